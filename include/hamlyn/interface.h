@@ -1,0 +1,72 @@
+#pragma once
+// A process's own interface: it alone checks and places what arrives (paper 0, section 2).
+//
+// Threads: every member may be called from any thread. A program with one thread pays nothing for that.
+// Fork: a forked child has no interface; its copy answers Status::forked or throws ErrorCode::forked.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hamlyn/error.h"
+#include "hamlyn/status.h"
+#include "hamlyn/ticket.h"
+
+namespace hamlyn {
+
+namespace library {
+class Engine;
+}
+
+// Who may look a name up. Its owner and root always may.
+struct Rights {
+  bool group = false;     // processes whose primary group is the owner's
+  bool everyone = false;  // all users of this host (through the service)
+};
+
+class Interface {
+ public:
+  struct Options {
+    std::string node = {};                            // the daemon's socket; empty: the service's, else this user's own
+    bool start_node = true;                           // start this user's own daemon when there is none
+    std::chrono::milliseconds timeout{5000};          // for attaching
+    std::chrono::milliseconds stall{10000};           // work pending that long without progress ends a link; 0: never
+    std::size_t mtu = 8192;                           // bytes of payload per packet, a multiple of 64 up to 8192
+    std::uint32_t links = 1024;                       // at most so many links at a time
+  };
+
+  // Attaches to this host's node. Throws Error.
+  Interface();
+  explicit Interface(Options options);
+  ~Interface();  // ends all links; everything made from it must be gone
+  Interface(const Interface&) = delete;
+  Interface& operator=(const Interface&) = delete;
+
+  // The node's number of this interface, as peers see it in Notification::peer.
+  std::uint64_t id() const noexcept;
+
+  // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process ends.
+  // Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
+  void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
+  void withdraw(std::string_view name);
+
+  // The ticket registered under `name`; waits up to `timeout` for somebody to register it.
+  // Throws Error: name_unknown, not_permitted, timed_out, cancelled, node_unreachable.
+  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0});
+
+  // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.
+  void cancel() noexcept;
+
+  // Runs the interface once: arrivals, then departures. Polling a queue or waiting does it too. Returns whether
+  // anything moved.
+  bool run() noexcept;
+
+  library::Engine& engine() noexcept { return *engine_; }
+
+ private:
+  std::unique_ptr<library::Engine> engine_;
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,49 @@
+#pragma once
+// What a notification queue gives (paper 0, table 3; paper 1, section 3.4).
+#include <cstdint>
+
+namespace hamlyn {
+
+// Why a packet was refused. Counted per cause and link; shown by `hamlyn node`.
+enum class Refusal : std::uint8_t {
+  none,
+  malformed,          // an unknown operation, or fields that contradict each other
+  bad_slot,           // no such slot
+  stale_generation,   // the slot was given to somebody else since
+  bad_key,
+  mode_forbids,       // the slot does not take this kind of packet
+  out_of_bounds,      // outside the slot's bounds, or the entry's
+  bad_entry,          // no such metadata entry
+  entry_not_armed,    // the entry takes nothing until its owner arms it
+  entry_busy,         // the entry is being filled by another message
+  stale_message,      // of an incarnation that is over
+  metadata_too_long,  // more than 60 bytes
+  no_place,           // more notifications than the receiver had granted
+  over_budget,        // more requests than a link may have outstanding
+  count,              // (how many there are)
+};
+
+const char* name(Refusal cause) noexcept;
+
+struct Notification {
+  enum class Kind : std::uint8_t {
+    message,         // a message is complete
+    failed,          // the entry will not complete: the link that was filling it ended
+    protocol_error,  // packets of one link were refused for one cause; `word` says how many
+    link_ended,      // a link that had used this queue ended
+  };
+
+  Kind kind = Kind::message;
+  bool wrap = false;               // this place is the first of a new turn of the queue
+  bool fast = false;               // fast mode: no metadata entry
+  Refusal cause = Refusal::none;   // for protocol_error
+  std::uint32_t slot = 0;
+  std::uint32_t entry = 0;
+  std::uint32_t message_id = 0;
+  std::uint64_t offset = 0;        // of the first byte, from the slot's base
+  std::uint64_t length = 0;        // bytes that landed
+  std::uint64_t word = 0;          // fast mode: the sender's word of metadata
+  std::uint64_t peer = 0;          // the interface that sent it, as the node attests
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,49 @@
+#pragma once
+// A circular queue of notifications in this process's own memory (paper 0, section 2.6): polling it touches
+// nothing shared. Several slots may notify one queue; an interface may have several queues.
+//
+// `poll` is the papers' h_rcv, `receive` their h_rcv_block. Threads: any; each notification is given once.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "hamlyn/interface.h"
+#include "hamlyn/notification.h"
+#include "hamlyn/status.h"
+
+namespace hamlyn {
+
+namespace interface {
+class Queue;
+}
+
+class NotificationQueue {
+ public:
+  // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error.
+  explicit NotificationQueue(Interface& interface, std::size_t places = 4096);
+  ~NotificationQueue();  // its slots must be gone
+  NotificationQueue(const NotificationQueue&) = delete;
+  NotificationQueue& operator=(const NotificationQueue&) = delete;
+
+  // The next notification if there is one; runs the interface when there is none. Never waits.
+  std::optional<Notification> poll() noexcept;
+
+  // Waits: spins about as long as a wake-up costs, then sleeps. ok, timed_out, cancelled or forked.
+  Status receive(Notification& out) noexcept;
+  Status receive(Notification& out, std::chrono::nanoseconds timeout) noexcept;
+
+  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll, poll
+  // the queue until it is empty. Owned by the queue. Throws Error.
+  int descriptor();
+
+  std::size_t capacity() const noexcept;
+  Interface& interface() noexcept { return interface_; }
+  interface::Queue& inside() noexcept { return *queue_; }
+
+ private:
+  Interface& interface_;
+  interface::Queue* queue_ = nullptr;
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,35 @@
+#pragma once
+// A ticket says where a message may land: which interface, slot and metadata entry, with which key, inside
+// which bounds. Whoever holds its 64 bytes may send there; copy it, store it, send it in a message (paper 0,
+// section 3.2). It holds no address and no name of this process.
+#include <cstdint>
+#include <type_traits>
+
+namespace hamlyn {
+
+struct Ticket {
+  // An entry of all ones: fast mode, no metadata entry (paper 0, section 2.7).
+  static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
+
+  std::uint64_t host = 0;         // 0: this host
+  std::uint64_t interface = 0;    // the node's number of the receiving interface; never reused
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;   // of the slot: a slot made later in the same place has another
+  std::uint64_t key = 0;
+  std::uint32_t entry = kFast;
+  std::uint32_t incarnation = 0;  // of the entry; 0 for fast mode
+  std::uint64_t base = 0;         // bounds, in bytes from the slot's base: [base, base + bound)
+  std::uint64_t bound = 0;
+  std::uint32_t version = 1;
+  std::uint32_t reserved = 0;     // zero
+
+  bool fast() const noexcept { return entry == kFast; }
+  friend bool operator==(const Ticket&, const Ticket&) = default;
+};
+static_assert(sizeof(Ticket) == 64 && std::is_trivially_copyable_v<Ticket>);
+
+// Null if `ticket` is well formed, otherwise what is wrong with it. Says nothing about whether it is worth
+// anything: only the receiving interface knows that.
+const char* invalid(const Ticket& ticket) noexcept;
+
+}  // namespace hamlyn
