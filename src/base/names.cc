@@ -1,0 +1,158 @@
+// The names and sentences behind the enums of the public headers, and what makes a ticket well formed.
+#include "hamlyn/error.h"
+#include "hamlyn/notification.h"
+#include "hamlyn/status.h"
+#include "hamlyn/ticket.h"
+
+namespace hamlyn {
+
+const char* name(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::node_unreachable:
+      return "node_unreachable";
+    case ErrorCode::node_not_trusted:
+      return "node_not_trusted";
+    case ErrorCode::version_mismatch:
+      return "version_mismatch";
+    case ErrorCode::quota_interfaces:
+      return "quota_interfaces";
+    case ErrorCode::quota_links:
+      return "quota_links";
+    case ErrorCode::quota_bytes:
+      return "quota_bytes";
+    case ErrorCode::quota_names:
+      return "quota_names";
+    case ErrorCode::name_taken:
+      return "name_taken";
+    case ErrorCode::name_unknown:
+      return "name_unknown";
+    case ErrorCode::name_invalid:
+      return "name_invalid";
+    case ErrorCode::not_permitted:
+      return "not_permitted";
+    case ErrorCode::timed_out:
+      return "timed_out";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+    case ErrorCode::system:
+      return "system";
+    case ErrorCode::forked:
+      return "forked";
+  }
+  return "unknown";
+}
+
+const char* name(Status status) noexcept {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::pending:
+      return "pending";
+    case Status::queue_full:
+      return "queue_full";
+    case Status::no_place:
+      return "no_place";
+    case Status::connecting:
+      return "connecting";
+    case Status::timed_out:
+      return "timed_out";
+    case Status::cancelled:
+      return "cancelled";
+    case Status::link_ended:
+      return "link_ended";
+    case Status::refused:
+      return "refused";
+    case Status::too_long:
+      return "too_long";
+    case Status::out_of_bounds:
+      return "out_of_bounds";
+    case Status::invalid:
+      return "invalid";
+    case Status::forked:
+      return "forked";
+  }
+  return "unknown";
+}
+
+const char* advice(Status status) noexcept {
+  switch (status) {
+    case Status::ok:
+      return "It is done.";
+    case Status::pending:
+      return "It is under way: ask again with the handle, or wait for it.";
+    case Status::queue_full:
+      return "Run the interface (poll), then try again; or make a terminus with more entries.";
+    case Status::no_place:
+      return "Poll, then try again; or give the receiver's slot more places.";
+    case Status::connecting:
+      return "Poll, then try again; or call connect and wait.";
+    case Status::timed_out:
+      return "Nothing was changed: try again, or wait longer.";
+    case Status::cancelled:
+      return "Another thread cancelled the wait: nothing was changed.";
+    case Status::link_ended:
+      return "Get a new ticket: the other side has gone, or its link was closed.";
+    case Status::refused:
+      return "Ask the other side for a ticket, or the administrator for rights or a quota.";
+    case Status::too_long:
+      return "Send it as a message with a metadata entry, or shorten the metadata.";
+    case Status::out_of_bounds:
+      return "Keep the offset and the length inside the ticket's bounds.";
+    case Status::invalid:
+      return "Check where the ticket or the handle came from.";
+    case Status::forked:
+      return "Make a new Interface in the forked process.";
+  }
+  return "Unknown status.";
+}
+
+const char* name(Refusal cause) noexcept {
+  switch (cause) {
+    case Refusal::none:
+      return "none";
+    case Refusal::malformed:
+      return "malformed";
+    case Refusal::bad_slot:
+      return "bad_slot";
+    case Refusal::stale_generation:
+      return "stale_generation";
+    case Refusal::bad_key:
+      return "bad_key";
+    case Refusal::mode_forbids:
+      return "mode_forbids";
+    case Refusal::out_of_bounds:
+      return "out_of_bounds";
+    case Refusal::bad_entry:
+      return "bad_entry";
+    case Refusal::entry_not_armed:
+      return "entry_not_armed";
+    case Refusal::entry_busy:
+      return "entry_busy";
+    case Refusal::stale_message:
+      return "stale_message";
+    case Refusal::metadata_too_long:
+      return "metadata_too_long";
+    case Refusal::no_place:
+      return "no_place";
+    case Refusal::over_budget:
+      return "over_budget";
+    case Refusal::count:
+      break;
+  }
+  return "unknown";
+}
+
+const char* invalid(const Ticket& ticket) noexcept {
+  if (ticket.version != 1) return "the ticket's version is not 1";
+  if (ticket.reserved != 0) return "the ticket's reserved word is not zero";
+  if (ticket.interface == 0) return "the ticket names no interface";
+  if (ticket.fast() && ticket.incarnation != 0) return "a fast-mode ticket has an incarnation";
+  if (ticket.base + ticket.bound < ticket.base) return "the ticket's bounds overflow";
+  return nullptr;
+}
+
+}  // namespace hamlyn

@@ -1,0 +1,100 @@
+#include "base/socket.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/throw_system.h"
+
+namespace hamlyn::base {
+namespace {
+
+union Control {
+  cmsghdr align;
+  char bytes[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+};
+
+// Takes over every descriptor the kernel has installed, so that none is lost on any path.
+bool take_descriptors(msghdr& message, Received& out) noexcept {
+  bool known = true;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
+      known = false;
+      continue;
+    }
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      FileDescriptor owner{fd};
+      if (out.fd_count < out.fds.size()) out.fds[out.fd_count++] = std::move(owner);
+    }
+  }
+  return known;
+}
+
+}  // namespace
+
+SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<const int> fds,
+                         int flags) noexcept {
+  if (bytes.empty() || fds.size() > kMaxDescriptors) return SocketState::malformed;
+  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
+  }
+  ssize_t sent = 0;
+  do sent = ::sendmsg(fd, &message, flags | MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return SocketState::ok;
+  // ENOBUFS and ETOOMANYREFS (too many descriptors under way) pass when the other side reads.
+  if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS)
+    return SocketState::again;
+  if (errno == EMSGSIZE || errno == EINVAL || errno == EBADF) return SocketState::malformed;
+  return SocketState::closed;
+}
+
+Received receive_message(int fd, std::span<std::byte> buffer, int flags) noexcept {
+  Received out;
+  iovec part{buffer.data(), buffer.size()};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  ssize_t got = 0;
+  do got = ::recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    out.state = errno == EAGAIN ? SocketState::again : SocketState::closed;
+    return out;
+  }
+  const bool known = take_descriptors(message, out);
+  if (!known || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    Received refused;
+    refused.state = SocketState::malformed;
+    return refused;  // `out` closes what had come
+  }
+  out.bytes = static_cast<std::size_t>(got);
+  out.state = got == 0 ? SocketState::closed : SocketState::ok;  // we never send an empty message
+  return out;
+}
+
+std::pair<FileDescriptor, FileDescriptor> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_system("socketpair");
+  return {FileDescriptor{ends[0]}, FileDescriptor{ends[1]}};
+}
+
+}  // namespace hamlyn::base

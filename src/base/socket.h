@@ -1,0 +1,42 @@
+#pragma once
+// Messages with file descriptors over Unix sockets of type SOCK_SEQPACKET: one call, one whole message or
+// none. What arrives is a stranger's: anything cut short is reported as malformed and its descriptors are
+// closed.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/file_descriptor.h"
+
+namespace hamlyn::base {
+
+inline constexpr std::size_t kMaxDescriptors = 4;  // in one message
+
+enum class SocketState : std::uint8_t {
+  ok,
+  again,      // nothing there, or no room: wait for the descriptor
+  closed,     // the other side has gone, or shut down
+  malformed,  // the message was longer than the buffer, or carried more descriptors than we take
+};
+
+struct Received {
+  SocketState state = SocketState::closed;
+  std::size_t bytes = 0;
+  std::array<FileDescriptor, kMaxDescriptors> fds;
+  std::size_t fd_count = 0;
+};
+
+// Sends one message of at least one byte, with up to kMaxDescriptors descriptors. `flags` as for sendmsg
+// (MSG_DONTWAIT not to wait); a peer that has gone is `closed`, never a signal.
+SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<const int> fds = {},
+                         int flags = 0) noexcept;
+
+// Receives one message. Descriptors are made close-on-exec.
+Received receive_message(int fd, std::span<std::byte> buffer, int flags = 0) noexcept;
+
+// Two connected sockets, close-on-exec, of type SOCK_SEQPACKET. Throws Error(system).
+std::pair<FileDescriptor, FileDescriptor> socket_pair();
+
+}  // namespace hamlyn::base
