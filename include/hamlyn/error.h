@@ -7,23 +7,23 @@
 namespace hamlyn {
 
 enum class ErrorCode : std::uint16_t {
-  node_unreachable = 1,   // no node daemon answers, and none could be started
-  node_not_trusted,       // the daemon's socket belongs to somebody else
-  version_mismatch,       // the other side speaks another version of the structures
-  quota_interfaces,       // this user has attached as many interfaces as it may
-  quota_links,            // this user has as many links as it may
-  quota_bytes,            // this user's links hold as many bytes as they may
-  quota_names,            // this user has registered as many names as it may
-  name_taken,             // another process holds that name
-  name_unknown,           // nobody has registered that name, or not for you
-  name_invalid,           // empty, too long, or with characters outside [A-Za-z0-9._-]
-  not_permitted,          // rights do not allow it
-  timed_out,              // the time given has passed
-  cancelled,              // another thread cancelled it
-  invalid_argument,       // a size, mode or combination that cannot be; the text says which
-  out_of_memory,          // memory or a limit of the system is used up; the text says which
-  system,                 // a system call failed; the text says which and how
-  forked,                 // this process is a forked child: make a new Interface
+  node_unreachable = 1,  // no node daemon answers, and none could be started
+  node_not_trusted,      // the daemon's socket belongs to somebody else
+  version_mismatch,      // the other side speaks another version of the structures
+  quota_interfaces,      // this user has attached as many interfaces as it may
+  quota_links,           // this user has as many links as it may
+  quota_bytes,           // this user's links hold as many bytes as they may
+  quota_names,           // this user has registered as many names as it may
+  name_taken,            // another process holds that name
+  name_unknown,          // nobody has registered that name, or not for you
+  name_invalid,          // empty, too long, or with characters outside [A-Za-z0-9._-]
+  not_permitted,         // rights do not allow it
+  timed_out,             // the time given has passed
+  cancelled,             // another thread cancelled it
+  invalid_argument,      // a size, mode or combination that cannot be; the text says which
+  out_of_memory,         // memory or a limit of the system is used up; the text says which
+  system,                // a system call failed; the text says which and how
+  forked,                // this process is a forked child: make a new Interface
 };
 
 // The name as written above. Never null.

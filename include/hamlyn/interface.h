@@ -29,12 +29,12 @@ struct Rights {
 class Interface {
  public:
   struct Options {
-    std::string node = {};                            // the daemon's socket; empty: the service's, else this user's own
-    bool start_node = true;                           // start this user's own daemon when there is none
-    std::chrono::milliseconds timeout{5000};          // for attaching
-    std::chrono::milliseconds stall{10000};           // work pending that long without progress ends a link; 0: never
-    std::size_t mtu = 8192;                           // bytes of payload per packet, a multiple of 64 up to 8192
-    std::uint32_t links = 1024;                       // at most so many links at a time
+    std::string node = {};   // the daemon's socket; empty: the service's, else this user's own
+    bool start_node = true;  // start this user's own daemon when there is none
+    std::chrono::milliseconds timeout{5000};  // for attaching
+    std::chrono::milliseconds stall{10000};   // work pending that long without progress ends a link; 0: never
+    std::size_t mtu = 8192;                   // bytes of payload per packet, a multiple of 64 up to 8192
+    std::uint32_t links = 1024;               // at most so many links at a time
   };
 
   // Attaches to this host's node. Throws Error.
@@ -47,8 +47,8 @@ class Interface {
   // The node's number of this interface, as peers see it in Notification::peer.
   std::uint64_t id() const noexcept;
 
-  // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process ends.
-  // Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
+  // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
+  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
   void withdraw(std::string_view name);
 
@@ -59,8 +59,8 @@ class Interface {
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.
   void cancel() noexcept;
 
-  // Runs the interface once: arrivals, then departures. Polling a queue or waiting does it too. Returns whether
-  // anything moved.
+  // Runs the interface once: arrivals, then departures. Polling a queue or waiting does it too. Returns
+  // whether anything moved.
   bool run() noexcept;
 
   library::Engine& engine() noexcept { return *engine_; }

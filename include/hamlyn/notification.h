@@ -7,9 +7,9 @@ namespace hamlyn {
 // Why a packet was refused. Counted per cause and link; shown by `hamlyn node`.
 enum class Refusal : std::uint8_t {
   none,
-  malformed,          // an unknown operation, or fields that contradict each other
-  bad_slot,           // no such slot
-  stale_generation,   // the slot was given to somebody else since
+  malformed,         // an unknown operation, or fields that contradict each other
+  bad_slot,          // no such slot
+  stale_generation,  // the slot was given to somebody else since
   bad_key,
   mode_forbids,       // the slot does not take this kind of packet
   out_of_bounds,      // outside the slot's bounds, or the entry's
@@ -34,16 +34,16 @@ struct Notification {
   };
 
   Kind kind = Kind::message;
-  bool wrap = false;               // this place is the first of a new turn of the queue
-  bool fast = false;               // fast mode: no metadata entry
-  Refusal cause = Refusal::none;   // for protocol_error
+  bool wrap = false;              // this place is the first of a new turn of the queue
+  bool fast = false;              // fast mode: no metadata entry
+  Refusal cause = Refusal::none;  // for protocol_error
   std::uint32_t slot = 0;
   std::uint32_t entry = 0;
   std::uint32_t message_id = 0;
-  std::uint64_t offset = 0;        // of the first byte, from the slot's base
-  std::uint64_t length = 0;        // bytes that landed
-  std::uint64_t word = 0;          // fast mode: the sender's word of metadata
-  std::uint64_t peer = 0;          // the interface that sent it, as the node attests
+  std::uint64_t offset = 0;  // of the first byte, from the slot's base
+  std::uint64_t length = 0;  // bytes that landed
+  std::uint64_t word = 0;    // fast mode: the sender's word of metadata
+  std::uint64_t peer = 0;    // the interface that sent it, as the node attests
 };
 
 }  // namespace hamlyn

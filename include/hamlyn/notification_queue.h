@@ -33,13 +33,15 @@ class NotificationQueue {
   Status receive(Notification& out) noexcept;
   Status receive(Notification& out, std::chrono::nanoseconds timeout) noexcept;
 
-  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll, poll
-  // the queue until it is empty. Owned by the queue. Throws Error.
+  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll,
+  // poll the queue until it is empty. Owned by the queue. Throws Error.
   int descriptor();
 
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
-  interface::Queue& inside() noexcept { return *queue_; }
+  interface::Queue& inside() noexcept {
+    return *queue_;
+  }
 
  private:
   Interface& interface_;

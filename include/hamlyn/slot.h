@@ -1,6 +1,6 @@
 #pragma once
-// The unit of protection (paper 0, section 2.2): a part of a message area, a key, a queue, and metadata entries.
-// Several slots may lie on one area and notify one queue. Threads: any.
+// The unit of protection (paper 0, section 2.2): a part of a message area, a key, a queue, and metadata
+// entries. Several slots may lie on one area and notify one queue. Threads: any.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,12 +15,12 @@ namespace hamlyn {
 class Slot {
  public:
   struct Options {
-    std::size_t base = 0;        // first byte, from the area's start
-    std::size_t bound = 0;       // bytes; 0: to the area's end
+    std::size_t base = 0;   // first byte, from the area's start
+    std::size_t bound = 0;  // bytes; 0: to the area's end
     Mode mode = Mode::guarded;
-    std::uint32_t entries = 0;   // metadata entries, at most 2^20; armed at once unless paranoid
-    bool fast = true;            // takes fast-mode packets (not in the paranoid modes)
-    std::uint32_t places = 64;   // queue places kept for fast mode per link that sends here
+    std::uint32_t entries = 0;  // metadata entries, at most 2^20; armed at once unless paranoid
+    bool fast = true;           // takes fast-mode packets (not in the paranoid modes)
+    std::uint32_t places = 64;  // queue places kept for fast mode per link that sends here
   };
 
   // Bytes from the slot's base: a part of the slot that a ticket, or an entry, is limited to.
@@ -40,14 +40,16 @@ class Slot {
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
   Ticket ticket(std::uint32_t entry) const;
 
-  // Takes the next message in `entry`: after its completion has been read, or after `disarm`. The metadata and
-  // the count start anew. In the paranoid modes the entry gets a new key and `limits`: give out a new ticket.
+  // Takes the next message in `entry`: after its completion has been read, or after `disarm`. The metadata
+  // and the count start anew. In the paranoid modes the entry gets a new key and `limits`: give out a new
+  // ticket.
   Status arm(std::uint32_t entry) noexcept;
   Status arm(std::uint32_t entry, Limits limits) noexcept;
   // Takes nothing more in `entry`; what was under way is forgotten, and its late packets are refused.
   Status disarm(std::uint32_t entry) noexcept;
 
-  // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by entry.)
+  // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by
+  // entry.)
   void change_key();
 
   // Out-of-band metadata of the entry's message (up to 60 bytes); valid until the entry is armed again.

@@ -1,6 +1,6 @@
 #pragma once
-// Where messages leave (paper 0, sections 2.3 and 3.2): a private work queue. `send` is the papers' h_send_msg.
-// Sending never blocks: what cannot be taken now is answered with a status. Threads: any.
+// Where messages leave (paper 0, sections 2.3 and 3.2): a private work queue. `send` is the papers'
+// h_send_msg. Sending never blocks: what cannot be taken now is answered with a status. Threads: any.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,19 +34,19 @@ class Terminus {
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 
-  // Sends `data`, of any size, into the ticket's metadata entry. Returns at once: `ok` when all has been given to
-  // the link (the buffer is free), `pending` when the interface moves the rest (the buffer must stay until
-  // `status(*handle)` is no longer pending), otherwise nothing was taken. Makes the link at first use.
+  // Sends `data`, of any size, into the ticket's metadata entry. Returns at once: `ok` when all has been
+  // given to the link (the buffer is free), `pending` when the interface moves the rest (the buffer must stay
+  // until `status(*handle)` is no longer pending), otherwise nothing was taken. Makes the link at first use.
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 
-  // Fast mode (paper 0, section 2.7): one packet (up to the MTU), no metadata entry, one word of metadata in the
-  // receiver's queue. ok (the buffer is free), or connecting, no_place, queue_full: nothing was taken.
+  // Fast mode (paper 0, section 2.7): one packet (up to the MTU), no metadata entry, one word of metadata in
+  // the receiver's queue. ok (the buffer is free), or connecting, no_place, queue_full: nothing was taken.
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word = 0,
                    std::uint64_t offset = 0) noexcept;
 
-  // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there; waits up to `timeout`.
-  // ok, timed_out, cancelled, link_ended, refused.
+  // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there; waits up to
+  // `timeout`. ok, timed_out, cancelled, link_ended, refused.
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // pending, ok, or link_ended. Runs nothing.

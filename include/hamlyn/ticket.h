@@ -11,17 +11,17 @@ struct Ticket {
   // An entry of all ones: fast mode, no metadata entry (paper 0, section 2.7).
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
 
-  std::uint64_t host = 0;         // 0: this host
-  std::uint64_t interface = 0;    // the node's number of the receiving interface; never reused
+  std::uint64_t host = 0;       // 0: this host
+  std::uint64_t interface = 0;  // the node's number of the receiving interface; never reused
   std::uint32_t slot = 0;
-  std::uint32_t generation = 0;   // of the slot: a slot made later in the same place has another
+  std::uint32_t generation = 0;  // of the slot: a slot made later in the same place has another
   std::uint64_t key = 0;
   std::uint32_t entry = kFast;
   std::uint32_t incarnation = 0;  // of the entry; 0 for fast mode
   std::uint64_t base = 0;         // bounds, in bytes from the slot's base: [base, base + bound)
   std::uint64_t bound = 0;
   std::uint32_t version = 1;
-  std::uint32_t reserved = 0;     // zero
+  std::uint32_t reserved = 0;  // zero
 
   bool fast() const noexcept { return entry == kFast; }
   friend bool operator==(const Ticket&, const Ticket&) = default;

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Each #include, and each link between targets of layers, points down only.
+
+  layers.py             checks the tree
+  layers.py --self-test checks that this program sees what it is there to see
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+import tree
+
+# What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
+# `classes` are those whose classes the library implements, so nothing below the library may know them.
+VALUES = {"error", "mode", "notification", "status", "ticket"}
+MAY_INCLUDE = {
+    "values": set(),
+    "classes": {"values"},
+    "base": {"values"},
+    "interface": {"values", "base"},
+    "fabric": {"values", "base", "interface"},
+    "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
+    "library": {"values", "classes", "base", "interface", "fabric", "node"},
+    "tool": {"values", "classes", "base", "node", "library"},
+    "examples": {"values", "classes"},  # what a user could write
+}
+LAYERS = ("base", "interface", "fabric", "node", "library", "tool")
+# Tests and benchmarks look at every layer, but nobody looks at them.
+OUTSIDE = ("test", "bench")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+LINK = re.compile(r"hamlyn_layer\s*\(\s*(\w+)([^)]*)\)")
+
+
+def layer(path):
+    """The layer of a path that is relative to the root, and its kind of fabric if it has one."""
+    parts = path.parts
+    if parts[:2] == ("include", "hamlyn"):
+        return ("values" if path.stem in VALUES else "classes"), None
+    if parts[0] == "src" and parts[1] in LAYERS:
+        kind = parts[2] if parts[1] == "fabric" and len(parts) > 3 else None
+        return parts[1], kind
+    return parts[0], None
+
+
+def resolve(root, included, quote):
+    """The file that an #include of ours means, relative to the root; None for somebody else's."""
+    for folder in ("include", "src", ""):
+        path = pathlib.Path(folder, included)
+        if (root / path).is_file() and path.parts[0] in ("include", "src", *OUTSIDE):
+            return path
+    if quote == '"':
+        raise LookupError(f'"{included}" is no file below include/ or src/: write it from there')
+    return None
+
+
+def check_include(root, path, quote, included):
+    """What is wrong with one #include, or None."""
+    try:
+        target = resolve(root, included, quote)
+    except LookupError as error:
+        return str(error)
+    if target is None:
+        return None
+    (from_layer, from_kind), (to_layer, to_kind) = layer(path), layer(target)
+    if from_layer in OUTSIDE:
+        return None
+    if to_layer != from_layer and to_layer not in MAY_INCLUDE[from_layer]:
+        return f"{from_layer} may not include {to_layer} ({included})"
+    if from_layer == to_layer and to_kind not in (None, from_kind):
+        return f"{from_kind or 'fabric'} may not include another fabric, {to_kind} ({included})"
+    return None
+
+
+def problems(root):
+    found = []
+    for path in tree.cpp_files(root):
+        inside = path.relative_to(root)
+        text = path.read_text()
+        for match in INCLUDE.finditer(text):
+            wrong = check_include(root, inside, *match.groups())
+            if wrong:
+                line = text.count("\n", 0, match.start(1)) + 1
+                found.append(f"{inside}:{line}: {wrong}")
+    for path in sorted((root / "src").rglob("CMakeLists.txt")):
+        for name, rest in LINK.findall(path.read_text()):
+            # A kind of fabric is named fabric_<kind>, or as the kind itself.
+            from_layer = layer((path.parent / "x.cc").relative_to(root))[0]
+            for needed in re.findall(r"\bhamlyn_(\w+)", rest):
+                to_layer = next((each for each in LAYERS if needed.startswith(each)), "fabric")
+                if to_layer != from_layer and to_layer not in MAY_INCLUDE.get(from_layer, ()):
+                    found.append(f"{path.relative_to(root)}: hamlyn_{name} may not need hamlyn_{needed}")
+    return found
+
+
+def self_test():
+    good = {
+        "include/hamlyn/ticket.h": "",
+        "include/hamlyn/slot.h": '#include "hamlyn/ticket.h"\n',
+        "src/base/fd.h": "#include <vector>\n",
+        "src/interface/slot.h": '#include "base/fd.h"\n#include "hamlyn/ticket.h"\n',
+        "src/fabric/fabric.h": '#include "interface/slot.h"\n',
+        "src/fabric/shm/ring.h": '#include "fabric/fabric.h"\n',
+        "src/fabric/sim/sim.h": '#include "fabric/fabric.h"\n',
+        "src/node/node.h": '#include "base/fd.h"\n',
+        "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/slot.h"\n',
+        "src/tool/main.cc": '#include "library/engine.h"\n',
+        "test/unit/a.cc": '#include "fabric/sim/sim.h"\n',
+        "examples/hello.cc": "#include <hamlyn/slot.h>\n",
+        "src/node/CMakeLists.txt": "hamlyn_layer(node SOURCES a.cc NEEDS hamlyn_base)\n",
+    }
+    bad = {
+        "include/hamlyn/mode.h": '#include "hamlyn/slot.h"\n',
+        "include/hamlyn/terminus.h": '#include "base/fd.h"\n',
+        "src/base/up.cc": '#include "interface/slot.h"\n',
+        "src/interface/up.cc": '#include "fabric/fabric.h"\n',
+        "src/interface/class.cc": "#include <hamlyn/slot.h>\n",
+        "src/fabric/up.cc": '#include "fabric/shm/ring.h"\n',
+        "src/fabric/shm/side.cc": '  #  include "fabric/sim/sim.h"\n',
+        "src/node/data.cc": '#include "fabric/fabric.h"\n',
+        "src/library/up.cc": '#include "test/unit/a.h"\n',
+        "src/tool/deep.cc": '#include "interface/slot.h"\n',
+        "src/base/relative.cc": '#include "../base/fd.h"\n',
+        "examples/inside.cc": '#include "library/engine.h"\n',
+        "src/base/CMakeLists.txt": "hamlyn_layer(base SOURCES a.cc\n NEEDS hamlyn_node)\n",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+
+        def write(files):
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+
+        write({**good, "test/unit/a.h": ""})
+        wrong = [f"refused, though right: {problem}" for problem in problems(root)]
+        write(bad)
+        named = {problem.split(":")[0] for problem in problems(root)}
+        wrong += [f"not seen: {name}" for name in sorted(set(bad) - named)]
+    tree.finish(wrong, "layers' self test")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    tree.finish(problems(tree.ROOT), "layers")
