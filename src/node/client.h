@@ -1,0 +1,149 @@
+#pragma once
+// A process's connection to its node daemon: the operating system's part of the papers, as far as a process
+// sees it. Only `attach` waits; everything else is for a loop that waits on `descriptor()`.
+//
+// Threads: one at a time.
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "hamlyn/error.h"
+#include "hamlyn/interface.h"
+#include "hamlyn/ticket.h"
+#include "node/protocol.h"
+
+namespace hamlyn::node {
+
+struct ClientOptions {
+  // Empty: the service's (/run/hamlyn/node.sock) where it answers, otherwise this user's own, which is
+  // node.sock in $XDG_RUNTIME_DIR/hamlyn or /tmp/hamlyn-<uid>.
+  std::string socket = {};
+  bool start_node = true;  // start a daemon of this user's own when none answers (never the service)
+  std::chrono::milliseconds timeout{5000};
+  // The program to start. Empty: $HAMLYN_DAEMON, otherwise hamlynd beside the running program, the installed
+  // one, or the one in $PATH.
+  std::string daemon = {};
+};
+
+// What a process takes to a daemon that was started again: its number, its names, and its links, which went
+// on without the daemon.
+struct Standing {
+  struct Name {
+    Rights rights;
+    Ticket ticket;
+    Token token{};
+  };
+  struct Link {
+    std::uint64_t peer = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::uint64_t interface = 0;
+  Token token{};
+  std::map<std::string, Name, std::less<>> names;
+  std::map<std::uint64_t, Link> links;
+};
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    refused,     // `request` was refused: error, text
+    introduced,  // a link may be made: peer*, link, initiator, socket, pidfd. At the asker with its
+                 // `request`, at the other end with request 0
+    linked,   // the asked peer has a link with this process already; its introduction came before this event
+    granted,  // link_bytes was within the quota
+    published,
+    withdrawn,
+    found,  // ticket; peer* of who registered it
+    cancelled,
+    lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
+  };
+  Kind kind = Kind::lost;
+  std::uint64_t request = 0;
+  ErrorCode error{};
+  std::string text;
+  std::uint64_t peer = 0;      // its interface
+  std::uint32_t peer_uid = 0;  // as the kernel attested them when it attached
+  std::uint32_t peer_gid = 0;
+  std::uint32_t peer_pid = 0;
+  std::uint64_t link = 0;       // the node's number of the link; never reused
+  bool initiator = false;       // this end asked
+  base::FileDescriptor socket;  // this end of a SOCK_SEQPACKET pair with the peer
+  base::FileDescriptor pidfd;   // of the peer
+  Ticket ticket;
+};
+
+class Client {
+ public:
+  // Waits up to the time-out; starts a daemon if need be. `counters`: a memfd sealed against shrinking and
+  // growing that `hamlyn node` may read, or -1; the caller keeps it. `previous`: the standing to take up
+  // again: the number comes back, the names are registered again (a name that is lost comes as a `refused`
+  // event with request 0). Throws Error: node_unreachable, node_not_trusted, version_mismatch,
+  // quota_interfaces, not_permitted, timed_out.
+  static Client attach(const ClientOptions& options, int counters = -1, const Standing* previous = nullptr);
+
+  Client(Client&&) noexcept = default;
+  Client& operator=(Client&&) noexcept = default;
+
+  std::uint64_t interface_id() const noexcept { return standing_.interface; }
+  // Readable when `next` may have something; wait for writable too while `unsent()`.
+  int descriptor() const noexcept { return socket_.get(); }
+  bool unsent() const noexcept { return !outbox_.empty(); }
+  // The socket it has attached to: give this path in the options to find the same daemon again.
+  const std::string& socket() const noexcept { return path_; }
+  const Standing& standing() const noexcept { return standing_; }
+
+  // Each request is answered by one event with the same number (1 to 2^63-1, chosen by the caller; one that
+  // waits for its answer may not be used again). False: the daemon has gone, and `lost` is or was the next
+  // event.
+  //
+  // Asks for a link with an interface: `introduced` at both ends, or `linked`, or refused: name_unknown (no
+  // such interface), quota_links, not_permitted. If the peer has not yet noticed the end of an earlier link
+  // it waits until the peer has; cancel() ends that.
+  bool introduce(std::uint64_t request, std::uint64_t peer);
+  // `ticket` under `name`: published, or refused: name_taken, name_invalid, quota_names.
+  bool publish(std::uint64_t request, std::string_view name, Rights rights, const Ticket& ticket);
+  bool withdraw(std::uint64_t request, std::string_view name);
+  // found, or refused: name_unknown, not_permitted. `wait`: until somebody registers it or cancel().
+  bool lookup(std::uint64_t request, std::string_view name, bool wait);
+  // If `request` still waits, its answer is `cancelled`. (Otherwise its answer is under way.)
+  bool cancel(std::uint64_t request);
+  // This end of a link has ended. No answer. Every introduced link is ended by one such call, whoever noticed
+  // first.
+  bool link_ended(std::uint64_t link);
+  // This end of a link wants to hold `bytes` of memory in all (it starts with kLinkBytes): granted, or
+  // refused: quota_bytes, and the old figure stays.
+  bool link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes);
+
+  // The next event, if there is one.
+  std::optional<Event> next();
+
+ private:
+  Client() = default;
+  bool send(const Request& request);
+  void flush();
+  bool remember(const Reply& reply, Event& event);
+
+  struct Asked {  // a request whose success changes the standing
+    RequestKind kind{};
+    std::string name;
+    Standing::Name entry;
+    std::uint64_t link = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  base::FileDescriptor socket_;
+  std::string path_;
+  Standing standing_;
+  std::map<std::uint64_t, Asked> asked_;
+  std::deque<Request> outbox_;  // what the socket had no room for
+  std::uint64_t own_requests_ = std::uint64_t{1} << 63;
+  bool lost_ = false;
+  bool told_lost_ = false;
+};
+
+}  // namespace hamlyn::node

@@ -1,0 +1,159 @@
+#pragma once
+// What processes and the node daemon say to each other over its Unix socket (SOCK_SEQPACKET, one structure
+// per message, this machine's byte order). A message of another size, or with a field set that its kind does
+// not use, is malformed, and whoever sends one is dropped. docs/node.md describes it field by field.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "hamlyn/ticket.h"
+
+namespace hamlyn::node {
+
+inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
+inline constexpr std::uint32_t kProtocolVersion = 1;
+// Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
+// attachment, so that two processes that have met through one node agree on it.
+inline constexpr std::uint32_t kStructuresVersion = 1;
+
+inline constexpr std::size_t kMaxName = 64;
+inline constexpr std::size_t kMaxText = 160;
+inline constexpr std::uint32_t kListPage = 32;  // attached processes per list request
+// What one end of a link is taken to hold until it says otherwise: two pages, ring and replies.
+inline constexpr std::uint64_t kLinkBytes = 8192;
+
+// Proof, signed by the daemon, that it had given this number or name to this user.
+using Token = std::array<std::byte, 32>;
+
+// The first message of a connection. Its first twelve bytes stay as they are in every version.
+struct Hello {
+  static constexpr std::uint32_t kObserver = 1;  // attaches nothing: may only list
+
+  std::uint32_t magic = kMagic;
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t structures = kStructuresVersion;
+  std::uint32_t flags = 0;
+  std::uint64_t interface = 0;  // the number to get back, proven by `token`; 0: a new one
+  Token token{};
+};
+static_assert(sizeof(Hello) == 56 && std::is_trivially_copyable_v<Hello>);
+
+// The answer to it. `error` is an ErrorCode, 0 for none.
+struct Welcome {
+  std::uint32_t magic = kMagic;
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t structures = kStructuresVersion;
+  std::uint32_t error = 0;
+  std::uint64_t interface = 0;
+  Token token{};
+  char text[kMaxText]{};
+};
+static_assert(sizeof(Welcome) == 216 && std::is_trivially_copyable_v<Welcome>);
+
+enum class RequestKind : std::uint32_t {
+  introduce = 1,  // number: peer
+  link_ended,     // number: link
+  link_bytes,     // number: link, bytes
+  adopt_link,     // number: link, peer, bytes: a link that is older than this daemon
+  publish,        // name, flags: rights, ticket, token if it is to get the name back
+  withdraw,       // name
+  lookup,         // name, flags: kWait
+  cancel,         // request: the one to cancel
+  list,           // number: the last interface already listed; 0: from the start
+};
+
+struct Request {
+  static constexpr std::uint32_t kGroup = 1;     // publish: Rights::group
+  static constexpr std::uint32_t kEveryone = 2;  // publish: Rights::everyone
+  static constexpr std::uint32_t kWait = 1;      // lookup
+
+  RequestKind kind{};
+  std::uint32_t flags = 0;
+  std::uint64_t request = 0;  // chosen by the asker; answers carry it
+  std::uint64_t number = 0;
+  std::uint64_t peer = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t name_length = 0;
+  std::uint32_t reserved = 0;
+  char name[kMaxName]{};
+  Ticket ticket{.version = 0};  // all zero where the kind has none
+  Token token{};
+};
+static_assert(sizeof(Request) == 208 && std::is_trivially_copyable_v<Request>);
+
+enum class ReplyKind : std::uint32_t {
+  refused = 1,  // error, text
+  introduced,   // peer, link, uid, gid, pid, initiator; descriptors: socket, pidfd of the peer
+  linked,       // peer, link: these two have a link already
+  granted,      // link: link_bytes was within the quota
+  published,    // token
+  withdrawn,
+  found,  // ticket; peer, uid, gid, pid of who registered it
+  cancelled,
+  attached,  // one process of a list (AttachedReply); descriptor: its counter page, if the asker may see it
+  node,      // the end of a page of a list (NodeReply)
+};
+
+struct Reply {
+  ReplyKind kind{};
+  std::uint32_t error = 0;
+  std::uint64_t request = 0;
+  std::uint64_t peer = 0;
+  std::uint64_t link = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t initiator = 0;
+  Ticket ticket{.version = 0};
+  Token token{};
+  char text[kMaxText]{};
+};
+static_assert(sizeof(Reply) == 304 && std::is_trivially_copyable_v<Reply>);
+
+struct AttachedReply {
+  ReplyKind kind = ReplyKind::attached;
+  std::uint32_t uid = 0;
+  std::uint64_t request = 0;
+  std::uint64_t interface = 0;
+  std::uint64_t age_ms = 0;  // since it attached
+  std::uint64_t links = 0;
+  std::uint64_t link_bytes = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  char program[16]{};
+};
+static_assert(sizeof(AttachedReply) == 72 && std::is_trivially_copyable_v<AttachedReply>);
+
+// What the user that asks has used and may use; every list ends with it.
+struct Usage {
+  std::uint64_t interfaces = 0;
+  std::uint64_t links = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t names = 0;
+};
+
+struct NodeReply {
+  ReplyKind kind = ReplyKind::node;
+  std::uint32_t more = 0;  // 1: ask again, from the last interface listed
+  std::uint64_t request = 0;
+  std::uint64_t uptime_ms = 0;
+  std::uint64_t interfaces = 0;
+  std::uint64_t links = 0;
+  std::uint64_t names = 0;
+  std::uint64_t malformed = 0;  // connections dropped for a malformed request
+  std::uint64_t dropped = 0;    // and for not reading
+  std::uint64_t refused = 0;    // requests refused
+  Usage used;
+  Usage quota;
+  std::uint32_t pid = 0;
+  std::uint32_t uid = 0;
+  char version[32]{};
+};
+static_assert(sizeof(NodeReply) == 176 && std::is_trivially_copyable_v<NodeReply>);
+
+// Whether `name` is 1 to 64 characters out of [A-Za-z0-9._-].
+bool valid_name(std::string_view name) noexcept;
+
+}  // namespace hamlyn::node
