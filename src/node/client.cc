@@ -1,0 +1,211 @@
+#include "node/client.h"
+
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "base/socket.h"
+#include "node/greet.h"
+
+namespace hamlyn::node {
+namespace {
+
+// More unsent requests than this mean that the daemon has stopped reading for good.
+constexpr std::size_t kMaxUnsent = 4096;
+constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;  // requests that the client itself makes
+
+Request make(RequestKind kind, std::uint64_t request, std::uint64_t number = 0) {
+  Request out;
+  out.kind = kind;
+  out.request = request;
+  out.number = number;
+  return out;
+}
+
+Request make(RequestKind kind, std::uint64_t request, std::string_view name) {
+  Request out = make(kind, request);
+  // A name that is too long is sent cut, with its length: the daemon refuses it as name_invalid.
+  out.name_length = static_cast<std::uint32_t>(std::min(name.size(), kMaxName + 1));
+  std::memcpy(out.name, name.data(), std::min(name.size(), kMaxName));
+  return out;
+}
+
+Request make_publish(std::uint64_t request, std::string_view name, const Standing::Name& entry) {
+  Request out = make(RequestKind::publish, request, name);
+  out.flags = (entry.rights.group ? Request::kGroup : 0u) | (entry.rights.everyone ? Request::kEveryone : 0u);
+  out.ticket = entry.ticket;
+  out.token = entry.token;
+  return out;
+}
+
+Event::Kind kind_of(ReplyKind kind) noexcept {
+  switch (kind) {
+    case ReplyKind::refused:
+      return Event::Kind::refused;
+    case ReplyKind::introduced:
+      return Event::Kind::introduced;
+    case ReplyKind::linked:
+      return Event::Kind::linked;
+    case ReplyKind::granted:
+      return Event::Kind::granted;
+    case ReplyKind::published:
+      return Event::Kind::published;
+    case ReplyKind::withdrawn:
+      return Event::Kind::withdrawn;
+    case ReplyKind::found:
+      return Event::Kind::found;
+    case ReplyKind::cancelled:
+      return Event::Kind::cancelled;
+    case ReplyKind::attached:
+    case ReplyKind::node:
+      break;
+  }
+  return Event::Kind::lost;
+}
+
+}  // namespace
+
+Client Client::attach(const ClientOptions& options, int counters, const Standing* previous) {
+  Hello hello;
+  if (previous != nullptr) {
+    hello.interface = previous->interface;
+    hello.token = previous->token;
+  }
+  Greeted greeted = greet(options, hello, counters);
+  Client out;
+  out.socket_ = std::move(greeted.socket);
+  out.path_ = std::move(greeted.path);
+  if (previous != nullptr) out.standing_ = *previous;
+  out.standing_.interface = greeted.welcome.interface;
+  out.standing_.token = greeted.welcome.token;
+  for (const auto& [link, side] : out.standing_.links) {
+    Request adopt = make(RequestKind::adopt_link, 0, link);
+    adopt.peer = side.peer;
+    adopt.bytes = side.bytes;
+    out.send(adopt);
+  }
+  for (const auto& [name, entry] : out.standing_.names) {
+    const std::uint64_t request = ++out.own_requests_;
+    out.asked_[request] = {RequestKind::publish, name, entry, 0, 0};
+    out.send(make_publish(request, name, entry));
+  }
+  return out;
+}
+
+bool Client::send(const Request& request) {
+  flush();
+  if (lost_) return false;
+  if (outbox_.empty()) {
+    const auto state =
+        base::send_message(socket_.get(), std::as_bytes(std::span{&request, 1}), {}, MSG_DONTWAIT);
+    if (state == base::SocketState::ok) return true;
+    if (state != base::SocketState::again) lost_ = true;
+  }
+  if (!lost_ && outbox_.size() < kMaxUnsent) {
+    outbox_.push_back(request);
+    return true;
+  }
+  lost_ = true;
+  return false;
+}
+
+void Client::flush() {
+  while (!lost_ && !outbox_.empty()) {
+    const auto state =
+        base::send_message(socket_.get(), std::as_bytes(std::span{&outbox_.front(), 1}), {}, MSG_DONTWAIT);
+    if (state == base::SocketState::again) return;
+    if (state != base::SocketState::ok) lost_ = true;
+    outbox_.pop_front();
+  }
+}
+
+bool Client::introduce(std::uint64_t request, std::uint64_t peer) {
+  return send(make(RequestKind::introduce, request, peer));
+}
+
+bool Client::publish(std::uint64_t request, std::string_view name, Rights rights, const Ticket& ticket) {
+  const Standing::Name entry{rights, ticket, {}};
+  asked_[request] = {RequestKind::publish, std::string(name), entry, 0, 0};
+  return send(make_publish(request, name, entry));
+}
+
+bool Client::withdraw(std::uint64_t request, std::string_view name) {
+  asked_[request] = {RequestKind::withdraw, std::string(name), {}, 0, 0};
+  return send(make(RequestKind::withdraw, request, name));
+}
+
+bool Client::lookup(std::uint64_t request, std::string_view name, bool wait) {
+  Request out = make(RequestKind::lookup, request, name);
+  out.flags = wait ? Request::kWait : 0u;
+  return send(out);
+}
+
+bool Client::cancel(std::uint64_t request) { return send(make(RequestKind::cancel, request)); }
+
+bool Client::link_ended(std::uint64_t link) {
+  standing_.links.erase(link);
+  return send(make(RequestKind::link_ended, 0, link));
+}
+
+bool Client::link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes) {
+  asked_[request] = {RequestKind::link_bytes, {}, {}, link, bytes};
+  Request out = make(RequestKind::link_bytes, request, link);
+  out.bytes = bytes;
+  return send(out);
+}
+
+// Keeps the standing up to date. False if the event is the answer to something that only the client had
+// asked.
+bool Client::remember(const Reply& reply, Event& event) {
+  if (reply.kind == ReplyKind::introduced) standing_.links[reply.link] = {reply.peer, kLinkBytes};
+  const auto asked = asked_.find(reply.request);
+  if (asked == asked_.end()) return true;
+  auto& [kind, name, entry, link, bytes] = asked->second;
+  const bool own = reply.request > kOwn;
+  if (reply.kind == ReplyKind::published) {
+    entry.token = reply.token;
+    standing_.names[name] = entry;
+  } else if (reply.kind == ReplyKind::withdrawn || (own && reply.kind == ReplyKind::refused)) {
+    standing_.names.erase(name);
+  } else if (reply.kind == ReplyKind::granted) {
+    if (const auto side = standing_.links.find(link); side != standing_.links.end())
+      side->second.bytes = bytes;
+  }
+  asked_.erase(asked);
+  if (own) event.request = 0;
+  return !own || reply.kind == ReplyKind::refused;
+}
+
+std::optional<Event> Client::next() {
+  flush();
+  for (;;) {
+    Reply reply;
+    base::Received got =
+        base::receive_message(socket_.get(), std::as_writable_bytes(std::span{&reply, 1}), MSG_DONTWAIT);
+    if (got.state == base::SocketState::again && !lost_) return std::nullopt;
+    Event event;
+    if (got.state != base::SocketState::ok || got.bytes != sizeof reply ||
+        kind_of(reply.kind) == Event::Kind::lost ||
+        (reply.kind == ReplyKind::introduced && got.fd_count != 2)) {
+      lost_ = true;
+      if (std::exchange(told_lost_, true)) return std::nullopt;
+      return event;
+    }
+    event.kind = kind_of(reply.kind);
+    event.request = reply.request;
+    event.error = static_cast<ErrorCode>(reply.error);
+    event.text.assign(reply.text, ::strnlen(reply.text, kMaxText));
+    event.peer = reply.peer;
+    event.peer_uid = reply.uid;
+    event.peer_gid = reply.gid;
+    event.peer_pid = reply.pid;
+    event.link = reply.link;
+    event.initiator = reply.initiator != 0;
+    event.socket = std::move(got.fds[0]);
+    event.pidfd = std::move(got.fds[1]);
+    event.ticket = reply.ticket;
+    if (remember(reply, event)) return event;
+  }
+}
+
+}  // namespace hamlyn::node
