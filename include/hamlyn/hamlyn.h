@@ -6,6 +6,7 @@
 #include "hamlyn/mode.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/rights.h"
 #include "hamlyn/slot.h"
 #include "hamlyn/status.h"
 #include "hamlyn/terminus.h"

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "hamlyn/error.h"
+#include "hamlyn/rights.h"
 #include "hamlyn/status.h"
 #include "hamlyn/ticket.h"
 
@@ -19,12 +20,6 @@ namespace hamlyn {
 namespace library {
 class Engine;
 }
-
-// Who may look a name up. Its owner and root always may.
-struct Rights {
-  bool group = false;     // processes whose primary group is the owner's
-  bool everyone = false;  // all users of this host (through the service)
-};
 
 class Interface {
  public:

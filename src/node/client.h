@@ -14,7 +14,7 @@
 
 #include "base/file_descriptor.h"
 #include "hamlyn/error.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
 #include "node/protocol.h"
 

@@ -13,7 +13,7 @@ import tree
 
 # What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
 # `classes` are those whose classes the library implements, so nothing below the library may know them.
-VALUES = {"error", "mode", "notification", "status", "ticket"}
+VALUES = {"error", "mode", "notification", "rights", "status", "ticket"}
 MAY_INCLUDE = {
     "values": set(),
     "classes": {"values"},

@@ -1,0 +1,12 @@
+#pragma once
+// Who may look a name up.
+
+namespace hamlyn {
+
+// Its owner and root always may.
+struct Rights {
+  bool group = false;     // processes whose primary group is the owner's
+  bool everyone = false;  // all users of this host (through the service)
+};
+
+}  // namespace hamlyn
