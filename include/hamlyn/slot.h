@@ -18,9 +18,9 @@ class Slot {
     std::size_t base = 0;   // first byte, from the area's start
     std::size_t bound = 0;  // bytes; 0: to the area's end
     Mode mode = Mode::guarded;
-    std::uint32_t entries = 0;  // metadata entries, at most 2^20; armed at once unless paranoid
-    bool fast = true;           // takes fast-mode packets (not in the paranoid modes)
-    std::uint32_t places = 64;  // queue places kept for fast mode per link that sends here
+    std::uint32_t entries = 0;   // metadata entries, at most 2^20; armed at once unless paranoid
+    bool fast = true;            // takes fast-mode packets (not in the paranoid modes)
+    std::uint32_t places = 256;  // queue places kept for fast mode per link that sends here
   };
 
   // Bytes from the slot's base: a part of the slot that a ticket, or an entry, is limited to.
@@ -41,9 +41,11 @@ class Slot {
   Ticket ticket(std::uint32_t entry) const;
 
   // Takes the next message in `entry`: after its completion has been read, or after `disarm`. The metadata
-  // and the count start anew. In the paranoid modes the entry gets a new key and `limits`: give out a new
-  // ticket.
+  // and the count start anew. Tickets stay good, except in paranoid one-shot mode, where each arming has a
+  // new key. invalid: no such entry, or a message is under way in it.
   Status arm(std::uint32_t entry) noexcept;
+  // Paranoid modes: the same with a new key and new limits; tickets given out before are refused from here
+  // on.
   Status arm(std::uint32_t entry, Limits limits) noexcept;
   // Takes nothing more in `entry`; what was under way is forgotten, and its late packets are refused.
   Status disarm(std::uint32_t entry) noexcept;

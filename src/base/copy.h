@@ -1,0 +1,31 @@
+#pragma once
+// Copies of few bytes without a call: memcpy of an unknown size costs more than a short message's whole
+// deposit.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace hamlyn::base {
+
+// Copies `bytes` (0 to 16) exactly.
+inline void copy_up_to_16(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes >= 8) {
+    std::uint64_t head, tail;
+    std::memcpy(&head, from, 8);
+    std::memcpy(&tail, from + bytes - 8, 8);
+    std::memcpy(to, &head, 8);
+    std::memcpy(to + bytes - 8, &tail, 8);
+    return;
+  }
+  if (bytes >= 4) {
+    std::uint32_t head, tail;
+    std::memcpy(&head, from, 4);
+    std::memcpy(&tail, from + bytes - 4, 4);
+    std::memcpy(to, &head, 4);
+    std::memcpy(to + bytes - 4, &tail, 4);
+    return;
+  }
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+}
+
+}  // namespace hamlyn::base

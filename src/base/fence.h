@@ -1,0 +1,54 @@
+#pragma once
+// Fences and pauses, written out because compilers differ: g++ 12 makes `lock or` of a seq_cst fence, clang++
+// 14 makes mfence, which costs eight times as much here.
+#include <atomic>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace hamlyn::base {
+
+// A full fence: every earlier store is visible before any later load is done.
+inline void full_fence() noexcept {
+#if defined(__SANITIZE_THREAD__)
+  std::atomic_signal_fence(
+      std::memory_order_seq_cst);  // TSan knows no fences; it sees the atomics themselves
+  __asm__ volatile("lock orl $0, (%%rsp)" ::: "memory", "cc");
+#elif defined(__x86_64__)
+  // On the own stack below the red zone's reach of a leaf: no line that anybody else reads.
+  __asm__ volatile("lock orl $0, (%%rsp)" ::: "memory", "cc");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// The compiler may not move or repeat memory accesses across this.
+inline void compiler_barrier() noexcept { __asm__ volatile("" ::: "memory"); }
+
+// The object is as it is in private memory now: the compiler may not read its source a second time.
+template <class T>
+inline void forget_source(T& copy) noexcept {
+  __asm__ volatile("" : "+m"(copy));
+}
+
+// Rests the core for an instant while it waits for another one's store.
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  compiler_barrier();
+#endif
+}
+
+// The time-stamp counter: cycles of a constant clock. Portable processors get nanoseconds.
+inline std::uint64_t cycles() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return static_cast<std::uint64_t>(__builtin_readcyclecounter());
+#endif
+}
+
+}  // namespace hamlyn::base

@@ -1,0 +1,484 @@
+#include "interface/core.h"
+
+#include <algorithm>
+
+#include "interface/deposit.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+namespace {
+
+constexpr std::uint32_t kFirstSlots = 64;
+constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: what a freed place record's name leads to
+
+std::size_t place(Refusal cause) noexcept { return static_cast<std::size_t>(cause); }
+
+}  // namespace
+
+Core::Core(Surroundings& surroundings, CounterPage& counters)
+    : surroundings_(surroundings), counters_(counters), slots_(kFirstSlots), records_(1) {
+  records_[kDeadRecord].slot = kNoEntry;
+  for (std::uint32_t i = kFirstSlots; i-- > 0;) free_slots_.push_back(i);
+}
+
+Core::~Core() = default;
+
+bool Core::run() noexcept {
+  bool moved = false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i]->arrive(*this, kSweepBudget) != 0) moved = true;
+  }
+  if (replies_due_) [[unlikely]] {
+    replies_due_ = false;
+    for (Link* link : links_) {
+      if (link->replies_due) send_replies(*link);
+    }
+  }
+  if (departures_ != 0 && depart()) moved = true;
+  return moved;
+}
+
+bool Core::depart() noexcept {
+  bool moved = false;
+  for (Terminus* terminus : termini_) moved |= terminus->depart();
+  return moved;
+}
+
+void Core::drain(Link& link) noexcept {
+  while (!link.broken && link.arrive(*this, kSweepBudget) != 0) {
+  }
+}
+
+bool Core::something_to_do() noexcept {
+  for (Link* link : links_) {
+    if (link->something_arrived()) return true;
+    if ((link->departures != 0 || link->replies_due) && link->has_room()) return true;
+  }
+  return false;
+}
+
+// --- links
+
+void Core::add_link(Link& link) {
+  link.serial = next_link_serial_++;
+  link_of_.emplace(link.peer, &link);
+  links_.push_back(&link);
+  ++link_epoch_;
+  ++counters_.links;
+}
+
+Link* Core::find_link(std::uint64_t peer) noexcept {
+  const auto found = link_of_.find(peer);
+  return found == link_of_.end() ? nullptr : found->second;
+}
+
+void Core::end_link(Link& link) noexcept {
+  links_.erase(std::find(links_.begin(), links_.end(), &link));
+  link_of_.erase(link.peer);
+  ++link_epoch_;
+  --counters_.links;
+  ++counters_.links_ended;
+  for (Terminus* terminus : termini_) terminus->link_ended(link);
+  fail_entries(link);
+  for (std::size_t i = 0; i < link.refused.size(); ++i) {
+    if (link.refused[i] != 0) tell(link, static_cast<Refusal>(i), queue_for(kNoEntry));
+  }
+  // Each queue that the link had a part in hears of its end once.
+  std::vector<bool> told(queues_.size());
+  for (std::size_t q = 0; q < queues_.size(); ++q) {
+    bool concerned = false;
+    for (const std::uint32_t index : link.places) concerned |= records_[index].queue == queues_[q].get();
+    if (!concerned && !(link.places.empty() && q == 0)) continue;
+    Notification ended;
+    ended.kind = Notification::Kind::link_ended;
+    ended.peer = link.peer;
+    if (!queues_[q]->push_event(ended)) ++counters_.events_lost;
+    surroundings_.signal(*queues_[q]);
+  }
+  for (const std::uint32_t index : link.places) {
+    if (index != kDeadRecord) end_places(index);
+  }
+  link.places.clear();
+}
+
+void Core::refuse_link(std::uint64_t peer) noexcept {
+  for (Terminus* terminus : termini_) terminus->link_refused(peer);
+}
+
+void Core::fail_entries(Link& link) noexcept {
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) {
+    SlotRecord& slot = slots_[s];
+    if (!slot.live) continue;
+    for (std::uint32_t e = 0; e < slot.entry_count; ++e) {
+      const MetadataEntry& entry = slot.entries[e];
+      if (entry.state == EntryState::filling && entry.link == link.serial)
+        complete(slot, s, e, Notification::Kind::failed, link.peer);
+    }
+  }
+}
+
+// --- queues and slots
+
+Queue* Core::make_queue(std::size_t places) {
+  queues_.push_back(std::make_unique<Queue>(places));
+  ++counters_.queues;
+  return queues_.back().get();
+}
+
+bool Core::drop_queue(Queue* queue) noexcept {
+  if (queue->users != 0) return false;
+  for (Places& places : records_) {
+    if (places.queue == queue) places.queue = nullptr;
+  }
+  std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
+  --counters_.queues;
+  return true;
+}
+
+std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
+                              const Slot::Options& options) {
+  if (free_slots_.empty()) {
+    const auto old = static_cast<std::uint32_t>(slots_.size());
+    if (old == kSlotLimit)
+      throw Error(ErrorCode::out_of_memory, "this interface has 65536 slots, the most there can be");
+    slots_.resize(old * 2);
+    for (std::uint32_t i = old * 2; i-- > old;) free_slots_.push_back(i);
+  }
+  auto entries = std::make_unique<MetadataEntry[]>(options.entries);
+  auto pointers = std::make_unique<void*[]>(options.entries);
+  queue->expect(options.entries);
+  const std::uint32_t index = free_slots_.back();
+  free_slots_.pop_back();
+
+  SlotRecord& slot = slots_[index];
+  slot.base = base;
+  slot.bound = bytes;
+  slot.key = random_key();
+  slot.generation += slot.generation == 0xFFFFFFFFu ? 2 : 1;  // never 0
+  slot.entry_count = options.entries;
+  slot.queue = queue;
+  slot.entry_memory = std::move(entries);
+  slot.entries = slot.entry_memory.get();
+  slot.pointers = std::move(pointers);
+  slot.fast = options.fast && options.mode == Mode::guarded;
+  slot.mode = options.mode;
+  slot.places = options.places;
+  slot.live = true;
+  for (std::uint32_t e = 0; e < options.entries; ++e) {
+    slot.entries[e].incarnation = 1;
+    if (options.mode == Mode::guarded) slot.entries[e].state = EntryState::armed;
+  }
+  ++queue->users;
+  ++counters_.slots;
+  return index;
+}
+
+void Core::drop_slot(std::uint32_t index) noexcept {
+  SlotRecord& slot = slots_[index];
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    if (records_[record].queue == slot.queue && records_[record].slot == index && !records_[record].over)
+      end_places(record);
+  }
+  --slot.queue->users;
+  slot.live = false;
+  slot.entries = nullptr;
+  slot.entry_count = 0;
+  slot.entry_memory.reset();
+  slot.pointers.reset();
+  slot.queue = nullptr;
+  free_slots_.push_back(index);
+  --counters_.slots;
+}
+
+Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index, const Slot::Limits& limits) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
+  if (limits.base > slot.bound) return Status::out_of_bounds;
+  entry.base = limits.base;
+  entry.bound = std::min(limits.bound, slot.bound - limits.base);
+  entry.user_length = 0;
+  entry.accumulator = 0;
+  entry.length = 0;
+  entry.state = EntryState::armed;
+  return Status::ok;
+}
+
+Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (entry.state == EntryState::complete || entry.state == EntryState::failed) return Status::invalid;
+  entry.state = EntryState::idle;
+  ++entry.incarnation;  // what is still on its way of this message is of an incarnation that is over
+  return Status::ok;
+}
+
+// --- places
+
+void Core::end_places(std::uint32_t index) noexcept {
+  Places& places = records_[index];
+  const std::uint32_t in_use = places.arrived - places.freed;
+  if (places.queue != nullptr) places.queue->release(places.granted - in_use);
+  places.over = true;
+  for (Link* link : links_) {
+    if (link->serial != places.link) continue;
+    link->replies_due = replies_due_ = true;  // tells the sender that there is nothing more to be had here
+    return;
+  }
+  if (in_use == 0) release_record(index);
+}
+
+void Core::release_record(std::uint32_t index) noexcept {
+  records_[index] = Places{};
+  records_[index].slot = kNoEntry;
+  free_records_.push_back(index);
+}
+
+void Core::give_back_slowly(std::uint32_t index) noexcept {
+  Places& places = records_[index];
+  if (places.over && places.queue != nullptr) places.queue->release(1);
+  for (Link* link : links_) {
+    if (link->serial != places.link) continue;
+    link->replies_due = replies_due_ = true;
+    return;
+  }
+  if (places.over && places.arrived == places.freed) release_record(index);
+}
+
+void Core::send_replies(Link& link) noexcept {
+  link.replies_due = false;
+  for (std::uint32_t name = 0; name < link.places.size(); ++name) {
+    const std::uint32_t index = link.places[name];
+    if (index == kDeadRecord) continue;
+    Places& places = records_[index];
+    Packet reply{};
+    reply.word = places.outlet;
+    reply.entry = name;
+    if (!places.answered || places.over) {
+      reply.lead.operation = Operation::grant;
+      reply.delta = places.over ? 0 : places.granted;
+    } else if (places.freed - places.told >= (places.granted + 1) / 2) {
+      reply.lead.operation = Operation::credit;
+      reply.delta = places.freed;
+    } else {
+      continue;
+    }
+    if (link.put_reply(reply) != Status::ok) {
+      link.replies_due = replies_due_ = true;  // again when there is room
+      return;
+    }
+    places.answered = true;
+    places.told = places.freed;
+    if (places.over) {
+      link.places[name] = kDeadRecord;
+      places.link = 0;
+      if (places.arrived == places.freed) release_record(index);
+    }
+  }
+}
+
+Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  if (packet.key != slot.key) return Refusal::bad_key;
+  if (!slot.fast) return Refusal::mode_forbids;
+  // A name that leads nowhere any more is used again; the sender knows that it is over.
+  std::size_t name = 0;
+  while (name < link.places.size() && link.places[name] != kDeadRecord) ++name;
+  if (name == Link::kPlacesLimit || packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
+  try {
+    if (name == link.places.size()) link.places.push_back(kDeadRecord);
+    if (free_records_.empty()) {
+      free_records_.reserve(records_.size() + 1);  // so that giving one back never allocates
+      records_.emplace_back();
+      free_records_.push_back(static_cast<std::uint32_t>(records_.size() - 1));
+    }
+  } catch (const std::bad_alloc&) {
+    return Refusal::over_budget;
+  }
+  const std::uint32_t record = free_records_.back();
+  free_records_.pop_back();
+  Places& places = records_[record];
+  places = Places{};
+  places.queue = slot.queue;
+  places.link = link.serial;
+  places.slot = index;
+  places.generation = slot.generation;
+  places.granted = slot.queue->reserve(slot.places);
+  places.outlet = static_cast<std::uint32_t>(packet.word);
+  link.places[name] = record;
+  link.replies_due = replies_due_ = true;
+  return Refusal::none;
+}
+
+Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
+  if (packet.word >= link.outlets.size()) return Refusal::malformed;
+  Outlet& outlet = *link.outlets[packet.word];
+  if (!outlet.asked) return Refusal::malformed;
+  outlet.granted = packet.delta;
+  outlet.record = packet.entry;
+  outlet.refused = packet.delta == 0;
+  return Refusal::none;
+}
+
+Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
+  if (packet.word >= link.outlets.size()) return Refusal::malformed;
+  Outlet& outlet = *link.outlets[packet.word];
+  if (packet.delta - outlet.freed > outlet.used - outlet.freed) return Refusal::malformed;
+  outlet.freed = packet.delta;
+  return Refusal::none;
+}
+
+Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept {
+  Outlet* reusable = nullptr;
+  for (const auto& outlet : link.outlets) {
+    if (outlet->slot == slot && outlet->generation == generation && outlet->key == key) return outlet.get();
+    if (outlet->refused) reusable = outlet.get();
+  }
+  if (link.outlets.size() == Link::kPlacesLimit) {
+    if (reusable == nullptr) return nullptr;
+    *reusable = Outlet{};
+  } else {
+    try {
+      link.outlets.push_back(std::make_unique<Outlet>());
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    reusable = link.outlets.back().get();
+  }
+  reusable->slot = slot;
+  reusable->generation = generation;
+  reusable->key = key;
+  return reusable;
+}
+
+void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
+  if (outlet.asked) return;
+  std::uint64_t name = 0;
+  while (link.outlets[name].get() != &outlet) ++name;
+  Packet packet{};
+  packet.lead.operation = Operation::open;
+  packet.slot = outlet.slot;
+  packet.generation = outlet.generation;
+  packet.key = outlet.key;
+  packet.word = name;
+  outlet.asked = link.put(packet, nullptr, nullptr) == Status::ok;
+}
+
+// --- deposit, the parts that are not the shortest way
+
+Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
+                              const Payload& payload) noexcept {
+  const bool paranoid = slot.mode != Mode::guarded;
+  if (!paranoid && packet.key != slot.key) return Refusal::bad_key;
+  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
+  MetadataEntry& entry = slot.entries[packet.entry];
+  if (paranoid && packet.key != entry.key) return Refusal::bad_key;
+  if (!inside(packet.offset, packet.lead.length, slot.bound)) return Refusal::out_of_bounds;
+  if (paranoid &&
+      (packet.offset < entry.base || !inside(packet.offset - entry.base, packet.lead.length, entry.bound)))
+    return Refusal::out_of_bounds;
+  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
+  if (entry.state == EntryState::armed) {
+    entry.state = EntryState::filling;
+    entry.message = message_of(packet.word);
+    entry.link = link.serial;
+    entry.accumulator = 0;
+    entry.length = 0;
+    entry.offset = packet.offset;
+    entry.user_length = 0;
+  } else if (entry.state != EntryState::filling) {
+    return Refusal::entry_not_armed;
+  } else if (entry.message != message_of(packet.word) || entry.link != link.serial) {
+    return Refusal::entry_busy;
+  }
+  move_bytes(slot.base + packet.offset, packet, payload);
+  if (packet.lead.metadata_length != 0) {
+    std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
+    entry.user_length = packet.lead.metadata_length;
+  }
+  entry.length += packet.lead.length;
+  entry.offset = std::min(entry.offset, packet.offset);
+  // Counting (paper 0, section 2.5): whatever the order, the sum is zero when the last packet has come.
+  entry.accumulator += packet.delta;
+  if (packet.delta == 0 || entry.accumulator == 0)
+    complete(slot, packet.slot, packet.entry, Notification::Kind::message, link.peer);
+  return Refusal::none;
+}
+
+void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
+                    Notification::Kind kind, std::uint64_t peer) noexcept {
+  MetadataEntry& entry = slot.entries[entry_index];
+  entry.state = kind == Notification::Kind::failed ? EntryState::failed : EntryState::complete;
+  if (kind == Notification::Kind::failed) ++entry.incarnation;
+  Notification notification;
+  notification.kind = kind;
+  notification.slot = slot_index;
+  notification.entry = entry_index;
+  notification.message_id = entry.message;
+  notification.offset = entry.offset;
+  notification.length = entry.length;
+  notification.peer = peer;
+  slot.queue->push(notification);
+  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
+}
+
+Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
+  switch (packet.lead.operation) {
+    case Operation::open:
+      return grant_places(link, packet);
+    case Operation::grant:
+      return take_grant(link, packet);
+    case Operation::credit:
+      return take_credit(link, packet);
+    default:
+      return Refusal::malformed;
+  }
+}
+
+// --- refusals
+
+void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
+  ++counters_.refused[place(cause)];
+  if (link.counters != nullptr) ++link.counters->refused[place(cause)];
+  ++link.refused[place(cause)];
+  // Merged: while one notification of this link and cause is not read, further ones are only counted.
+  if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
+}
+
+Queue* Core::queue_for(std::uint32_t slot) noexcept {
+  if (slot < slots_.size() && slots_[slot].live) return slots_[slot].queue;
+  return queues_.empty() ? nullptr : queues_.front().get();
+}
+
+void Core::tell(Link& link, Refusal cause, Queue* queue) noexcept {
+  if (queue == nullptr) return;
+  Notification error;
+  error.kind = Notification::Kind::protocol_error;
+  error.cause = cause;
+  error.peer = link.peer;
+  error.word = link.refused[place(cause)];
+  if (!queue->push_event(error)) {
+    ++counters_.events_lost;
+    return;
+  }
+  link.refused[place(cause)] = 0;
+  link.told_causes |= 1u << place(cause);
+  if (queue->event_wanted) surroundings_.signal(*queue);
+}
+
+void Core::error_taken(const Notification& notification) noexcept {
+  Link* link = find_link(notification.peer);
+  if (link == nullptr) return;
+  link->told_causes &= ~(1u << place(notification.cause));
+  if (link->refused[place(notification.cause)] != 0) tell(*link, notification.cause, queue_for(kNoEntry));
+}
+
+void Core::drop_terminus(Terminus& terminus) noexcept { std::erase(termini_, &terminus); }
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,140 @@
+#pragma once
+// The interface itself, as a state machine: slots, queues, places and termini of one process, and the links
+// that packets come and go by. It has no threads, no clock and no system calls; whoever runs it holds the run
+// lock.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "hamlyn/slot.h"
+#include "interface/counters.h"
+#include "interface/link.h"
+#include "interface/packet.h"
+#include "interface/queue.h"
+#include "interface/slot_record.h"
+
+namespace hamlyn::interface {
+
+class Terminus;
+
+// What the core needs from outside: random keys, and somebody who makes links.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  virtual std::uint64_t random_key() = 0;
+  // A message wants to go to `peer`, to which there is no link. Called again while there is none.
+  virtual void want_link(std::uint64_t peer) noexcept = 0;
+  // A queue whose descriptor somebody waits on has got something.
+  virtual void signal(Queue& queue) noexcept = 0;
+};
+
+class Core {
+ public:
+  static constexpr std::uint32_t kSlotLimit = 1u << 16;
+  static constexpr unsigned kSweepBudget = 32;  // packets per link and turn: no link delays another by more
+
+  Core(Surroundings& surroundings, CounterPage& counters);
+  ~Core();
+
+  // Arrivals of every link in turn, then departures. True if anything moved.
+  bool run() noexcept;
+  // Hands over all that has arrived on a link whose other side is gone.
+  void drain(Link& link) noexcept;
+
+  // Links.
+  void add_link(Link& link);
+  void end_link(Link& link) noexcept;             // fails what waited for it; the caller then destroys it
+  void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
+  Link* find_link(std::uint64_t peer) noexcept;
+  const std::vector<Link*>& links() const noexcept { return links_; }
+  bool broken_links() const noexcept { return broken_links_; }
+  void clear_broken_links() noexcept { broken_links_ = false; }
+  // Moves whenever a link comes or goes, so that what was remembered of links is looked up again.
+  std::uint64_t link_epoch() const noexcept { return link_epoch_; }
+  bool departures_wait() const noexcept { return departures_ != 0; }
+  bool something_to_do() noexcept;  // arrived, or able to depart
+
+  // Queues, slots.
+  Queue* make_queue(std::size_t places);
+  bool drop_queue(Queue* queue) noexcept;  // false: slots still use it
+  std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const Slot::Options& options);
+  void drop_slot(std::uint32_t slot) noexcept;
+  SlotRecord& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  Status arm(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
+  Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
+  std::uint64_t random_key() { return surroundings_.random_key(); }
+
+  // The next notification of a queue that is not empty.
+  void take(Queue& queue, Notification& out) noexcept {
+    const std::uint32_t places = queue.take(out);
+    if (places != kNoPlaces) give_back(places);
+    if (out.kind == Notification::Kind::protocol_error) [[unlikely]]
+      error_taken(out);
+  }
+
+  // Places.
+  Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
+  void ask_for_places(Link& link, Outlet& outlet) noexcept;
+
+  // Termini.
+  void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }
+  void drop_terminus(Terminus& terminus) noexcept;
+  void count_departure(int change) noexcept {
+    departures_ = static_cast<std::uint32_t>(static_cast<int>(departures_) + change);
+  }
+  std::uint32_t next_message() noexcept { return next_message_++; }
+  Surroundings& surroundings() noexcept { return surroundings_; }
+  CounterPage& counters() noexcept { return counters_; }
+
+  // One packet of any fabric, already copied to private memory (deposit.h). What it returns is counted here.
+  Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
+
+ private:
+  void give_back(std::uint32_t index) noexcept {
+    Places& places = records_[index];
+    ++places.freed;
+    // Half of them free again: worth a reply.
+    if (places.freed - places.told >= (places.granted + 1) / 2 || places.over) [[unlikely]]
+      give_back_slowly(index);
+  }
+  void give_back_slowly(std::uint32_t index) noexcept;
+
+  Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
+                          const Payload& payload) noexcept;
+  Refusal deposit_control(Link& link, const Packet& packet) noexcept;
+  Refusal grant_places(Link& link, const Packet& packet) noexcept;
+  Refusal take_grant(Link& link, const Packet& packet) noexcept;
+  Refusal take_credit(Link& link, const Packet& packet) noexcept;
+  void end_places(std::uint32_t index) noexcept;
+  void send_replies(Link& link) noexcept;
+  void tell(Link& link, Refusal cause, Queue* queue) noexcept;
+  void error_taken(const Notification& notification) noexcept;
+  void release_record(std::uint32_t index) noexcept;
+  Queue* queue_for(std::uint32_t slot) noexcept;
+  void fail_entries(Link& link) noexcept;
+  bool depart() noexcept;
+  void complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
+                Notification::Kind kind, std::uint64_t peer) noexcept;
+
+  Surroundings& surroundings_;
+  CounterPage& counters_;
+  std::vector<SlotRecord> slots_;  // a power of two of them
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<Places> records_;
+  std::vector<std::uint32_t> free_records_;
+  std::vector<Link*> links_;
+  std::unordered_map<std::uint64_t, Link*> link_of_;
+  std::vector<Terminus*> termini_;
+  std::uint32_t departures_ = 0;  // messages that wait in termini
+  std::uint32_t next_message_ = 1;
+  std::uint64_t next_link_serial_ = 1;
+  std::uint64_t link_epoch_ = 1;
+  bool replies_due_ = false;
+  bool broken_links_ = false;
+};
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,81 @@
+#pragma once
+// The one function through which every packet of every fabric goes (design, section 4; paper 0, section 2.2):
+// the slot exists and the generation matches; the key; the kind of packet is allowed; inside the bounds; a
+// place or an armed entry is there; only then the bytes move. The packet is a private copy: nothing here is
+// read from memory that the sender can write, except the data, which is only copied.
+//
+// Inline because for a short message this is most of what there is to do.
+#include "base/copy.h"
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+// Branch-free, so that a mispredicted check cannot read beyond the table either (Spectre, variant 1).
+inline std::uint32_t masked_index(std::uint32_t index, std::size_t power_of_two) noexcept {
+  return index & static_cast<std::uint32_t>(power_of_two - 1);
+}
+
+// `length` bytes at `offset` lie inside `bound` bytes; no sum that could overflow.
+inline bool inside(std::uint64_t offset, std::uint64_t length, std::uint64_t bound) noexcept {
+  return length <= bound && offset <= bound - length;
+}
+
+inline void move_bytes(std::byte* to, const Packet& packet, const Payload& payload) noexcept {
+  if (packet.lead.length <= kInlineData) {
+    base::copy_up_to_16(to, packet.data, packet.lead.length);
+    return;
+  }
+  std::memcpy(to, payload.first, payload.first_length);
+  if (payload.first_length < packet.lead.length) {
+    std::memcpy(to + payload.first_length, payload.second, packet.lead.length - payload.first_length);
+  }
+}
+
+inline Refusal Core::deposit(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  if (packet.lead.operation != Operation::write) [[unlikely]]
+    return deposit_control(link, packet);
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) [[unlikely]]
+    return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) [[unlikely]]
+    return Refusal::stale_generation;
+  if (packet.entry != kNoEntry) return deposit_counted(link, slot, packet, payload);
+
+  if (packet.key != slot.key) [[unlikely]]
+    return Refusal::bad_key;
+  if (!slot.fast || packet.lead.metadata_length != 0) [[unlikely]]
+    return Refusal::mode_forbids;
+  if (!inside(packet.offset, packet.lead.length, slot.bound)) [[unlikely]]
+    return Refusal::out_of_bounds;
+  if (packet.delta >= link.places.size()) [[unlikely]]
+    return Refusal::no_place;
+  const std::uint32_t record = link.places[packet.delta];
+  Places& places = records_[record];
+  if (places.slot != index || places.generation != packet.generation ||
+      places.arrived - places.freed >= places.granted) [[unlikely]] {
+    return Refusal::no_place;
+  }
+  ++places.arrived;
+  move_bytes(slot.base + packet.offset, packet, payload);
+
+  Queue& queue = *slot.queue;
+  const bool wrap = queue.next_wraps();
+  Notification& notification = queue.push_reserved(record);
+  notification.kind = Notification::Kind::message;
+  notification.wrap = wrap;
+  notification.fast = true;
+  notification.cause = Refusal::none;
+  notification.slot = index;
+  notification.entry = kNoEntry;
+  notification.message_id = 0;
+  notification.offset = packet.offset;
+  notification.length = packet.lead.length;
+  notification.word = packet.word;
+  notification.peer = link.peer;
+  if (queue.event_wanted) [[unlikely]]
+    surroundings_.signal(queue);
+  return Refusal::none;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,89 @@
+#pragma once
+// What an interface knows of a link, whatever the fabric: the fabric's link derives from it. A link carries
+// packets between two interfaces, never twice, none lost while it lives (design, section 6).
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hamlyn/notification.h"
+#include "hamlyn/status.h"
+#include "interface/counters.h"
+#include "interface/packet.h"
+
+namespace hamlyn::interface {
+
+class Core;
+class Queue;
+
+// Notification places that this interface, as a receiver, keeps for one sender at one slot.
+struct Places {
+  Queue* queue = nullptr;
+  std::uint64_t link = 0;  // serial
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t granted = 0;
+  std::uint32_t arrived = 0;  // modulo 2^32, as the next two
+  std::uint32_t freed = 0;
+  std::uint32_t told = 0;    // the freed count that the sender was told last
+  std::uint32_t outlet = 0;  // the sender's name for it
+  bool answered = false;     // the grant has left
+  bool over = false;         // the slot or the link is gone: places go back as they are taken
+};
+
+// The same from the sender's side: what it may still send there.
+struct Outlet {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t key = 0;
+  std::uint32_t granted = 0;
+  std::uint32_t used = 0;  // modulo 2^32
+  std::uint32_t freed = 0;
+  std::uint32_t record = 0;  // the receiver's name for it
+  bool asked = false;
+  bool refused = false;
+
+  bool open() const noexcept { return granted != 0; }
+  bool has_place() const noexcept { return used - freed < granted; }
+};
+
+class Link {
+ public:
+  static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
+
+  virtual ~Link() = default;
+
+  // Puts one packet behind those before it. ok; queue_full: no room now; link_ended.
+  virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept = 0;
+  // The same for replies, which have a way of their own.
+  virtual Status put_reply(const Packet& packet) noexcept = 0;
+  // Hands up to `budget` packets that have arrived to the interface. Returns how many.
+  virtual unsigned arrive(Core& core, unsigned budget) noexcept = 0;
+  // Whether a packet is there to be handed over; looks, changes nothing.
+  virtual bool something_arrived() const noexcept = 0;
+  // Whether `put` would take a packet now.
+  virtual bool has_room() noexcept = 0;
+  // The most data that one packet can have now.
+  virtual std::size_t payload_limit() const noexcept = 0;
+  // The most that one packet can have once the link has got itself more room: the MTU.
+  virtual std::size_t payload_limit_ever() const noexcept = 0;
+  // Something long waits: the link may get itself more room.
+  virtual void want_room() noexcept {}
+
+  std::uint64_t serial = 0;          // of this interface's links; never reused
+  std::uint64_t peer = 0;            // the interface at the other side
+  std::uint32_t departures = 0;      // messages in termini that wait for this link
+  bool broken = false;               // the peer broke the protocol: to be ended by whoever keeps the links
+  LinkCounters* counters = nullptr;  // its row of the counter page
+
+  // Receiver's side.
+  std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
+  bool replies_due = false;
+  std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
+  std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
+
+  // Sender's side.
+  std::vector<std::unique_ptr<Outlet>> outlets;
+};
+
+}  // namespace hamlyn::interface

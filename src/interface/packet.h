@@ -1,0 +1,90 @@
+#pragma once
+// The self-describing packet (paper 0, table 1), as it stands in a cell of 64 bytes: header and up to 16
+// bytes of data move as one cache line. docs/wire.md has every byte.
+//
+// The destination host and the link's identity are not in it: they come from the link, attested at the
+// introduction, never from a header.
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace hamlyn::interface {
+
+inline constexpr std::uint16_t kStructureVersion = 1;  // of everything that two processes both see
+inline constexpr std::size_t kCell = 64;
+inline constexpr std::size_t kInlineData = 16;
+inline constexpr std::size_t kMetadataLimit = 60;
+inline constexpr std::size_t kPacketLimit = 8192;  // the largest MTU
+inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
+
+enum class Operation : std::uint8_t {
+  none = 0,
+  write = 1,   // data into a slot
+  open = 2,    // asks for notification places at a slot: word = the asker's outlet
+  grant = 3,   // reply: word = outlet, delta = places (0: refused, see `slot`), entry = the place record
+  credit = 4,  // reply: word = outlet, delta = places freed so far, modulo 2^32
+  continue_ring = 5,  // the next cell is the first of a new ring, already shown to the reader
+};
+
+// The first eight bytes of a cell are written last, as one store: the turn says that the rest is there.
+struct Lead {
+  std::uint32_t turn;
+  std::uint16_t length;  // bytes of data
+  Operation operation;
+  std::uint8_t metadata_length;  // bytes of metadata, in a cell of their own behind this one
+};
+
+struct alignas(kCell) Packet {
+  Lead lead;
+  std::uint32_t slot;
+  std::uint32_t generation;
+  std::uint64_t key;
+  std::uint64_t offset;         // bytes from the slot's base
+  std::uint32_t entry;          // metadata index; all ones: fast mode
+  std::uint32_t delta;          // added to the entry's accumulator; fast mode: the granted place record
+  std::uint64_t word;           // fast mode: the user's word; otherwise message id and incarnation
+  std::byte data[kInlineData];  // the data, if it is no longer than this; otherwise it follows in cells
+};
+
+static_assert(sizeof(Lead) == 8 && sizeof(Packet) == kCell && std::is_trivially_copyable_v<Packet>);
+static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, key) == 16 && offsetof(Packet, offset) == 24 &&
+              offsetof(Packet, entry) == 32 && offsetof(Packet, delta) == 36 &&
+              offsetof(Packet, word) == 40 && offsetof(Packet, data) == 48);
+
+// Message id and incarnation of a counted message share the word.
+inline std::uint64_t message_word(std::uint32_t message, std::uint32_t incarnation) noexcept {
+  return std::uint64_t{incarnation} << 32 | message;
+}
+inline std::uint32_t message_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+inline std::uint32_t incarnation_of(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word >> 32);
+}
+
+// How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
+inline std::uint32_t cells_of(const Lead& lead) noexcept {
+  const std::uint32_t data =
+      lead.length <= kInlineData ? 0 : (lead.length + std::uint32_t{kCell} - 1) / kCell;
+  return 1 + (lead.metadata_length != 0 ? 1 : 0) + data;
+}
+
+// Null if the lead is well formed, otherwise what is wrong with it. Total: any bytes may come.
+inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
+  if (lead.length > mtu) return "the packet is longer than the MTU";
+  if (lead.metadata_length > kMetadataLimit) return "metadata is longer than 60 bytes";
+  if (lead.operation == Operation::none || lead.operation > Operation::continue_ring)
+    return "unknown operation";
+  if (lead.operation != Operation::write && (lead.length != 0 || lead.metadata_length != 0))
+    return "a control packet carries no data";
+  return nullptr;
+}
+
+// A packet's data as it stands with the link: one run of bytes, or two where a ring wraps. The bytes may
+// change while they are copied; they are only ever copied, never looked at.
+struct Payload {
+  const std::byte* first = nullptr;
+  std::size_t first_length = 0;
+  const std::byte* second = nullptr;
+  const std::byte* metadata = nullptr;  // metadata_length bytes
+};
+
+}  // namespace hamlyn::interface

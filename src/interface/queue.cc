@@ -1,0 +1,82 @@
+#include "interface/queue.h"
+
+#include <algorithm>
+
+namespace hamlyn::interface {
+
+namespace {
+constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that may wait
+}
+
+Queue::Queue(std::size_t places)
+    : places_(std::make_unique<Place[]>(places)), mask_(places - 1), waiting_(kEventRoom) {}
+
+void Queue::append(const Notification& notification) noexcept {
+  Place& place = places_[tail_ & mask_];
+  place.notification = notification;
+  place.notification.wrap = next_wraps();
+  place.places = kNoPlaces;
+  ++tail_;
+  ++common_used_;
+}
+
+void Queue::push(const Notification& notification) noexcept {
+  if (waiting_count_ == 0 && common_place_free()) {
+    append(notification);
+  } else {
+    waiting_[(waiting_head_ + waiting_count_++) % waiting_.size()] = notification;
+  }
+}
+
+bool Queue::push_event(const Notification& notification) noexcept {
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    Notification& other = waiting_[(waiting_head_ + i) % waiting_.size()];
+    if (other.kind == notification.kind && other.cause == notification.cause &&
+        other.peer == notification.peer) {
+      other.word += notification.word;
+      return true;
+    }
+  }
+  if (waiting_count_ == 0 && common_place_free()) {
+    append(notification);
+    return true;
+  }
+  if (waiting_events_ == kEventRoom) return false;
+  ++waiting_events_;
+  push(notification);
+  return true;
+}
+
+void Queue::refill() noexcept {
+  while (waiting_count_ != 0 && common_place_free()) {
+    const Notification& next = waiting_[waiting_head_];
+    if (next.kind == Notification::Kind::protocol_error || next.kind == Notification::Kind::link_ended)
+      --waiting_events_;
+    append(next);
+    waiting_head_ = (waiting_head_ + 1) % waiting_.size();
+    --waiting_count_;
+  }
+}
+
+std::uint32_t Queue::reserve(std::uint32_t count) noexcept {
+  // An eighth stays for completions and events; what stands in the ring already keeps its place.
+  const std::size_t most = capacity() - std::max(capacity() / 8, common_used_);
+  const std::size_t granted = reserved_ < most ? std::min<std::size_t>(count, most - reserved_) : 0;
+  reserved_ += granted;
+  return static_cast<std::uint32_t>(granted);
+}
+
+void Queue::release(std::uint32_t count) noexcept {
+  reserved_ -= count;
+  refill();
+}
+
+void Queue::expect(std::size_t entries) {
+  std::vector<Notification> longer(waiting_.size() + entries);
+  for (std::size_t i = 0; i < waiting_count_; ++i)
+    longer[i] = waiting_[(waiting_head_ + i) % waiting_.size()];
+  waiting_ = std::move(longer);
+  waiting_head_ = 0;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,88 @@
+#pragma once
+// The notification queue (paper 0, section 2.6), private to the process. Nothing that arrives is ever lost or
+// held up for want of a place in it (design, section 4): fast-mode notifications have places reserved for
+// them; completions, which are bounded by the metadata entries, wait in a list of their own when it is full.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hamlyn/notification.h"
+
+namespace hamlyn::interface {
+
+inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
+
+class Queue {
+ public:
+  // `places` is a power of two.
+  explicit Queue(std::size_t places);
+
+  bool empty() const noexcept { return head_ == tail_; }
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  // Fast mode: the sender holds a reservation, so there is room. `places` is the record that gets the place
+  // back. Returns the notification to fill in.
+  Notification& push_reserved(std::uint32_t places) noexcept {
+    Place& place = places_[tail_ & mask_];
+    place.places = places;
+    ++tail_;
+    return place.notification;
+  }
+  bool next_wraps() const noexcept { return (tail_ & mask_) == 0; }
+
+  // A completion: into a common place, or behind those that wait for one.
+  void push(const Notification& notification) noexcept;
+  // An event of a link: merged with one of the same kind, cause and peer that still waits. False: no room,
+  // lost but counted by the caller.
+  bool push_event(const Notification& notification) noexcept;
+
+  // The oldest notification, and the record to give its place back to, or kNoPlaces. Not to be called when
+  // empty.
+  std::uint32_t take(Notification& out) noexcept {
+    Place& place = places_[head_ & mask_];
+    out = place.notification;
+    const std::uint32_t places = place.places;
+    ++head_;
+    if (places == kNoPlaces) {
+      --common_used_;
+      if (waiting_count_ != 0) [[unlikely]]
+        refill();
+    }
+    return places;
+  }
+
+  // Reserves places for fast mode, as many as there are up to `count`.
+  std::uint32_t reserve(std::uint32_t count) noexcept;
+  void release(std::uint32_t count) noexcept;
+
+  // Completions that may have to wait here: a slot with that many entries has come, or has gone.
+  void expect(std::size_t entries);
+
+  std::uint32_t users = 0;  // slots that notify it
+  int event = -1;           // descriptor to signal when something comes, or -1
+  bool event_wanted = false;
+
+ private:
+  struct Place {
+    Notification notification;
+    std::uint32_t places = kNoPlaces;
+  };
+  bool common_place_free() const noexcept { return common_used_ + reserved_ < capacity(); }
+  void append(const Notification& notification) noexcept;
+  void refill() noexcept;
+
+  std::unique_ptr<Place[]> places_;
+  std::size_t mask_;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;
+  std::size_t reserved_ = 0;     // kept for fast mode, in use or not
+  std::size_t common_used_ = 0;  // completions and events in the ring
+
+  std::vector<Notification> waiting_;  // a circle, long enough for every entry and kEventRoom events
+  std::size_t waiting_head_ = 0;
+  std::size_t waiting_count_ = 0;
+  std::size_t waiting_events_ = 0;
+};
+
+}  // namespace hamlyn::interface

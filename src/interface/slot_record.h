@@ -1,0 +1,29 @@
+#pragma once
+// What the interface keeps of a slot (paper 0, section 2.2): private memory, found by index.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "hamlyn/mode.h"
+#include "interface/metadata.h"
+#include "interface/queue.h"
+
+namespace hamlyn::interface {
+
+struct SlotRecord {
+  std::byte* base = nullptr;
+  std::uint64_t bound = 0;
+  std::uint64_t key = 0;
+  std::uint32_t generation = 0;  // 0: never used; moves when the slot goes
+  std::uint32_t entry_count = 0;
+  Queue* queue = nullptr;
+  MetadataEntry* entries = nullptr;
+  bool live = false;
+  bool fast = false;
+  Mode mode = Mode::guarded;
+  std::uint32_t places = 0;  // for each link
+  std::unique_ptr<MetadataEntry[]> entry_memory;
+  std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
+};
+
+}  // namespace hamlyn::interface

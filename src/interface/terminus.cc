@@ -1,0 +1,208 @@
+#include "interface/terminus.h"
+
+#include <algorithm>
+
+namespace hamlyn::interface {
+
+namespace {
+constexpr int kPassesPerRun = 8;  // so that a run comes back to the arrivals soon
+}
+
+Terminus::Terminus(Core& core, std::size_t entries) : core_(core), work_(entries) {
+  seen_.reserve(entries);
+  core_.add_terminus(*this);
+}
+
+Terminus::~Terminus() {
+  for (std::uint64_t s = first_; s != next_; ++s) {
+    if (at(s).status == Status::pending) finish(at(s), Status::cancelled);
+  }
+  core_.drop_terminus(*this);
+}
+
+// --- counted messages
+
+Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+                      SendHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
+  if (options.metadata.size() > kMetadataLimit || data.size() > 0xFFFFFFFFu) return Status::too_long;
+  if (options.offset > ticket.bound || data.size() > ticket.bound - options.offset)
+    return Status::out_of_bounds;
+  while (first_ != next_ && at(first_).status != Status::pending) ++first_;
+  if (next_ - first_ == work_.size()) return Status::queue_full;
+
+  Work& work = at(next_);
+  work.ticket = ticket;
+  work.data = data.data();
+  work.length = data.size();
+  work.sent = 0;
+  work.offset = ticket.base + options.offset;
+  work.link = core_.find_link(ticket.interface);
+  work.status = Status::pending;
+  work.message = core_.next_message();
+  work.packets_left = 0;
+  work.packet_size = 0;
+  work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
+  std::copy(options.metadata.begin(), options.metadata.end(), work.metadata.begin());
+  const std::uint64_t sequence = next_++;
+  if (handle != nullptr) handle->sequence = sequence;
+  const bool behind_others = work.link != nullptr && pending_ != 0 && waits_for(*work.link);
+  ++pending_;
+  core_.count_departure(1);
+  if (work.link == nullptr) {
+    core_.surroundings().want_link(ticket.interface);
+    return Status::pending;
+  }
+  ++work.link->departures;
+  // Direct I/O: straight into the link, unless earlier messages wait for the same destination.
+  while (!behind_others && work.status == Status::pending && put_one_packet(work)) {
+  }
+  return work.status;
+}
+
+bool Terminus::waits_for(const Link& link) const noexcept {
+  for (std::uint64_t s = first_; s != next_; ++s) {
+    if (at(s).status == Status::pending && at(s).link == &link) return true;
+  }
+  return false;
+}
+
+// The first packet's delta takes back what all the others add (paper 0, section 2.5).
+void Terminus::start(Work& work) noexcept {
+  if (work.length > work.link->payload_limit()) work.link->want_room();
+  work.packet_size = work.link->payload_limit();
+  work.packets_left =
+      work.length == 0 ? 1
+                       : static_cast<std::uint32_t>((work.length + work.packet_size - 1) / work.packet_size);
+}
+
+bool Terminus::put_one_packet(Work& work) noexcept {
+  const bool first = work.packets_left == 0;
+  if (first) start(work);
+  const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
+  Packet packet;
+  packet.lead.length = static_cast<std::uint16_t>(bytes);
+  packet.lead.operation = Operation::write;
+  packet.lead.metadata_length = first ? work.metadata_length : 0;
+  packet.slot = work.ticket.slot;
+  packet.generation = work.ticket.generation;
+  packet.key = work.ticket.key;
+  packet.offset = work.offset + work.sent;
+  packet.entry = work.ticket.entry;
+  packet.delta = first ? 1 - work.packets_left : 1;
+  packet.word = message_word(work.message, work.ticket.incarnation);
+  const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data());
+  if (status != Status::ok) {
+    if (first) work.packets_left = 0;
+    if (status == Status::link_ended) finish(work, status);
+    return false;
+  }
+  work.sent += bytes;
+  if (--work.packets_left == 0) finish(work, Status::ok);
+  return true;
+}
+
+void Terminus::finish(Work& work, Status status) noexcept {
+  work.status = status;
+  --pending_;
+  core_.count_departure(-1);
+  if (work.link != nullptr) --work.link->departures;
+}
+
+bool Terminus::depart() noexcept {
+  bool moved = false;
+  for (int pass = 0; pass < kPassesPerRun && pending_ != 0 && depart_once(); ++pass) moved = true;
+  return moved;
+}
+
+bool Terminus::depart_once() noexcept {
+  bool moved = false;
+  seen_.clear();
+  for (std::uint64_t s = first_; s != next_; ++s) {
+    Work& work = at(s);
+    if (work.status != Status::pending) continue;
+    if (work.link == nullptr) {
+      work.link = core_.find_link(work.ticket.interface);
+      if (work.link == nullptr) {
+        core_.surroundings().want_link(work.ticket.interface);
+        continue;
+      }
+      ++work.link->departures;
+    }
+    if (std::find(seen_.begin(), seen_.end(), work.link) != seen_.end()) continue;
+    seen_.push_back(work.link);
+    moved |= put_one_packet(work);
+  }
+  return moved;
+}
+
+Status Terminus::status(SendHandle handle) const noexcept {
+  if (handle.sequence == 0) return Status::ok;
+  if (handle.sequence >= next_) return Status::invalid;
+  if (handle.sequence + work_.size() < next_) return Status::ok;  // long over
+  return at(handle.sequence).status;
+}
+
+void Terminus::link_ended(const Link& link) noexcept {
+  for (std::uint64_t s = first_; s != next_; ++s) {
+    if (at(s).status == Status::pending && at(s).link == &link) finish(at(s), Status::link_ended);
+    if (at(s).link == &link) at(s).link = nullptr;
+  }
+}
+
+void Terminus::link_refused(std::uint64_t peer) noexcept {
+  for (std::uint64_t s = first_; s != next_; ++s) {
+    Work& work = at(s);
+    if (work.status == Status::pending && work.link == nullptr && work.ticket.interface == peer)
+      finish(work, Status::refused);
+  }
+}
+
+// --- fast mode, the ways that are not the shortest
+
+Status Terminus::remember(const Ticket& ticket) noexcept {
+  last_ = {};
+  if (invalid(ticket) != nullptr || !ticket.fast()) return Status::invalid;
+  Link* link = core_.find_link(ticket.interface);
+  if (link == nullptr) {
+    core_.surroundings().want_link(ticket.interface);
+    return Status::connecting;
+  }
+  Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
+  if (outlet == nullptr) return Status::no_place;
+  last_ = {core_.link_epoch(), ticket.interface, ticket.key, ticket.slot, ticket.generation, link, outlet};
+  return Status::ok;
+}
+
+Status Terminus::without_place(Link& link, Outlet& outlet) noexcept {
+  if (outlet.refused) return Status::refused;
+  if (!outlet.asked) core_.ask_for_places(link, outlet);
+  return outlet.open() ? Status::no_place : Status::connecting;
+}
+
+Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
+  link.want_room();
+  return bytes > link.payload_limit_ever() ? Status::too_long : Status::queue_full;
+}
+
+Status Terminus::ready(const Ticket& ticket) noexcept {
+  if (invalid(ticket) != nullptr) return Status::invalid;
+  if (!ticket.fast()) {
+    if (core_.find_link(ticket.interface) != nullptr) return Status::ok;
+    core_.surroundings().want_link(ticket.interface);
+    return Status::connecting;
+  }
+  const Status found = remember(ticket);
+  if (found != Status::ok) return found;
+  return last_.outlet->open() ? Status::ok : without_place(*last_.link, *last_.outlet);
+}
+
+Status Terminus::place_free(const Ticket& ticket) noexcept {
+  const Status status = ready(ticket);
+  if (status != Status::ok || !ticket.fast()) return status;
+  if (!last_.outlet->has_place()) return Status::no_place;
+  return last_.link->has_room() ? Status::ok : Status::queue_full;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,121 @@
+#pragma once
+// A send terminus (paper 0, section 2.3): a private work queue. Each destination is a sub-queue of its own in
+// effect: within one pass the first message to a destination may move, and a stalled one holds up nobody
+// else.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hamlyn/status.h"
+#include "hamlyn/terminus.h"
+#include "hamlyn/ticket.h"
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+class Terminus {
+ public:
+  Terminus(Core& core, std::size_t entries);
+  ~Terminus();
+  Terminus(const Terminus&) = delete;
+  Terminus& operator=(const Terminus&) = delete;
+
+  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle* handle) noexcept;
+
+  // Fast mode, the shortest way: the same destination as last time, a place, room in the link.
+  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                   std::uint64_t offset) noexcept {
+    if (!(last_.epoch == core_.link_epoch() && last_.peer == ticket.interface && last_.slot == ticket.slot &&
+          last_.generation == ticket.generation && last_.key == ticket.key)) [[unlikely]] {
+      const Status found = remember(ticket);
+      if (found != Status::ok) return found;
+    }
+    Outlet& outlet = *last_.outlet;
+    Link& link = *last_.link;
+    if (!outlet.has_place()) [[unlikely]]
+      return without_place(link, outlet);
+    if (pending_ != 0 && waits_for(link)) [[unlikely]]
+      return Status::queue_full;
+    if (data.size() > link.payload_limit()) [[unlikely]]
+      return too_long(link, data.size());
+    if (offset > ticket.bound || data.size() > ticket.bound - offset) [[unlikely]]
+      return Status::out_of_bounds;
+    Packet packet;
+    packet.lead.length = static_cast<std::uint16_t>(data.size());
+    packet.lead.operation = Operation::write;
+    packet.lead.metadata_length = 0;
+    packet.slot = ticket.slot;
+    packet.generation = ticket.generation;
+    packet.key = ticket.key;
+    packet.offset = ticket.base + offset;
+    packet.entry = kNoEntry;
+    packet.delta = outlet.record;
+    packet.word = word;
+    const Status status = link.put(packet, data.data(), nullptr);
+    if (status == Status::ok) [[likely]]
+      ++outlet.used;
+    return status;
+  }
+
+  Status status(SendHandle handle) const noexcept;
+  // Whether a link to there is up and, for fast mode, places are granted. Asks for what is missing.
+  Status ready(const Ticket& ticket) noexcept;
+  // The same, and whether there is a free place and room now.
+  Status place_free(const Ticket& ticket) noexcept;
+
+  // Moves one packet for each destination after another while there is room. True if any moved.
+  bool depart() noexcept;
+  void link_ended(const Link& link) noexcept;
+  void link_refused(std::uint64_t peer) noexcept;
+
+ private:
+  struct Work {
+    Ticket ticket;
+    const std::byte* data = nullptr;
+    std::size_t length = 0;
+    std::size_t sent = 0;
+    std::uint64_t offset = 0;  // from the slot's base
+    Link* link = nullptr;      // null: not made yet
+    Status status = Status::ok;
+    std::uint32_t message = 0;
+    std::uint32_t packets_left = 0;  // 0: nothing has left yet
+    std::size_t packet_size = 0;
+    std::uint8_t metadata_length = 0;
+    std::array<std::byte, kMetadataLimit> metadata;
+  };
+
+  // Where the last fast-mode message went.
+  struct Last {
+    std::uint64_t epoch = 0;
+    std::uint64_t peer = 0;
+    std::uint64_t key = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t generation = 0;
+    Link* link = nullptr;
+    Outlet* outlet = nullptr;
+  };
+
+  Work& at(std::uint64_t sequence) noexcept { return work_[sequence % work_.size()]; }
+  const Work& at(std::uint64_t sequence) const noexcept { return work_[sequence % work_.size()]; }
+  Status remember(const Ticket& ticket) noexcept;
+  Status without_place(Link& link, Outlet& outlet) noexcept;
+  Status too_long(Link& link, std::size_t bytes) noexcept;
+  bool waits_for(const Link& link) const noexcept;
+  bool depart_once() noexcept;
+  bool put_one_packet(Work& work) noexcept;
+  void start(Work& work) noexcept;
+  void finish(Work& work, Status status) noexcept;
+
+  Core& core_;
+  std::vector<Work> work_;   // a circle
+  std::uint64_t first_ = 1;  // oldest sequence number that may be pending
+  std::uint64_t next_ = 1;
+  std::uint32_t pending_ = 0;
+  std::vector<const void*> seen_;  // destinations that had their turn in this pass
+  Last last_;
+};
+
+}  // namespace hamlyn::interface
