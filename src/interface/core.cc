@@ -142,7 +142,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
     const auto old = static_cast<std::uint32_t>(slots_.size());
     if (old == kSlotLimit)
       throw Error(ErrorCode::out_of_memory, "this interface has 65536 slots, the most there can be");
-    slots_.resize(old * 2);
+    slots_.resize(std::size_t{2} * old);
     for (std::uint32_t i = old * 2; i-- > old;) free_slots_.push_back(i);
   }
   auto entries = std::make_unique<MetadataEntry[]>(options.entries);
