@@ -1,0 +1,33 @@
+#pragma once
+// A point in time to wait until, or none.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace hamlyn::tool {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Deadline never() { return {}; }
+  static Deadline in(std::optional<std::chrono::milliseconds> time) {
+    Deadline deadline;
+    if (time) deadline.at_ = Clock::now() + *time;
+    return deadline;
+  }
+
+  bool passed() const { return at_ && Clock::now() >= *at_; }
+
+  // How long to wait now: the time that is left, at most `slice`, never negative.
+  std::chrono::milliseconds slice(std::chrono::milliseconds slice) const {
+    if (!at_) return slice;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*at_ - Clock::now());
+    return std::clamp(left, std::chrono::milliseconds{0}, slice);
+  }
+
+ private:
+  std::optional<Clock::time_point> at_;
+};
+
+}  // namespace hamlyn::tool

@@ -1,0 +1,245 @@
+#include "tool/sender.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include "tool/failure.h"
+#include "tool/transfer_link.h"
+
+namespace hamlyn::tool {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{
+    250};  // how often to see whether a receiver that does not answer is gone
+constexpr std::chrono::milliseconds kAgain{20};  // before the name of one that has gone is looked up again
+constexpr std::chrono::hours kSlice{1};
+
+Failure broken(const char* why) {
+  return {fmt::format("the receiver does not keep to the protocol: {}", why), "protocol_error",
+          "use the same version of hamlyn on both sides"};
+}
+
+Failure receiver_gone() {
+  return {"the receiver ended before it confirmed that it has everything", name(Status::link_ended),
+          "see what it says, then send again"};
+}
+
+Failure no_receiver(const std::string& name) {
+  return {fmt::format("no receiver took '{}' in the time given", name), hamlyn::name(Status::timed_out),
+          fmt::format("start 'hamlyn receive {}', or give more time with --timeout", name), kTimedOut};
+}
+
+Failure bad_verdict(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::output_failed:
+      return {"the receiver could not write what it received", "output_failed", "see what the receiver says"};
+    case Outcome::interrupted:
+      return {"the receiver was interrupted", "interrupted", "start it again, then send again"};
+    case Outcome::whole:
+    case Outcome::broken:
+      break;
+  }
+  return {"the receiver has something else than was sent", "checksum", "send again"};
+}
+
+// A name leads to whatever its owner registered.
+void check_door(const Ticket& door) {
+  const char* why = invalid(door);
+  if (!why && !door.fast()) why = "its ticket is not for fast mode";
+  if (!why && door.bound < kDoorStride * kDoorPlaces) why = "its ticket has too little room";
+  if (why) throw broken(why);
+}
+
+}  // namespace
+
+Sender::Sender(const TransferOptions& options, Input& input)
+    : options_(options),
+      input_(input),
+      deadline_(Deadline::in(options.timeout)),
+      interface_({.node = options.node, .stall = std::chrono::milliseconds{0}}),
+      stop_(interface_),
+      mailbox_area_(interface_, kMailboxBytes),
+      queue_(interface_, 256),
+      mailbox_(mailbox_area_, queue_, {}),
+      terminus_(interface_) {}
+
+Report Sender::run() {
+  find_receiver();
+  receiver_ = find_peer(receiver_.interface, options_.node);
+  Progress progress(options_.quiet, input_.size());
+  send_everything(progress);
+  send_end();
+  await_verdict();
+  return {checksum_.bytes(), progress.seconds(), checksum_.value(), receiver_};
+}
+
+void Sender::find_receiver() {
+  for (;;) {
+    const Ticket door = lookup_door();
+    check_door(door);
+    receiver_ = {.interface = door.interface, .uid = {}, .pid = {}};
+    gone_ = false;
+    if (greet(door) && await_answer(door)) return;
+    // That receiver has ended, or taken another sender. Either side may start first: wait for the next.
+    ::poll(nullptr, 0, static_cast<int>(kAgain.count()));
+  }
+}
+
+Ticket Sender::lookup_door() {
+  for (;;) {
+    check_stop("waiting for a receiver");
+    try {
+      return interface_.lookup(options_.name, deadline_.slice(kSlice));
+    } catch (const Error& error) {
+      const bool nobody = error.code() == ErrorCode::timed_out || error.code() == ErrorCode::name_unknown;
+      if (!nobody && error.code() != ErrorCode::cancelled) throw;
+      if (deadline_.passed()) throw no_receiver(options_.name);
+    }
+  }
+}
+
+bool Sender::greet(const Ticket& door) {
+  Status status = connect(terminus_, door, deadline_);
+  if (status == Status::ok) {
+    const Hello hello{.expected = input_.size().value_or(kUnknownSize), .mailbox = mailbox_.ticket()};
+    status = send_small(terminus_, door, bytes_of(hello), door_offset(interface_.id()), deadline_);
+  }
+  if (status == Status::timed_out) throw no_receiver(options_.name);
+  if (status == Status::link_ended || status == Status::refused) return false;
+  if (status != Status::ok) throw failure("cannot reach the receiver", status);
+  return true;
+}
+
+// A receiver answers the sender it takes, then gives up its name. So whoever sees the name gone and has no
+// answer was not taken.
+bool Sender::await_answer(const Ticket& door) {
+  for (;;) {
+    Notification notification;
+    if (wait_notification(queue_, notification, Deadline::in(deadline_.slice(kLook)))) {
+      handle(notification);
+    } else if (deadline_.passed()) {
+      throw no_receiver(options_.name);
+    } else if (!still_registered(door)) {
+      drain();
+      return book_.has_value();
+    }
+    if (book_) return true;
+    if (gone_) return false;
+  }
+}
+
+bool Sender::still_registered(const Ticket& door) {
+  try {
+    return interface_.lookup(options_.name) == door;
+  } catch (const Error& error) {
+    // While the daemon is away nothing can be said.
+    return error.code() != ErrorCode::name_unknown && error.code() != ErrorCode::timed_out;
+  }
+}
+
+void Sender::send_everything(Progress& progress) {
+  while (!input_.ended()) {
+    drain();
+    Buffer& buffer = free_buffer();
+    const std::size_t length = input_.read_available(buffer.bytes);
+    if (length > 0) {
+      const auto bytes = std::span(buffer.bytes).first(length);
+      checksum_.add(bytes);
+      send_chunk(buffer, bytes, {.length = length});
+      progress.at(checksum_.bytes());
+    } else if (!input_.ended()) {
+      check_stop("waiting for input");
+      input_.wait(queue_.descriptor());
+      if (gone_) throw receiver_gone();
+    }
+  }
+}
+
+// The buffer of the place that is next, once that place has come back and its bytes have left.
+Sender::Buffer& Sender::free_buffer() {
+  while (!book_->has_free_place()) wait_for_news();
+  Buffer& buffer = buffers_[book_->next_place()];
+  if (buffer.bytes.empty()) buffer.bytes.resize(kChunkBytes);
+  while (buffer.handle.sequence != 0 && terminus_.status(buffer.handle) == Status::pending) {
+    check_stop("sending");
+    terminus_.wait(buffer.handle, kSlice);
+  }
+  return buffer;
+}
+
+void Sender::send_chunk(Buffer& buffer, std::span<const std::byte> bytes, const ChunkNote& note) {
+  const auto departure = book_->take();
+  ChunkNote numbered = note;
+  numbered.sequence = departure->sequence;
+  const Status status =
+      terminus_.send(departure->ticket, bytes, {.metadata = bytes_of(numbered)}, &buffer.handle);
+  if (status == Status::link_ended) throw receiver_gone();
+  if (status != Status::ok && status != Status::pending) throw failure("cannot send to the receiver", status);
+}
+
+void Sender::send_end() {
+  Buffer& buffer = free_buffer();
+  send_chunk(buffer, {}, {.total = checksum_.bytes(), .checksum = checksum_.value(), .end = 1});
+}
+
+void Sender::await_verdict() {
+  while (!verdict_) wait_for_news();
+  const bool same = verdict_->total == checksum_.bytes() && verdict_->checksum == checksum_.value();
+  if (verdict_->outcome != Outcome::whole || !same) throw bad_verdict(verdict_->outcome);
+}
+
+void Sender::handle(const Notification& notification) {
+  if (notification.peer != receiver_.interface) return;  // a receiver that is over, or a stranger
+  switch (notification.kind) {
+    case Notification::Kind::message:
+      // Own bounds and not the notification's, in one place; then a copy, since the receiver may write again.
+      if (notification.offset > kMailboxBytes || notification.length > kMailboxBytes - notification.offset)
+        return;
+      return read_message(mailbox_.bytes().subspan(notification.offset, notification.length));
+    case Notification::Kind::protocol_error:
+      throw broken(hamlyn::name(notification.cause));
+    case Notification::Kind::failed:
+    case Notification::Kind::link_ended:
+      gone_ = true;
+  }
+}
+
+void Sender::read_message(std::span<const std::byte> bytes) {
+  const char* why = "it is no message that a receiver sends";
+  Answer answer;
+  Returned returned;
+  Verdict verdict;
+  switch (kind_of(bytes)) {
+    case Kind::answer:
+      why = book_ ? "it answers twice" : "its answer has a wrong length";
+      if (!book_ && copy_message(bytes, answer) && !(why = invalid(answer, receiver_.interface)))
+        book_.emplace(answer);
+      break;
+    case Kind::returned:
+      why = "a returned place has a wrong length";
+      if (copy_message(bytes, returned)) why = invalid(returned, receiver_.interface);
+      if (!why) why = book_ ? book_->returned(returned) : "a place comes back before the answer";
+      break;
+    case Kind::verdict:
+      why = "its verdict has a wrong length";
+      if (copy_message(bytes, verdict) && !(why = invalid(verdict))) verdict_ = verdict;
+      break;
+    default:
+      break;
+  }
+  if (why) throw broken(why);
+}
+
+void Sender::drain() {
+  while (const auto notification = queue_.poll()) handle(*notification);
+}
+
+// Waits for one notification. What had arrived before the link ended comes first: a verdict is not lost.
+void Sender::wait_for_news() {
+  if (verdict_ && verdict_->outcome != Outcome::whole) throw bad_verdict(verdict_->outcome);
+  if (gone_) throw receiver_gone();
+  Notification notification;
+  if (wait_notification(queue_, notification, Deadline::never())) handle(notification);
+}
+
+}  // namespace hamlyn::tool

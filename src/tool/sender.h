@@ -1,0 +1,67 @@
+#pragma once
+// The sending side of a transfer (tool/transfer_wire.h has the protocol).
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "hamlyn/hamlyn.h"
+#include "tool/checksum.h"
+#include "tool/deadline.h"
+#include "tool/input.h"
+#include "tool/options.h"
+#include "tool/progress.h"
+#include "tool/report.h"
+#include "tool/stop.h"
+#include "tool/transfer_book.h"
+
+namespace hamlyn::tool {
+
+class Sender {
+ public:
+  Sender(const TransferOptions& options, Input& input);
+
+  // Finds the receiver, sends everything, waits for its verdict. Throws Failure or Error.
+  Report run();
+
+ private:
+  struct Buffer {
+    std::vector<std::byte> bytes;
+    SendHandle handle;  // of the chunk that is, or was, sent from here
+  };
+
+  void find_receiver();
+  Ticket lookup_door();
+  bool greet(const Ticket& door);
+  bool await_answer(const Ticket& door);
+  bool still_registered(const Ticket& door);
+
+  void send_everything(Progress& progress);
+  Buffer& free_buffer();
+  void send_chunk(Buffer& buffer, std::span<const std::byte> bytes, const ChunkNote& note);
+  void send_end();
+  void await_verdict();
+
+  void handle(const Notification& notification);
+  void read_message(std::span<const std::byte> bytes);
+  void drain();
+  void wait_for_news();
+
+  const TransferOptions& options_;
+  Input& input_;
+  Deadline deadline_;
+  Interface interface_;
+  Stop stop_;
+  MessageArea mailbox_area_;
+  NotificationQueue queue_;
+  Slot mailbox_;
+  Terminus terminus_;
+
+  Peer receiver_;
+  bool gone_ = false;  // the link with the receiver has ended
+  std::optional<DepartureBook> book_;
+  std::optional<Verdict> verdict_;
+  std::array<Buffer, kPlaces> buffers_;
+  Checksum checksum_;
+};
+
+}  // namespace hamlyn::tool

@@ -1,0 +1,41 @@
+// The two commands around Sender and Receiver: what is opened first, and what is said at the end.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "tool/input.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/receiver.h"
+#include "tool/report.h"
+#include "tool/sender.h"
+
+namespace hamlyn::tool {
+namespace {
+
+void tell(const TransferOptions& options, const char* what, const Report& report, std::FILE* json_to) {
+  if (options.json) {
+    std::fprintf(json_to, "%s\n", to_json(report).c_str());
+  } else if (!options.quiet) {
+    std::fprintf(stderr, "%s %s\n", what, to_text(report).c_str());
+  }
+}
+
+}  // namespace
+
+// Files are opened before anything else: a wrong path is told at once and not when the partner has come.
+void run_send(const TransferOptions& options) {
+  Input input(options.file);
+  const Report report = Sender(options, input).run();
+  tell(options, "sent", report, stdout);
+}
+
+void run_receive(const ReceiveOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write, with a line that says so
+  Output output(options.file, options.keep_partial);
+  const Report report = Receiver(options, output).run();
+  tell(options, "received", report, output.standard() ? stderr : stdout);
+}
+
+}  // namespace hamlyn::tool

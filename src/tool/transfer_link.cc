@@ -1,0 +1,59 @@
+#include "tool/transfer_link.h"
+
+#include <string>
+
+#include "tool/failure.h"
+#include "tool/stop.h"
+
+namespace hamlyn::tool {
+namespace {
+
+// No wait is longer than this at a time, so that the library never adds a time without end to its clock.
+constexpr std::chrono::hours kSlice{1};
+
+}  // namespace
+
+void check_stop(const char* doing) {
+  if (Stop::requested()) throw interrupted(std::string("interrupted while ") + doing);
+}
+
+Status connect(Terminus& terminus, const Ticket& ticket, const Deadline& deadline) {
+  for (;;) {
+    check_stop("connecting");
+    const Status status = terminus.connect(ticket, deadline.slice(kSlice));
+    if (status == Status::timed_out && !deadline.passed()) continue;
+    if (status != Status::cancelled) return status;
+  }
+}
+
+Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std::byte> bytes,
+                  std::uint64_t offset, const Deadline& deadline) {
+  for (;;) {
+    check_stop("talking to the other side");
+    const Status status = terminus.send_fast(ticket, bytes, 0, offset);
+    const bool later =
+        status == Status::no_place || status == Status::queue_full || status == Status::connecting;
+    if (!later) return status;
+    if (deadline.passed()) return Status::timed_out;
+    terminus.wait_for_place(ticket, deadline.slice(kSlice));
+  }
+}
+
+bool wait_notification(NotificationQueue& queue, Notification& out, const Deadline& deadline) {
+  for (;;) {
+    check_stop("waiting for the other side");
+    switch (const Status status = queue.receive(out, deadline.slice(kSlice))) {
+      case Status::ok:
+        return true;
+      case Status::cancelled:
+        break;
+      case Status::timed_out:
+        if (deadline.passed()) return false;
+        break;
+      default:
+        throw failure("cannot wait for the other side", status);
+    }
+  }
+}
+
+}  // namespace hamlyn::tool

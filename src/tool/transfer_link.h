@@ -1,0 +1,26 @@
+#pragma once
+// What both sides of a transfer do with the link: small messages in fast mode, and waits that Ctrl-C ends.
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "hamlyn/hamlyn.h"
+#include "tool/deadline.h"
+
+namespace hamlyn::tool {
+
+// Throws the Failure for Ctrl-C if it was pressed; `doing` completes "interrupted while ...".
+void check_stop(const char* doing);
+
+// Makes the link and gets places there. As Terminus::connect, but until the deadline and ended by Ctrl-C.
+Status connect(Terminus& terminus, const Ticket& ticket, const Deadline& deadline);
+
+// Sends one packet in fast mode, waiting for a place if need be. ok, timed_out, link_ended or another that is
+// final.
+Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std::byte> bytes,
+                  std::uint64_t offset, const Deadline& deadline);
+
+// The next notification, waiting for it until the deadline. False: timed out.
+bool wait_notification(NotificationQueue& queue, Notification& out, const Deadline& deadline);
+
+}  // namespace hamlyn::tool
