@@ -87,7 +87,10 @@ void RunLock::keep_owner_out() noexcept {
 
 void RunLock::leave_slowly() noexcept {
   words_->by_mutex = false;
-  words_->revoked.store(0, std::memory_order_release);
+  // Without an owner it stays revoked: the former one may be between its look at `owner` and its look at
+  // `revoked`, and nobody would wait for it any more (test/model/run_lock.pml, UNREVOKE_WHEN_DROPPED).
+  if (words_->owner.load(std::memory_order_relaxed) != nullptr)
+    words_->revoked.store(0, std::memory_order_release);
   mutex_.unlock();
 }
 
