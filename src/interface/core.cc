@@ -445,7 +445,7 @@ Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
 
 void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++counters_.refused[place(cause)];
-  if (link.counters != nullptr) ++link.counters->refused[place(cause)];
+  ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));

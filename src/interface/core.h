@@ -51,6 +51,11 @@ class Core {
   const std::vector<Link*>& links() const noexcept { return links_; }
   bool broken_links() const noexcept { return broken_links_; }
   void clear_broken_links() noexcept { broken_links_ = false; }
+  // A peer broke the protocol: whoever keeps the links ends it.
+  void note_broken(Link& link) noexcept {
+    if (!link.broken_noted) ++counters_.links_broken;
+    link.broken_noted = broken_links_ = true;
+  }
   // Moves whenever a link comes or goes, so that what was remembered of links is looked up again.
   std::uint64_t link_epoch() const noexcept { return link_epoch_; }
   bool departures_wait() const noexcept { return departures_ != 0; }

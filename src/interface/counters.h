@@ -45,7 +45,8 @@ struct CounterPage {
   std::uint64_t wakeups;        // of the interface thread
   std::uint64_t empty_wakeups;  // of those, with nothing to do
   std::uint64_t events_lost;    // notifications of errors that no queue had room for
-  std::uint64_t reserved[51];
+  std::uint64_t links_broken;   // of the ended ones, because the peer broke the protocol
+  std::uint64_t reserved[50];
   std::uint64_t refused[16];  // by Refusal, all links ever
   char program[128];          // zero-terminated; what the process calls itself
   std::uint64_t padding[32];

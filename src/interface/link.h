@@ -70,11 +70,13 @@ class Link {
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
 
-  std::uint64_t serial = 0;          // of this interface's links; never reused
-  std::uint64_t peer = 0;            // the interface at the other side
-  std::uint32_t departures = 0;      // messages in termini that wait for this link
-  bool broken = false;               // the peer broke the protocol: to be ended by whoever keeps the links
-  LinkCounters* counters = nullptr;  // its row of the counter page
+  std::uint64_t serial = 0;      // of this interface's links; never reused
+  std::uint64_t peer = 0;        // the interface at the other side
+  std::uint32_t departures = 0;  // messages in termini that wait for this link
+  bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
+  bool broken_noted = false;
+  LinkCounters spare_counters{};
+  LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
 
   // Receiver's side.
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`

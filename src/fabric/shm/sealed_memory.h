@@ -1,0 +1,44 @@
+#pragma once
+// Memory that one process writes and another only reads (design, section 6; sealed so that neither can shrink
+// it, punch holes into it, or map it writable a second time).
+#include <cstddef>
+
+#include "base/file_descriptor.h"
+
+namespace hamlyn::shm {
+
+// A mapping. Not inherited by a forked child.
+class Mapping {
+ public:
+  Mapping() noexcept = default;
+  Mapping(void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  void* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+struct OwnedMemory {
+  Mapping mapping;             // writable, zeroed, populated
+  base::FileDescriptor memfd;  // sealed; to be shown to the reader, then closed
+};
+
+// Throws Error(out_of_memory or system).
+OwnedMemory make_sealed_memory(std::size_t bytes);
+
+struct ForeignMemory {
+  Mapping mapping;                // read-only, populated; empty if refused
+  const char* refusal = nullptr;  // why
+};
+
+// Checks what a stranger handed over (kind, size, seals) before a byte of it is looked at. Never throws.
+ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes) noexcept;
+
+}  // namespace hamlyn::shm

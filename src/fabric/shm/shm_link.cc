@@ -1,0 +1,235 @@
+#include "fabric/shm/shm_link.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <iterator>
+
+#include "interface/deposit.h"
+
+namespace hamlyn::shm {
+
+using interface::cells_of;
+using interface::Core;
+using interface::Operation;
+
+namespace {
+constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home page's cells
+}
+
+OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
+  OwnedMemory made = make_sealed_memory(sizeof(Page));
+  PageHeader& header = static_cast<Page*>(made.mapping.data())->header;
+  header.magic = kPageMagic;
+  header.structures = interface::kStructureVersion;
+  header.cell_bytes = interface::kCell;
+  header.mtu = static_cast<std::uint32_t>(mtu);
+  header.interface = interface;
+  return made;
+}
+
+const char* ShmLink::check_page(const Mapping& theirs, std::uint64_t peer) noexcept {
+  PageHeader header;
+  std::memcpy(&header, theirs.data(), sizeof header);
+  base::forget_source(header);
+  return invalid(header, peer);
+}
+
+ShmLink::ShmLink(std::uint64_t peer_interface, std::size_t mtu, Mapping mine, Mapping theirs)
+    : mine_(static_cast<Page*>(mine.data())),
+      theirs_(static_cast<const Page*>(theirs.data())),
+      payload_limit_(std::min(kHomePayload, mtu)),
+      mtu_(mtu),
+      told_every_(kHomeCells / 4),
+      my_page_(std::move(mine)),
+      their_page_(std::move(theirs)) {
+  peer = peer_interface;
+  out_.reset(mine_->cells, kHomeCells, 0);
+  in_.reset(theirs_->cells, kHomeCells);
+  replies_out_.reset(mine_->replies, kReplyCells, 0);
+  replies_in_.reset(theirs_->replies, kReplyCells);
+  bell_.reset(&theirs_->watch.watch, &mine_->watch.doorbell);
+}
+
+// --- sending
+
+Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+  const std::uint32_t cells = cells_of(packet.lead);
+  if (!out_.has_room(cells)) [[unlikely]] {
+    if (broken) return Status::link_ended;
+    if (!make_room(cells)) return broken ? Status::link_ended : Status::queue_full;
+  }
+  out_.put(packet, data, metadata);
+  ++counters->packets_out;
+  counters->bytes_out += packet.lead.length;
+  if (bell_.must_ring()) [[unlikely]]
+    ring();
+  return Status::ok;
+}
+
+Status ShmLink::put_reply(const Packet& packet) noexcept {
+  if (!replies_out_.has_room(1)) {
+    if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) broken = true;
+    if (broken) return Status::link_ended;
+    if (!replies_out_.has_room(1)) return Status::queue_full;
+  }
+  replies_out_.put(packet, nullptr, nullptr);
+  if (bell_.must_ring()) ring();
+  return Status::ok;
+}
+
+// Pairs with publish_taken at the other side.
+bool ShmLink::take_credit() noexcept {
+  const std::uint64_t taken = base::RealMemory::load_acquire(theirs_->credits.taken);
+  if (taken < last_taken_ || !out_.credit(taken)) {
+    broken = true;
+    return false;
+  }
+  last_taken_ = taken;
+  if (former_out_ && taken >= former_until_) former_out_ = Mapping();
+  return true;
+}
+
+bool ShmLink::make_room(std::uint32_t cells) noexcept {
+  if (!take_credit()) return false;
+  if (growth_ == Growth::ready && out_.has_room(1)) switch_out();
+  if (out_.has_room(cells)) return true;
+  want_room();
+  return false;
+}
+
+bool ShmLink::has_room() noexcept {
+  const auto cells = static_cast<std::uint32_t>(payload_limit_ / interface::kCell + 2);
+  return broken || out_.has_room(cells) || (take_credit() && out_.has_room(cells));
+}
+
+void ShmLink::want_room() noexcept {
+  if (growth_ == Growth::none && grown_ < std::size(kGrownCells)) growth_ = Growth::wanted;
+  if (growth_ == Growth::ready && take_credit() && out_.has_room(1)) switch_out();
+}
+
+std::uint32_t ShmLink::next_size() const noexcept { return kGrownCells[grown_]; }
+
+void ShmLink::continue_out(Mapping ring) noexcept {
+  next_out_ = std::move(ring);
+  growth_ = Growth::ready;
+  if (take_credit() && out_.has_room(1)) switch_out();
+}
+
+// The last cell of the old ring names the new one; the reader leaves the old one only there.
+void ShmLink::switch_out() noexcept {
+  Packet last{};
+  last.lead.operation = Operation::continue_ring;
+  out_.put(last, nullptr, nullptr);
+  former_out_ = std::move(out_ring_);
+  former_until_ = out_.written();
+  out_ring_ = std::move(next_out_);
+  next_out_ = Mapping();
+  out_.reset(static_cast<Packet*>(out_ring_.data()), kGrownCells[grown_], out_.written());
+  ++grown_;
+  growth_ = Growth::none;
+  payload_limit_ = mtu_;
+  counters->memory_out = memory_out();
+  if (bell_.must_ring()) ring();
+}
+
+bool ShmLink::work_pending() noexcept { return !broken && take_credit() && out_.written() != last_taken_; }
+
+void ShmLink::ring() noexcept {
+  ++counters->doorbells;
+  // Shared: the sleeper waits on its own, read-only, mapping of this word.
+  syscall(SYS_futex, &mine_->watch.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// --- receiving
+
+// Total over any bytes: false means that the peer does not keep to the protocol.
+bool ShmLink::usable(const Packet& packet, std::uint32_t cells) const noexcept {
+  return interface::invalid(packet.lead, mtu_) == nullptr && cells < in_.count();
+}
+
+unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
+  if (broken) [[unlikely]]
+    return 0;
+  unsigned count = 0;
+  if (replies_in_.something_there()) [[unlikely]]
+    count += arrive_replies(core);  // replies are taken first
+  Packet packet;
+  std::uint64_t bytes = 0;
+  while (count < budget && in_.look(packet)) {
+    const std::uint32_t cells = cells_of(packet.lead);
+    if (!usable(packet, cells)) [[unlikely]] {
+      broken = true;
+      break;
+    }
+    ++count;
+    if (packet.lead.operation == Operation::continue_ring) [[unlikely]] {
+      if (switch_in()) continue;
+      broken = true;
+      break;
+    }
+    const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
+    if (refusal != Refusal::none) [[unlikely]]
+      core.refuse(*this, refusal, packet.slot);
+    bytes += packet.lead.length;
+    in_.skip(cells);
+    if (in_.taken() - told_ >= told_every_) publish_taken();
+  }
+  if (count != 0) {
+    counters->packets_in += count;
+    counters->bytes_in += bytes;
+  }
+  if (broken) [[unlikely]]
+    core.note_broken(*this);
+  return count;
+}
+
+unsigned ShmLink::arrive_replies(Core& core) noexcept {
+  unsigned count = 0;
+  Packet packet;
+  while (count < kReplyCells && replies_in_.look(packet)) {
+    if (interface::invalid(packet.lead, 0) != nullptr || packet.lead.operation == Operation::continue_ring) {
+      broken = true;
+      break;
+    }
+    const Refusal refusal = core.deposit(*this, packet, {});
+    if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+    replies_in_.skip(1);
+    ++count;
+  }
+  base::RealMemory::store_release(mine_->credits.replies_taken, replies_in_.taken());
+  if (bell_.must_ring(true)) ring();
+  return count;
+}
+
+// Pairs with take_credit at the other side.
+void ShmLink::publish_taken() noexcept {
+  told_ = in_.taken();
+  base::RealMemory::store_release(mine_->credits.taken, told_);
+  if (bell_.must_ring(true)) [[unlikely]]
+    ring();
+}
+
+bool ShmLink::continue_in(Mapping ring) noexcept {
+  if (next_in_) return false;
+  next_in_ = std::move(ring);
+  return true;
+}
+
+bool ShmLink::switch_in() noexcept {
+  if (!next_in_) return false;
+  in_.skip(1);
+  in_ring_ = std::move(next_in_);
+  next_in_ = Mapping();  // what was read before, if it was no page
+  const auto cells = static_cast<std::uint32_t>(in_ring_.size() / interface::kCell);
+  in_.reset(static_cast<const Packet*>(in_ring_.data()), cells);
+  told_every_ = cells / 4;
+  publish_taken();
+  counters->memory_in = memory_in();
+  return true;
+}
+
+}  // namespace hamlyn::shm

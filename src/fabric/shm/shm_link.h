@@ -1,0 +1,100 @@
+#pragma once
+// A link through shared memory: what this side writes is read by the other and the reverse, and neither
+// writes anything that the other also writes. Everything here runs under the run lock.
+#include <cstdint>
+#include <vector>
+
+#include "fabric/shm/bell.h"
+#include "fabric/shm/layout.h"
+#include "fabric/shm/ring.h"
+#include "fabric/shm/sealed_memory.h"
+#include "interface/link.h"
+
+namespace hamlyn::shm {
+
+class ShmLink final : public interface::Link {
+ public:
+  // `mine` is a page made with prepare_page, `theirs` a peer's page that was checked.
+  ShmLink(std::uint64_t peer, std::size_t mtu, Mapping mine, Mapping theirs);
+
+  // A page to show to a peer.
+  static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu);
+  // Null, or why this page is not one to make a link with `peer`.
+  static const char* check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
+
+  Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
+  Status put_reply(const Packet& packet) noexcept override;
+  unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
+  bool something_arrived() const noexcept override {
+    return in_.something_there() || replies_in_.something_there();
+  }
+  bool has_room() noexcept override;
+  std::size_t payload_limit() const noexcept override { return payload_limit_; }
+  std::size_t payload_limit_ever() const noexcept override { return mtu_; }
+  void want_room() noexcept override;
+
+  // Growth by continuation: when wants_growth(), somebody makes a longer ring, shows it to the peer, and
+  // gives it here when the peer has said that it has it.
+  bool wants_growth() const noexcept { return growth_ == Growth::wanted; }
+  std::uint32_t next_size() const noexcept;
+  void growth_asked() noexcept { growth_ = Growth::asked; }
+  void growth_refused() noexcept { growth_ = Growth::refused; }
+  void continue_out(Mapping ring) noexcept;
+  // The peer's next ring, which it will continue in. False: there is one already.
+  bool continue_in(Mapping ring) noexcept;
+
+  // Sleeping.
+  std::uint32_t arm(std::uint32_t epoch) noexcept {
+    return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch,
+                          epoch | (departures != 0 || replies_due ? kWantsRoom : 0));
+  }
+  void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
+  const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
+
+  // Cells that the peer has not taken yet, and a count that moves when it takes some.
+  bool work_pending() noexcept;
+  std::uint64_t progress() const noexcept { return last_taken_; }
+  std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
+  std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
+
+  unsigned empty_rings = 0;  // wake-ups by this link with nothing to show for them
+
+ private:
+  enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
+
+  bool make_room(std::uint32_t cells) noexcept;
+  bool take_credit() noexcept;
+  void switch_out() noexcept;
+  bool switch_in() noexcept;
+  unsigned arrive_replies(interface::Core& core) noexcept;
+  bool usable(const Packet& packet, std::uint32_t cells) const noexcept;
+  void publish_taken() noexcept;
+  void ring() noexcept;
+
+  // The shortest way needs these.
+  RingWriter<> out_;
+  RingReader<> in_;
+  RingReader<> replies_in_;
+  Bell<> bell_;
+  Page* mine_;
+  const Page* theirs_;
+  std::size_t payload_limit_;
+  std::size_t mtu_;
+  std::uint32_t told_every_;  // cells taken between two credits
+  std::uint64_t told_ = 0;
+
+  RingWriter<> replies_out_;
+  std::uint64_t last_taken_ = 0;
+  Growth growth_ = Growth::none;
+  std::size_t grown_ = 0;  // how often
+  Mapping my_page_;
+  Mapping their_page_;
+  Mapping out_ring_;  // empty: the home page's cells
+  Mapping in_ring_;
+  Mapping next_out_;
+  Mapping next_in_;
+  Mapping former_out_;  // until the peer has left it
+  std::uint64_t former_until_ = 0;
+};
+
+}  // namespace hamlyn::shm
