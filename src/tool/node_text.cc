@@ -1,0 +1,79 @@
+// `hamlyn node` for people.
+#include <fmt/core.h>
+#include <pwd.h>
+
+#include <algorithm>
+
+#include "tool/node_view.h"
+#include "tool/progress.h"
+
+namespace hamlyn::tool {
+namespace {
+
+std::string user_name(std::uint32_t uid) {
+  const passwd* user = ::getpwuid(uid);
+  return user ? user->pw_name : fmt::format("{}", uid);
+}
+
+std::string refusals_text(const Refusals& refusals) {
+  std::string text;
+  for (const auto& [cause, count] : refusals)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, count);
+  return text.empty() ? "none" : text;
+}
+
+std::uint64_t sum(const Refusals& refusals) {
+  std::uint64_t sum = 0;
+  for (const auto& each : refusals) sum += each.second;
+  return sum;
+}
+
+const ProcessView* find(const NodeView& node, std::uint64_t interface) {
+  const auto is = [interface](const ProcessView& process) { return process.interface == interface; };
+  const auto found = std::find_if(node.processes.begin(), node.processes.end(), is);
+  return found == node.processes.end() ? nullptr : &*found;
+}
+
+// Who the peer is, from the daemon if it is still attached, otherwise as the link's owner remembers it.
+std::string peer_text(const NodeView& node, const LinkView& link) {
+  const ProcessView* peer = find(node, link.peer);
+  const std::uint32_t uid = peer ? peer->uid : link.peer_uid, pid = peer ? peer->pid : link.peer_pid;
+  return fmt::format("{} ({}, pid {}{}{})", link.peer, user_name(uid), pid, peer ? ", " : "",
+                     peer ? peer->program : "");
+}
+
+std::string link_text(const NodeView& node, const LinkView& link) {
+  return fmt::format(
+      "    link to {}: memory {} B out + {} B in; packets {} out, {} in; data {} out, {} in; refused: {}\n",
+      peer_text(node, link), link.memory_out, link.memory_in, link.packets_out, link.packets_in,
+      format_bytes(static_cast<double>(link.bytes_out)), format_bytes(static_cast<double>(link.bytes_in)),
+      refusals_text(link.refused));
+}
+
+std::string process_text(const NodeView& node, const ProcessView& process) {
+  const Details* details = process.details ? &*process.details : nullptr;
+  std::string text = fmt::format("{:>9}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>8}  {}\n", process.interface,
+                                 user_name(process.uid), process.pid, format_seconds(process.seconds),
+                                 process.links, details ? fmt::format("{}", details->slots) : "-",
+                                 details ? fmt::format("{}", sum(details->refused)) : "-", process.program);
+  if (!process.why_no_details.empty()) text += fmt::format("    no details: {}\n", process.why_no_details);
+  if (!details) return text;
+  for (const LinkView& link : details->links) text += link_text(node, link);
+  if (!details->refused.empty())
+    text += fmt::format("    refused in all: {}\n", refusals_text(details->refused));
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const NodeView& node) {
+  std::string text = fmt::format("hamlynd {} of {}, pid {}, up {}; {} attached, {} names\n", node.version,
+                                 user_name(node.uid), node.pid, format_seconds(node.seconds),
+                                 node.processes.size(), node.names);
+  if (node.processes.empty()) return text;
+  text += "INTERFACE  USER              PID     SINCE  LINKS  SLOTS  REFUSED  PROGRAM\n";
+  for (const ProcessView& process : node.processes) text += process_text(node, process);
+  return text;
+}
+
+}  // namespace hamlyn::tool

@@ -1,0 +1,80 @@
+#include "tool/node_view.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace hamlyn::tool {
+namespace {
+
+Refusals refusals(const std::uint64_t (&counts)[16]) {
+  Refusals found;
+  for (std::uint8_t cause = 1; cause < static_cast<std::uint8_t>(Refusal::count); ++cause) {
+    if (counts[cause] != 0) found.emplace_back(hamlyn::name(static_cast<Refusal>(cause)), counts[cause]);
+  }
+  return found;
+}
+
+LinkView link_of(const interface::LinkCounters& row) {
+  return {.peer = row.peer,
+          .peer_uid = row.peer_uid,
+          .peer_pid = row.peer_pid,
+          .memory_out = row.memory_out,
+          .memory_in = row.memory_in,
+          .packets_out = row.packets_out,
+          .packets_in = row.packets_in,
+          .bytes_out = row.bytes_out,
+          .bytes_in = row.bytes_in,
+          .doorbells = row.doorbells,
+          .refused = refusals(row.refused)};
+}
+
+}  // namespace
+
+Details details_of(const interface::CounterPage& page) {
+  Details details{.slots = page.slots,
+                  .queues = page.queues,
+                  .area_bytes = page.areas_bytes,
+                  .links_ended = page.links_ended,
+                  .wakeups = page.wakeups,
+                  .empty_wakeups = page.empty_wakeups,
+                  .events_lost = page.events_lost,
+                  .refused = refusals(page.refused),
+                  .links = {}};
+  for (const interface::LinkCounters& row : page.link) {
+    if (row.peer != 0) details.links.push_back(link_of(row));
+  }
+  return details;
+}
+
+// By reading and not through a mapping: a page that its owner cuts short is then a short read and not a
+// signal.
+void read_details(int fd, ProcessView& process) {
+  const auto page = std::make_unique<interface::CounterPage>();
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size != static_cast<off_t>(sizeof *page) ||
+      ::pread(fd, page.get(), sizeof *page, 0) != static_cast<ssize_t>(sizeof *page)) {
+    process.why_no_details = "its counter page has a wrong size";
+  } else if (const char* why = invalid(*page)) {
+    process.why_no_details = why;
+  } else if (page->interface != process.interface) {
+    process.why_no_details = "its counter page is that of another interface";
+  } else {
+    process.details = details_of(*page);
+    const std::string program = printable(page->program, sizeof page->program);
+    if (!program.empty()) process.program = program;
+  }
+}
+
+std::string printable(const char* text, std::size_t most) {
+  std::string clean(text, ::strnlen(text, most));
+  const auto strange = [](char c) { return c < 0x20 || c > 0x7E; };
+  std::replace_if(clean.begin(), clean.end(), strange, '?');
+  return clean;
+}
+
+}  // namespace hamlyn::tool

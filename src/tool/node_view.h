@@ -1,0 +1,63 @@
+#pragma once
+// What `hamlyn node` shows: who is attached, as the daemon attests it, and what each process's counter page
+// says. A page is written by its owner alone, who may write nonsense: it is copied once, and nothing in it is
+// more than a number or a text to print.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interface/counters.h"
+
+namespace hamlyn::tool {
+
+using Refusals = std::vector<std::pair<std::string, std::uint64_t>>;  // causes that occurred, and how often
+
+struct LinkView {
+  std::uint64_t peer = 0;
+  std::uint32_t peer_uid = 0, peer_pid = 0;
+  std::uint64_t memory_out = 0, memory_in = 0;
+  std::uint64_t packets_out = 0, packets_in = 0;
+  std::uint64_t bytes_out = 0, bytes_in = 0;
+  std::uint64_t doorbells = 0;
+  Refusals refused;
+};
+
+struct Details {
+  std::uint64_t slots = 0, queues = 0, area_bytes = 0;
+  std::uint64_t links_ended = 0;
+  std::uint64_t wakeups = 0, empty_wakeups = 0, events_lost = 0;
+  Refusals refused;  // of all links ever
+  std::vector<LinkView> links;
+};
+
+struct ProcessView {
+  std::uint64_t interface = 0;
+  std::uint32_t uid = 0, pid = 0;
+  std::string program = {};
+  double seconds = 0;  // since it attached
+  std::uint64_t links = 0, link_bytes = 0;
+  std::optional<Details> details = {};  // none: this process is not yours
+  std::string why_no_details = {};      // if it is, but its page cannot be read
+};
+
+struct NodeView {
+  std::string version;
+  std::uint32_t uid = 0, pid = 0;
+  double seconds = 0;  // since it started
+  std::uint64_t names = 0;
+  std::vector<ProcessView> processes;
+};
+
+// The details in a page, which `invalid` has passed.
+Details details_of(const interface::CounterPage& page);
+// Reads a counter page through its descriptor into `process`, or says there why that cannot be.
+void read_details(int fd, ProcessView& process);
+// Without control characters and what is no UTF-8: a process chooses the text, and a terminal would obey it.
+std::string printable(const char* text, std::size_t most);
+
+std::string to_text(const NodeView& node);
+std::string to_json(const NodeView& node);
+
+}  // namespace hamlyn::tool

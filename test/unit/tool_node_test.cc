@@ -1,0 +1,113 @@
+// `hamlyn node` reads pages that strangers wrote: right ones are shown, wrong ones are named, none is obeyed.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file_descriptor.h"
+#include "tool/node_view.h"
+
+namespace hamlyn::tool {
+namespace {
+
+constexpr std::uint64_t kInterface = 12;
+
+std::unique_ptr<interface::CounterPage> page() {
+  auto page = std::make_unique<interface::CounterPage>();
+  page->magic = interface::kCounterMagic;
+  page->version = interface::kCounterVersion;
+  page->interface = kInterface;
+  page->slots = 3;
+  page->refused[static_cast<std::size_t>(Refusal::bad_key)] = 5;
+  std::strcpy(page->program, "prices");
+  interface::LinkCounters& row = page->link[7];
+  row.peer = 13;
+  row.peer_pid = 99;
+  row.memory_out = row.memory_in = 8192;
+  row.packets_in = 4;
+  row.refused[static_cast<std::size_t>(Refusal::out_of_bounds)] = 2;
+  return page;
+}
+
+ProcessView read(const void* bytes, std::size_t length) {
+  const base::FileDescriptor file(::memfd_create("page", MFD_CLOEXEC));
+  EXPECT_EQ(::write(file.get(), bytes, length), static_cast<ssize_t>(length));
+  ProcessView process{.interface = kInterface, .program = "attested"};
+  read_details(file.get(), process);
+  return process;
+}
+
+TEST(ToolNode, ShowsWhatAPageSays) {
+  const ProcessView process = read(page().get(), sizeof(interface::CounterPage));
+  ASSERT_TRUE(process.details.has_value()) << process.why_no_details;
+  EXPECT_EQ(process.program, "prices");
+  EXPECT_EQ(process.details->slots, 3u);
+  EXPECT_EQ(process.details->refused, (Refusals{{"bad_key", 5}}));
+  ASSERT_EQ(process.details->links.size(), 1u) << "rows without a peer are free";
+  const LinkView& link = process.details->links[0];
+  EXPECT_EQ(link.peer, 13u);
+  EXPECT_EQ(link.memory_out + link.memory_in, 16384u);
+  EXPECT_EQ(link.refused, (Refusals{{"out_of_bounds", 2}}));
+}
+
+TEST(ToolNode, NamesWhatIsWrongWithAPage) {
+  const auto good = page();
+  EXPECT_FALSE(read(good.get(), sizeof *good - 1).details) << "too short";
+  EXPECT_FALSE(read(good.get(), 0).details) << "empty";
+  auto longer = std::make_unique<std::array<interface::CounterPage, 2>>();
+  (*longer)[0] = *good;
+  EXPECT_FALSE(read(longer.get(), sizeof *good + 1).details) << "too long";
+  auto bad = page();
+  bad->magic ^= 1;
+  EXPECT_FALSE(read(bad.get(), sizeof *bad).details);
+  bad = page();
+  bad->version += 1;
+  EXPECT_FALSE(read(bad.get(), sizeof *bad).details);
+  bad = page();
+  bad->interface += 1;
+  const ProcessView process = read(bad.get(), sizeof *bad);
+  EXPECT_FALSE(process.details);
+  EXPECT_NE(process.why_no_details, "");
+  EXPECT_EQ(process.program, "attested");
+  ProcessView pipe{.interface = kInterface};
+  read_details(-1, pipe);
+  EXPECT_NE(pipe.why_no_details, "");
+}
+
+TEST(ToolNode, APageOfNoiseIsOnlyNumbersAndText) {
+  auto noisy = page();
+  std::memset(noisy->program, 0xFF, sizeof noisy->program);
+  std::memset(noisy->link, 0xFF, sizeof noisy->link);
+  std::memset(noisy->refused, 0xFF, sizeof noisy->refused);
+  NodeView node;
+  node.processes.push_back(read(noisy.get(), sizeof *noisy));
+  ASSERT_TRUE(node.processes[0].details);
+  EXPECT_EQ(node.processes[0].program, std::string(sizeof noisy->program, '?'));
+  EXPECT_EQ(node.processes[0].details->links.size(), interface::kCounterLinks);
+  EXPECT_FALSE(to_text(node).empty());
+  EXPECT_TRUE(nlohmann::json::accept(to_json(node)));
+}
+
+TEST(ToolNode, TextHasNoControlCharacters) {
+  EXPECT_EQ(printable("ok\033[2J\n\xff.", 32), "ok?[2J??.");
+  EXPECT_EQ(printable("not ended", 3), "not");
+}
+
+TEST(ToolNode, JsonHasDetailsOnlyWhereTheyAreKnown) {
+  NodeView node{.version = "1", .uid = 0, .pid = 1, .seconds = 2, .names = 0, .processes = {}};
+  node.processes.push_back(read(page().get(), sizeof(interface::CounterPage)));
+  node.processes.push_back({.interface = 13, .uid = 1000, .pid = 99, .program = "other"});
+  const auto json = nlohmann::json::parse(to_json(node));
+  ASSERT_EQ(json.at("attached").size(), 2u);
+  EXPECT_EQ(json["attached"][0]["details"]["links"][0]["memory_in"], 8192);
+  EXPECT_EQ(json["attached"][0]["details"]["refused"]["bad_key"], 5);
+  EXPECT_TRUE(json["attached"][1]["details"].is_null());
+  EXPECT_NE(to_text(node).find("link to 13"), std::string::npos);
+  EXPECT_NE(to_text(node).find("out_of_bounds 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hamlyn::tool
