@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Runs an example as a newcomer would, where no other node daemon of this user is.
+
+  run.py HAMLYND PROGRAM
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+WORDS = "Good morning"
+
+
+def main(daemon, program):
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "HAMLYN_DAEMON": daemon, "XDG_RUNTIME_DIR": folder}
+        start = {"env": environment, "stdout": subprocess.PIPE, "text": True}
+        first = subprocess.Popen([program], **start)
+        if pathlib.Path(program).name == "readme":  # the other examples start their second process themselves
+            second = subprocess.Popen([program, WORDS], **start)
+            if second.wait(60) != 0:
+                sys.exit("the sender failed")
+        printed = first.communicate(timeout=60)[0]
+        print(printed, end="")
+        if first.returncode != 0:
+            sys.exit(f"ended with {first.returncode}")
+        expected = {"readme": WORDS, "hello": "Hello from another process", "fast": "20000 times to and fro"}
+        if not printed.startswith(expected[pathlib.Path(program).name]):
+            sys.exit("printed something else")
+
+
+main(*sys.argv[1:])
