@@ -1,0 +1,68 @@
+# What an installation holds for those who write programs: the public headers, the archives of the layers that the
+# library rests on, and two ways to find them, find_package(hamlyn) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+# The layers that `target` needs, itself first, each before those it needs (HAMLYN_LAYERS), and what they need from
+# elsewhere (HAMLYN_OTHERS).
+function(hamlyn_needs target)
+  list(REMOVE_ITEM HAMLYN_LAYERS ${target})
+  list(APPEND HAMLYN_LAYERS ${target})
+  get_target_property(needed ${target} LINK_LIBRARIES)
+  foreach(need IN LISTS needed)
+    if(need MATCHES "^hamlyn_")
+      hamlyn_needs(${need})
+    elseif(need AND NOT need IN_LIST HAMLYN_OTHERS)
+      list(APPEND HAMLYN_OTHERS ${need})
+    endif()
+  endforeach()
+  set(HAMLYN_LAYERS ${HAMLYN_LAYERS} PARENT_SCOPE)
+  set(HAMLYN_OTHERS ${HAMLYN_OTHERS} PARENT_SCOPE)
+endfunction()
+
+hamlyn_needs(hamlyn_library)
+
+set(pc_libs)
+foreach(layer IN LISTS HAMLYN_LAYERS)
+  string(APPEND pc_libs " -l${layer}")
+endforeach()
+# Of each library from elsewhere: the package that CMake finds it by, and its name for pkg-config.
+set(find_dependencies)
+set(pc_requires)
+foreach(other IN LISTS HAMLYN_OTHERS)
+  if(other STREQUAL "Threads::Threads")
+    string(APPEND find_dependencies "find_dependency(Threads)\n")
+    string(APPEND pc_libs " -pthread")
+  elseif(other MATCHES "^(fmt|spdlog)::")
+    string(APPEND find_dependencies "find_dependency(${CMAKE_MATCH_1})\n")
+    string(APPEND pc_requires " ${CMAKE_MATCH_1}")
+  else()
+    message(FATAL_ERROR "cmake/install.cmake does not know how an installed library finds ${other}")
+  endif()
+endforeach()
+
+install(TARGETS hamlyn ${HAMLYN_LAYERS} EXPORT hamlyn-targets ARCHIVE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hamlyn TYPE INCLUDE)
+install(EXPORT hamlyn-targets NAMESPACE hamlyn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
+
+file(CONFIGURE OUTPUT hamlyn-config.cmake @ONLY CONTENT [[
+include(CMakeFindDependencyMacro)
+@find_dependencies@include(${CMAKE_CURRENT_LIST_DIR}/hamlyn-targets.cmake)
+]])
+write_basic_package_version_file(hamlyn-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/hamlyn-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
+
+# The folder is found from where the file lies, so that an installation can be moved.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(CONFIGURE OUTPUT hamlyn.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@pc_prefix@
+Name: hamlyn
+Description: @PROJECT_DESCRIPTION@
+Version: @PROJECT_VERSION@
+Requires:@pc_requires@
+Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@@pc_libs@
+]])
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md TYPE DOC)
