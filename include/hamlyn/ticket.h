@@ -2,6 +2,7 @@
 // A ticket says where a message may land: which interface, slot and metadata entry, with which key, inside
 // which bounds. Whoever holds its 64 bytes may send there; copy it, store it, send it in a message (paper 0,
 // section 3.2). It holds no address and no name of this process.
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -26,6 +27,7 @@ struct Ticket {
   bool fast() const noexcept { return entry == kFast; }
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };
+static_assert(offsetof(Ticket, slot) == 16 && offsetof(Ticket, generation) == 20);
 static_assert(sizeof(Ticket) == 64 && std::is_trivially_copyable_v<Ticket>);
 
 // Null if `ticket` is well formed, otherwise what is wrong with it. Says nothing about whether it is worth

@@ -1,6 +1,7 @@
 #pragma once
 // Copies of few bytes without a call: memcpy of an unknown size costs more than a short message's whole
 // deposit.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +27,19 @@ inline void copy_up_to_16(std::byte* to, const std::byte* from, std::size_t byte
     return;
   }
   for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+}
+
+// Copies `Words` words of 8 bytes one by one. What has just been stored word by word is forwarded to such
+// loads; a wide load would have to wait until the stores have left the store buffer.
+template <std::size_t Words>
+inline void copy_words(void* to, const void* from) noexcept {
+  const auto* source = static_cast<const std::uint64_t*>(from);
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < Words; ++i) {
+    const std::uint64_t word =
+        std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(source[i])).load(std::memory_order_relaxed);
+    std::memcpy(static_cast<std::byte*>(to) + i * sizeof word, &word, sizeof word);
+  }
 }
 
 }  // namespace hamlyn::base

@@ -21,7 +21,11 @@ inline bool inside(std::uint64_t offset, std::uint64_t length, std::uint64_t bou
 }
 
 inline void move_bytes(std::byte* to, const Packet& packet, const Payload& payload) noexcept {
-  if (packet.lead.length <= kInlineData) {
+  if (packet.lead.length == kInlineData) [[likely]] {
+    base::copy_words<kInlineData / 8>(to, packet.data);
+    return;
+  }
+  if (packet.lead.length < kInlineData) {
     base::copy_up_to_16(to, packet.data, packet.lead.length);
     return;
   }
@@ -31,7 +35,8 @@ inline void move_bytes(std::byte* to, const Packet& packet, const Payload& paylo
   }
 }
 
-inline Refusal Core::deposit(Link& link, const Packet& packet, const Payload& payload) noexcept {
+__attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Packet& packet,
+                                                            const Payload& payload) noexcept {
   if (packet.lead.operation != Operation::write) [[unlikely]]
     return deposit_control(link, packet);
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
@@ -58,21 +63,8 @@ inline Refusal Core::deposit(Link& link, const Packet& packet, const Payload& pa
   }
   ++places.arrived;
   move_bytes(slot.base + packet.offset, packet, payload);
-
   Queue& queue = *slot.queue;
-  const bool wrap = queue.next_wraps();
-  Notification& notification = queue.push_reserved(record);
-  notification.kind = Notification::Kind::message;
-  notification.wrap = wrap;
-  notification.fast = true;
-  notification.cause = Refusal::none;
-  notification.slot = index;
-  notification.entry = kNoEntry;
-  notification.message_id = 0;
-  notification.offset = packet.offset;
-  notification.length = packet.lead.length;
-  notification.word = packet.word;
-  notification.peer = link.peer;
+  queue.push_fast(record, index, packet.offset, packet.lead.length, packet.word, link.peer);
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
   return Refusal::none;

@@ -4,9 +4,13 @@
 //
 // The destination host and the link's identity are not in it: they come from the link, attested at the
 // introduction, never from a header.
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
+
+#include "hamlyn/ticket.h"
 
 namespace hamlyn::interface {
 
@@ -60,11 +64,34 @@ inline std::uint32_t incarnation_of(std::uint64_t word) noexcept {
   return static_cast<std::uint32_t>(word >> 32);
 }
 
+// The header is stored in whole words, so that the link's loads of whole words need not wait for narrow
+// stores.
+inline void set_lead(Packet& packet, Operation operation, std::size_t length, std::size_t metadata) noexcept {
+  const std::uint64_t word = static_cast<std::uint64_t>(length) << 32 |
+                             std::uint64_t{static_cast<std::uint8_t>(operation)} << 48 |
+                             static_cast<std::uint64_t>(metadata) << 56;
+  std::memcpy(&packet.lead, &word, sizeof word);
+}
+inline void set_slot(Packet& packet, const Ticket& ticket) noexcept {
+  std::memcpy(&packet.slot, &ticket.slot, sizeof(std::uint64_t));
+  packet.key = ticket.key;
+}
+inline void set_entry(Packet& packet, std::uint32_t entry, std::uint32_t delta) noexcept {
+  const std::uint64_t word = std::uint64_t{delta} << 32 | entry;
+  std::memcpy(&packet.entry, &word, sizeof word);
+}
+static_assert(std::endian::native == std::endian::little, "words are laid out for little-endian machines");
+
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
 inline std::uint32_t cells_of(const Lead& lead) noexcept {
   const std::uint32_t data =
       lead.length <= kInlineData ? 0 : (lead.length + std::uint32_t{kCell} - 1) / kCell;
   return 1 + (lead.metadata_length != 0 ? 1 : 0) + data;
+}
+
+// One cell with data for a slot: by far the most frequent kind, and valid under any MTU.
+inline bool is_short_write(const Lead& lead) noexcept {
+  return lead.operation == Operation::write && lead.metadata_length == 0 && lead.length <= kInlineData;
 }
 
 // Null if the lead is well formed, otherwise what is wrong with it. Total: any bytes may come.

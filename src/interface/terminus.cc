@@ -82,15 +82,10 @@ bool Terminus::put_one_packet(Work& work) noexcept {
   if (first) start(work);
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
   Packet packet;
-  packet.lead.length = static_cast<std::uint16_t>(bytes);
-  packet.lead.operation = Operation::write;
-  packet.lead.metadata_length = first ? work.metadata_length : 0;
-  packet.slot = work.ticket.slot;
-  packet.generation = work.ticket.generation;
-  packet.key = work.ticket.key;
+  set_lead(packet, Operation::write, bytes, first ? work.metadata_length : 0);
+  set_slot(packet, work.ticket);
   packet.offset = work.offset + work.sent;
-  packet.entry = work.ticket.entry;
-  packet.delta = first ? 1 - work.packets_left : 1;
+  set_entry(packet, work.ticket.entry, first ? 1 - work.packets_left : 1);
   packet.word = message_word(work.message, work.ticket.incarnation);
   const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data());
   if (status != Status::ok) {

@@ -44,15 +44,10 @@ class Terminus {
     if (offset > ticket.bound || data.size() > ticket.bound - offset) [[unlikely]]
       return Status::out_of_bounds;
     Packet packet;
-    packet.lead.length = static_cast<std::uint16_t>(data.size());
-    packet.lead.operation = Operation::write;
-    packet.lead.metadata_length = 0;
-    packet.slot = ticket.slot;
-    packet.generation = ticket.generation;
-    packet.key = ticket.key;
+    set_lead(packet, Operation::write, data.size(), 0);
+    set_slot(packet, ticket);
     packet.offset = ticket.base + offset;
-    packet.entry = kNoEntry;
-    packet.delta = outlet.record;
+    set_entry(packet, kNoEntry, outlet.record);
     packet.word = word;
     const Status status = link.put(packet, data.data(), nullptr);
     if (status == Status::ok) [[likely]]

@@ -64,33 +64,39 @@ class RingWriter {
     return true;
   }
 
-  // Writes and publishes one packet that has_room(). The turn and inline data are filled in here.
-  void put(Packet packet, const std::byte* data, const std::byte* metadata) noexcept {
-    packet.lead.turn = turn_;
-    Packet* const cell = cells_ + index_;
-    const bool alone = packet.lead.length <= interface::kInlineData && packet.lead.metadata_length == 0;
-    if (alone) [[likely]] {
-      if (packet.lead.length != 0) copy_inline(packet, data);
+  // Writes and publishes one packet that has_room(). Its turn and inline data are filled in here.
+  //
+  // Word by word, from registers: a wide load of what narrow stores have just written waits for the stores
+  // (measured: 25 ns of a message's 90).
+  void put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+    std::uint64_t* const cell = words(cells_ + index_);
+    const std::uint64_t first = (word_of(packet.lead) & ~std::uint64_t{0xFFFFFFFF}) | turn_;
+    const Lead lead = packet.lead;
+    if (lead.length == interface::kInlineData && lead.metadata_length == 0) [[likely]] {
+      Memory::store_relaxed(cell[6], load_word(data));
+      Memory::store_relaxed(cell[7], load_word(data + 8));
       advance();
     } else {
-      put_following(packet, data, metadata);
+      put_data(cell, lead, data, metadata);
     }
     if (written_ <= data_until_) [[unlikely]]
-      Memory::store_relaxed(first_word(cells_[index_]), std::uint64_t{0});
-    Memory::copy_to_peer(&cell->slot, &packet.slot, kCell - sizeof(Lead));
+      Memory::store_relaxed(words(cells_ + index_)[0], std::uint64_t{0});
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < 6; ++i) Memory::store_relaxed(cell[i], packet_word(packet, i));
     // Pairs with the reader's load in RingReader::look: whoever sees the turn sees the packet.
-    Memory::store_release(first_word(*cell), word_of(packet.lead));
+    Memory::store_release(cell[0], first);
   }
 
  private:
-  static std::uint64_t& first_word(Packet& cell) noexcept { return reinterpret_cast<std::uint64_t&>(cell); }
+  static std::uint64_t* words(Packet* cell) noexcept { return reinterpret_cast<std::uint64_t*>(cell); }
 
-  static void copy_inline(Packet& packet, const std::byte* data) noexcept {
-    if (packet.lead.length == interface::kInlineData) {
-      std::memcpy(packet.data, data, interface::kInlineData);
-    } else {
-      base::copy_up_to_16(packet.data, data, packet.lead.length);
-    }
+  static std::uint64_t load_word(const std::byte* from) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  }
+  static std::uint64_t packet_word(const Packet& packet, std::size_t i) noexcept {
+    return load_word(reinterpret_cast<const std::byte*>(&packet) + i * sizeof(std::uint64_t));
   }
 
   void advance() noexcept {
@@ -101,17 +107,22 @@ class RingWriter {
     }
   }
 
-  // The cells behind the first: metadata in one, data in as many as it takes, both whole cells.
-  __attribute__((noinline)) void put_following(Packet& packet, const std::byte* data,
-                                               const std::byte* metadata) noexcept {
-    std::size_t left = packet.lead.length;
+  // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
+  // many as it takes, both whole cells.
+  __attribute__((noinline)) void put_data(std::uint64_t* cell, const Lead& lead, const std::byte* data,
+                                          const std::byte* metadata) noexcept {
+    std::size_t left = lead.length;
     if (left <= interface::kInlineData) {
-      base::copy_up_to_16(packet.data, data, left);
+      std::byte inline_data[interface::kInlineData] = {};
+      base::copy_up_to_16(inline_data, data, left);
+      Memory::store_relaxed(cell[6], load_word(inline_data));
+      Memory::store_relaxed(cell[7], load_word(inline_data + 8));
       left = 0;
     }
     advance();
-    if (packet.lead.metadata_length != 0) {
-      Memory::copy_to_peer(cells_ + index_, metadata, packet.lead.metadata_length);
+    if (left == 0 && lead.metadata_length == 0) return;
+    if (lead.metadata_length != 0) {
+      Memory::copy_to_peer(cells_ + index_, metadata, lead.metadata_length);
       advance();
     }
     while (left != 0) {
@@ -155,17 +166,22 @@ class RingReader {
   std::uint64_t taken() const noexcept { return taken_; }
 
   bool something_there() const noexcept {
-    return static_cast<std::uint32_t>(Memory::load_relaxed(first_word())) == turn_;
+    return static_cast<std::uint32_t>(Memory::load_relaxed(words()[0])) == turn_;
   }
 
-  // Copies the next packet's cell to private memory, once; false if there is none. Nothing in it is checked.
+  // Copies the next packet's cell to private memory; false if there is none. Nothing in it is checked. Each
+  // word is loaded by an atomic, which the compiler may not repeat: what is checked is what is used.
   bool look(Packet& packet) const noexcept {
+    const std::uint64_t* const cell = words();
     // Pairs with the writer's last store in RingWriter::put.
-    const std::uint64_t word = Memory::load_acquire(first_word());
-    if (static_cast<std::uint32_t>(word) != turn_) return false;
-    packet.lead = lead_of(word);
-    Memory::copy_from_peer(&packet.slot, &cells_[index_].slot, kCell - sizeof(Lead));
-    base::forget_source(packet);
+    const std::uint64_t lead = Memory::load_acquire(cell[0]);
+    if (static_cast<std::uint32_t>(lead) != turn_) return false;
+    packet.lead = lead_of(lead);
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < kCell / sizeof(std::uint64_t); ++i) {
+      const std::uint64_t word = Memory::load_relaxed(cell[i]);
+      std::memcpy(reinterpret_cast<std::byte*>(&packet) + i * sizeof word, &word, sizeof word);
+    }
     return true;
   }
 
@@ -195,14 +211,22 @@ class RingReader {
     }
   }
 
+  void skip_one() noexcept {
+    ++taken_;
+    if (++index_ == count_) [[unlikely]] {
+      index_ = 0;
+      ++turn_;
+    }
+  }
+
   const void* ahead(std::uint32_t cells) const noexcept {
     const std::uint32_t at = index_ + cells;
     return cells_ + (at >= count_ ? at - count_ : at);
   }
 
  private:
-  const std::uint64_t& first_word() const noexcept {
-    return reinterpret_cast<const std::uint64_t&>(cells_[index_]);
+  const std::uint64_t* words() const noexcept {
+    return reinterpret_cast<const std::uint64_t*>(cells_ + index_);
   }
   const std::byte* bytes(std::uint32_t cell) const noexcept {
     return reinterpret_cast<const std::byte*>(cells_ + cell);

@@ -154,37 +154,40 @@ bool ShmLink::usable(const Packet& packet, std::uint32_t cells) const noexcept {
 unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   if (broken) [[unlikely]]
     return 0;
-  unsigned count = 0;
   if (replies_in_.something_there()) [[unlikely]]
-    count += arrive_replies(core);  // replies are taken first
-  Packet packet;
+    arrive_replies(core);  // replies are taken first
+  unsigned count = 0;
   std::uint64_t bytes = 0;
+  Packet packet;
   while (count < budget && in_.look(packet)) {
-    const std::uint32_t cells = cells_of(packet.lead);
-    if (!usable(packet, cells)) [[unlikely]] {
-      broken = true;
-      break;
-    }
     ++count;
-    if (packet.lead.operation == Operation::continue_ring) [[unlikely]] {
-      if (switch_in()) continue;
+    if (interface::is_short_write(packet.lead)) [[likely]] {
+      const Refusal refusal = core.deposit(*this, packet, {});
+      if (refusal != Refusal::none) [[unlikely]]
+        core.refuse(*this, refusal, packet.slot);
+      in_.skip_one();
+    } else if (!arrive_other(core, packet)) [[unlikely]] {
       broken = true;
+      core.note_broken(*this);
       break;
     }
-    const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
-    if (refusal != Refusal::none) [[unlikely]]
-      core.refuse(*this, refusal, packet.slot);
     bytes += packet.lead.length;
-    in_.skip(cells);
     if (in_.taken() - told_ >= told_every_) publish_taken();
   }
-  if (count != 0) {
-    counters->packets_in += count;
-    counters->bytes_in += bytes;
-  }
-  if (broken) [[unlikely]]
-    core.note_broken(*this);
+  counters->packets_in += count;
+  counters->bytes_in += bytes;
   return count;
+}
+
+// All but the shortest packets. False: the peer does not keep to the protocol.
+bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
+  const std::uint32_t cells = cells_of(packet.lead);
+  if (!usable(packet, cells)) return false;
+  if (packet.lead.operation == Operation::continue_ring) return switch_in();
+  const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  in_.skip(cells);
+  return true;
 }
 
 unsigned ShmLink::arrive_replies(Core& core) noexcept {

@@ -67,6 +67,7 @@ class ShmLink final : public interface::Link {
   void switch_out() noexcept;
   bool switch_in() noexcept;
   unsigned arrive_replies(interface::Core& core) noexcept;
+  bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
   bool usable(const Packet& packet, std::uint32_t cells) const noexcept;
   void publish_taken() noexcept;
   void ring() noexcept;
