@@ -1,8 +1,14 @@
 /* Waiting for room (docs/architecture.md, waiting). A ring of two cells: the receiver says in its own memory how many
- * it has consumed, in batches, and the sender that finds no room sleeps on that by the same protocol as a receiver sleeps on
- * cells, in the other direction. Nobody sleeps for ever, and no cell is overwritten before it was read.
+ * it has consumed, in batches, and a sender that finds no room sleeps on that by the same protocol as a receiver
+ * sleeps on cells, in the other direction. A receiver may sleep on a batch that is not full, for what it
+ * keeps back leaves room for a packet. Nobody sleeps for ever, and no cell is overwritten before it was read.
  */
 #define CELLS 2
+#ifdef LARGE_BATCH
+#define BATCH 3
+#else
+#define BATCH 2
+#endif
 #define PACKETS 4
 #define THREADS 2
 #define SENDER 0
@@ -111,16 +117,10 @@ proctype receiver() {
      value = 0;
      consumed++;
      if
-     :: given != consumed -> give_back()
-     :: skip /* later, with the next ones */
+     :: consumed - given == BATCH -> give_back()
+     :: else
      fi
   :: consumed == seen ->
-#ifndef SLEEP_ON_CREDIT
-     if
-     :: given != consumed -> give_back()
-     :: else
-     fi;
-#endif
      load(RECEIVER, COUNT(SENDER), count);
      if
      :: count != seen -> seen = count; count = 0

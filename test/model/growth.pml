@@ -1,101 +1,100 @@
-/* Growth by continuation (docs/architecture.md, shm). A sender makes a larger ring, shows it to the reader, and when
- * the reader has it mapped and says so, writes "continue" as the last cell of the old ring and goes on in the new
- * one. The reader changes rings at that cell and nowhere else. Everything arrives once and in order, nobody touches a
- * ring that is not there, and the old ring goes only when the reader has left it.
+/* Growth by continuation (src/fabric/shm/shm_link.cc). A sender makes another ring, shows it to the reader, and when the
+ * reader has it mapped and says so, writes "continue" as the last cell of the old ring and goes on in the new one. The
+ * reader changes rings at that cell and nowhere else. The sender does it twice here. Everything arrives once and in
+ * order, nobody touches a ring that is not there, and a ring goes only when the reader has left it.
  *
- * The sender writes cells and what it has published of each ring; the reader writes what it has mapped, and what it has
- * consumed of the old ring. Old cells are used again, so room in the old ring matters: two cells, and "continue" takes
- * one like any packet.
+ * A reader holds one ring that it has not moved to, so that a hostile sender cannot pile rings up; an honest one
+ * shows the next only after the reader has moved. Cells are counted from the first ring on.
  */
-#define PACKETS 5
-#define CELLS 2
+#define PACKETS 4
+#define CELLS 2 /* of each ring; "continue" takes one like any packet */
+#define RINGS 3
 #define THREADS 2
 #define SENDER 0
 #define READER 1
 
-#define OLD(number) ((number) % CELLS)
-#define NEW(number) (CELLS + (number)) /* as large as it needs to be */
-#define OLD_PUBLISHED 7
-#define NEW_PUBLISHED 8
-#define CONSUMED 9 /* of the old ring; written by the reader */
-#define MAPPED 10  /* written by the reader */
-#define PLACES 11
+#define CELL(ring, number) ((ring) * CELLS + (number) % CELLS)
+#define PUBLISHED 6 /* written by the sender */
+#define CONSUMED 7  /* written by the reader, as is the next */
+#define MAPPED 8    /* rings beyond the first */
+#define PLACES 9
 
 #define CONTINUE 99
 
-#define FINALLY (arrived == PACKETS && !old_there)
+#define FINALLY (arrived == PACKETS && left_behind == RINGS - 1)
 byte arrived;
-bool old_there = true; /* the sender has not given the old ring back */
+byte left_behind; /* rings that the sender has given back */
 #include "tso.pml"
 
-bool shown; /* the descriptor of the new ring is on its way, or there */
+byte shown; /* rings beyond the first whose descriptor is on its way, or there */
 
 /* What a thread waits for may be written as what it sees in memory: it has no stores of its own to those places. */
-inline put_old(what) {
-  old - memory[CONSUMED] < CELLS;
-  store(SENDER, OLD(old), what);
-  old++;
-  store(SENDER, OLD_PUBLISHED, old)
+inline put(what) {
+  written - (memory[CONSUMED] > base -> memory[CONSUMED] : base) < CELLS;
+  store(SENDER, CELL(ring, written - base), what);
+  written++;
+  store(SENDER, PUBLISHED, written)
 }
 
 proctype sender() {
-  byte sent, old, new;
-  bool moved;
+  byte sent, ring, written, base;
   do
-  :: !shown -> shown = true /* at any time; packets go on meanwhile */
-  :: shown && !moved ->
+#ifdef SHOWN_TOO_SOON
+  :: shown == ring && shown < RINGS - 1 -> shown++
+#else
+  :: shown == ring && shown < RINGS - 1 && memory[CONSUMED] >= base -> shown++
+#endif
+  :: shown > ring ->
 #ifndef NO_ACKNOWLEDGEMENT
-     memory[MAPPED] == 1;
+     memory[MAPPED] == shown;
 #endif
 #ifndef NO_CONTINUE
-     put_old(CONTINUE);
+     put(CONTINUE);
 #endif
-     moved = true
-  :: sent < PACKETS && !moved -> sent++; put_old(sent)
-  :: sent < PACKETS && moved ->
-     sent++;
-     store(SENDER, NEW(new), sent);
-     new++;
-     store(SENDER, NEW_PUBLISHED, new)
+     base = written;
+     ring++;
+#ifdef FREED_EARLY
+     left_behind = ring
+#endif
+  :: left_behind < ring && memory[CONSUMED] >= base -> left_behind = ring
+  :: sent < PACKETS -> sent++; put(sent)
 #ifdef OLD_AFTER_CONTINUE
-  :: sent < PACKETS && moved -> sent++; put_old(sent)
+  :: sent < PACKETS && ring == 1 ->
+     sent++;
+     store(SENDER, CELL(0, written), sent);
+     written++;
+     store(SENDER, PUBLISHED, written)
 #endif
-  :: sent == PACKETS && moved -> break
-  od;
-#ifndef FREED_EARLY
-  memory[CONSUMED] == old;
-#endif
-  old_there = false
+  od
 }
 
 proctype reader() {
-  byte old, new, published, cell;
-  bool mapped, moved;
+  byte ring, taken, base, mapped, cell;
   do
-  :: shown && !mapped ->
-     mapped = true;
-     store(READER, MAPPED, 1)
+  :: shown > mapped ->
+     assert(mapped == ring);
+     mapped++;
+     store(READER, MAPPED, mapped)
 #ifdef SWITCH_WHEN_MAPPED
      ;
-     moved = true
+     ring++;
+     base = taken
 #endif
-  :: !moved && memory[OLD_PUBLISHED] != old ->
-     assert(old_there);
-     load(READER, OLD(old), cell);
-     old++;
-     store(READER, CONSUMED, old);
+  :: memory[PUBLISHED] != taken ->
+     assert(left_behind <= ring);
+     load(READER, CELL(ring, taken - base), cell);
+     taken++;
      if
-     :: cell == CONTINUE -> assert(mapped); moved = true
-     :: else -> arrived++; assert(cell == arrived)
+     :: cell == CONTINUE ->
+        assert(mapped > ring);
+        ring++;
+        base = taken
+     :: else ->
+        arrived++;
+        assert(cell == arrived)
      fi;
-     cell = 0
-  :: moved && memory[NEW_PUBLISHED] != new ->
-     assert(mapped);
-     load(READER, NEW(new), cell);
-     new++;
-     arrived++;
-     assert(cell == arrived);
-     cell = 0
+     cell = 0;
+     store(READER, CONSUMED, taken)
   od
 }
 

@@ -107,7 +107,10 @@ bool ShmLink::has_room() noexcept {
 }
 
 void ShmLink::want_room() noexcept {
-  if (growth_ == Growth::none && grown_ < std::size(kGrownCells)) growth_ = Growth::wanted;
+  // Not before the peer has left the former ring: it holds one next ring, and no more
+  // (test/model/growth.pml).
+  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && last_taken_ >= former_until_)
+    growth_ = Growth::wanted;
   if (growth_ == Growth::ready && take_credit() && out_.has_room(1)) switch_out();
 }
 
