@@ -24,11 +24,11 @@ Outcome outcome_of(const Failure& failure) {
 
 }  // namespace
 
-Receiver::Receiver(const ReceiveOptions& options, Output& output)
+Receiver::Receiver(const ReceiveOptions& options, Output& output, Stop& stop)
     : options_(options),
       output_(output),
       interface_({.node = options.node, .stall = std::chrono::milliseconds{0}}),
-      stop_(interface_),
+      cancels_(stop, interface_),
       door_area_(interface_, kDoorStride * kDoorPlaces),
       chunk_area_(interface_, kChunkBytes * kPlaces),
       queue_(interface_, 1024),

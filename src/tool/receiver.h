@@ -16,7 +16,7 @@ namespace hamlyn::tool {
 
 class Receiver {
  public:
-  Receiver(const ReceiveOptions& options, Output& output);
+  Receiver(const ReceiveOptions& options, Output& output, Stop& stop);
 
   // Waits for a sender, writes everything it sends, tells it so. Throws Failure or Error.
   Report run();
@@ -41,7 +41,7 @@ class Receiver {
   const ReceiveOptions& options_;
   Output& output_;
   Interface interface_;
-  Stop stop_;
+  Stop::Cancels cancels_;
   MessageArea door_area_;
   MessageArea chunk_area_;
   NotificationQueue queue_;

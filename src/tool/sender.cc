@@ -52,12 +52,12 @@ void check_door(const Ticket& door) {
 
 }  // namespace
 
-Sender::Sender(const TransferOptions& options, Input& input)
+Sender::Sender(const TransferOptions& options, Input& input, Stop& stop)
     : options_(options),
       input_(input),
       deadline_(Deadline::in(options.timeout)),
       interface_({.node = options.node, .stall = std::chrono::milliseconds{0}}),
-      stop_(interface_),
+      cancels_(stop, interface_),
       mailbox_area_(interface_, kMailboxBytes),
       queue_(interface_, 256),
       mailbox_(mailbox_area_, queue_, {}),

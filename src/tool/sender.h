@@ -18,7 +18,7 @@ namespace hamlyn::tool {
 
 class Sender {
  public:
-  Sender(const TransferOptions& options, Input& input);
+  Sender(const TransferOptions& options, Input& input, Stop& stop);
 
   // Finds the receiver, sends everything, waits for its verdict. Throws Failure or Error.
   Report run();
@@ -50,7 +50,7 @@ class Sender {
   Input& input_;
   Deadline deadline_;
   Interface interface_;
-  Stop stop_;
+  Stop::Cancels cancels_;
   MessageArea mailbox_area_;
   NotificationQueue queue_;
   Slot mailbox_;

@@ -44,7 +44,7 @@ void handle(int number, void (*handler)(int)) {
 
 }  // namespace
 
-Stop::Stop(Interface& interface) : interface_(interface), main_thread_(::pthread_self()) {
+Stop::Stop() : main_thread_(::pthread_self()) {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) throw system_failure("no eventfd", errno);
   wake.store(descriptor);
@@ -64,13 +64,23 @@ Stop::~Stop() {
 
 bool Stop::requested() noexcept { return stop_requested.load(); }
 
+void Stop::cancel(Interface* interface) {
+  const std::lock_guard lock(mutex_);
+  interface_ = interface;
+}
+
+void Stop::end_waits() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (interface_) interface_->cancel();
+  ::pthread_kill(main_thread_, SIGUSR1);
+}
+
 // A cancellation or a kick that comes a moment before the main thread blocks is lost, so they are repeated.
 void Stop::watch() noexcept {
   pollfd waiting{wake.load(), POLLIN, 0};
   while (!leaving.load() && !stop_requested.load()) ::poll(&waiting, 1, -1);
   while (!leaving.load()) {
-    interface_.cancel();
-    ::pthread_kill(main_thread_, SIGUSR1);
+    end_waits();
     ::poll(nullptr, 0, kAgainMs);
   }
 }

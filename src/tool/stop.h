@@ -3,6 +3,7 @@
 // thread, so that the command can leave in order: remove its unfinished file, end its link, say so.
 #include <pthread.h>
 
+#include <mutex>
 #include <thread>
 
 #include "hamlyn/interface.h"
@@ -12,17 +13,32 @@ namespace hamlyn::tool {
 class Stop {
  public:
   // From the main thread, once per process. Watches SIGINT, SIGTERM and SIGHUP until destroyed.
-  explicit Stop(Interface& interface);
+  Stop();
   ~Stop();
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
 
   static bool requested() noexcept;
 
- private:
-  void watch() noexcept;
+  // While it lives, the waits of `interface` end when a signal comes.
+  class Cancels {
+   public:
+    Cancels(Stop& stop, Interface& interface) : stop_(stop) { stop_.cancel(&interface); }
+    ~Cancels() { stop_.cancel(nullptr); }
+    Cancels(const Cancels&) = delete;
+    Cancels& operator=(const Cancels&) = delete;
 
-  Interface& interface_;
+   private:
+    Stop& stop_;
+  };
+
+ private:
+  void cancel(Interface* interface);
+  void watch() noexcept;
+  void end_waits() noexcept;
+
+  std::mutex mutex_;
+  Interface* interface_ = nullptr;  // guarded by mutex_
   pthread_t main_thread_;
   std::thread watcher_;
 };

@@ -10,6 +10,7 @@
 #include "tool/receiver.h"
 #include "tool/report.h"
 #include "tool/sender.h"
+#include "tool/stop.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -26,15 +27,17 @@ void tell(const TransferOptions& options, const char* what, const Report& report
 
 // Files are opened before anything else: a wrong path is told at once and not when the partner has come.
 void run_send(const TransferOptions& options) {
+  Stop stop;
   Input input(options.file);
-  const Report report = Sender(options, input).run();
+  const Report report = Sender(options, input, stop).run();
   tell(options, "sent", report, stdout);
 }
 
 void run_receive(const ReceiveOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write, with a line that says so
+  Stop stop;
   Output output(options.file, options.keep_partial);
-  const Report report = Receiver(options, output).run();
+  const Report report = Receiver(options, output, stop).run();
   tell(options, "received", report, output.standard() ? stderr : stdout);
 }
 

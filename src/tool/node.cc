@@ -1,0 +1,55 @@
+// `hamlyn node`, and who the other side of a transfer is: what the daemon tells.
+#include "node/list.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tool/node_view.h"
+#include "tool/options.h"
+#include "tool/report.h"
+
+namespace hamlyn::tool {
+namespace {
+
+double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+ProcessView view_of(const node::AttachedProcess& process) {
+  ProcessView view{.interface = process.interface,
+                   .uid = process.uid,
+                   .pid = process.pid,
+                   .program = printable(process.program.data(), process.program.size()),
+                   .seconds = seconds(process.age),
+                   .links = process.links,
+                   .link_bytes = process.link_bytes};
+  if (process.counters) read_details(process.counters.get(), view);
+  return view;
+}
+
+}  // namespace
+
+void run_node(const NodeOptions& options) {
+  const node::NodeList list = node::list({.socket = options.node});
+  NodeView view{.version = printable(list.version.data(), list.version.size()),
+                .uid = list.uid,
+                .pid = list.pid,
+                .seconds = seconds(list.uptime),
+                .names = list.names,
+                .processes = {}};
+  for (const node::AttachedProcess& process : list.attached) view.processes.push_back(view_of(process));
+  std::fputs((options.json ? to_json(view) + "\n" : to_text(view)).c_str(), stdout);
+}
+
+Peer find_peer(std::uint64_t interface, const std::string& socket) noexcept {
+  Peer peer{.interface = interface, .uid = {}, .pid = {}};
+  try {
+    for (const node::AttachedProcess& process : node::list({.socket = socket}).attached) {
+      if (process.interface != interface) continue;
+      peer.uid = process.uid;
+      peer.pid = process.pid;
+    }
+  } catch (const std::exception&) {  // it is a detail of the report, and the transfer goes on without it
+  }
+  return peer;
+}
+
+}  // namespace hamlyn::tool

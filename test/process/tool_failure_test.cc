@@ -1,0 +1,274 @@
+// How `hamlyn send` and `hamlyn receive` end when it does not go well: a status and one line that says what
+// to do.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include <thread>
+
+#include "test/process/tool_world.h"
+
+namespace hamlyn::test {
+namespace {
+
+constexpr std::size_t kMiB = 1 << 20;
+
+// One line, from this command, with this in it, and with a name and advice.
+void expect_line(const Finished& finished, const std::string& command, const std::string& part) {
+  EXPECT_EQ(finished.err.rfind("hamlyn " + command + ": ", 0), 0u) << finished.err;
+  EXPECT_NE(finished.err.find(part), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("): "), std::string::npos) << "no advice: " << finished.err;
+  EXPECT_EQ(finished.err.find('\n'), finished.err.size() - 1) << finished.err;
+}
+
+// A transfer in the middle: some of it has arrived, and the sender waits for more input.
+struct Midway {
+  explicit Midway(World& world, const std::vector<std::string>& receive = {"receive", "toy"})
+      : receiver(world.start(receive)), sender(world.start({"send", "toy"}, {.input_fd = in.read.get()})) {
+    in.read.reset();
+    arrived = feed(in.write.get(), noise(3 * kMiB));
+  }
+  Pipe in;
+  Command receiver, sender;
+  bool arrived;
+};
+
+// Whether a pipe takes nothing more for now.
+bool full(int fd) {
+  pollfd pipe{fd, POLLOUT, 0};
+  return ::poll(&pipe, 1, 0) == 0;
+}
+
+bool has_arrived(const Midway& midway) {
+  return midway.arrived && eventually([&] { return midway.receiver.out().size() == 3 * kMiB; });
+}
+
+TEST(ToolFailure, SenderKilledMidway) {
+  World world;
+  Midway midway(world);
+  ASSERT_TRUE(has_arrived(midway)) << midway.receiver.err();
+  midway.sender.signal(SIGKILL);
+  EXPECT_EQ(midway.sender.wait().status, 128 + SIGKILL);
+  const Finished received = midway.receiver.wait();
+  EXPECT_EQ(received.status, 1);
+  expect_line(received, "receive", "before the end of its data (link_ended)");
+  EXPECT_EQ(received.out, noise(3 * kMiB)) << "what had arrived whole was written";
+}
+
+TEST(ToolFailure, PartialFileIsRemovedUnlessItIsWanted) {
+  for (const bool keep : {false, true}) {
+    World world;
+    std::vector<std::string> receive{"receive", "toy", world.file("out")};
+    if (keep) receive.push_back("--keep-partial");
+    Midway midway(world, receive);
+    ASSERT_TRUE(eventually([&] { return world.data().names().size() == 1; }));
+    const std::string temporary = world.file(world.data().names().at(0));
+    ASSERT_TRUE(eventually([&] { return read_file(temporary).size() == 3 * kMiB; }));
+    midway.sender.signal(SIGKILL);
+    EXPECT_EQ(midway.receiver.wait().status, 1);
+    EXPECT_EQ(world.data().names(),
+              keep ? std::vector<std::string>{"out.partial"} : std::vector<std::string>{});
+    if (keep) {
+      EXPECT_TRUE(read_file(world.file("out.partial")) == noise(3 * kMiB));
+    }
+  }
+}
+
+TEST(ToolFailure, ReceiverKilledMidwayIsToldAlthoughTheSenderWaitsForInput) {
+  World world;
+  Midway midway(world);
+  ASSERT_TRUE(has_arrived(midway)) << midway.receiver.err();
+  midway.receiver.signal(SIGKILL);
+  const Finished sent = midway.sender.wait();
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "(link_ended)");
+}
+
+class ToolStopped : public testing::TestWithParam<bool> {};
+
+TEST_P(ToolStopped, GoesOnWhenItIsContinued) {
+  World world;
+  Midway midway(world);
+  ASSERT_TRUE(has_arrived(midway)) << midway.receiver.err();
+  Command& one = GetParam() ? midway.receiver : midway.sender;
+  one.signal(SIGSTOP);
+  ASSERT_TRUE(stopped(one));
+  // More than a receiver's eight places hold, so that a stopped side holds up the other.
+  const std::string rest = noise(12 * kMiB, 2);
+  std::thread feeder([&] {
+    EXPECT_TRUE(feed(midway.in.write.get(), rest));
+    midway.in.write.reset();
+  });
+  EXPECT_TRUE(eventually([&] { return full(midway.in.write.get()); })) << "the sender is held up";
+  one.signal(SIGCONT);
+  feeder.join();
+  EXPECT_EQ(midway.sender.wait().status, 0) << midway.sender.err();
+  const Finished received = midway.receiver.wait();
+  EXPECT_EQ(received.status, 0) << received.err;
+  EXPECT_TRUE(received.out == noise(3 * kMiB) + rest);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sides, ToolStopped, testing::Bool(),
+                         [](const auto& side) { return side.param ? "receiver" : "sender"; });
+
+// Whether a command has attached to the node: from then on it waits for its partner.
+bool attached(World& world) {
+  return eventually([&] {
+    const Finished listing = world.run({"node", "--json"});
+    return listing.status == 0 && nlohmann::json::parse(listing.out).at("attached").size() == 1;
+  });
+}
+
+TEST(ToolInterrupted, WhileItWaitsForItsPartner) {
+  for (const char* command : {"send", "receive"}) {
+    World world;
+    Command waiting = world.start({command, "toy"});
+    ASSERT_TRUE(attached(world));
+    waiting.signal(SIGINT);
+    const Finished finished = waiting.wait();
+    EXPECT_EQ(finished.status, 130);
+    expect_line(finished, command, "(interrupted)");
+  }
+}
+
+TEST(ToolInterrupted, MidwayBothSidesSayWhy) {
+  World world;
+  Midway midway(world, {"receive", "toy", world.file("out")});
+  ASSERT_TRUE(eventually([&] { return world.data().names().size() == 1; }));
+  const std::string temporary = world.file(world.data().names().at(0));
+  ASSERT_TRUE(eventually([&] { return read_file(temporary).size() == 3 * kMiB; }));
+  midway.receiver.signal(SIGINT);
+  const Finished received = midway.receiver.wait();
+  EXPECT_EQ(received.status, 130);
+  expect_line(received, "receive", "(interrupted)");
+  const Finished sent = midway.sender.wait();
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "the receiver was interrupted");
+  EXPECT_EQ(world.data().names(), std::vector<std::string>{});
+}
+
+TEST(ToolInterrupted, SenderThatWaitsForInput) {
+  World world;
+  Midway midway(world);
+  ASSERT_TRUE(has_arrived(midway));
+  midway.sender.signal(SIGINT);
+  EXPECT_EQ(midway.sender.wait().status, 130) << midway.sender.err();
+  EXPECT_EQ(midway.receiver.wait().status, 1);
+}
+
+TEST(ToolInterrupted, ReceiverThatWaitsForItsReader) {
+  World world;
+  Pipe out;
+  Command receiver = world.start({"receive", "toy"}, {.output_fd = out.write.get()});
+  out.write.reset();
+  Command sender = world.start({"send", "toy"}, {.input = noise(20 * kMiB)});
+  char first = 0;
+  ASSERT_EQ(::read(out.read.get(), &first, 1), 1);
+  receiver.signal(SIGINT);
+  EXPECT_EQ(receiver.wait().status, 130) << receiver.err();
+  EXPECT_EQ(sender.wait().status, 1);
+}
+
+TEST(ToolFailure, ReaderOfTheOutputGoesAway) {
+  World world;
+  Pipe out;
+  Command receiver = world.start({"receive", "toy"}, {.output_fd = out.write.get()});
+  out.write.reset();
+  Command sender = world.start({"send", "toy"}, {.input = noise(20 * kMiB)});
+  char first = 0;
+  ASSERT_EQ(::read(out.read.get(), &first, 1), 1);
+  out.read.reset();
+  const Finished received = receiver.wait(), sent = sender.wait();
+  EXPECT_EQ(received.status, 1) << "an error, and no signal";
+  expect_line(received, "receive", "cannot write standard output");
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "the receiver could not write");
+}
+
+TEST(ToolFailure, NoPartnerInTime) {
+  World world;
+  const Finished received = world.run({"receive", "toy", world.file("out"), "--timeout", "0.05"});
+  EXPECT_EQ(received.status, 3);
+  expect_line(received, "receive", "no sender came to 'toy' in the time given (timed_out)");
+  EXPECT_EQ(world.data().names(), std::vector<std::string>{});
+  const Finished sent = world.run({"send", "toy", "--timeout", "0.05"});
+  EXPECT_EQ(sent.status, 3);
+  expect_line(sent, "send", "no receiver took 'toy' in the time given (timed_out)");
+  EXPECT_EQ(world.run({"send", "toy", "--timeout", "0"}).status, 3);
+}
+
+TEST(ToolFailure, NameIsTaken) {
+  World world;
+  Command receiver = world.start({"receive", "toy"});
+  Finished second;
+  // Whichever comes first has the name; the test is about the other.
+  ASSERT_TRUE(eventually([&] {
+    second = world.run({"receive", "toy", "--timeout", "0.02"});
+    return second.status == 1;
+  })) << second.err;
+  expect_line(second, "receive", "(name_taken)");
+  EXPECT_EQ(world.run({"send", "toy"}, {.input = "x"}).status, 0);
+  EXPECT_EQ(receiver.wait().out, "x") << "the first has lost nothing";
+}
+
+TEST(ToolFailure, BadNames) {
+  World world;
+  for (const char* command : {"send", "receive"}) {
+    for (const std::string& name :
+         {std::string("a/b"), std::string(""), std::string(65, 'a'), std::string("a b")}) {
+      const Finished finished = world.run({command, name});
+      EXPECT_EQ(finished.status, 2) << command << " '" << name << "'";
+      expect_line(finished, command, "(name_invalid)");
+    }
+  }
+}
+
+TEST(ToolFailure, FilesThatCannotBeOpened) {
+  World world;
+  Finished finished = world.run({"receive", "toy", world.file("no/such/folder")});
+  EXPECT_EQ(finished.status, 1);
+  expect_line(finished, "receive", "No such file or directory (system)");
+  finished = world.run({"receive", "toy", world.data().path()});
+  EXPECT_EQ(finished.status, 1);
+  expect_line(finished, "receive", "Is a directory (system)");
+  finished = world.run({"send", "toy", world.file("missing")});
+  EXPECT_EQ(finished.status, 1);
+  expect_line(finished, "send", "No such file or directory (system)");
+  EXPECT_EQ(world.data().names(), std::vector<std::string>{});
+}
+
+TEST(ToolUsage, HelpAndVersion) {
+  World world;
+  const Finished version = world.run({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("hamlyn ", 0), 0u) << version.out;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"}, {"send", "--help"}, {"receive", "--help"}, {"node", "--help"}}) {
+    const Finished help = world.run(words);
+    EXPECT_EQ(help.status, 0);
+    EXPECT_NE(help.out.find("Exit status"), std::string::npos) << help.out;
+    EXPECT_EQ(help.err, "");
+  }
+}
+
+TEST(ToolUsage, WrongWordsAreNamed) {
+  World world;
+  const std::vector<std::vector<std::string>> wrong{{},
+                                                    {"fly"},
+                                                    {"send"},
+                                                    {"send", "toy", "--fast"},
+                                                    {"receive", "toy", "--timeout", "soon"},
+                                                    {"receive", "toy", "--timeout", "-1"},
+                                                    {"node", "extra"}};
+  for (const auto& words : wrong) {
+    const Finished finished = world.run(words);
+    EXPECT_EQ(finished.status, 2) << finished.err;
+    EXPECT_NE(finished.err.find("--help"), std::string::npos) << finished.err;
+    EXPECT_EQ(finished.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test

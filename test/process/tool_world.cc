@@ -1,0 +1,73 @@
+#include "test/process/tool_world.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace hamlyn::test {
+namespace {
+
+// The process that listens at `path`, or -1.
+pid_t listener(const std::string& path) {
+  const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return -1;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : -1;
+}
+
+}  // namespace
+
+World::~World() {
+  const pid_t daemon = listener(runtime_.file("hamlyn/node.sock"));
+  if (daemon <= 1) return;
+  ::kill(daemon, SIGTERM);
+  eventually([daemon] { return ::kill(daemon, 0) != 0; }, std::chrono::seconds{5});
+}
+
+Command World::start(const std::vector<std::string>& words, Command::Options options) {
+  std::vector<std::string> arguments{program("hamlyn")};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  options.environment.emplace("XDG_RUNTIME_DIR", runtime_.path());
+  return Command(arguments, options);
+}
+
+Finished World::run(const std::vector<std::string>& words, Command::Options options) {
+  return start(words, std::move(options)).wait();
+}
+
+Pipe::Pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  read.reset(ends[0]);
+  write.reset(ends[1]);
+}
+
+bool feed(int fd, const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const auto put = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (put <= 0) return false;
+    done += static_cast<std::size_t>(put);
+  }
+  return true;
+}
+
+bool stopped(const Command& command) {
+  return eventually([&command] {
+    std::ifstream file("/proc/" + std::to_string(command.pid()) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto name_end = text.rfind(") ");
+    return name_end != std::string::npos && text[name_end + 2] == 'T';
+  });
+}
+
+}  // namespace hamlyn::test

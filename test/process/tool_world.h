@@ -1,0 +1,41 @@
+#pragma once
+// A node of its own for one test of the command `hamlyn`: its own folder for the daemon's socket, its own
+// daemon, started by the first command and ended with the test.
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "test/support/command.h"
+
+namespace hamlyn::test {
+
+class World {
+ public:
+  World() = default;
+  ~World();  // ends the daemon
+
+  // `hamlyn` with these words.
+  Command start(const std::vector<std::string>& words, Command::Options options = {});
+  Finished run(const std::vector<std::string>& words, Command::Options options = {});
+
+  // A file in this test's folder for data, which holds nothing else.
+  std::string file(const std::string& name) const { return data_.file(name); }
+  const Folder& data() const noexcept { return data_; }
+
+ private:
+  Folder runtime_, data_;
+};
+
+// Both ends of a pipe.
+struct Pipe {
+  Pipe();
+  base::FileDescriptor read, write;
+};
+
+// Writes all of it, however long the reader takes. False if the reader has gone.
+bool feed(int fd, const std::string& bytes);
+
+// Waits until `command` is stopped by a signal.
+bool stopped(const Command& command);
+
+}  // namespace hamlyn::test
