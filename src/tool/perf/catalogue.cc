@@ -1,0 +1,98 @@
+#include "tool/perf/catalogue.h"
+
+#include "tool/perf/limits.h"
+#include "tool/perf/ours.h"
+#include "tool/perf/peers.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+// Collects meters; those of peers only when they are wanted and installed.
+class Collection {
+ public:
+  explicit Collection(bool with_peers)
+      : ucx_(with_peers && ucx_installed()),
+        openmpi_(with_peers && openmpi_installed()),
+        oshmem_(with_peers && oshmem_installed()) {}
+
+  void add(Meter meter) { meters_.push_back(std::move(meter)); }
+  void add_ucx(const UcxTest& test) {
+    if (ucx_) add(ucx_meter(test));
+  }
+  void add_openmpi(Meter meter) {
+    if (openmpi_) add(std::move(meter));
+  }
+  void add_oshmem(Meter meter) {
+    if (oshmem_) add(std::move(meter));
+  }
+  std::vector<Meter> take() { return std::move(meters_); }
+
+ private:
+  bool ucx_;
+  bool openmpi_;
+  bool oshmem_;
+  std::vector<Meter> meters_;
+};
+
+void add_short(Collection& all) {
+  all.add(cacheline_limit());
+  all.add(fast_latency());
+  all.add_oshmem(oshmem_put());
+  all.add_ucx({"posix", "put", 8, "oneway"});
+  all.add_ucx({"posix", "am", 8, "oneway"});
+  all.add_ucx({"posix", "tag", 8, "oneway"});
+  all.add_openmpi(openmpi_send(8));
+}
+
+void add_messages(Collection& all) {
+  for (const std::size_t bytes :
+       {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
+    all.add(message_latency(bytes));
+    if (bytes == 65536) continue;
+    all.add_ucx({"posix", "tag", bytes, "oneway"});
+    all.add_openmpi(openmpi_send(bytes));
+  }
+}
+
+void add_rate(Collection& all) {
+  all.add(fast_rate());
+  all.add_ucx({"posix", "tag", 8, "rate"});
+}
+
+void add_bandwidth(Collection& all) {
+  all.add(copy_limit(65536));
+  for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
+    all.add(message_bandwidth(bytes));
+    all.add_ucx({"posix", "tag", bytes, "bandwidth"});
+    all.add_ucx({"cma", "tag", bytes, "bandwidth"});
+  }
+}
+
+void add_touched(Collection& all) {
+  all.add(touched_bandwidth(4096));
+  all.add(place_limit(65536));
+  all.add(touched_bandwidth(65536));
+  all.add_openmpi(openmpi_touched(65536));
+  all.add(place_limit(1048576));
+  all.add(touched_bandwidth(1048576));
+}
+
+void add_wake(Collection& all) {
+  all.add(wake_limit());
+  all.add(wake_latency());
+}
+
+}  // namespace
+
+std::vector<Meter> catalogue(bool with_peers) {
+  Collection all{with_peers};
+  add_short(all);
+  add_messages(all);
+  add_rate(all);
+  add_bandwidth(all);
+  add_touched(all);
+  add_wake(all);
+  return all.take();
+}
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,13 @@
+#pragma once
+// Every figure that perf can measure here, in the order in which a round measures them: what is compared with
+// each other stands together, so that the machine's drift hits both alike.
+#include <string>
+#include <vector>
+
+#include "tool/perf/meter.h"
+
+namespace hamlyn::tool::perf {
+
+std::vector<Meter> catalogue(bool with_peers);
+
+}  // namespace hamlyn::tool::perf

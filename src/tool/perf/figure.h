@@ -1,0 +1,29 @@
+#pragma once
+// A figure that was measured, as it is reported:
+// <who>.<what>[.<kind>][.<bytes>].<oneway|roundtrip|rate|bandwidth>.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tool/perf/statistics.h"
+
+namespace hamlyn::tool::perf {
+
+struct Figure {
+  std::string name;
+  std::string unit;
+  Summary summary;
+  bool single_operations = false;  // each sample is one operation: percentiles mean something
+  int runs = 0;
+};
+
+// "ns", "messages/s" or "GB/s" (10^9 bytes), from the last part of the name.
+std::string_view unit_of(std::string_view name);
+
+// Of a figure: whether a smaller value is the better one.
+bool smaller_is_better(std::string_view name);
+
+// The figure of that name, or null.
+const Figure* find(const std::vector<Figure>& figures, std::string_view name);
+
+}  // namespace hamlyn::tool::perf

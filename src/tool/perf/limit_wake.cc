@@ -1,0 +1,78 @@
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "tool/perf/limits.h"
+#include "tool/perf/pair.h"
+#include "tool/perf/sleeping.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+constexpr std::uint32_t kWarmUp = 50;
+constexpr std::uint32_t kExchanges = 1000;
+
+struct alignas(128) Bell {
+  std::atomic<std::uint32_t> word{0};
+};
+struct Bells {
+  Bell there;
+  Bell back;
+};
+
+void ring(Bell& bell, std::uint32_t value) {
+  bell.word.store(value, std::memory_order_release);
+  syscall(SYS_futex, &bell.word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void wait_for(Bell& bell, std::uint32_t value) {
+  for (;;) {
+    const std::uint32_t seen = bell.word.load(std::memory_order_acquire);  // partner: the store in ring
+    if (seen == value) return;
+    syscall(SYS_futex, &bell.word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  }
+}
+
+void ask(Room& room) {
+  auto& bells = *reinterpret_cast<Bells*>(room.memory().data());
+  std::vector<double> halves;
+  halves.reserve(kExchanges);
+  room.meet();
+  const SleepCount sleeps;
+  for (std::uint32_t i = 1; i <= kWarmUp + kExchanges; ++i) {
+    pause_before_message();
+    const std::uint64_t start = hamlyn_ticks();
+    ring(bells.there, i);
+    wait_for(bells.back, i);
+    const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+    if (i > kWarmUp) halves.push_back((round_trip - kPauseNs) / 2);
+  }
+  sleeps.check(kExchanges);
+  room.report(halves);
+}
+
+void answer(Room& room) {
+  auto& bells = *reinterpret_cast<Bells*>(room.memory().data());
+  room.meet();
+  const SleepCount sleeps;
+  for (std::uint32_t i = 1; i <= kWarmUp + kExchanges; ++i) {
+    wait_for(bells.there, i);
+    pause_before_message();
+    ring(bells.back, i);
+  }
+  sleeps.check(kExchanges);
+}
+
+}  // namespace
+
+Meter wake_limit() {
+  const auto round = [](Cores cores, int) {
+    return run_pair(cores, {.bytes = sizeof(Bells), .results = kExchanges}, ask, answer);
+  };
+  return {.name = "limit.wake.oneway", .round = round, .single_operations = true};
+}
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,18 @@
+#pragma once
+// What this machine can do at best, without any protocol: two processes and shared memory.
+#include <cstddef>
+
+#include "tool/perf/meter.h"
+
+namespace hamlyn::tool::perf {
+
+// One cache line each way, each side writing its own.
+Meter cacheline_limit();
+// Futex wake of a process that sleeps.
+Meter wake_limit();
+// Messages that do not change, copied once by the receiver.
+Meter copy_limit(std::size_t bytes);
+// Messages filled by the sender and read where they lie by the receiver.
+Meter place_limit(std::size_t bytes);
+
+}  // namespace hamlyn::tool::perf

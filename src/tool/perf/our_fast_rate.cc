@@ -1,0 +1,48 @@
+#include "tool/perf/clock.h"
+#include "tool/perf/our_short.h"
+#include "tool/perf/ours.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+constexpr std::uint64_t kWarmUp = 100000;
+constexpr std::uint64_t kTimed = 2000000;
+
+// Each message has a landing place of its own until its receiver has surely read it: more landing places than
+// notification places, which bound what is under way.
+constexpr std::uint32_t kPlaces = 512;
+constexpr std::uint64_t kLandings = 1024;
+
+void stream(Party& party, Room&) {
+  for (std::uint64_t i = 0; i < kWarmUp + kTimed; ++i) {
+    party.send_fast(ShortMessage{i}.bytes(), i, i % kLandings * 16);
+  }
+}
+
+// Any message that was refused for want of a place would show: as a notification of trouble, and by the sum.
+void count(Party& party, Room& room) {
+  std::uint64_t sum = 0;
+  std::uint64_t start = 0;
+  for (std::uint64_t i = 0; i < kWarmUp + kTimed; ++i) {
+    if (i == kWarmUp) start = hamlyn_ticks();
+    const Notification arrival = party.next();
+    sum += arrival.word;
+    if (ShortMessage::looked_at(i)) ShortMessage::check(party, arrival);
+  }
+  const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+  constexpr std::uint64_t kAll = kWarmUp + kTimed;
+  expect(sum == kAll * (kAll - 1) / 2, "a message is missing");
+  room.report(static_cast<double>(kTimed) * 1e9 / ns);
+}
+
+}  // namespace
+
+Meter fast_rate() {
+  const auto round = [](Cores cores, int) {
+    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces};
+    return run_parties(cores, 1, options, stream, options, count);
+  };
+  return {.name = "shm.fast.16.rate", .round = round};
+}
+
+}  // namespace hamlyn::tool::perf

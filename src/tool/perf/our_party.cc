@@ -1,0 +1,149 @@
+#include "tool/perf/our_party.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace hamlyn::tool::perf {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
+
+[[noreturn]] void throw_status(const char* doing, Status status) {
+  throw std::runtime_error(std::string(doing) + ": " + name(status) + ", " + advice(status));
+}
+
+bool worth_retrying(Status status) {
+  return status == Status::queue_full || status == Status::no_place || status == Status::connecting;
+}
+
+// A name that no other run uses at the same time.
+std::string new_meeting() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number)
+    throw std::runtime_error("getrandom gives nothing");
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "perf-%016llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+}  // namespace
+
+void expect(bool as_it_should_be, const char* what) {
+  if (!as_it_should_be) throw std::runtime_error(what);
+}
+
+Party::Party(const PartyOptions& options, const std::string& meeting, int side)
+    : area_(interface_, kControlBytes + options.bytes),
+      queue_(interface_),
+      slot_(area_, queue_, {.entries = options.entries, .places = options.places}),
+      terminus_(interface_),
+      entries_(options.entries) {
+  interface_.publish(meeting + "-" + std::to_string(side), slot_.ticket());
+  other_ = interface_.lookup(meeting + "-" + std::to_string(1 - side), seconds{10});
+  const Status status = terminus_.connect(other_, seconds{10});
+  if (status != Status::ok) throw_status("connect", status);
+}
+
+void Party::hand_over_entries() {
+  for (std::uint32_t i = 0; i < entries_; ++i) {
+    const Ticket ticket = slot_.ticket(i);
+    const auto data = std::as_bytes(std::span{&ticket, 1});
+    while (true) {
+      const Status status = terminus_.send_fast(other_, data, i, i * sizeof(Ticket));
+      if (status == Status::ok) break;
+      if (!worth_retrying(status)) throw_status("send_fast", status);
+      interface_.run();
+    }
+  }
+}
+
+std::vector<Ticket> Party::take_tickets(std::size_t count) {
+  std::vector<Ticket> tickets(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Notification notification = next();
+    const auto from = bytes(notification);
+    expect(notification.word < count && from.size() == sizeof(Ticket), "no ticket where one was expected");
+    std::memcpy(&tickets[notification.word], from.data(), sizeof(Ticket));
+  }
+  return tickets;
+}
+
+Notification Party::next() {
+  for (;;) {
+    const auto arrival = queue_.poll();
+    if (!arrival) continue;
+    if (arrival->kind != Notification::Kind::message) {
+      throw std::runtime_error(std::string("no message but a notification of trouble: ") +
+                               name(arrival->cause));
+    }
+    return *arrival;
+  }
+}
+
+Notification Party::next_asleep() {
+  Notification arrival;
+  const Status status = queue_.receive(arrival);
+  if (status != Status::ok) throw_status("receive", status);
+  expect(arrival.kind == Notification::Kind::message, "no message but a notification of trouble");
+  return arrival;
+}
+
+void Party::send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset) {
+  for (;;) {
+    const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
+    if (status == Status::ok) return;
+    if (!worth_retrying(status)) throw_status("send_fast", status);
+    interface_.run();
+  }
+}
+
+SendHandle Party::send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) {
+  const SendOptions options{.offset = kControlBytes + offset};
+  for (;;) {
+    SendHandle handle;
+    const Status status = terminus_.send(ticket, data, options, &handle);
+    if (status == Status::ok || status == Status::pending) return handle;
+    if (!worth_retrying(status)) throw_status("send", status);
+    interface_.run();
+  }
+}
+
+void Party::wait_until_sent(SendHandle handle) {
+  if (handle.sequence == 0 || terminus_.status(handle) == Status::ok) return;
+  const Status status = terminus_.wait(handle, seconds{10});
+  if (status != Status::ok) throw_status("wait", status);
+}
+
+void Party::arm(std::uint32_t entry) {
+  const Status status = slot_.arm(entry);
+  if (status != Status::ok) throw_status("arm", status);
+}
+
+void Party::finish() {
+  send_fast({}, kGoodbye);
+  while (next().word != kGoodbye) {
+  }
+}
+
+std::vector<double> run_parties(Cores cores, std::size_t results, const PartyOptions& first_options,
+                                const PartySide& first, const PartyOptions& second_options,
+                                const PartySide& second) {
+  const std::string meeting = new_meeting();
+  const auto side = [&](Room& room, int number) {
+    Party party{number == 0 ? first_options : second_options, meeting, number};
+    (number == 0 ? first : second)(party, room);
+    party.finish();
+  };
+  return run_pair(
+      cores, {.results = results}, [&](Room& room) { side(room, 0); }, [&](Room& room) { side(room, 1); });
+}
+
+}  // namespace hamlyn::tool::perf

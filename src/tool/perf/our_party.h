@@ -1,0 +1,74 @@
+#pragma once
+// One of two measuring processes that talk through Hamlyn: an interface with one of each thing, made from the
+// public headers as any user would.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hamlyn/hamlyn.h"
+#include "tool/perf/pair.h"
+
+namespace hamlyn::tool::perf {
+
+// The message area begins with this much room for the other side's tickets and goodbye; figures use what
+// follows.
+inline constexpr std::size_t kControlBytes = 4096;
+
+struct PartyOptions {
+  std::size_t bytes = 0;      // of message area, for the figure
+  std::uint32_t entries = 0;  // metadata entries
+  std::uint32_t places = 64;  // notification places for fast mode
+};
+
+class Party {
+ public:
+  // `side` is 0 or 1. Publishes a ticket under a name that `meeting` and the side give, looks the other
+  // side's up and makes the link. Throws std::runtime_error.
+  Party(const PartyOptions& options, const std::string& meeting, int side);
+
+  // Gives the other side a ticket for each metadata entry, in a message each.
+  void hand_over_entries();
+  // Takes the tickets that the other side hands over.
+  std::vector<Ticket> take_tickets(std::size_t count);
+
+  // Polls until something arrives. Throws std::runtime_error if it is no message.
+  Notification next();
+  // Sleeps until something arrives.
+  Notification next_asleep();
+
+  // Sends to the other side's slot in fast mode. `offset` counts from the end of the control bytes. While
+  // there is no room the interface is run; nothing is dropped.
+  void send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset = 0);
+  SendHandle send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset = 0);
+  void wait_until_sent(SendHandle handle);
+
+  // Where a message lies.
+  std::span<std::byte> bytes(const Notification& notification) { return slot_.bytes(notification); }
+  void arm(std::uint32_t entry);
+
+  // Both sides call it last: returns when the other has everything.
+  void finish();
+
+ private:
+  Interface interface_;
+  MessageArea area_;
+  NotificationQueue queue_;
+  Slot slot_;
+  Terminus terminus_;
+  std::uint32_t entries_;
+  Ticket other_;
+};
+
+using PartySide = std::function<void(Party&, Room&)>;
+
+// Runs both sides, each with a party.
+std::vector<double> run_parties(Cores cores, std::size_t results, const PartyOptions& first_options,
+                                const PartySide& first, const PartyOptions& second_options,
+                                const PartySide& second);
+
+// Throws std::runtime_error(what) if a measured message was not as it should be.
+void expect(bool as_it_should_be, const char* what);
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,23 @@
+#pragma once
+// Hamlyn's own figures over the fabric shm, through the public headers alone.
+#include <cstddef>
+
+#include "tool/perf/meter.h"
+
+namespace hamlyn::tool::perf {
+
+// 16 bytes in fast mode into a guarded slot, the notification polled.
+Meter fast_latency();
+// Messages into a metadata entry that the receiver arms anew, the notification polled.
+Meter message_latency(std::size_t bytes);
+// A stream of 16-byte messages in fast mode, counted by the receiver.
+Meter fast_rate();
+// A window of messages, each into an entry that its receiver arms again and hands back. The source is not
+// changed.
+Meter message_bandwidth(std::size_t bytes);
+// The same; every message is filled by its sender and read whole by its receiver.
+Meter touched_bandwidth(std::size_t bytes);
+// 16 bytes in fast mode to a receiver that is asleep.
+Meter wake_latency();
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,13 @@
+#include "tool/perf/peers.h"
+
+namespace hamlyn::tool::perf {
+
+std::vector<std::string> absent_peers() {
+  std::vector<std::string> absent;
+  if (!ucx_installed()) absent.push_back("ucx (Debian's ucx-utils; scripts/bench installs it)");
+  if (!openmpi_installed()) absent.push_back("openmpi (scripts/bench installs it and builds its programs)");
+  if (!oshmem_installed()) absent.push_back("oshmem (scripts/bench installs it and builds its program)");
+  return absent;
+}
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,33 @@
+#pragma once
+// What others reach on this machine, measured by their own tools or by small programs of ours (bench/).
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tool/perf/meter.h"
+
+namespace hamlyn::tool::perf {
+
+// What each peer is and how it gets here, for those that are missing.
+std::vector<std::string> absent_peers();
+
+// UCX, by ucx_perftest.
+struct UcxTest {
+  std::string transport;  // posix or cma
+  std::string kind;       // tag, am or put
+  std::size_t bytes;
+  std::string measure;  // oneway, rate or bandwidth
+};
+bool ucx_installed();
+Meter ucx_meter(const UcxTest& test);
+
+// Open MPI: two-sided messages over its shared memory.
+bool openmpi_installed();
+Meter openmpi_send(std::size_t bytes);
+Meter openmpi_touched(std::size_t bytes);
+
+// Open MPI's OSHMEM: a word put into the other's memory, which waits for it. Nothing is checked.
+bool oshmem_installed();
+Meter oshmem_put();
+
+}  // namespace hamlyn::tool::perf

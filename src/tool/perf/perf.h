@@ -1,0 +1,22 @@
+#pragma once
+// `hamlyn perf`: the figures of this machine's own limits, of Hamlyn, and of installed peers, measured beside
+// each other. docs/performance.md says what each figure means.
+#include <string>
+#include <utility>
+
+namespace hamlyn::tool {
+
+struct PerfOptions {
+  bool json = false;                  // one JSON object on stdout instead of tables
+  std::string only;                   // POSIX extended regular expression on whole figure names; empty: all
+  bool peers = false;                 // also the figures of peers that are installed
+  std::pair<int, int> cores{-1, -1};  // the two processors to measure on; negative: chosen here
+  bool list = false;                  // print the names of the figures and measure nothing
+  int rounds = 5;
+};
+
+// Measures and reports. Returns the exit status: 0; 1 if something could not be measured, 2 if the options
+// cannot be followed, with the reason on stderr.
+int run_perf(const PerfOptions& options);
+
+}  // namespace hamlyn::tool

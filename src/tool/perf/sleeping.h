@@ -1,0 +1,31 @@
+#pragma once
+// Rules for measuring a wake-up, the same for the limit and for us: each message finds its receiver asleep.
+#include <cstdint>
+
+#include "tool/perf/clock.h"
+
+namespace hamlyn::tool::perf {
+
+// Before each message its sender waits this long, so that the receiver has long gone to sleep (a receiver may
+// spin first for about as long as a wake-up costs). Both pauses of a round trip are taken out of its time.
+inline constexpr double kPauseNs = 50000;
+
+// Uses the processor for kPauseNs.
+inline void pause_before_message() {
+  const std::uint64_t end = hamlyn_ticks() + static_cast<std::uint64_t>(kPauseNs / ns_per_tick());
+  while (hamlyn_ticks() < end) {
+  }
+}
+
+// Counts how often this process has gone to sleep, to show that it did once per message.
+class SleepCount {
+ public:
+  SleepCount();
+  // Throws std::runtime_error if the process has slept for fewer than nine in ten of `messages` since.
+  void check(std::uint64_t messages) const;
+
+ private:
+  std::uint64_t start_;
+};
+
+}  // namespace hamlyn::tool::perf

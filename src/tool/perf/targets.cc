@@ -1,0 +1,68 @@
+#include "tool/perf/targets.h"
+
+namespace hamlyn::tool::perf {
+
+const std::vector<Target>& all_targets() {
+  using enum Target::Relation;
+  static const std::vector<Target> targets = {
+      {"shm.fast.16.oneway", at_most, 1.35, "limit.cacheline.oneway", 1.15},
+      {"shm.fast.16.oneway", at_most, 0.5, "peer.ucx_posix.tag.8.oneway", {}},
+      {"shm.fast.16.oneway", below, 1, "peer.oshmem.put.8.oneway", {}},
+      {"shm.message.1024.oneway", below, 1, "peer.ucx_posix.tag.1024.oneway", {}},
+      {"shm.message.1024.oneway", below, 1, "peer.openmpi.send.1024.oneway", {}},
+      {"shm.message.4096.oneway", below, 1, "peer.ucx_posix.tag.4096.oneway", {}},
+      {"shm.message.4096.oneway", below, 1, "peer.openmpi.send.4096.oneway", {}},
+      {"shm.fast.16.rate", at_least, 7, "peer.ucx_posix.tag.8.rate", 12},
+      {"shm.message.65536.bandwidth", at_least, 1, "peer.ucx_posix.tag.65536.bandwidth", {}},
+      {"shm.message.1048576.bandwidth", at_least, 1, "peer.ucx_posix.tag.1048576.bandwidth", {}},
+      {"shm.message.touched.65536.bandwidth", at_least, 0.6, "limit.place.touched.65536.bandwidth", {}},
+      {"shm.message.touched.65536.bandwidth", above, 1, "peer.openmpi.touched.65536.bandwidth", {}},
+      {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
+  };
+  return targets;
+}
+
+const char* symbol(Target::Relation relation) {
+  switch (relation) {
+    case Target::Relation::at_most:
+      return "<=";
+    case Target::Relation::below:
+      return "<";
+    case Target::Relation::at_least:
+      return ">=";
+    case Target::Relation::above:
+      return ">";
+  }
+  return "?";
+}
+
+bool holds(Target::Relation relation, double ratio, double factor) {
+  switch (relation) {
+    case Target::Relation::at_most:
+      return ratio <= factor;
+    case Target::Relation::below:
+      return ratio < factor;
+    case Target::Relation::at_least:
+      return ratio >= factor;
+    case Target::Relation::above:
+      return ratio > factor;
+  }
+  return false;
+}
+
+std::vector<TargetResult> compare(const std::vector<Target>& targets, const std::vector<Figure>& figures) {
+  std::vector<TargetResult> results;
+  for (const Target& target : targets) {
+    const Figure* figure = find(figures, target.figure);
+    if (figure == nullptr) continue;
+    TargetResult result{target, {}, false};
+    if (const Figure* against = find(figures, target.against)) {
+      result.ratio = figure->summary.median / against->summary.median;
+      result.met = holds(target.relation, *result.ratio, target.factor);
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+}  // namespace hamlyn::tool::perf
