@@ -61,11 +61,18 @@ base::FileDescriptor connect_to(const std::string& path) {
     throw Error(ErrorCode::invalid_argument, "the path of a socket has 1 to 107 characters: " + path);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  base::FileDescriptor socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  base::FileDescriptor socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
   if (!socket) base::throw_system("socket");
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN || errno == ENOTDIR || errno == EINTR)
-      return {};
+  // Connecting waits only while the daemon has more connections to accept than its queue holds.
+  const timeval wait{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+  int failed = 0;
+  do failed = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  while (failed != 0 && errno == EINTR);
+  if (failed != 0) {
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return {};
+    if (errno == EAGAIN)
+      throw Error(ErrorCode::timed_out, "the node daemon at " + path + " takes no connections");
     if (errno == EPROTOTYPE)
       throw Error(ErrorCode::node_not_trusted, path + " is the socket of something else");
     if (errno == EACCES || errno == EPERM) {

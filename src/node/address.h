@@ -17,8 +17,8 @@ std::string own_socket();
 // service's.
 bool trusted(unsigned uid);
 
-// A connected, non-blocking socket; empty if nobody listens there or the daemon is too busy to take another.
-// Throws Error: node_not_trusted, invalid_argument (a path too long for a socket), system.
+// A connected socket; empty if nobody listens there. Throws Error: node_not_trusted, not_permitted, timed_out
+// (the daemon does not accept), invalid_argument (a path too long for a socket), system.
 base::FileDescriptor connect_to(const std::string& path);
 
 }  // namespace hamlyn::node

@@ -1,0 +1,138 @@
+#include "node/config.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "hamlyn/error.h"
+
+namespace hamlyn::node {
+namespace {
+
+class Reader {
+ public:
+  Reader(const std::string& path, Config& out) : path_(path), out_(out) {}
+
+  void read(const toml::table& file) {
+    for (const auto& [key, value] : file) {
+      const std::string section(key.str());
+      const toml::table* table = value.as_table();
+      if (section != "quotas" && section != "rights" && section != "log") {
+        fail(key.source(), section, "unknown; there are [quotas], [rights] and [log]");
+      }
+      if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
+      for (const auto& [inner, entry] : *table)
+        read_entry(inner, section + "." + std::string(inner.str()), entry);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const toml::source_region& where, const std::string& key,
+                         const std::string& what) const {
+    throw Error(ErrorCode::invalid_argument,
+                path_ + ":" + std::to_string(where.begin.line) + ": " + key + ": " + what);
+  }
+
+  void read_entry(const toml::key& key, const std::string& name, const toml::node& value) {
+    if (name == "quotas.interfaces")
+      out_.quotas.interfaces = quota(name, value);
+    else if (name == "quotas.links")
+      out_.quotas.links = quota(name, value);
+    else if (name == "quotas.bytes")
+      out_.quotas.bytes = quota(name, value);
+    else if (name == "quotas.names")
+      out_.quotas.names = quota(name, value);
+    else if (name == "rights.users")
+      out_.rights.users = ids(name, value, user_id);
+    else if (name == "rights.groups")
+      out_.rights.groups = ids(name, value, group_id);
+    else if (name == "log.level")
+      out_.log_level = level(name, value);
+    else
+      fail(key.source(), name, "unknown key");
+    if (name.starts_with("rights.")) out_.rights.everyone = false;
+  }
+
+  std::uint64_t quota(const std::string& name, const toml::node& value) const {
+    const auto number = value.value_exact<std::int64_t>();
+    if (!number || *number < 0) fail(value.source(), name, "must be a number of at least 0");
+    return static_cast<std::uint64_t>(*number);
+  }
+
+  std::string level(const std::string& name, const toml::node& value) const {
+    const auto text = value.value_exact<std::string>();
+    for (const char* known : {"trace", "debug", "info", "warn", "error", "off"}) {
+      if (text == known) return *text;
+    }
+    fail(value.source(), name, "must be \"trace\", \"debug\", \"info\", \"warn\", \"error\" or \"off\"");
+  }
+
+  std::vector<std::uint32_t> ids(const std::string& name, const toml::node& value,
+                                 bool (*named)(const std::string&, std::uint32_t&)) const {
+    const toml::array* list = value.as_array();
+    if (list == nullptr) fail(value.source(), name, "must be a list of names or numbers");
+    std::vector<std::uint32_t> out;
+    for (const toml::node& one : *list) {
+      std::uint32_t id = 0;
+      if (const auto number = one.value_exact<std::int64_t>()) {
+        if (*number < 0 || *number > 0xFFFFFFFE)
+          fail(one.source(), name, "no such number: " + std::to_string(*number));
+        id = static_cast<std::uint32_t>(*number);
+      } else if (const auto text = one.value_exact<std::string>()) {
+        if (!named(*text, id)) fail(one.source(), name, "this system does not know \"" + *text + "\"");
+      } else {
+        fail(one.source(), name, "must be a list of names or numbers");
+      }
+      out.push_back(id);
+    }
+    return out;
+  }
+
+  static bool user_id(const std::string& name, std::uint32_t& id) {
+    std::array<char, 16384> memory{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwnam_r(name.c_str(), &entry, memory.data(), memory.size(), &found) != 0 || found == nullptr)
+      return false;
+    id = found->pw_uid;
+    return true;
+  }
+
+  static bool group_id(const std::string& name, std::uint32_t& id) {
+    std::array<char, 65536> memory{};
+    group entry{};
+    group* found = nullptr;
+    if (::getgrnam_r(name.c_str(), &entry, memory.data(), memory.size(), &found) != 0 || found == nullptr)
+      return false;
+    id = found->gr_gid;
+    return true;
+  }
+
+  const std::string& path_;
+  Config& out_;
+};
+
+}  // namespace
+
+Config parse_config(const std::string& text, const std::string& path) {
+  try {
+    Config out;
+    Reader{path, out}.read(toml::parse(text, path));
+    return out;
+  } catch (const toml::parse_error& wrong) {
+    throw Error(ErrorCode::invalid_argument, path + ":" + std::to_string(wrong.source().begin.line) + ": " +
+                                                 std::string(wrong.description()));
+  }
+}
+
+Config read_config(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::invalid_argument, path + ": cannot be read");
+  return parse_config({std::istreambuf_iterator<char>(file), {}}, path);
+}
+
+}  // namespace hamlyn::node

@@ -1,0 +1,108 @@
+// The node daemon: `hamlynd --help`.
+#include <fcntl.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/throw_system.h"
+#include "node/address.h"
+#include "node/server.h"
+
+namespace {
+
+using namespace hamlyn;
+
+constexpr const char* kServiceConfig = "/etc/hamlyn/hamlynd.toml";
+
+struct Arguments {
+  std::string socket;
+  std::string config;
+  bool service = false;
+  int idle_exit = 10;
+  int ready = -1;
+};
+
+// Leaves the process that started us, so that it has no child to wait for and its terminal does not end us.
+void go_to_background() {
+  const pid_t child = ::fork();
+  if (child < 0) base::throw_system("fork");
+  if (child > 0) ::_exit(0);
+  ::setsid();
+  if (::chdir("/") != 0) base::throw_system("chdir");
+}
+
+node::ServerOptions server_options(const Arguments& arguments) {
+  node::ServerOptions out;
+  out.service = arguments.service;
+  out.socket = arguments.socket;
+  if (out.socket.empty() && out.service) {
+    out.socket = node::kServiceSocket;
+    ::mkdir(std::filesystem::path(out.socket).parent_path().c_str(), 0755);  // made by systemd as a rule
+  }
+  if (out.socket.empty()) out.socket = node::own_socket();
+  out.socket = std::filesystem::absolute(out.socket);
+  std::string config = arguments.config;
+  if (config.empty() && out.service && ::access(kServiceConfig, F_OK) == 0) config = kServiceConfig;
+  if (!config.empty()) out.config = node::read_config(config);
+  out.idle_exit = std::chrono::seconds{arguments.idle_exit};
+  out.version = HAMLYN_VERSION;
+  return out;
+}
+
+void serve(const Arguments& arguments) {
+  ::umask(077);
+  const node::ServerOptions options = server_options(arguments);
+  auto log = spdlog::stderr_logger_st("hamlynd");
+  log->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
+  log->set_level(spdlog::level::from_str(options.config.log_level));
+  log->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(log);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  if (arguments.ready >= 0) go_to_background();
+  node::Server server{options};
+  if (arguments.ready >= 0) {
+    if (::write(arguments.ready, "r", 1) != 1) base::throw_system("write to whoever started this daemon");
+    ::close(arguments.ready);
+  }
+  server.run(signals);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  Arguments arguments;
+  CLI::App app{
+      "hamlynd introduces the processes of this host to each other and keeps their names and quotas.\n"
+      "Programs start one of their user's own when they need it; run it as a service for links between "
+      "users."};
+  app.add_option("--socket", arguments.socket,
+                 "where to listen (default: the service's or this user's own place)");
+  app.add_option("--config", arguments.config, "quotas, rights and log level: a TOML file, see docs/node.md");
+  app.add_flag("--service", arguments.service, "serve all users and do not leave when idle");
+  auto* idle = app.add_option("--idle-exit", arguments.idle_exit,
+                              "leave after so many seconds with nobody attached; 0: never")
+                   ->check(CLI::Range(0, 86400))
+                   ->capture_default_str();
+  app.add_option("--background", arguments.ready,
+                 "go to the background and write to this descriptor when listening")
+      ->check(CLI::Range(3, 1023));
+  app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
+  CLI11_PARSE(app, count, words);
+  if (arguments.service && idle->count() == 0) arguments.idle_exit = 0;
+  try {
+    serve(arguments);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hamlynd: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,47 @@
+#pragma once
+// Who is attached to a node, for `hamlyn node`.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "node/client.h"
+#include "node/protocol.h"
+
+namespace hamlyn::node {
+
+struct AttachedProcess {
+  std::uint64_t interface = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  std::string program;
+  std::chrono::milliseconds age{};  // since it attached
+  std::uint64_t links = 0;          // its ends of links
+  std::uint64_t link_bytes = 0;     // its memory in them
+  base::FileDescriptor
+      counters;  // its counter page, if it has one and it is this user's (for root: everybody's)
+};
+
+struct NodeList {
+  std::string socket;
+  std::string version;
+  std::uint32_t uid = 0;  // the daemon's
+  std::uint32_t pid = 0;
+  std::chrono::milliseconds uptime{};
+  std::uint64_t interfaces = 0;
+  std::uint64_t links = 0;  // ends of links
+  std::uint64_t names = 0;
+  std::uint64_t malformed = 0;  // connections dropped for a malformed request
+  std::uint64_t dropped = 0;    // and for not reading
+  std::uint64_t refused = 0;    // requests refused
+  Usage used;                   // of the asking user
+  Usage quota;
+  std::vector<AttachedProcess> attached;
+};
+
+// Starts no daemon. Throws Error: node_unreachable, node_not_trusted, version_mismatch, not_permitted,
+// timed_out.
+NodeList list(const ClientOptions& options = {});
+
+}  // namespace hamlyn::node

@@ -1,0 +1,683 @@
+#include "node/node.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace hamlyn::node {
+namespace {
+
+constexpr std::uint64_t kMaxStrangers = 64;  // connections of a user that attach nothing, or not yet
+constexpr std::size_t kMaxWaiting = 256;     // requests of a process that have no answer yet
+constexpr Time kGreetTime{5000};             // from the connection to its hello
+constexpr Time kObserveTime{60000};
+constexpr std::uint32_t kSomeRights = Request::kGroup | Request::kEveryone;
+
+std::string_view name_of(const Request& request) noexcept {
+  return {request.name, std::min<std::size_t>(request.name_length, kMaxName)};
+}
+
+bool waits_for_reply(RequestKind kind) noexcept {
+  return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel;
+}
+
+// The request with nothing but the fields of its kind: one that differs is malformed.
+Request only_its_fields(const Request& request) noexcept {
+  Request out;
+  out.kind = request.kind;
+  out.request = request.request;
+  const auto take_name = [&] {
+    out.name_length = request.name_length;
+    std::memcpy(out.name, request.name, name_of(request).size());
+  };
+  switch (request.kind) {
+    case RequestKind::introduce:
+    case RequestKind::link_ended:
+    case RequestKind::list:
+      out.number = request.number;
+      break;
+    case RequestKind::link_bytes:
+      out.number = request.number;
+      out.bytes = request.bytes;
+      break;
+    case RequestKind::adopt_link:
+      out.number = request.number;
+      out.peer = request.peer;
+      out.bytes = request.bytes;
+      break;
+    case RequestKind::publish:
+      take_name();
+      out.flags = request.flags & kSomeRights;
+      out.ticket = request.ticket;
+      out.token = request.token;
+      break;
+    case RequestKind::withdraw:
+      take_name();
+      break;
+    case RequestKind::lookup:
+      take_name();
+      out.flags = request.flags & Request::kWait;
+      break;
+    case RequestKind::cancel:
+      break;
+  }
+  return out;
+}
+
+// Null, or what is wrong with it.
+const char* invalid(const Request& request) noexcept {
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::list)
+    return "an unknown kind of request";
+  const Request expected = only_its_fields(request);
+  if (std::memcmp(&expected, &request, sizeof request) != 0)
+    return "a field that this kind of request does not use";
+  if (request.name_length > kMaxName + 1) return "the length of a name";
+  if (waits_for_reply(request.kind) && request.request == 0) return "a request without a number";
+  return nullptr;
+}
+
+Reply make_reply(ReplyKind kind, std::uint64_t request) {
+  Reply out;
+  out.kind = kind;
+  out.request = request;
+  return out;
+}
+
+template <std::size_t size>
+void put_text(char (&to)[size], std::string_view text) {
+  std::memcpy(to, text.data(), std::min(text.size(), size - 1));
+}
+
+template <class Message>
+std::span<const std::byte> bytes_of(const Message& message) {
+  return std::as_bytes(std::span{&message, 1});
+}
+
+std::string versions(std::uint32_t protocol, std::uint32_t structures) {
+  return "protocol " + std::to_string(protocol) + " with structures " + std::to_string(structures);
+}
+
+}  // namespace
+
+Node::Node(const NodeOptions& options, Outside& outside, Time now)
+    : options_(options),
+      outside_(outside),
+      started_(now),
+      now_(now),
+      grace_(options.recovering),
+      next_number_(options.first_number) {}
+
+void Node::connected(std::uint64_t id, const Identity& who, Time now) {
+  now_ = now;
+  User& user = users_[who.uid];
+  if (user.connections >= kMaxStrangers) {
+    outside_.drop(id, "too many connections of one user that do not attach");
+    return;
+  }
+  ++user.connections;
+  Connection& connection = connections_[id];
+  connection.who = who;
+  connection.since = now;
+  deadlines_.emplace(now + kGreetTime, id);
+}
+
+void Node::received(std::uint64_t id, std::span<const std::byte> message, bool counters, Time now) {
+  now_ = now;
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  if (connection.stage == Stage::fresh) return greet(id, connection, message, counters);
+  Request request;
+  if (counters) return malformed(id, "a request with a descriptor");
+  if (message.size() != sizeof request) return malformed(id, "a request of a wrong size");
+  std::memcpy(&request, message.data(), sizeof request);
+  if (const char* why = invalid(request)) return malformed(id, why);
+  if (connection.stage == Stage::observer && request.kind != RequestKind::list) {
+    return malformed(id, "an observer that asks for more than a list");
+  }
+  if (waits_for_reply(request.kind) && connection.waiting.contains(request.request)) {
+    return malformed(id, "the number of a request that still waits");
+  }
+  handle(id, connection, request);
+}
+
+void Node::malformed(std::uint64_t id, const char* why) {
+  if (!connections_.contains(id)) return;
+  ++malformed_;
+  drop(id, why);
+}
+
+void Node::disconnected(std::uint64_t id) { forget(id); }
+
+void Node::too_slow(std::uint64_t id) {
+  if (!connections_.contains(id)) return;
+  ++dropped_;
+  drop(id, "it does not read what it is told");
+}
+
+void Node::tick(Time now) {
+  now_ = now;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const std::uint64_t id = deadlines_.begin()->second;
+    drop(id, connections_.at(id).stage == Stage::fresh ? "no hello within the time for it" : nullptr);
+  }
+  if (grace_ && now >= started_ + options_.grace) {
+    grace_ = false;
+    std::vector<std::uint64_t> all;
+    for (const auto& [id, connection] : connections_) all.push_back(id);
+    for (const std::uint64_t id : all) resume(id, [](const Request&) { return true; });
+  }
+}
+
+std::optional<Time> Node::deadline() const {
+  std::optional<Time> out;
+  if (!deadlines_.empty()) out = deadlines_.begin()->first;
+  if (grace_) out = std::min(out.value_or(Time::max()), started_ + options_.grace);
+  return out;
+}
+
+// Attaching.
+
+void Node::greet(std::uint64_t id, Connection& connection, std::span<const std::byte> message,
+                 bool counters) {
+  // Magic and versions stay where they are for ever; the rest may differ between versions.
+  std::array<std::uint32_t, 3> steady{};
+  if (message.size() < sizeof steady) return malformed(id, "a hello of a wrong size");
+  std::memcpy(steady.data(), message.data(), sizeof steady);
+  const auto [magic, protocol, structures] = steady;
+  if (magic != kMagic) return malformed(id, "no hello");
+  if (protocol != kProtocolVersion || structures != kStructuresVersion) {
+    return turn_away(id, ErrorCode::version_mismatch,
+                     "the node daemon speaks " + versions(kProtocolVersion, kStructuresVersion) +
+                         ", the process " + versions(protocol, structures));
+  }
+  Hello hello;
+  if (message.size() != sizeof hello) return malformed(id, "a hello of a wrong size");
+  std::memcpy(&hello, message.data(), sizeof hello);
+  const bool observer = hello.flags == Hello::kObserver;
+  if ((hello.flags & ~Hello::kObserver) != 0) return malformed(id, "a hello with unknown flags");
+  if (hello.interface == 0 && hello.token != Token{}) return malformed(id, "a token for no interface");
+  if (observer && (hello.interface != 0 || counters)) return malformed(id, "an observer with an interface");
+
+  const Identity& who = connection.who;
+  if (who.uid == options_.overflow_uid || who.pid == 0) {
+    return turn_away(id, ErrorCode::not_permitted,
+                     "the node daemon cannot tell users of this container apart");
+  }
+  if (!may_attach(who)) {
+    return turn_away(id, ErrorCode::not_permitted,
+                     "the node daemon's [rights] do not let user " + std::to_string(who.uid) + " attach");
+  }
+  if (!observer) return attach(id, connection, hello, counters);
+  connection.stage = Stage::observer;
+  deadlines_.erase({connection.since + kGreetTime, id});
+  deadlines_.emplace(connection.since + kObserveTime, id);
+  welcome(id, connection, {});
+}
+
+void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, bool counters) {
+  const std::uint32_t uid = connection.who.uid;
+  if (hello.interface != 0) {
+    if (sign(uid, hello.interface, {}) != hello.token) {
+      return turn_away(id, ErrorCode::not_permitted,
+                       "this node had not given that interface number to this user");
+    }
+    if (const auto old = interfaces_.find(hello.interface); old != interfaces_.end()) {
+      if (connections_.at(old->second).who.pid != connection.who.pid) {
+        return turn_away(id, ErrorCode::not_permitted, "another process has that interface number");
+      }
+      drop(old->second, nullptr);  // the same process, back before its old connection was seen to end
+    }
+  }
+  User& user = users_[uid];
+  if (user.interfaces >= options_.quotas.interfaces) {
+    return turn_away(id, ErrorCode::quota_interfaces,
+                     "user " + std::to_string(uid) + " has attached " + std::to_string(user.interfaces) +
+                         " interfaces and may not have more: end some, or raise quotas.interfaces");
+  }
+  --user.connections;
+  ++user.interfaces;
+  deadlines_.erase({connection.since + kGreetTime, id});
+  connection.stage = Stage::attached;
+  connection.since = now_;
+  connection.counters = counters;
+  connection.interface = hello.interface != 0 ? hello.interface : next_number_++;
+  interfaces_[connection.interface] = id;
+  welcome(id, connection, sign(uid, connection.interface, {}));
+  if (!grace_) return;
+  std::vector<std::uint64_t> all;  // some may have asked for this one before it came back
+  for (const auto& [number, other] : interfaces_) all.push_back(other);
+  for (const std::uint64_t other : all) {
+    resume(other, [&](const Request& held) {
+      return held.kind == RequestKind::introduce && held.number == hello.interface;
+    });
+  }
+}
+
+void Node::welcome(std::uint64_t id, const Connection& connection, const Token& token) {
+  Welcome out;
+  out.interface = connection.interface;
+  out.token = token;
+  outside_.send(id, bytes_of(out));
+}
+
+void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
+  ++refused_;
+  Welcome out;
+  out.error = static_cast<std::uint32_t>(code);
+  put_text(out.text, text);
+  outside_.send(id, bytes_of(out));
+  drop(id, nullptr);
+}
+
+bool Node::may_attach(const Identity& who) const {
+  const AttachRights& rights = options_.rights;
+  return rights.everyone || who.uid == 0 || std::ranges::count(rights.users, who.uid) != 0 ||
+         std::ranges::count(rights.groups, who.gid) != 0;
+}
+
+// Requests.
+
+void Node::handle(std::uint64_t id, Connection& connection, const Request& request) {
+  try {
+    switch (request.kind) {
+      case RequestKind::introduce:
+        return introduce(id, connection, request);
+      case RequestKind::link_ended:
+        return link_ended(connection, request.number);
+      case RequestKind::link_bytes:
+        return link_bytes(id, connection, request);
+      case RequestKind::adopt_link:
+        return adopt_link(connection, request);
+      case RequestKind::publish:
+        return publish(id, connection, request);
+      case RequestKind::withdraw:
+        return withdraw(id, connection, request);
+      case RequestKind::lookup:
+        return lookup(id, connection, request);
+      case RequestKind::cancel:
+        return cancel(id, connection, request);
+      case RequestKind::list:
+        return list(id, connection, request);
+    }
+  } catch (const Refused& refusal) {
+    ++refused_;
+    Reply reply = make_reply(ReplyKind::refused, request.request);
+    reply.error = static_cast<std::uint32_t>(refusal.code);
+    put_text(reply.text, refusal.text);
+    answer(id, reply);
+  }
+}
+
+void Node::answer(std::uint64_t id, const Reply& reply) { outside_.send(id, bytes_of(reply)); }
+
+// Keeps a request that cannot be answered yet.
+void Node::hold(Connection& connection, const Request& request) {
+  if (connection.waiting.size() >= kMaxWaiting) {
+    throw Refused{ErrorCode::out_of_memory,
+                  std::to_string(kMaxWaiting) + " requests of this process wait already: cancel some"};
+  }
+  connection.waiting[request.request] = request;
+}
+
+// Takes it out of what waits; false if it no longer did.
+bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t number) {
+  const auto found = connection.waiting.find(number);
+  if (found == connection.waiting.end()) return false;
+  if (const auto awaited = awaited_.find(name_of(found->second)); awaited != awaited_.end()) {
+    awaited->second.erase({id, number});
+    if (awaited->second.empty()) awaited_.erase(awaited);
+  }
+  connection.waiting.erase(found);
+  return true;
+}
+
+// Takes up again those that `which` picks: something they waited for may have happened.
+template <class Which>
+void Node::resume(std::uint64_t id, Which&& which) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  std::vector<Request> held;
+  for (const auto& [number, request] : found->second.waiting) {
+    if (which(request)) held.push_back(request);
+  }
+  for (const Request& request : held) {
+    // One that is taken up may have been what another waited for, which is then answered already.
+    if (release(id, found->second, request.request)) handle(id, found->second, request);
+  }
+}
+
+void Node::introduce(std::uint64_t id, Connection& connection, const Request& request) {
+  const auto there = interfaces_.find(request.number);
+  if (there == interfaces_.end()) {
+    if (grace_) return hold(connection, request);
+    throw Refused{ErrorCode::name_unknown,
+                  "no interface " + std::to_string(request.number) + " is attached to this node"};
+  }
+  if (there->second == id) throw Refused{ErrorCode::invalid_argument, "a process needs no link with itself"};
+  Connection& peer = connections_.at(there->second);
+  const auto mine = connection.with.find(peer.interface);
+  const auto theirs = peer.with.find(connection.interface);
+  const bool here = mine != connection.with.end();
+  const bool over_there = theirs != peer.with.end();
+  if (here && over_there && mine->second == theirs->second) {
+    Reply linked = make_reply(ReplyKind::linked, request.request);
+    linked.peer = peer.interface;
+    linked.link = mine->second;
+    return answer(id, linked);
+  }
+  // One end has not noticed yet that an earlier link has ended. Waiting for it keeps a process from flooding
+  // another with introductions: each costs the asker an open end until the other has dealt with it.
+  if (here || over_there) return hold(connection, request);
+
+  const bool foreign = connection.who.uid != peer.who.uid;
+  if (foreign) {
+    check_room(connection.who.uid, 1, false, "this user");
+    check_room(peer.who.uid, 1, true, "the peer's user");
+  } else {
+    check_room(connection.who.uid, 2, false, "this user");
+  }
+  const auto side = [&](const Connection& other, std::uint64_t number, bool initiator) {
+    Reply out = make_reply(ReplyKind::introduced, number);
+    out.peer = other.interface;
+    out.link = next_number_;
+    out.uid = other.who.uid;
+    out.gid = other.who.gid;
+    out.pid = other.who.pid;
+    out.initiator = initiator ? 1 : 0;
+    return out;
+  };
+  const char* why =
+      outside_.introduce(id, side(peer, request.request, true), there->second, side(connection, 0, false));
+  if (why != nullptr) throw Refused{ErrorCode::out_of_memory, why};
+  open_side(connection, next_number_, {peer.interface, kLinkBytes, false});
+  open_side(peer, next_number_, {connection.interface, kLinkBytes, foreign});
+  ++next_number_;
+}
+
+void Node::check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const {
+  const auto found = users_.find(uid);
+  const User user = found == users_.end() ? User{} : found->second;
+  const std::string who = std::string(whose) + " (" + std::to_string(uid) + ") ";
+  if (user.links + ends > options_.quotas.links) {
+    throw Refused{ErrorCode::quota_links,
+                  who + "has " + std::to_string(user.links) +
+                      " ends of links and may not have more: end some, or raise quotas.links"};
+  }
+  if (foreign && user.foreign + ends > options_.quotas.links / 2) {
+    throw Refused{ErrorCode::quota_links,
+                  "other users have opened half of the links that " + who + "may have"};
+  }
+  if (user.bytes + ends * kLinkBytes > options_.quotas.bytes) {
+    throw Refused{ErrorCode::quota_bytes, who + "has used up quotas.bytes: end some links, or raise it"};
+  }
+}
+
+void Node::open_side(Connection& connection, std::uint64_t link, const Side& side) {
+  User& user = users_[connection.who.uid];
+  connection.links[link] = side;
+  connection.with[side.peer] = link;
+  connection.bytes += side.bytes;
+  user.bytes += side.bytes;
+  ++user.links;
+  if (side.foreign) ++user.foreign;
+}
+
+void Node::close_side(Connection& connection, std::uint64_t link) {
+  const auto found = connection.links.find(link);
+  const Side& side = found->second;
+  User& user = users_[connection.who.uid];
+  connection.bytes -= side.bytes;
+  user.bytes -= side.bytes;
+  --user.links;
+  if (side.foreign) --user.foreign;
+  connection.with.erase(side.peer);
+  connection.links.erase(found);
+}
+
+void Node::link_ended(Connection& connection, std::uint64_t link) {
+  const auto found = connection.links.find(link);
+  if (found == connection.links.end()) return;  // it was told to the daemon before this one
+  const std::uint64_t self = connection.interface;
+  const std::uint64_t peer = found->second.peer;
+  close_side(connection, link);
+  const auto between = [](std::uint64_t number) {
+    return [number](const Request& held) {
+      return held.kind == RequestKind::introduce && held.number == number;
+    };
+  };
+  resume(interfaces_.at(self), between(peer));
+  if (const auto other = interfaces_.find(peer); other != interfaces_.end())
+    resume(other->second, between(self));
+}
+
+void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {
+  const auto found = connection.links.find(request.number);
+  if (found == connection.links.end())
+    throw Refused{ErrorCode::invalid_argument, "this process has no such link"};
+  User& user = users_[connection.who.uid];
+  const std::uint64_t others = user.bytes - found->second.bytes;
+  // Giving back is always allowed, also above a quota.
+  if (request.bytes > found->second.bytes &&
+      (others > options_.quotas.bytes || request.bytes > options_.quotas.bytes - others)) {
+    throw Refused{ErrorCode::quota_bytes,
+                  "user " + std::to_string(connection.who.uid) + " has " + std::to_string(user.bytes) +
+                      " bytes in links and may not have so many more: end some, or raise quotas.bytes"};
+  }
+  connection.bytes = connection.bytes - found->second.bytes + request.bytes;
+  user.bytes = others + request.bytes;
+  found->second.bytes = request.bytes;
+  Reply reply = make_reply(ReplyKind::granted, request.request);
+  reply.link = request.number;
+  answer(id, reply);
+}
+
+// A link that is older than this daemon. It exists whether we like it or not; beyond the quotas it is not
+// kept in mind, so that a process cannot fill the daemon with links it makes up.
+void Node::adopt_link(Connection& connection, const Request& request) {
+  const User& user = users_[connection.who.uid];
+  if (request.number == 0 || request.peer == 0 || request.peer == connection.interface ||
+      connection.links.contains(request.number) || connection.with.contains(request.peer) ||
+      user.links >= options_.quotas.links || user.bytes > options_.quotas.bytes ||
+      request.bytes > options_.quotas.bytes - user.bytes) {
+    ++refused_;
+    return;
+  }
+  open_side(connection, request.number, {request.peer, request.bytes, false});
+}
+
+void Node::publish(std::uint64_t id, Connection& connection, const Request& request) {
+  const std::string_view name = name_of(request);
+  const std::uint32_t uid = connection.who.uid;
+  if (request.name_length > kMaxName || !valid_name(name)) {
+    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
+  }
+  if (const char* why = hamlyn::invalid(request.ticket)) throw Refused{ErrorCode::invalid_argument, why};
+  const Token token = sign(uid, connection.interface, name);
+  const bool proven = request.token == token;
+  if (!proven && request.token != Token{}) {
+    throw Refused{ErrorCode::not_permitted,
+                  "this node had not given the name " + std::string(name) + " to this process"};
+  }
+  auto taken = names_.find(name);
+  if (taken != names_.end() && taken->second.connection != id) {
+    throw Refused{ErrorCode::name_taken, "another process has registered the name " + std::string(name)};
+  }
+  // After a restart, whoever had a name gets it back before others may take it.
+  if (grace_ && !proven) return hold(connection, request);
+  if (taken == names_.end()) {
+    User& user = users_[uid];
+    if (user.names >= options_.quotas.names) {
+      throw Refused{ErrorCode::quota_names,
+                    "user " + std::to_string(uid) + " has registered " + std::to_string(user.names) +
+                        " names and may not have more: withdraw some, or raise quotas.names"};
+    }
+    ++user.names;
+    connection.names.emplace(name);
+    taken = names_.emplace(name, Name{}).first;
+  }
+  taken->second = {id,
+                   {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
+                   request.ticket};
+  Reply reply = make_reply(ReplyKind::published, request.request);
+  reply.token = token;
+  answer(id, reply);
+
+  const auto awaited = awaited_.find(name);
+  if (awaited == awaited_.end()) return;
+  const auto waiting = awaited->second;
+  for (const auto& [other, number] : waiting) {
+    resume(other, [&](const Request& held) { return held.request == number; });
+  }
+}
+
+void Node::withdraw(std::uint64_t id, Connection& connection, const Request& request) {
+  const auto found = connection.names.find(name_of(request));
+  if (found == connection.names.end()) {
+    throw Refused{ErrorCode::name_unknown,
+                  "this process has not registered the name " + std::string(name_of(request))};
+  }
+  names_.erase(*found);
+  connection.names.erase(found);
+  --users_[connection.who.uid].names;
+  answer(id, make_reply(ReplyKind::withdrawn, request.request));
+}
+
+bool Node::may_look_up(const Identity& who, const Name& name) const {
+  const Identity& owner = connections_.at(name.connection).who;
+  return who.uid == owner.uid || who.uid == 0 || name.rights.everyone ||
+         (name.rights.group && who.gid == owner.gid);
+}
+
+void Node::lookup(std::uint64_t id, Connection& connection, const Request& request) {
+  const std::string_view name = name_of(request);
+  if (request.name_length > kMaxName || !valid_name(name)) {
+    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
+  }
+  const auto found = names_.find(name);
+  if (found == names_.end()) {
+    if (!grace_ && (request.flags & Request::kWait) == 0) {
+      throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
+    }
+    hold(connection, request);
+    awaited_[std::string(name)].emplace(id, request.request);
+    return;
+  }
+  if (!may_look_up(connection.who, found->second)) {
+    throw Refused{ErrorCode::not_permitted, "whoever registered the name " + std::string(name) +
+                                                " does not let user " + std::to_string(connection.who.uid) +
+                                                " look it up"};
+  }
+  const Connection& owner = connections_.at(found->second.connection);
+  Reply reply = make_reply(ReplyKind::found, request.request);
+  reply.ticket = found->second.ticket;
+  reply.peer = owner.interface;
+  reply.uid = owner.who.uid;
+  reply.gid = owner.who.gid;
+  reply.pid = owner.who.pid;
+  answer(id, reply);
+}
+
+void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
+  // What no longer waits has its answer under way.
+  if (release(id, connection, request.request)) answer(id, make_reply(ReplyKind::cancelled, request.request));
+}
+
+void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {
+  auto next = interfaces_.upper_bound(request.number);
+  for (std::uint32_t i = 0; i < kListPage && next != interfaces_.end(); ++i, ++next) {
+    const Connection& one = connections_.at(next->second);
+    AttachedReply reply;
+    reply.request = request.request;
+    reply.interface = one.interface;
+    reply.uid = one.who.uid;
+    reply.gid = one.who.gid;
+    reply.pid = one.who.pid;
+    reply.age_ms = static_cast<std::uint64_t>((now_ - one.since).count());
+    reply.links = one.links.size();
+    reply.link_bytes = one.bytes;
+    put_text(reply.program, one.who.program);
+    const bool details = connection.who.uid == 0 || connection.who.uid == one.who.uid;
+    outside_.send(id, bytes_of(reply), details && one.counters ? std::optional{next->second} : std::nullopt);
+  }
+  NodeReply end;
+  end.more = next == interfaces_.end() ? 0 : 1;
+  end.request = request.request;
+  end.uptime_ms = static_cast<std::uint64_t>((now_ - started_).count());
+  end.interfaces = interfaces_.size();
+  for (const auto& [uid, user] : users_) end.links += user.links;
+  end.names = names_.size();
+  end.malformed = malformed_;
+  end.dropped = dropped_;
+  end.refused = refused_;
+  const User& user = users_[connection.who.uid];
+  end.used = {user.interfaces, user.links, user.bytes, user.names};
+  end.quota = {options_.quotas.interfaces, options_.quotas.links, options_.quotas.bytes,
+               options_.quotas.names};
+  end.pid = options_.pid;
+  end.uid = options_.uid;
+  put_text(end.version, options_.version);
+  outside_.send(id, bytes_of(end));
+}
+
+// Leaving.
+
+void Node::drop(std::uint64_t id, const char* why) {
+  forget(id);
+  outside_.drop(id, why);
+}
+
+void Node::forget(std::uint64_t id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  const std::uint32_t uid = connection.who.uid;
+  std::vector<std::uint64_t> peers;
+  for (const auto& [peer, link] : connection.with) peers.push_back(peer);
+  while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
+  for (const std::string& name : connection.names) names_.erase(name);
+  while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
+  User& user = users_[uid];
+  user.names -= connection.names.size();
+  const std::uint64_t interface = connection.interface;
+  if (connection.stage == Stage::attached) {
+    --user.interfaces;
+    interfaces_.erase(interface);
+  } else {
+    --user.connections;
+    deadlines_.erase({connection.since + kGreetTime, id});
+    deadlines_.erase({connection.since + kObserveTime, id});
+  }
+  connections_.erase(found);
+  forget_user(uid);
+  // Introductions to it that were held are refused now: nobody of that number is attached.
+  for (const std::uint64_t peer : peers) {
+    if (const auto other = interfaces_.find(peer); other != interfaces_.end()) {
+      resume(other->second, [&](const Request& held) {
+        return held.kind == RequestKind::introduce && held.number == interface;
+      });
+    }
+  }
+}
+
+void Node::forget_user(std::uint32_t uid) {
+  const auto found = users_.find(uid);
+  const User& user = found->second;
+  if (user.connections == 0 && user.interfaces == 0) users_.erase(found);
+}
+
+// HMAC over who and what. A number's token has no name, and a name is never empty.
+Token Node::sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const {
+  std::vector<unsigned char> text(sizeof uid + sizeof interface + name.size());
+  std::memcpy(text.data(), &uid, sizeof uid);
+  std::memcpy(text.data() + sizeof uid, &interface, sizeof interface);
+  if (!name.empty()) std::memcpy(text.data() + sizeof uid + sizeof interface, name.data(), name.size());
+  Token out;
+  static_assert(sizeof out == crypto_auth_BYTES && sizeof(Key) == crypto_auth_KEYBYTES);
+  ::crypto_auth(reinterpret_cast<unsigned char*>(out.data()), text.data(), text.size(),
+                reinterpret_cast<const unsigned char*>(options_.key.data()));
+  return out;
+}
+
+}  // namespace hamlyn::node

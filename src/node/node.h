@@ -1,0 +1,189 @@
+#pragma once
+// The node daemon's mind: who is attached, which links there are, who holds which name, and what each user
+// may still have. It has no socket, no clock and no randomness of its own: it is told what arrived, from whom
+// and when, and says what to send. So tests and a simulator can run it as it is.
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hamlyn/error.h"
+#include "hamlyn/rights.h"
+#include "hamlyn/ticket.h"
+#include "node/protocol.h"
+
+namespace hamlyn::node {
+
+using Time = std::chrono::milliseconds;  // since any fixed moment
+using Key = std::array<std::byte, 32>;
+
+// Of one process, as the kernel attests it.
+struct Identity {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  std::string program;  // only for people to read
+};
+
+// What one user may have at a time.
+struct Quotas {
+  std::uint64_t interfaces = 256;
+  std::uint64_t links = 8192;  // ends of links; other users may open at most half of them
+  std::uint64_t bytes = std::uint64_t{4} << 30;
+  std::uint64_t names = 1024;
+};
+
+// Who may attach: everyone, or these users and members (by primary group) of these groups. Root always may.
+struct AttachRights {
+  bool everyone = true;
+  std::vector<std::uint32_t> users;
+  std::vector<std::uint32_t> groups;
+};
+
+struct NodeOptions {
+  Quotas quotas;
+  AttachRights rights;
+  Key key{};  // signs tokens; survives the daemon
+  std::uint64_t first_number =
+      1;  // of interfaces and links; drawn so that no other run of the daemon gives the same
+  std::uint32_t overflow_uid = 65534;  // stands for users that the daemon's user namespace cannot name
+  bool recovering = false;             // the run before ended with processes attached: they come back first
+  Time grace{2000};                    // how long those have
+  std::uint32_t uid = 0;               // the daemon's own
+  std::uint32_t pid = 0;
+  std::string version;
+};
+
+// Whoever runs the node. None of these calls the node back.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  // `counters_of`: adds the counter page of that connection.
+  virtual void send(std::uint64_t connection, std::span<const std::byte> message,
+                    std::optional<std::uint64_t> counters_of = std::nullopt) = 0;
+  // Makes a pair of sockets and sends each side its end and the other's pidfd. Null, or why it was not done.
+  virtual const char* introduce(std::uint64_t asker, const Reply& to_asker, std::uint64_t peer,
+                                const Reply& to_peer) = 0;
+  // The node has forgotten this connection. `why` is null where that is no fault.
+  virtual void drop(std::uint64_t connection, const char* why) = 0;
+};
+
+class Node {
+ public:
+  Node(const NodeOptions& options, Outside& outside, Time now);
+
+  // `connection` is the caller's number for it, never used twice.
+  void connected(std::uint64_t connection, const Identity& who, Time now);
+  // `counters`: a descriptor of a counter page came along and was found sound.
+  void received(std::uint64_t connection, std::span<const std::byte> message, bool counters, Time now);
+  // What came was not even a message (cut short, or with descriptors it may not have).
+  void malformed(std::uint64_t connection, const char* why);
+  void disconnected(std::uint64_t connection);
+  // It does not read what it is sent.
+  void too_slow(std::uint64_t connection);
+  // To be called at `deadline()` at the latest.
+  void tick(Time now);
+  std::optional<Time> deadline() const;
+
+  bool empty() const noexcept { return connections_.empty(); }
+  // Processes of the run before may still come back.
+  bool recovering() const noexcept { return grace_; }
+
+ private:
+  enum class Stage : std::uint8_t { fresh, attached, observer };
+
+  struct Side {  // one end of a link
+    std::uint64_t peer = 0;
+    std::uint64_t bytes = 0;
+    bool foreign = false;  // opened by another user's process
+  };
+
+  struct Connection {
+    Identity who;
+    Stage stage = Stage::fresh;
+    Time since{};
+    std::uint64_t interface = 0;
+    bool counters = false;
+    std::uint64_t bytes = 0;                      // sum over links
+    std::map<std::uint64_t, Side> links;          // by number of the link
+    std::map<std::uint64_t, std::uint64_t> with;  // peer to link
+    std::set<std::string, std::less<>> names;
+    std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
+  };
+
+  struct Name {
+    std::uint64_t connection = 0;
+    Rights rights;
+    Ticket ticket;
+  };
+
+  struct User {
+    std::uint64_t connections = 0;  // that attach nothing, or not yet
+    std::uint64_t interfaces = 0;
+    std::uint64_t links = 0;
+    std::uint64_t foreign = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t names = 0;
+  };
+
+  struct Refused {  // thrown and caught inside `handle`: one request, one refusal
+    ErrorCode code;
+    std::string text;
+  };
+
+  void greet(std::uint64_t id, Connection& connection, std::span<const std::byte> message, bool counters);
+  void attach(std::uint64_t id, Connection& connection, const Hello& hello, bool counters);
+  void welcome(std::uint64_t id, const Connection& connection, const Token& token);
+  void turn_away(std::uint64_t id, ErrorCode code, std::string_view text);
+  void handle(std::uint64_t id, Connection& connection, const Request& request);
+  void introduce(std::uint64_t id, Connection& connection, const Request& request);
+  void publish(std::uint64_t id, Connection& connection, const Request& request);
+  void withdraw(std::uint64_t id, Connection& connection, const Request& request);
+  void lookup(std::uint64_t id, Connection& connection, const Request& request);
+  void cancel(std::uint64_t id, Connection& connection, const Request& request);
+  void link_ended(Connection& connection, std::uint64_t link);
+  void link_bytes(std::uint64_t id, Connection& connection, const Request& request);
+  void adopt_link(Connection& connection, const Request& request);
+  void list(std::uint64_t id, const Connection& connection, const Request& request);
+
+  void hold(Connection& connection, const Request& request);
+  bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
+  template <class Which>
+  void resume(std::uint64_t id, Which&& which);
+  void check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const;
+  void open_side(Connection& connection, std::uint64_t link, const Side& side);
+  void close_side(Connection& connection, std::uint64_t link);
+  void forget(std::uint64_t id);
+  void drop(std::uint64_t id, const char* why);
+  void forget_user(std::uint32_t uid);
+  bool may_attach(const Identity& who) const;
+  bool may_look_up(const Identity& who, const Name& name) const;
+  Token sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
+  void answer(std::uint64_t id, const Reply& reply);
+
+  const NodeOptions options_;
+  Outside& outside_;
+  const Time started_;
+  Time now_;
+  bool grace_;
+  std::uint64_t next_number_;
+  std::map<std::uint64_t, Connection> connections_;
+  std::map<std::uint64_t, std::uint64_t> interfaces_;  // to connections
+  std::map<std::string, Name, std::less<>> names_;
+  // Names that nobody has, to the connections and requests that wait for them.
+  std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
+  std::map<std::uint32_t, User> users_;
+  std::set<std::pair<Time, std::uint64_t>> deadlines_;  // of connections that attach nothing
+  std::uint64_t malformed_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace hamlyn::node

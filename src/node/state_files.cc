@@ -1,0 +1,77 @@
+#include "node/state_files.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <thread>
+
+#include "base/throw_system.h"
+
+namespace hamlyn::node {
+namespace {
+
+constexpr Time kLeaving{2000};  // a daemon that has closed its socket ends much sooner
+
+base::FileDescriptor open_or_throw(const std::string& path, int flags) {
+  base::FileDescriptor out{::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!out) base::throw_system(("open " + path).c_str());
+  return out;
+}
+
+Key make_key(const std::string& path) {
+  Key key;
+  ::randombytes_buf(key.data(), key.size());
+  const std::string fresh = path + ".new";
+  ::unlink(fresh.c_str());
+  const auto file = open_or_throw(fresh, O_WRONLY | O_CREAT | O_EXCL);
+  if (::write(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size()))
+    base::throw_system("write");
+  if (::rename(fresh.c_str(), path.c_str()) != 0) base::throw_system("rename");
+  return key;
+}
+
+}  // namespace
+
+base::FileDescriptor lock_socket(const std::string& socket) {
+  auto lock = open_or_throw(socket + ".lock", O_RDWR | O_CREAT);
+  const auto deadline = std::chrono::steady_clock::now() + kLeaving;
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      throw Error(ErrorCode::invalid_argument, "another hamlynd serves " + socket + " already");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  return lock;
+}
+
+Key load_key(const std::string& socket) {
+  const std::string path = socket + ".key";
+  const base::FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  if (!file && errno == ENOENT) return make_key(path);
+  if (!file) base::throw_system(("open " + path).c_str());
+  struct stat info {};
+  Key key;
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid() ||
+      (info.st_mode & 077) != 0 ||
+      ::read(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+    throw Error(ErrorCode::not_permitted,
+                path + " is not a key of 32 bytes that only this user can read: remove it");
+  }
+  return key;
+}
+
+bool marked(const std::string& socket) { return ::access((socket + ".attached").c_str(), F_OK) == 0; }
+
+void mark(const std::string& socket) {
+  const base::FileDescriptor made{
+      ::open((socket + ".attached").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+}
+
+void unmark(const std::string& socket) { ::unlink((socket + ".attached").c_str()); }
+
+}  // namespace hamlyn::node
