@@ -27,7 +27,7 @@ int receive() {
   // Memory that messages may land in; where their arrival is told; and the slot, which protects the memory:
   // it has a key that cannot be guessed, bounds, and here one metadata entry, so it takes one message at a
   // time.
-  hamlyn::MessageArea area{interface, 64 * 1024};
+  hamlyn::MessageArea area{interface, 65536};
   hamlyn::NotificationQueue queue{interface};
   hamlyn::Slot slot{area, queue, {.entries = 1}};
 
