@@ -140,6 +140,7 @@ bool Sender::still_registered(const Ticket& door) {
 void Sender::send_everything(Progress& progress) {
   while (!input_.ended()) {
     drain();
+    if (gone_) throw why_gone();
     Buffer& buffer = free_buffer();
     const std::size_t length = input_.read_available(buffer.bytes);
     if (length > 0) {
@@ -150,7 +151,6 @@ void Sender::send_everything(Progress& progress) {
     } else if (!input_.ended()) {
       check_stop("waiting for input");
       input_.wait(queue_.descriptor());
-      if (gone_) throw receiver_gone();
     }
   }
 }
@@ -173,7 +173,7 @@ void Sender::send_chunk(Buffer& buffer, std::span<const std::byte> bytes, const 
   numbered.sequence = departure->sequence;
   const Status status =
       terminus_.send(departure->ticket, bytes, {.metadata = bytes_of(numbered)}, &buffer.handle);
-  if (status == Status::link_ended) throw receiver_gone();
+  if (status == Status::link_ended) throw why_gone();
   if (status != Status::ok && status != Status::pending) throw failure("cannot send to the receiver", status);
 }
 
@@ -234,10 +234,14 @@ void Sender::drain() {
   while (const auto notification = queue_.poll()) handle(*notification);
 }
 
-// Waits for one notification. What had arrived before the link ended comes first: a verdict is not lost.
+// What had arrived before the link ended is not lost: the receiver may have said why.
+Failure Sender::why_gone() {
+  drain();
+  return verdict_ ? bad_verdict(verdict_->outcome) : receiver_gone();
+}
+
 void Sender::wait_for_news() {
-  if (verdict_ && verdict_->outcome != Outcome::whole) throw bad_verdict(verdict_->outcome);
-  if (gone_) throw receiver_gone();
+  if (gone_ || (verdict_ && verdict_->outcome != Outcome::whole)) throw why_gone();
   Notification notification;
   if (wait_notification(queue_, notification, Deadline::never())) handle(notification);
 }

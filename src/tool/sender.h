@@ -7,6 +7,7 @@
 #include "hamlyn/hamlyn.h"
 #include "tool/checksum.h"
 #include "tool/deadline.h"
+#include "tool/failure.h"
 #include "tool/input.h"
 #include "tool/options.h"
 #include "tool/progress.h"
@@ -45,6 +46,7 @@ class Sender {
   void read_message(std::span<const std::byte> bytes);
   void drain();
   void wait_for_news();
+  Failure why_gone();
 
   const TransferOptions& options_;
   Input& input_;

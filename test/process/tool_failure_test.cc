@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 
-#include <nlohmann/json.hpp>
-
 #include <thread>
 
 #include "test/process/tool_world.h"
@@ -113,19 +111,11 @@ TEST_P(ToolStopped, GoesOnWhenItIsContinued) {
 INSTANTIATE_TEST_SUITE_P(Sides, ToolStopped, testing::Bool(),
                          [](const auto& side) { return side.param ? "receiver" : "sender"; });
 
-// Whether a command has attached to the node: from then on it waits for its partner.
-bool attached(World& world) {
-  return eventually([&] {
-    const Finished listing = world.run({"node", "--json"});
-    return listing.status == 0 && nlohmann::json::parse(listing.out).at("attached").size() == 1;
-  });
-}
-
 TEST(ToolInterrupted, WhileItWaitsForItsPartner) {
   for (const char* command : {"send", "receive"}) {
     World world;
     Command waiting = world.start({command, "toy"});
-    ASSERT_TRUE(attached(world));
+    ASSERT_TRUE(eventually([&] { return world.attached() == 1; }));
     waiting.signal(SIGINT);
     const Finished finished = waiting.wait();
     EXPECT_EQ(finished.status, 130);
@@ -202,12 +192,9 @@ TEST(ToolFailure, NoPartnerInTime) {
 TEST(ToolFailure, NameIsTaken) {
   World world;
   Command receiver = world.start({"receive", "toy"});
-  Finished second;
-  // Whichever comes first has the name; the test is about the other.
-  ASSERT_TRUE(eventually([&] {
-    second = world.run({"receive", "toy", "--timeout", "0.02"});
-    return second.status == 1;
-  })) << second.err;
+  ASSERT_TRUE(eventually([&] { return world.names() == 1; }));
+  const Finished second = world.run({"receive", "toy"});
+  EXPECT_EQ(second.status, 1);
   expect_line(second, "receive", "(name_taken)");
   EXPECT_EQ(world.run({"send", "toy"}, {.input = "x"}).status, 0);
   EXPECT_EQ(receiver.wait().out, "x") << "the first has lost nothing";

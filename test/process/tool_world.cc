@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace hamlyn::test {
@@ -43,6 +44,16 @@ Command World::start(const std::vector<std::string>& words, Command::Options opt
 
 Finished World::run(const std::vector<std::string>& words, Command::Options options) {
   return start(words, std::move(options)).wait();
+}
+
+std::size_t World::attached() {
+  const Finished node = run({"node", "--json"});
+  return node.status == 0 ? nlohmann::json::parse(node.out).at("attached").size() : 0;
+}
+
+std::size_t World::names() {
+  const Finished node = run({"node", "--json"});
+  return node.status == 0 ? nlohmann::json::parse(node.out).at("names").get<std::size_t>() : 0;
 }
 
 Pipe::Pipe() {

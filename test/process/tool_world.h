@@ -18,6 +18,11 @@ class World {
   Command start(const std::vector<std::string>& words, Command::Options options = {});
   Finished run(const std::vector<std::string>& words, Command::Options options = {});
 
+  // What `hamlyn node` says of this test's node: processes attached and names registered; 0 while there is no
+  // daemon.
+  std::size_t attached();
+  std::size_t names();
+
   // A file in this test's folder for data, which holds nothing else.
   std::string file(const std::string& name) const { return data_.file(name); }
   const Folder& data() const noexcept { return data_; }
