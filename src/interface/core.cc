@@ -191,17 +191,32 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   --counters_.slots;
 }
 
-Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index, const Slot::Limits& limits) noexcept {
+Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
   SlotRecord& slot = slots_[slot_index];
   if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (slot.mode == Mode::paranoid_one_shot)
+    return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
+  if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
+  if (slot.mode == Mode::paranoid && entry.key == 0)
+    return arm_anew(slot_index, entry_index, {});  // the first time
+  entry.user_length = 0;
+  entry.state = EntryState::armed;
+  return Status::ok;
+}
+
+// With a key and bounds of its own (paper 0, section 2.7).
+Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
+                      const Slot::Limits& limits) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
   if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
   if (limits.base > slot.bound) return Status::out_of_bounds;
   entry.base = limits.base;
-  entry.bound = std::min(limits.bound, slot.bound - limits.base);
+  entry.bound = std::min(limits.bound == 0 ? ~std::uint64_t{0} : limits.bound, slot.bound - limits.base);
+  entry.key = random_key();
   entry.user_length = 0;
-  entry.accumulator = 0;
-  entry.length = 0;
   entry.state = EntryState::armed;
   return Status::ok;
 }

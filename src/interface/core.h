@@ -26,6 +26,8 @@ class Surroundings {
   virtual std::uint64_t random_key() = 0;
   // A message wants to go to `peer`, to which there is no link. Called again while there is none.
   virtual void want_link(std::uint64_t peer) noexcept = 0;
+  // A link is broken, or wants to grow: whoever keeps the links should look at them.
+  virtual void attention() noexcept = 0;
   // A queue whose descriptor somebody waits on has got something.
   virtual void signal(Queue& queue) noexcept = 0;
 };
@@ -49,12 +51,12 @@ class Core {
   void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
   Link* find_link(std::uint64_t peer) noexcept;
   const std::vector<Link*>& links() const noexcept { return links_; }
-  bool broken_links() const noexcept { return broken_links_; }
-  void clear_broken_links() noexcept { broken_links_ = false; }
   // A peer broke the protocol: whoever keeps the links ends it.
   void note_broken(Link& link) noexcept {
-    if (!link.broken_noted) ++counters_.links_broken;
-    link.broken_noted = broken_links_ = true;
+    if (link.broken_noted) return;
+    link.broken_noted = true;
+    ++counters_.links_broken;
+    surroundings_.attention();
   }
   // Moves whenever a link comes or goes, so that what was remembered of links is looked up again.
   std::uint64_t link_epoch() const noexcept { return link_epoch_; }
@@ -67,7 +69,8 @@ class Core {
   std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const Slot::Options& options);
   void drop_slot(std::uint32_t slot) noexcept;
   SlotRecord& slot(std::uint32_t index) noexcept { return slots_[index]; }
-  Status arm(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
+  Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
+  Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
   Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
@@ -139,7 +142,6 @@ class Core {
   std::uint64_t next_link_serial_ = 1;
   std::uint64_t link_epoch_ = 1;
   bool replies_due_ = false;
-  bool broken_links_ = false;
 };
 
 }  // namespace hamlyn::interface

@@ -31,19 +31,21 @@ OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
   return made;
 }
 
-const char* ShmLink::check_page(const Mapping& theirs, std::uint64_t peer) noexcept {
+ShmLink::PageCheck ShmLink::check_page(const Mapping& theirs, std::uint64_t peer) noexcept {
   PageHeader header;
   std::memcpy(&header, theirs.data(), sizeof header);
   base::forget_source(header);
-  return invalid(header, peer);
+  return {invalid(header, peer), header.mtu};
 }
 
-ShmLink::ShmLink(std::uint64_t peer_interface, std::size_t mtu, Mapping mine, Mapping theirs)
+ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_interface, std::size_t mtu,
+                 Mapping mine, Mapping theirs)
     : mine_(static_cast<Page*>(mine.data())),
       theirs_(static_cast<const Page*>(theirs.data())),
       payload_limit_(std::min(kHomePayload, mtu)),
       mtu_(mtu),
       told_every_(kHomeCells / 4),
+      surroundings_(surroundings),
       my_page_(std::move(mine)),
       their_page_(std::move(theirs)) {
   peer = peer_interface;
@@ -109,8 +111,10 @@ bool ShmLink::has_room() noexcept {
 void ShmLink::want_room() noexcept {
   // Not before the peer has left the former ring: it holds one next ring, and no more
   // (test/model/growth.pml).
-  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && last_taken_ >= former_until_)
+  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && last_taken_ >= former_until_) {
     growth_ = Growth::wanted;
+    surroundings_.attention();
+  }
   if (growth_ == Growth::ready && take_credit() && out_.has_room(1)) switch_out();
 }
 

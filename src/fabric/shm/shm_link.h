@@ -8,6 +8,7 @@
 #include "fabric/shm/layout.h"
 #include "fabric/shm/ring.h"
 #include "fabric/shm/sealed_memory.h"
+#include "interface/core.h"
 #include "interface/link.h"
 
 namespace hamlyn::shm {
@@ -15,12 +16,17 @@ namespace hamlyn::shm {
 class ShmLink final : public interface::Link {
  public:
   // `mine` is a page made with prepare_page, `theirs` a peer's page that was checked.
-  ShmLink(std::uint64_t peer, std::size_t mtu, Mapping mine, Mapping theirs);
+  ShmLink(interface::Surroundings& surroundings, std::uint64_t peer, std::size_t mtu, Mapping mine,
+          Mapping theirs);
 
   // A page to show to a peer.
   static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu);
-  // Null, or why this page is not one to make a link with `peer`.
-  static const char* check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
+  // What a peer's page says of itself, read once; `refusal` if no link with `peer` can be made of it.
+  struct PageCheck {
+    const char* refusal;
+    std::size_t mtu;
+  };
+  static PageCheck check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
 
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
   Status put_reply(const Packet& packet) noexcept override;
@@ -85,6 +91,7 @@ class ShmLink final : public interface::Link {
   std::uint64_t told_ = 0;
 
   RingWriter<> replies_out_;
+  interface::Surroundings& surroundings_;
   std::uint64_t last_taken_ = 0;
   Growth growth_ = Growth::none;
   std::size_t grown_ = 0;  // how often

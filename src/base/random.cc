@@ -1,0 +1,15 @@
+#include "base/random.h"
+
+#include <sys/random.h>
+
+#include "base/throw_system.h"
+
+namespace hamlyn::base {
+
+std::uint64_t random_key() {
+  std::uint64_t key = 0;
+  if (getrandom(&key, sizeof key, 0) != sizeof key) throw_system("getrandom");
+  return key;
+}
+
+}  // namespace hamlyn::base

@@ -1,0 +1,525 @@
+#include "library/control.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/throw_system.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+
+namespace {
+
+constexpr std::chrono::milliseconds kStallLook{500};      // how often stalls are looked for
+constexpr std::chrono::milliseconds kPageDeadline{5000};  // for the peer's page, from the introduction
+constexpr std::chrono::milliseconds kAttachPause{200};    // between two tries to find a daemon again
+constexpr std::chrono::milliseconds kAttachTry{150};
+
+// What an epoll event is about: one of these, or a link keeper, its lowest bit telling socket from pidfd.
+constexpr std::uint64_t kKnock = 2;
+constexpr std::uint64_t kNode = 4;
+constexpr std::uint64_t kPidfd = 1;
+
+std::uint64_t tag(const LinkKeeper& keeper) noexcept { return reinterpret_cast<std::uintptr_t>(&keeper); }
+
+}  // namespace
+
+Control::Control(Engine& engine, const Interface::Options& options) : engine_(engine), options_(options) {
+  knock_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!knock_) base::throw_system("eventfd");
+  wanted_.reserve(options.links);
+  std::exception_ptr failure;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this, &failure] { main(failure); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "hamlyn-control");
+  {
+    std::unique_lock lock(requests_mutex_);
+    request_done_.wait(lock, [this] { return attached_; });
+  }
+  if (failure) {
+    thread_.join();
+    std::rethrow_exception(failure);
+  }
+}
+
+Control::~Control() {
+  stop_.store(true);
+  knocked_.store(false);
+  attention();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Control::main(std::exception_ptr& failure) {
+  bool attached = false;
+  try {
+    leave_descriptor_table();
+    epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_) base::throw_system("epoll_create1");
+    node::ClientOptions client;
+    client.socket = options_.node;
+    client.start_node = options_.start_node;
+    client.timeout = options_.timeout;
+    client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get());
+    interface_id_ = client_->interface_id();
+    engine_.counters_.interface = interface_id_;
+    node_socket_ = client_->socket();
+    watch(knock_.get(), EPOLLIN, nullptr);
+    watch(client_->descriptor(), EPOLLIN, nullptr);
+    attached = true;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(requests_mutex_);
+    attached_ = true;
+  }
+  request_done_.notify_all();
+  if (!attached) return;
+  loop();
+  while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none);
+  client_.reset();
+  epoll_.reset();
+}
+
+// A table of our own with nothing in it but the knocker and the counter page. The application's descriptors
+// must not stay open here when it closes them; the standard three lead nowhere.
+void Control::leave_descriptor_table() {
+  std::vector<unsigned> keep = {static_cast<unsigned>(knock_.get()),
+                                static_cast<unsigned>(engine_.counter_memory_.memfd.get())};
+  std::sort(keep.begin(), keep.end());
+  unsigned from = 0;
+  for (const unsigned fd : keep) {
+    if (fd > from && close_range(from, fd - 1, CLOSE_RANGE_UNSHARE) != 0) base::throw_system("close_range");
+    from = fd + 1;
+  }
+  if (close_range(from, ~0u, CLOSE_RANGE_UNSHARE) != 0) base::throw_system("close_range");
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    if (open("/dev/null", O_RDWR) < 0) base::throw_system("open of /dev/null");
+  }
+}
+
+void Control::watch(int fd, std::uint32_t events, void* what) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = what != nullptr      ? reinterpret_cast<std::uintptr_t>(what)
+                   : fd == knock_.get() ? kKnock
+                                        : kNode;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) base::throw_system("epoll_ctl");
+}
+
+void Control::loop() {
+  while (!stop_.load()) {
+    epoll_event events[32];
+    const int count = epoll_wait(epoll_.get(), events, std::size(events), pause_until_next_look());
+    bool links_changed = false;
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t about = events[i].data.u64;
+      if (about == kKnock) {
+        std::uint64_t value;
+        [[maybe_unused]] const ssize_t got = read(knock_.get(), &value, sizeof value);
+        knocked_.store(false);
+        serve_requests();
+        introduce_wanted();
+        look_at_links();
+      } else if (about == kNode) {
+        read_node();
+      } else {
+        // An earlier event of this round may have ended the link.
+        const auto found = std::find_if(keepers_.begin(), keepers_.end(), [&](const auto& keeper) {
+          return tag(*keeper) == (about & ~kPidfd);
+        });
+        if (found == keepers_.end()) continue;
+        if ((about & kPidfd) != 0) {
+          end(**found, LinkKeeper::End::peer_gone);
+        } else {
+          read_link(**found);
+        }
+        links_changed = true;
+      }
+    }
+    if (!client_) find_node_again();
+    if (links_changed) look_at_links();
+    look_for_stalls();
+  }
+}
+
+int Control::pause_until_next_look() const noexcept {
+  if (!client_) return static_cast<int>(kAttachPause.count());
+  return keepers_.empty() ? -1 : static_cast<int>(kStallLook.count());
+}
+
+void Control::attention() noexcept {
+  if (knocked_.exchange(true)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(knock_.get(), &one, sizeof one);
+}
+
+// --- names
+
+void Control::publish(std::string_view name, const Ticket& ticket, Rights rights) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::publish;
+  request->name = name;
+  request->rights = rights;
+  request->ticket = ticket;
+  ask(request, options_.timeout);
+}
+
+void Control::withdraw(std::string_view name) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::withdraw;
+  request->name = name;
+  ask(request, options_.timeout);
+}
+
+Ticket Control::lookup(std::string_view name, std::chrono::milliseconds timeout) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::lookup;
+  request->name = name;
+  request->wait = timeout.count() > 0;
+  ask(request, request->wait ? timeout : options_.timeout);
+  return request->ticket;
+}
+
+void Control::cancel() noexcept {
+  {
+    const std::lock_guard lock(requests_mutex_);
+    for (const auto& request : requests_) request->cancelled = true;
+  }
+  attention();
+}
+
+// Hands a request to the control thread and waits until it is answered.
+void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(requests_mutex_);
+  requests_.push_back(request);
+  attention();
+  const auto done = [&] { return request->done; };
+  const Deadline deadline = deadline_in(timeout);
+  const bool in_time =
+      deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
+  if (!in_time) {
+    request->cancelled = true;
+    attention();
+    // The daemon may have answered just before: what it says then is what holds.
+    request_done_.wait(lock, done);
+    if (request->error == ErrorCode::cancelled) {
+      throw Error(ErrorCode::timed_out, "'" + request->name + "': no answer in the time given");
+    }
+  }
+  if (request->error) throw Error(*request->error, request->text);
+}
+
+void Control::serve_requests() {
+  const std::lock_guard lock(requests_mutex_);
+  bool answered = false;
+  for (auto at = requests_.begin(); at != requests_.end();) {
+    Request& request = **at;
+    if (request.number == 0 && !request.cancelled && client_) send_request(request);
+    if (request.cancelled && request.number != 0 && client_) client_->cancel(request.number);
+    if (request.cancelled && (request.number == 0 || !client_)) {
+      request.error = ErrorCode::cancelled;
+      request.text = "'" + request.name + "': cancelled";
+      request.done = answered = true;
+      at = requests_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  if (answered) request_done_.notify_all();
+}
+
+void Control::send_request(Request& request) {
+  request.number = next_request_++;
+  switch (request.kind) {
+    case node::RequestKind::publish:
+      client_->publish(request.number, request.name, request.rights, request.ticket);
+      break;
+    case node::RequestKind::withdraw:
+      client_->withdraw(request.number, request.name);
+      break;
+    default:
+      client_->lookup(request.number, request.name, request.wait);
+      break;
+  }
+}
+
+// --- the node
+
+void Control::read_node() {
+  while (client_) {
+    std::optional<node::Event> event = client_->next();
+    if (!event) return;
+    if (event->kind == node::Event::Kind::lost) {
+      standing_ = client_->standing();
+      client_.reset();  // closes its descriptor, which leaves the epoll set by that
+      next_attach_ = {};
+      const std::lock_guard lock(requests_mutex_);
+      for (const auto& request : requests_) request->number = 0;  // to be asked again
+      return;
+    }
+    if (event->kind == node::Event::Kind::introduced) {
+      introductions_.erase(event->request);
+      introduced(std::move(*event));
+    } else {
+      answer(*event);
+    }
+  }
+}
+
+void Control::answer(node::Event& event) {
+  if (const auto asked = introductions_.find(event.request); asked != introductions_.end()) {
+    if (event.kind != node::Event::Kind::linked) {
+      engine_.lock_.enter_as_other();
+      engine_.core_.refuse_link(asked->second);
+      engine_.lock_.leave();
+    }
+    introductions_.erase(asked);
+    return;
+  }
+  if (const auto asked = growths_.find(event.request); asked != growths_.end()) {
+    const std::uint64_t number = asked->second;
+    growths_.erase(asked);
+    for (const auto& keeper : keepers_) {
+      if (keeper->number() != number || keeper->link() == nullptr) continue;
+      if (event.kind != node::Event::Kind::granted || !keeper->offer_ring(keeper->link()->next_size())) {
+        engine_.lock_.enter_as_other();
+        keeper->link()->growth_refused();
+        engine_.lock_.leave();
+      }
+    }
+    return;
+  }
+  const std::lock_guard lock(requests_mutex_);
+  const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const auto& request) {
+    return request->number == event.request && event.request != 0;
+  });
+  if (found == requests_.end()) return;
+  Request& request = **found;
+  if (event.kind == node::Event::Kind::refused) {
+    request.error = event.error;
+    request.text = event.text;
+  } else if (event.kind == node::Event::Kind::cancelled) {
+    request.error = ErrorCode::cancelled;
+    request.text = "'" + request.name + "': cancelled";
+  }
+  request.ticket = event.ticket;
+  request.done = true;
+  requests_.erase(found);
+  request_done_.notify_all();
+}
+
+// The daemon has gone. Links go on without it; names and numbers are given back by the next one.
+void Control::find_node_again() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_attach_) return;
+  next_attach_ = now + kAttachPause;
+  node::ClientOptions client;
+  client.socket = node_socket_;
+  client.start_node = options_.start_node;
+  client.timeout = kAttachTry;
+  try {
+    client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
+  } catch (const Error&) {
+    return;  // again later; whoever waits for a name has a deadline of its own
+  }
+  if (client_->interface_id() != interface_id_) {
+    client_.reset();  // somebody else's daemon: it does not know us
+    return;
+  }
+  watch(client_->descriptor(), EPOLLIN, nullptr);
+  for (const auto& [number, peer] : std::exchange(introductions_, {})) {
+    const std::uint64_t again = next_request_++;
+    introductions_.emplace(again, peer);
+    client_->introduce(again, peer);
+  }
+  serve_requests();
+}
+
+// --- links
+
+void Control::want_link(std::uint64_t peer) noexcept {
+  if (std::find(wanted_.begin(), wanted_.end(), peer) != wanted_.end()) return;
+  if (wanted_.size() == wanted_.capacity()) return;  // asked again at the next try
+  wanted_.push_back(peer);
+  attention();
+}
+
+void Control::introduce_wanted() {
+  engine_.lock_.enter_as_other();
+  const std::vector<std::uint64_t> wanted(wanted_);
+  wanted_.clear();
+  std::vector<std::uint64_t> missing;
+  for (const std::uint64_t peer : wanted) {
+    if (engine_.core_.find_link(peer) == nullptr) missing.push_back(peer);
+  }
+  engine_.lock_.leave();
+  for (const std::uint64_t peer : missing) {
+    const bool asked = std::any_of(introductions_.begin(), introductions_.end(),
+                                   [&](const auto& introduction) { return introduction.second == peer; });
+    if (asked || keeper_of(peer) != nullptr) continue;
+    const std::uint64_t number = next_request_++;
+    introductions_.emplace(number, peer);
+    if (client_) client_->introduce(number, peer);
+  }
+}
+
+LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
+  for (const auto& keeper : keepers_) {
+    if (keeper->peer() == peer) return keeper.get();
+  }
+  return nullptr;
+}
+
+void Control::introduced(node::Event event) {
+  const std::uint64_t number = event.link;
+  // The node introduces again only when both ends have ended the link before; a former one here is being
+  // ended.
+  if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
+  if (keepers_.size() >= options_.links) {
+    client_->link_ended(number);
+    return;
+  }
+  try {
+    keepers_.push_back(std::make_unique<LinkKeeper>(std::move(event), interface_id_, options_.mtu));
+    LinkKeeper& keeper = *keepers_.back();
+    watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, &keeper);
+    watch(keeper.pidfd(), EPOLLIN, reinterpret_cast<void*>(tag(keeper) | kPidfd));
+  } catch (const Error&) {
+    if (!keepers_.empty() && keepers_.back()->number() == number) keepers_.pop_back();
+    client_->link_ended(number);
+  }
+}
+
+void Control::read_link(LinkKeeper& keeper) {
+  const LinkKeeper::End how = keeper.read(engine_);
+  if (keeper.link() != nullptr) {
+    if (keeper.fresh()) join(keeper);
+    engine_.lock_.enter_as_other();
+    keeper.settle_rings();
+    engine_.lock_.leave();
+  }
+  if (how != LinkKeeper::End::none) end(keeper, how);
+}
+
+void Control::join(LinkKeeper& keeper) {
+  interface::CounterPage& page = engine_.counters_;
+  engine_.lock_.enter_as_other();
+  shm::ShmLink& link = *keeper.link();
+  for (interface::LinkCounters& row : page.link) {
+    if (row.peer != 0) continue;
+    row = {};
+    row.peer = keeper.peer();
+    row.peer_uid = keeper.uid();
+    row.peer_pid = keeper.pid();
+    row.memory_out = link.memory_out();
+    row.memory_in = link.memory_in();
+    link.counters = &row;
+    break;
+  }
+  engine_.core_.add_link(link);
+  // Whoever sleeps does not watch this link yet.
+  if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::nobody) engine_.wake_up();
+  if (engine_.waiting_ != 0) engine_.wake_waiting();
+  engine_.lock_.leave();
+}
+
+void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
+  interface::CounterPage& page = engine_.counters_;
+  if (shm::ShmLink* link = keeper.link(); link != nullptr) {
+    engine_.lock_.enter_as_other();
+    // What arrived whole before the peer went is not lost.
+    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
+    engine_.core_.end_link(*link);
+    page.packets_in += link->counters->packets_in;
+    page.packets_out += link->counters->packets_out;
+    *link->counters = {};
+    if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::nobody) engine_.wake_up();
+    if (engine_.waiting_ != 0) engine_.wake_waiting();
+    engine_.lock_.leave();
+  } else {
+    engine_.lock_.enter_as_other();
+    engine_.core_.refuse_link(keeper.peer());
+    engine_.lock_.leave();
+  }
+  if (client_) client_->link_ended(keeper.number());
+  std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
+}
+
+// What the data path has marked: links that broke, links that want to grow.
+void Control::look_at_links() {
+  std::vector<LinkKeeper*> broken;
+  std::vector<LinkKeeper*> growing;
+  engine_.lock_.enter_as_other();
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() == nullptr) continue;
+    if (keeper->link()->broken) {
+      broken.push_back(keeper.get());
+    } else if (keeper->link()->wants_growth()) {
+      keeper->link()->growth_asked();
+      growing.push_back(keeper.get());
+    }
+  }
+  engine_.lock_.leave();
+  for (LinkKeeper* keeper : growing) grow(*keeper);
+  for (LinkKeeper* keeper : broken) end(*keeper, LinkKeeper::End::protocol_broken);
+}
+
+void Control::grow(LinkKeeper& keeper) {
+  const std::uint32_t cells = keeper.link()->next_size();
+  if (!client_) {  // no daemon to count the bytes: it hears of them when it is back
+    if (!keeper.offer_ring(cells)) {
+      engine_.lock_.enter_as_other();
+      keeper.link()->growth_refused();
+      engine_.lock_.leave();
+    }
+    return;
+  }
+  const std::uint64_t number = next_request_++;
+  growths_.emplace(number, keeper.number());
+  client_->link_bytes(number, keeper.number(), sizeof(shm::Page) + cells * interface::kCell);
+}
+
+void Control::look_for_stalls() {
+  const auto now = std::chrono::steady_clock::now();
+  if (keepers_.empty() || now < next_stall_look_) return;
+  next_stall_look_ = now + kStallLook;
+  look_for_unmade();
+  if (options_.stall.count() == 0) return;
+  std::vector<LinkKeeper*> stalled;
+  engine_.lock_.enter_as_other();
+  for (const auto& keeper : keepers_) {
+    shm::ShmLink* link = keeper->link();
+    if (link == nullptr) continue;
+    if (!link->work_pending() || link->progress() != keeper->progress) {
+      keeper->progress = link->progress();
+      keeper->progress_at = now;
+    } else if (now - keeper->progress_at >= options_.stall) {
+      stalled.push_back(keeper.get());
+    }
+  }
+  engine_.lock_.leave();
+  for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
+}
+
+// A peer that was introduced but never shows its page.
+void Control::look_for_unmade() {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<LinkKeeper*> late;
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() == nullptr && now - keeper->made >= kPageDeadline) late.push_back(keeper.get());
+  }
+  for (LinkKeeper* keeper : late) end(*keeper, LinkKeeper::End::protocol_broken);
+}
+
+}  // namespace hamlyn::library

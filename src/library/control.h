@@ -1,0 +1,118 @@
+#pragma once
+// The control thread: it keeps the links (introductions, growth, ends, stalls) and talks to the node. Its
+// sockets and pidfds live in a descriptor table of its own, so that a forked child inherits none of them, and
+// an exec is noticed at the other side at once (design, section 7).
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "hamlyn/interface.h"
+#include "library/link_keeper.h"
+#include "node/client.h"
+
+namespace hamlyn::library {
+
+class Engine;
+
+class Control {
+ public:
+  // Starts the thread and attaches to the node. Throws Error.
+  Control(Engine& engine, const Interface::Options& options);
+  ~Control();  // ends all links
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  std::uint64_t interface_id() const noexcept { return interface_id_; }
+
+  // Names; each waits for the node's answer. Throw Error.
+  void publish(std::string_view name, const Ticket& ticket, Rights rights);
+  void withdraw(std::string_view name);
+  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout);
+  void cancel() noexcept;
+
+  // Under the run lock, from the data path: never waits, never throws.
+  void want_link(std::uint64_t peer) noexcept;
+  void attention() noexcept;
+
+ private:
+  struct Request {
+    node::RequestKind kind{};
+    std::string name;
+    Rights rights;
+    Ticket ticket;
+    bool wait = false;
+    std::uint64_t number = 0;  // 0: not sent yet
+    bool cancelled = false;
+    bool done = false;
+    std::optional<ErrorCode> error;
+    std::string text;
+  };
+  using Keepers = std::list<std::unique_ptr<LinkKeeper>>;
+
+  void main(std::exception_ptr& failure);
+  void leave_descriptor_table();
+  void attach(std::exception_ptr& failure);
+  void loop();
+  int pause_until_next_look() const noexcept;
+
+  void serve_requests();
+  void send_request(Request& request);
+  void ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout);
+  void read_node();
+  void answer(node::Event& event);
+  void find_node_again();
+
+  void introduce_wanted();
+  void introduced(node::Event event);
+  void look_at_links();
+  void read_link(LinkKeeper& keeper);
+  void join(LinkKeeper& keeper);
+  void end(LinkKeeper& keeper, LinkKeeper::End how);
+  void grow(LinkKeeper& keeper);
+  void look_for_stalls();
+  void look_for_unmade();
+  LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
+  void watch(int fd, std::uint32_t events, void* what);
+
+  Engine& engine_;
+  const Interface::Options options_;
+  std::uint64_t interface_id_ = 0;
+  base::FileDescriptor
+      knock_;  // eventfd: something in wanted_, requests_, or of a link, wants to be looked at
+  std::atomic<bool> knocked_{false};
+  std::atomic<bool> stop_{false};
+
+  std::vector<std::uint64_t> wanted_;  // links that messages wait for; under the run lock
+
+  std::mutex requests_mutex_;
+  std::condition_variable request_done_;
+  std::list<std::shared_ptr<Request>> requests_;
+  bool attached_ = false;  // or failed: the constructor may go on
+
+  // The control thread's own.
+  base::FileDescriptor epoll_;
+  std::optional<node::Client> client_;
+  std::string node_socket_;
+  std::chrono::steady_clock::time_point next_attach_{};
+  node::Standing standing_;  // while there is no daemon
+  Keepers keepers_;
+  std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
+  std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
+  std::uint64_t next_request_ = 1;
+  std::chrono::steady_clock::time_point next_stall_look_{};
+  std::thread thread_;
+};
+
+}  // namespace hamlyn::library

@@ -1,0 +1,199 @@
+#include "library/engine.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/random.h"
+#include "base/throw_system.h"
+#include "library/control.h"
+#include "library/interface_thread.h"
+
+namespace hamlyn::library {
+
+namespace {
+
+constexpr std::chrono::milliseconds kShallow{2};  // then the interface thread need not tick for us
+constexpr std::chrono::milliseconds kDemotedLook{1};
+constexpr unsigned kEmptyRings =
+    64;  // doorbells without anything behind them, until they are not listened to
+
+interface::CounterPage& page_of(const shm::OwnedMemory& memory) {
+  return *static_cast<interface::CounterPage*>(memory.mapping.data());
+}
+
+shm::ShmLink& shm_link(interface::Link* link) noexcept { return static_cast<shm::ShmLink&>(*link); }
+
+}  // namespace
+
+Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
+  const Clock::time_point now = Clock::now();
+  if (timeout >= Clock::time_point::max() - now) return std::nullopt;
+  return now + timeout;
+}
+
+Engine::Engine(const Interface::Options& options)
+    : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
+      counters_(page_of(counter_memory_)),
+      core_(*this, counters_) {
+  control_ = std::make_unique<Control>(*this, options);
+  thread_ = std::make_unique<InterfaceThread>(*this);
+}
+
+Engine::~Engine() {
+  if (lock_.forked()) {  // the threads are the parent's: nothing to stop here, nothing to wait for
+    (void)thread_.release();
+    (void)control_.release();
+    return;
+  }
+  thread_.reset();
+  control_.reset();
+}
+
+std::uint64_t Engine::id() const noexcept { return control_->interface_id(); }
+
+std::uint64_t Engine::random_key() { return base::random_key(); }
+void Engine::want_link(std::uint64_t peer) noexcept { control_->want_link(peer); }
+void Engine::attention() noexcept { control_->attention(); }
+
+// --- sleeping
+
+void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
+  watched.count = 0;
+  for (interface::Link* link : core_.links()) {
+    shm::ShmLink& shm = shm_link(link);
+    if (shm.empty_rings >= kEmptyRings || watched.count == Watched::kMost) {
+      links_demoted_ = true;
+      continue;
+    }
+    watched.doorbells[watched.count++] = {shm.doorbell(), shm.arm(epoch)};
+  }
+}
+
+void Engine::disarm_links() noexcept {
+  for (interface::Link* link : core_.links()) shm_link(link).disarm();
+}
+
+void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                         Deadline deadline) noexcept {
+  Watched watched;
+  links_demoted_ = false;
+  epoch_ += 2;  // its lowest bit says something else
+  if (epoch_ == 0) epoch_ = 2;
+  role_.store(role, std::memory_order_relaxed);
+  arm_links(watched, epoch_);
+  base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
+  if (!core_.something_to_do()) {
+    if (links_demoted_) {
+      const Deadline look = Clock::now() + kDemotedLook;
+      if (!deadline || *look < *deadline) deadline = look;
+    }
+    lock_.leave();
+    futex_sleep(watched, word, value, deadline);
+    if (role == SleeperRole::interface_thread) {
+      lock_.enter_as_other();
+    } else {
+      lock_.enter();
+    }
+  }
+  if (role_.load(std::memory_order_relaxed) != role) return;  // somebody who polls has woken up for us
+  disarm_links();
+  role_.store(SleeperRole::nobody, std::memory_order_relaxed);
+  judge_wakeup(watched, false);
+}
+
+// A peer that rings without anything to show for it costs us a wake-up each time: in the end we stop
+// listening and look by the clock. Anything that arrives makes it good again.
+void Engine::judge_wakeup(const Watched& watched, bool) noexcept {
+  for (interface::Link* link : core_.links()) {
+    shm::ShmLink& shm = shm_link(link);
+    if (shm.something_arrived()) {
+      shm.empty_rings = 0;
+      continue;
+    }
+    for (std::size_t i = 0; i < watched.count; ++i) {
+      if (watched.doorbells[i].address != shm.doorbell()) continue;
+      if (base::RealMemory::load_relaxed(*shm.doorbell()) != watched.doorbells[i].value) ++shm.empty_rings;
+      break;
+    }
+  }
+}
+
+// Somebody polls while another is, or should be, asleep: the links need not ring any more.
+void Engine::wake_up() noexcept {
+  const SleeperRole role = role_.load(std::memory_order_relaxed);
+  disarm_links();
+  role_.store(SleeperRole::nobody, std::memory_order_relaxed);
+  if (role == SleeperRole::interface_thread) {
+    // It must tick again, in case we leave without a word.
+    thread_word_.fetch_add(1, std::memory_order_relaxed);
+    futex_wake(thread_word_);
+  } else {
+    wake_waiting();
+  }
+}
+
+void Engine::wake_waiting() noexcept {
+  application_word_.fetch_add(1, std::memory_order_relaxed);
+  futex_wake(application_word_);
+}
+
+// Under the lock, with nothing to do. True if it slept.
+bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
+  if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
+    // Another thread is the sleeper; whoever brings something wakes us through the word.
+    ++waiting_;
+    lock_.leave();
+    futex_sleep(Watched{}, application_word_, value, deadline);
+    lock_.enter();
+    --waiting_;
+    return true;
+  }
+  const Clock::time_point shallow = Clock::now() + kShallow;
+  if (!deadline || shallow < *deadline) {
+    sleep_armed(SleeperRole::application, application_word_, value, shallow);
+    if (Clock::now() < shallow) return true;
+    deep_.store(true, std::memory_order_relaxed);
+    if (!core_.something_to_do()) sleep_armed(SleeperRole::application, application_word_, value, deadline);
+    deep_.store(false, std::memory_order_relaxed);
+    thread_word_.fetch_add(1, std::memory_order_relaxed);
+    futex_wake(thread_word_);
+    return true;
+  }
+  sleep_armed(SleeperRole::application, application_word_, value, deadline);
+  return true;
+}
+
+void Engine::cancel() noexcept {
+  cancels_.fetch_add(1, std::memory_order_relaxed);
+  wake_waiting();
+  control_->cancel();
+}
+
+// --- descriptors
+
+int Engine::descriptor(interface::Queue& queue) {
+  base::RunLockGuard guard(lock_);
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  if (queue.event < 0) {
+    queue.event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (queue.event < 0) base::throw_system("eventfd");
+  }
+  return queue.event;
+}
+
+void Engine::rearm(interface::Queue& queue) noexcept {
+  std::uint64_t count;
+  if (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN) return;
+  queue.event_wanted = true;
+}
+
+void Engine::signal(interface::Queue& queue) noexcept {
+  if (!queue.event_wanted) return;
+  queue.event_wanted = false;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(queue.event, &one, sizeof one);
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,147 @@
+#pragma once
+// What stands behind a hamlyn::Interface: the interface's state machine, its run lock, and the two threads
+// that serve it: the interface thread, which runs it when nobody polls, and the control thread, which keeps
+// the links and talks to the node (design, section 7).
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/run_lock.h"
+#include "fabric/shm/sealed_memory.h"
+#include "fabric/shm/shm_link.h"
+#include "hamlyn/interface.h"
+#include "interface/core.h"
+#include "library/futex.h"
+#include "library/poll_rest.h"
+
+namespace hamlyn::library {
+
+class Control;
+class InterfaceThread;
+
+using Clock = std::chrono::steady_clock;
+
+// When a wait is over; nothing: never.
+using Deadline = std::optional<Clock::time_point>;
+Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept;
+
+// Who would notice an arrival now, apart from those who poll. Changed under the run lock.
+enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
+
+class Engine final : public interface::Surroundings {
+ public:
+  explicit Engine(const Interface::Options& options);
+  ~Engine() override;
+
+  base::RunLock& lock() noexcept { return lock_; }
+  interface::Core& core() noexcept {
+    return core_;
+  }
+  Control& control() noexcept { return *control_; }
+  std::uint64_t id() const noexcept;
+
+  // Runs the interface for a thread that polls. Under the lock.
+  bool run_polled() noexcept {
+    activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) [[unlikely]]
+      wake_up();
+    const bool moved = core_.run();
+    if (waiting_ != 0 && moved) [[unlikely]]
+      wake_waiting();
+    return moved;
+  }
+  PollRest& poll_rest() noexcept { return poll_rest_; }
+
+  // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
+  // pending. Also timed_out, cancelled, forked.
+  template <class Ready>
+  Status wait(Ready ready, Deadline deadline) noexcept;
+  void cancel() noexcept;
+
+  // A descriptor that is readable when the queue may hold something.
+  int descriptor(interface::Queue& queue);
+  // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
+  void rearm(interface::Queue& queue) noexcept;
+
+  // interface::Surroundings
+  std::uint64_t random_key() override;
+  void want_link(std::uint64_t peer) noexcept override;
+  void attention() noexcept override;
+  void signal(interface::Queue& queue) noexcept override;
+
+ private:
+  friend class InterfaceThread;
+  friend class Control;
+
+  // Falls asleep as the one who notices arrivals; wakes for one of them, for `word` moving, or at the
+  // deadline. Called under the lock, which it leaves and enters again. The caller has found nothing to do.
+  void sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                   Deadline deadline) noexcept;
+  void arm_links(Watched& watched, std::uint32_t epoch) noexcept;
+  void disarm_links() noexcept;
+  void wake_up() noexcept;
+  void wake_waiting() noexcept;
+  void judge_wakeup(const Watched& watched, bool moved) noexcept;
+  bool sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept;
+
+  base::RunLock lock_;
+  shm::OwnedMemory counter_memory_;
+  interface::CounterPage& counters_;
+  interface::Core core_;
+  PollRest poll_rest_;
+
+  std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
+  std::atomic<SleeperRole> role_{SleeperRole::nobody};
+  std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
+  std::uint32_t epoch_ = 0;
+  std::uint32_t waiting_ = 0;                       // threads that sleep without being the sleeper
+  std::atomic<std::uint32_t> application_word_{0};  // moves when sleeping application threads should look
+  std::atomic<std::uint32_t> thread_word_{0};       // moves when the interface thread should look
+  std::atomic<std::uint32_t> cancels_{0};
+  std::atomic<bool> stop_{false};
+  bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
+
+  std::unique_ptr<Control> control_;
+  std::unique_ptr<InterfaceThread> thread_;
+};
+
+// How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
+// section 5.2).
+inline constexpr std::chrono::microseconds kSpin{8};
+
+template <class Ready>
+Status Engine::wait(Ready ready, Deadline deadline) noexcept {
+  const std::uint32_t cancels = cancels_.load(std::memory_order_relaxed);
+  Clock::time_point spin_until{};
+  while (true) {
+    if (!lock_.enter()) return Status::forked;
+    const std::uint32_t value = application_word_.load(std::memory_order_relaxed);
+    const bool moved = run_polled();
+    const Status status = ready();
+    if (status != Status::pending) {
+      lock_.leave();
+      return status;
+    }
+    if (cancels_.load(std::memory_order_relaxed) != cancels) {
+      lock_.leave();
+      return Status::cancelled;
+    }
+    const Clock::time_point now = Clock::now();
+    if (deadline && now >= *deadline) {
+      lock_.leave();
+      return Status::timed_out;
+    }
+    if (moved || spin_until == Clock::time_point{}) spin_until = now + kSpin;
+    if (now >= spin_until) {
+      if (sleep_in_wait(deadline, value)) spin_until = {};
+      lock_.leave();
+      continue;
+    }
+    lock_.leave();
+    poll_rest_.rest();
+  }
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,45 @@
+#include "hamlyn/interface.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "library/control.h"
+#include "library/engine.h"
+
+namespace hamlyn {
+
+Interface::Interface() : Interface(Options{}) {}
+
+Interface::Interface(Options options) {
+  if (options.mtu < 64 || options.mtu > interface::kPacketLimit || options.mtu % 64 != 0)
+    throw Error(ErrorCode::invalid_argument, "mtu must be a multiple of 64 from 64 to 8192");
+  if (options.links == 0 || options.links > 65536)
+    throw Error(ErrorCode::invalid_argument, "links must be 1 to 65536");
+  engine_ = std::make_unique<library::Engine>(options);
+}
+
+Interface::~Interface() = default;
+
+std::uint64_t Interface::id() const noexcept { return engine_->id(); }
+
+void Interface::publish(std::string_view name, const Ticket& ticket, Rights rights) {
+  if (const char* why = invalid(ticket))
+    throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
+  engine_->control().publish(name, ticket, rights);
+}
+
+void Interface::withdraw(std::string_view name) { engine_->control().withdraw(name); }
+
+Ticket Interface::lookup(std::string_view name, std::chrono::milliseconds timeout) {
+  return engine_->control().lookup(name, timeout);
+}
+
+void Interface::cancel() noexcept { engine_->cancel(); }
+
+bool Interface::run() noexcept {
+  const base::RunLockGuard guard(engine_->lock());
+  return guard && engine_->run_polled();
+}
+
+}  // namespace hamlyn

@@ -1,0 +1,65 @@
+#include "library/interface_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "library/engine.h"
+
+namespace hamlyn::library {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTick{1};  // how long an application may have been silent before we look
+
+}  // namespace
+
+InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are the application's
+  thread_ = std::thread([this] { main(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "hamlyn-iface");
+}
+
+InterfaceThread::~InterfaceThread() {
+  engine_.stop_.store(true, std::memory_order_relaxed);
+  engine_.thread_word_.fetch_add(1, std::memory_order_release);
+  futex_wake(engine_.thread_word_);
+  thread_.join();
+}
+
+void InterfaceThread::main() noexcept {
+  std::uint64_t seen = ~std::uint64_t{0};
+  while (true) {
+    const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
+    if (engine_.stop_.load(std::memory_order_relaxed)) return;
+    const std::uint64_t activity = engine_.activity_.load(std::memory_order_relaxed);
+    if (engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application) {
+      // It notices arrivals itself. While its sleep is short we tick, in case it leaves without a word.
+      const bool deep = engine_.deep_.load(std::memory_order_relaxed);
+      futex_sleep(Watched{}, engine_.thread_word_, value, deep ? Deadline{} : Deadline{Clock::now() + kTick});
+    } else if (activity != seen) {
+      seen = activity;  // somebody polls; look again in a while
+      futex_sleep(Watched{}, engine_.thread_word_, value, Clock::now() + kTick);
+    } else {
+      take_over(value);
+    }
+  }
+}
+
+void InterfaceThread::take_over(std::uint32_t value) noexcept {
+  engine_.lock_.enter_as_other();
+  if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::application) {
+    const bool moved = engine_.core_.run();
+    if (moved) {
+      if (engine_.waiting_ != 0) engine_.wake_waiting();
+    } else {
+      ++engine_.counters_.wakeups;
+      engine_.sleep_armed(SleeperRole::interface_thread, engine_.thread_word_, value, std::nullopt);
+    }
+  }
+  engine_.lock_.leave();
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,73 @@
+#pragma once
+// The control thread's side of one link: the socket and the pidfd that tell of the peer's end, the exchange
+// of pages, and growth. The peer's process holds the other ends, so that death is told without the daemon:
+// the socket is silent while a forked child lives, the pidfd when the peer execs (design, section 7).
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "base/file_descriptor.h"
+#include "fabric/shm/sealed_memory.h"
+#include "fabric/shm/shm_link.h"
+#include "library/link_message.h"
+#include "node/client.h"
+
+namespace hamlyn::library {
+
+class LinkKeeper {
+ public:
+  enum class End { none, peer_gone, protocol_broken };
+
+  // Makes this side's page and shows it to the peer. Throws Error.
+  LinkKeeper(node::Event introduction, std::uint64_t interface, std::size_t mtu);
+
+  // Reads what the peer says. Returns whether and how the link has ended. `surroundings` for a link that is
+  // made.
+  End read(interface::Surroundings& surroundings);
+
+  // Whether the peer's process has gone, though its socket may live in a child.
+  bool peer_dead() const noexcept;
+
+  // The link, once both pages are there.
+  shm::ShmLink* link() noexcept { return link_.get(); }
+  bool fresh() noexcept { return std::exchange(fresh_, false); }
+
+  // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
+  bool offer_ring(std::uint32_t cells);
+  // What the peer said of rings, to be done under the run lock.
+  void settle_rings() noexcept;
+
+  std::uint64_t peer() const noexcept { return peer_; }
+  std::uint64_t number() const noexcept { return number_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t pid() const noexcept { return pid_; }
+  int socket() const noexcept { return socket_.get(); }
+  int pidfd() const noexcept { return pidfd_.get(); }
+  std::size_t mtu() const noexcept { return mtu_; }
+  std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
+
+  // For the stall clock.
+  std::uint64_t progress = 0;
+  std::chrono::steady_clock::time_point progress_at = made;
+
+ private:
+  bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
+  End take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings);
+  End take_ring(base::FileDescriptor memfd, std::uint64_t cells);
+
+  std::uint64_t peer_;
+  std::uint64_t number_;
+  std::uint32_t uid_;
+  std::uint32_t pid_;
+  std::size_t mtu_;
+  base::FileDescriptor socket_;
+  base::FileDescriptor pidfd_;
+  shm::Mapping my_page_;       // until the link is made of it
+  shm::Mapping offered_ring_;  // until the peer has mapped it
+  shm::Mapping peers_ring_;    // until settle_rings
+  bool ring_taken_ = false;
+  bool fresh_ = false;
+  std::unique_ptr<shm::ShmLink> link_;
+};
+
+}  // namespace hamlyn::library

@@ -1,0 +1,34 @@
+#pragma once
+// What two processes say to each other over the socket that the node gave them, each at most with one memfd.
+// docs/wire.md has every byte.
+#include <cstdint>
+#include <type_traits>
+
+namespace hamlyn::library {
+
+inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
+inline constexpr std::uint16_t kLinkVersion = 1;
+
+enum class LinkWord : std::uint16_t {
+  page = 1,    // with a memfd: the page of this side; the first message each way
+  ring,        // with a memfd: a longer ring of `value` cells that this side wants to continue in
+  ring_taken,  // the ring was mapped: continue in it
+};
+
+struct LinkMessage {
+  std::uint32_t magic = kLinkMagic;
+  std::uint16_t version = kLinkVersion;
+  LinkWord word{};
+  std::uint64_t value = 0;
+};
+static_assert(sizeof(LinkMessage) == 16 && std::is_trivially_copyable_v<LinkMessage>);
+
+// Null if well formed, otherwise what is wrong with it.
+inline const char* invalid(const LinkMessage& message) noexcept {
+  if (message.magic != kLinkMagic) return "not a link message";
+  if (message.version != kLinkVersion) return "a link message of another version";
+  if (message.word < LinkWord::page || message.word > LinkWord::ring_taken) return "an unknown link message";
+  return nullptr;
+}
+
+}  // namespace hamlyn::library

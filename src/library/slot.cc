@@ -1,0 +1,123 @@
+#include "hamlyn/slot.h"
+
+#include <algorithm>
+
+#include "library/engine.h"
+
+namespace hamlyn {
+
+namespace {
+
+constexpr std::uint32_t kMostEntries = 1u << 20;
+
+bool paranoid(const interface::SlotRecord& slot) { return slot.mode != Mode::guarded; }
+
+}  // namespace
+
+Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : interface_(area.interface()) {
+  const std::size_t area_size = area.bytes().size();
+  if (&queue.interface() != &interface_)
+    throw Error(ErrorCode::invalid_argument, "the slot's area and queue are of different interfaces");
+  if (options.base >= area_size || options.bound > area_size - options.base)
+    throw Error(ErrorCode::invalid_argument, "the slot reaches beyond its message area");
+  if (options.entries > kMostEntries)
+    throw Error(ErrorCode::invalid_argument, "a slot has at most 2^20 metadata entries");
+  data_ = area.bytes().data() + options.base;
+  size_ = options.bound == 0 ? area_size - options.base : options.bound;
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  index_ = engine.core().make_slot(data_, size_, &queue.inside(), options);
+}
+
+Slot::~Slot() {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (guard) interface_.engine().core().drop_slot(index_);
+}
+
+Ticket Slot::ticket() const {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  const interface::SlotRecord& slot = engine.core().slot(index_);
+  if (!slot.fast) throw Error(ErrorCode::invalid_argument, "this slot does not take fast-mode messages");
+  Ticket ticket;
+  ticket.interface = engine.id();
+  ticket.slot = index_;
+  ticket.generation = slot.generation;
+  ticket.key = slot.key;
+  ticket.bound = slot.bound;
+  return ticket;
+}
+
+Ticket Slot::ticket(std::uint32_t entry) const {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  const interface::SlotRecord& slot = engine.core().slot(index_);
+  if (entry >= slot.entry_count)
+    throw Error(ErrorCode::invalid_argument, "this slot has no such metadata entry");
+  const interface::MetadataEntry& metadata = slot.entries[entry];
+  if (paranoid(slot) && metadata.state != interface::EntryState::armed)
+    throw Error(ErrorCode::invalid_argument, "an entry of a paranoid slot has a ticket once it is armed");
+  Ticket ticket;
+  ticket.interface = engine.id();
+  ticket.slot = index_;
+  ticket.generation = slot.generation;
+  ticket.key = paranoid(slot) ? metadata.key : slot.key;
+  ticket.entry = entry;
+  ticket.incarnation = metadata.incarnation;
+  ticket.base = paranoid(slot) ? metadata.base : 0;
+  ticket.bound = paranoid(slot) ? metadata.bound : slot.bound;
+  return ticket;
+}
+
+Status Slot::arm(std::uint32_t entry) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().arm(index_, entry);
+}
+
+Status Slot::arm(std::uint32_t entry, Limits limits) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().arm_anew(index_, entry, limits);
+}
+
+Status Slot::disarm(std::uint32_t entry) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().disarm(index_, entry);
+}
+
+void Slot::change_key() {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  engine.core().slot(index_).key = engine.random_key();
+}
+
+std::span<const std::byte> Slot::metadata(std::uint32_t entry) const noexcept {
+  const interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  if (entry >= slot.entry_count) return {};
+  return {slot.entries[entry].user, slot.entries[entry].user_length};
+}
+
+std::span<std::byte> Slot::bytes(const Notification& notification) noexcept {
+  return bytes().subspan(notification.offset, notification.length);
+}
+
+void Slot::set_pointer(std::uint32_t entry, void* pointer) noexcept {
+  interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  if (entry < slot.entry_count) slot.pointers[entry] = pointer;
+}
+
+void* Slot::pointer(std::uint32_t entry) const noexcept {
+  const interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  return entry < slot.entry_count ? slot.pointers[entry] : nullptr;
+}
+
+}  // namespace hamlyn
