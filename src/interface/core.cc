@@ -53,7 +53,9 @@ void Core::drain(Link& link) noexcept {
 bool Core::something_to_do() noexcept {
   for (Link* link : links_) {
     if (link->something_arrived()) return true;
-    if ((link->departures != 0 || link->replies_due) && link->has_room()) return true;
+    if ((link->departures != 0 || link->room_wanted) && link->has_room()) return true;
+    if (link->replies_due && link->has_reply_room())
+      return true;  // a peer that takes none must not keep us awake
   }
   return false;
 }

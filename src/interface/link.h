@@ -63,6 +63,8 @@ class Link {
   virtual bool something_arrived() const noexcept = 0;
   // Whether `put` would take a packet now.
   virtual bool has_room() noexcept = 0;
+  // Whether `put_reply` would.
+  virtual bool has_reply_room() noexcept { return has_room(); }
   // The most data that one packet can have now.
   virtual std::size_t payload_limit() const noexcept = 0;
   // The most that one packet can have once the link has got itself more room: the MTU.
@@ -73,6 +75,7 @@ class Link {
   std::uint64_t serial = 0;      // of this interface's links; never reused
   std::uint64_t peer = 0;        // the interface at the other side
   std::uint32_t departures = 0;  // messages in termini that wait for this link
+  bool room_wanted = false;      // somebody asked for room in vain since there last was some
   bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   LinkCounters spare_counters{};

@@ -81,6 +81,7 @@ void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   links_demoted_ = false;
   epoch_ += 2;  // its lowest bit says something else
   if (epoch_ == 0) epoch_ = 2;
+  const std::uint32_t mine = epoch_;
   role_.store(role, std::memory_order_relaxed);
   arm_links(watched, epoch_);
   base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
@@ -97,7 +98,9 @@ void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
       lock_.enter();
     }
   }
-  if (role_.load(std::memory_order_relaxed) != role) return;  // somebody who polls has woken up for us
+  // Somebody who polls has woken up for us, and may have fallen asleep in the same role since: by its epoch
+  // we know our own sleep from another's, whose watch must stay.
+  if (role_.load(std::memory_order_relaxed) != role || epoch_ != mine) return;
   disarm_links();
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
   judge_wakeup(watched, false);

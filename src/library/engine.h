@@ -52,6 +52,11 @@ class Engine final : public interface::Surroundings {
       wake_waiting();
     return moved;
   }
+  // A message waits for room or for a link. Whoever sleeps does not know: it must arm its watch for room,
+  // too. Under the lock.
+  void departure_waits() noexcept {
+    if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
+  }
   PollRest& poll_rest() noexcept { return poll_rest_; }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than

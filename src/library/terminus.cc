@@ -36,6 +36,7 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   if (!engine.lock().enter()) [[unlikely]]
     return Status::forked;
   const Status status = terminus_->send(ticket, data, options, handle);
+  if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
   return status;
 }

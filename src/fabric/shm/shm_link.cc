@@ -99,13 +99,22 @@ bool ShmLink::make_room(std::uint32_t cells) noexcept {
   if (!take_credit()) return false;
   if (growth_ == Growth::ready && out_.has_room(1)) switch_out();
   if (out_.has_room(cells)) return true;
+  room_wanted = true;
   want_room();
   return false;
 }
 
 bool ShmLink::has_room() noexcept {
   const auto cells = static_cast<std::uint32_t>(payload_limit_ / interface::kCell + 2);
-  return broken || out_.has_room(cells) || (take_credit() && out_.has_room(cells));
+  const bool room = broken || out_.has_room(cells) || (take_credit() && out_.has_room(cells));
+  room_wanted = !room;
+  return room || broken;
+}
+
+bool ShmLink::has_reply_room() noexcept {
+  if (broken || replies_out_.has_room(1)) return true;
+  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) broken = true;
+  return broken || replies_out_.has_room(1);
 }
 
 void ShmLink::want_room() noexcept {

@@ -35,6 +35,7 @@ class ShmLink final : public interface::Link {
     return in_.something_there() || replies_in_.something_there();
   }
   bool has_room() noexcept override;
+  bool has_reply_room() noexcept override;
   std::size_t payload_limit() const noexcept override { return payload_limit_; }
   std::size_t payload_limit_ever() const noexcept override { return mtu_; }
   void want_room() noexcept override;
@@ -52,7 +53,7 @@ class ShmLink final : public interface::Link {
   // Sleeping.
   std::uint32_t arm(std::uint32_t epoch) noexcept {
     return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch,
-                          epoch | (departures != 0 || replies_due ? kWantsRoom : 0));
+                          epoch | (departures != 0 || replies_due || room_wanted ? kWantsRoom : 0));
   }
   void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
