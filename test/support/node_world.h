@@ -1,0 +1,104 @@
+#pragma once
+// A node without sockets or clock: tests say what arrives and when, and look at what it sends.
+#include <cstring>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/node.h"
+
+namespace hamlyn::test {
+
+class NodeWorld final : public node::Outside {
+ public:
+  explicit NodeWorld(const node::NodeOptions& options = {}) : node(options, *this, node::Time{0}) {}
+
+  // Everything that was sent to a connection and not yet taken, oldest first.
+  template <class Message>
+  Message take(std::uint64_t connection) {
+    Message out{};
+    auto& queue = sent[connection];
+    if (queue.empty() || queue.front().size() != sizeof out) return out;
+    std::memcpy(&out, queue.front().data(), sizeof out);
+    queue.pop_front();
+    return out;
+  }
+  node::Reply reply(std::uint64_t connection) { return take<node::Reply>(connection); }
+  bool quiet(std::uint64_t connection) { return sent[connection].empty(); }
+
+  void connect(std::uint64_t connection, std::uint32_t uid = 1000, std::uint32_t gid = 1000) {
+    node.connected(connection, {uid, gid, static_cast<std::uint32_t>(connection), "test"}, now);
+  }
+  template <class Message>
+  void say(std::uint64_t connection, const Message& message, bool counters = false) {
+    node.received(connection, std::as_bytes(std::span{&message, 1}), counters, now);
+  }
+  // Connects and attaches; the welcome.
+  node::Welcome attach(std::uint64_t connection, std::uint32_t uid = 1000, std::uint32_t gid = 1000,
+                       const node::Hello& hello = {}, bool counters = false) {
+    connect(connection, uid, gid);
+    say(connection, hello, counters);
+    return take<node::Welcome>(connection);
+  }
+  bool dropped(std::uint64_t connection) const { return drops.contains(connection); }
+  void pass(node::Time time) {
+    now += time;
+    node.tick(now);
+  }
+
+  node::Time now{0};
+  std::map<std::uint64_t, std::deque<std::vector<std::byte>>> sent;
+  std::map<std::uint64_t, std::string> drops;            // with the reason, empty for none
+  std::map<std::uint64_t, std::uint64_t> counters_sent;  // of whom, how often
+  std::uint64_t pairs = 0;
+  const char* no_pairs = nullptr;  // why introductions fail
+  bool called_after_drop = false;
+  node::Node node;
+
+ private:
+  void keep(std::uint64_t connection, std::span<const std::byte> message) {
+    called_after_drop |= dropped(connection);
+    sent[connection].emplace_back(message.begin(), message.end());
+  }
+  void send(std::uint64_t connection, std::span<const std::byte> message,
+            std::optional<std::uint64_t> counters_of) override {
+    keep(connection, message);
+    if (counters_of) ++counters_sent[*counters_of];
+  }
+  const char* introduce(std::uint64_t asker, const node::Reply& to_asker, std::uint64_t peer,
+                        const node::Reply& to_peer) override {
+    if (no_pairs != nullptr) return no_pairs;
+    keep(asker, std::as_bytes(std::span{&to_asker, 1}));
+    keep(peer, std::as_bytes(std::span{&to_peer, 1}));
+    ++pairs;
+    return nullptr;
+  }
+  void drop(std::uint64_t connection, const char* why) override {
+    drops[connection] = why == nullptr ? "" : why;
+  }
+};
+
+inline node::Request ask(node::RequestKind kind, std::uint64_t request, std::uint64_t number = 0) {
+  node::Request out;
+  out.kind = kind;
+  out.request = request;
+  out.number = number;
+  return out;
+}
+
+inline node::Request ask(node::RequestKind kind, std::uint64_t request, std::string_view name,
+                         std::uint32_t flags = 0) {
+  node::Request out = ask(kind, request);
+  out.flags = flags;
+  out.name_length = static_cast<std::uint32_t>(name.size());
+  std::memcpy(out.name, name.data(), std::min(name.size(), node::kMaxName));
+  if (kind == node::RequestKind::publish) {
+    out.ticket = Ticket{};
+    out.ticket.interface = 1;
+  }
+  return out;
+}
+
+}  // namespace hamlyn::test

@@ -1,0 +1,165 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <set>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "base/socket.h"
+#include "base/throw_system.h"
+#include "hamlyn/error.h"
+#include "hamlyn/notification.h"
+#include "hamlyn/status.h"
+#include "hamlyn/ticket.h"
+
+namespace hamlyn {
+namespace {
+
+bool open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+base::FileDescriptor null_device() { return base::FileDescriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)}; }
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd)
+    if (open(fd)) ++count;
+  return count;
+}
+
+TEST(FileDescriptor, ClosesOnceAndMoves) {
+  base::FileDescriptor one = null_device();
+  const int fd = one.get();
+  base::FileDescriptor two = std::move(one);
+  EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move): that it is empty is the point
+  EXPECT_TRUE(open(fd));
+  two = base::FileDescriptor{};
+  EXPECT_FALSE(open(fd));
+}
+
+TEST(Socket, CarriesBytesAndDescriptors) {
+  auto [one, two] = base::socket_pair();
+  const std::string text = "hello";
+  const auto file = null_device();
+  const int fds[] = {file.get(), one.get()};
+  ASSERT_EQ(base::send_message(one.get(), std::as_bytes(std::span{text}), fds), base::SocketState::ok);
+  std::byte buffer[16];
+  const base::Received got = base::receive_message(two.get(), buffer);
+  EXPECT_EQ(got.state, base::SocketState::ok);
+  EXPECT_EQ(got.bytes, text.size());
+  ASSERT_EQ(got.fd_count, 2u);
+  EXPECT_TRUE(open(got.fds[1].get()));
+  EXPECT_EQ(::fcntl(got.fds[0].get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST(Socket, SaysWhenThereIsNothingAndWhenThereWillBeNothing) {
+  auto [one, two] = base::socket_pair();
+  std::byte buffer[16];
+  EXPECT_EQ(base::receive_message(two.get(), buffer, MSG_DONTWAIT).state, base::SocketState::again);
+  const std::byte word{};
+  auto state = base::SocketState::ok;
+  while (state == base::SocketState::ok) {
+    state = base::send_message(one.get(), std::span{&word, 1}, {}, MSG_DONTWAIT);
+  }
+  EXPECT_EQ(state, base::SocketState::again);
+  one.reset();
+  base::Received got;
+  do got = base::receive_message(two.get(), buffer, MSG_DONTWAIT);
+  while (got.state == base::SocketState::ok);
+  EXPECT_EQ(got.state, base::SocketState::closed);
+  EXPECT_EQ(base::send_message(two.get(), std::span{&word, 1}), base::SocketState::closed) << "and no signal";
+}
+
+TEST(Socket, WhatIsCutShortIsMalformedAndLeaksNothing) {
+  auto [one, two] = base::socket_pair();
+  const std::string text(17, 'x');
+  const int fds[] = {one.get(), one.get(), one.get(), one.get()};
+  ASSERT_EQ(base::send_message(one.get(), std::as_bytes(std::span{text}), fds), base::SocketState::ok);
+  const std::size_t before = open_descriptors();
+  std::byte buffer[16];
+  const base::Received got = base::receive_message(two.get(), buffer);
+  EXPECT_EQ(got.state, base::SocketState::malformed);
+  EXPECT_EQ(got.fd_count, 0u);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Socket, MoreDescriptorsThanWeTakeAreMalformedAndLeakNothing) {
+  auto [one, two] = base::socket_pair();
+  const int fds[] = {one.get(), one.get(), one.get(), one.get(), one.get()};
+  std::byte word{};
+  EXPECT_EQ(base::send_message(one.get(), std::span{&word, 1}, fds), base::SocketState::malformed)
+      << "we send none";
+  iovec part{&word, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fds);
+  std::copy(std::begin(fds), std::end(fds), reinterpret_cast<int*>(CMSG_DATA(header)));
+  ASSERT_EQ(::sendmsg(one.get(), &message, 0), 1);
+  const std::size_t before = open_descriptors();
+  std::byte buffer[16];
+  EXPECT_EQ(base::receive_message(two.get(), buffer).state, base::SocketState::malformed);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(ThrowSystem, NamesTheCallAndWhatErrnoMeans) {
+  try {
+    errno = ENOENT;
+    base::throw_system("open");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::system);
+    EXPECT_STREQ(error.what(), "open: No such file or directory (errno 2)");
+  }
+}
+
+TEST(Names, EveryValueHasItsOwn) {
+  std::set<std::string> seen;
+  for (int i = 1; i <= static_cast<int>(ErrorCode::forked); ++i) seen.insert(name(static_cast<ErrorCode>(i)));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(ErrorCode::forked));
+  EXPECT_FALSE(seen.contains("unknown"));
+  seen.clear();
+  std::set<std::string> advices;
+  for (int i = 0; i <= static_cast<int>(Status::forked); ++i) {
+    seen.insert(name(static_cast<Status>(i)));
+    advices.insert(advice(static_cast<Status>(i)));
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(Status::forked) + 1);
+  EXPECT_EQ(advices.size(), seen.size());
+  EXPECT_FALSE(seen.contains("unknown"));
+  seen.clear();
+  for (int i = 0; i < static_cast<int>(Refusal::count); ++i) seen.insert(name(static_cast<Refusal>(i)));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(Refusal::count));
+  EXPECT_FALSE(seen.contains("unknown"));
+}
+
+TEST(TicketForm, SaysWhatIsWrong) {
+  Ticket good;
+  good.interface = 1;
+  EXPECT_EQ(invalid(good), nullptr);
+  const auto with = [&](auto&& change) {
+    Ticket out = good;
+    change(out);
+    return invalid(out) != nullptr;
+  };
+  EXPECT_TRUE(with([](Ticket& t) { t.version = 0; }));
+  EXPECT_TRUE(with([](Ticket& t) { t.reserved = 1; }));
+  EXPECT_TRUE(with([](Ticket& t) { t.interface = 0; }));
+  EXPECT_TRUE(with([](Ticket& t) { t.incarnation = 1; }));
+  EXPECT_TRUE(with([](Ticket& t) {
+    t.base = ~std::uint64_t{0};
+    t.bound = 1;
+  }));
+  EXPECT_FALSE(with([](Ticket& t) {
+    t.base = ~std::uint64_t{0} - 1;
+    t.bound = 1;
+  }));
+}
+
+}  // namespace
+}  // namespace hamlyn

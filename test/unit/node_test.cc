@@ -1,0 +1,721 @@
+// The daemon's mind, request by request and refusal by refusal.
+#include <gtest/gtest.h>
+
+#include "test/support/node_world.h"
+
+namespace hamlyn {
+namespace {
+
+using node::Hello;
+using node::Node;
+using node::NodeOptions;
+using node::NodeReply;
+using node::Reply;
+using node::ReplyKind;
+using node::Request;
+using node::RequestKind;
+using node::Time;
+using node::Token;
+using node::Welcome;
+using test::ask;
+using test::NodeWorld;
+
+constexpr std::uint32_t kWait = Request::kWait;
+
+ErrorCode error_of(const Reply& reply) {
+  return reply.kind == ReplyKind::refused ? static_cast<ErrorCode>(reply.error) : ErrorCode{};
+}
+
+NodeOptions with_quotas(const node::Quotas& quotas) {
+  NodeOptions out;
+  out.quotas = quotas;
+  return out;
+}
+
+Hello resume(const Welcome& welcome) {
+  Hello out;
+  out.interface = welcome.interface;
+  out.token = welcome.token;
+  return out;
+}
+
+// Attaching.
+
+TEST(Node, GivesEachProcessItsOwnNumber) {
+  NodeWorld world;
+  const Welcome one = world.attach(1);
+  const Welcome two = world.attach(2);
+  EXPECT_EQ(one.error, 0u);
+  EXPECT_NE(one.interface, 0u);
+  EXPECT_NE(one.interface, two.interface);
+  EXPECT_NE(one.token, two.token);
+}
+
+TEST(Node, NeverGivesANumberAgain) {
+  NodeWorld world;
+  const Welcome one = world.attach(1);
+  world.node.disconnected(1);
+  EXPECT_NE(world.attach(2).interface, one.interface);
+}
+
+TEST(Node, RefusesAnotherVersionWhateverItsLength) {
+  for (const std::size_t size : {12u, 13u, 56u, 200u}) {
+    NodeWorld world;
+    world.connect(1);
+    std::vector<std::byte> bytes(size);
+    Hello hello;
+    hello.protocol = 2;
+    std::memcpy(bytes.data(), &hello, 12);
+    world.node.received(1, bytes, false, world.now);
+    const Welcome answer = world.take<Welcome>(1);
+    EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
+    EXPECT_STREQ(
+        answer.text,
+        "the node daemon speaks protocol 1 with structures 1, the process protocol 2 with structures 1");
+    EXPECT_TRUE(world.dropped(1));
+  }
+}
+
+TEST(Node, DropsAHelloCutAtEveryLength) {
+  const Hello hello;
+  const auto bytes = std::as_bytes(std::span{&hello, 1});
+  for (std::size_t size = 0; size < sizeof hello; ++size) {
+    NodeWorld world;
+    world.connect(1);
+    world.node.received(1, bytes.first(size), false, world.now);
+    EXPECT_TRUE(world.dropped(1)) << size;
+    EXPECT_TRUE(world.quiet(1)) << size;
+    EXPECT_TRUE(world.node.empty()) << size;
+  }
+}
+
+TEST(Node, DropsAHelloThatContradictsItself) {
+  Hello wrong_magic;
+  wrong_magic.magic ^= 1;
+  Hello flags;
+  flags.flags = 2;
+  Hello token_alone;
+  token_alone.token[3] = std::byte{1};
+  Hello observer_with_number;
+  observer_with_number.flags = Hello::kObserver;
+  observer_with_number.interface = 5;
+  for (const Hello& hello : {wrong_magic, flags, token_alone, observer_with_number}) {
+    NodeWorld world;
+    world.connect(1);
+    world.say(1, hello);
+    EXPECT_TRUE(world.dropped(1) && world.quiet(1));
+  }
+  Hello observer;
+  observer.flags = Hello::kObserver;
+  NodeWorld world;
+  world.connect(1);
+  world.say(1, observer, true);
+  EXPECT_TRUE(world.dropped(1)) << "an observer has no counters";
+}
+
+TEST(Node, RefusesUsersItCannotName) {
+  NodeOptions options;
+  options.overflow_uid = 777;
+  NodeWorld world{options};
+  EXPECT_EQ(world.attach(1, 777).error, static_cast<std::uint32_t>(ErrorCode::not_permitted));
+  EXPECT_TRUE(world.dropped(1));
+}
+
+TEST(Node, RightsNameUsersAndGroups) {
+  NodeOptions options;
+  options.rights = {.everyone = false, .users = {5}, .groups = {70}};
+  NodeWorld world{options};
+  const auto refused = static_cast<std::uint32_t>(ErrorCode::not_permitted);
+  EXPECT_EQ(world.attach(1, 5, 5).error, 0u);
+  EXPECT_EQ(world.attach(2, 6, 70).error, 0u);
+  EXPECT_EQ(world.attach(3, 0, 0).error, 0u) << "root always may";
+  EXPECT_EQ(world.attach(4, 70, 5).error, refused);
+}
+
+TEST(Node, ANumberComesBackWithItsTokenOnly) {
+  NodeWorld world;
+  const Welcome first = world.attach(1, 1000);
+  EXPECT_EQ(world.attach(2, 1000, 1000, resume(first)).error,
+            static_cast<std::uint32_t>(ErrorCode::not_permitted))
+      << "another process has it";
+  world.node.disconnected(1);
+  Hello forged = resume(first);
+  forged.token[31] ^= std::byte{0x80};
+  EXPECT_EQ(world.attach(3, 1000, 1000, forged).error, static_cast<std::uint32_t>(ErrorCode::not_permitted));
+  EXPECT_EQ(world.attach(4, 1001, 1001, resume(first)).error,
+            static_cast<std::uint32_t>(ErrorCode::not_permitted))
+      << "a token is worth nothing to another user";
+  EXPECT_EQ(world.attach(5, 1000, 1000, resume(first)).interface, first.interface);
+}
+
+TEST(Node, TheSameProcessMayReplaceItsOldConnection) {
+  NodeWorld world;
+  const Welcome first = world.attach(1);
+  world.node.connected(2, {1000, 1000, 1, "test"}, world.now);  // the process of connection 1
+  world.say(2, resume(first));
+  EXPECT_EQ(world.take<Welcome>(2).interface, first.interface);
+  EXPECT_TRUE(world.dropped(1));
+}
+
+TEST(Node, StrangersHaveATimeAndANumber) {
+  NodeWorld world;
+  for (std::uint64_t i = 1; i <= 65; ++i) world.connect(i);
+  EXPECT_TRUE(world.dropped(65));
+  EXPECT_FALSE(world.dropped(64));
+  world.connect(66, 1001);
+  EXPECT_FALSE(world.dropped(66)) << "each user has its own";
+  world.pass(*world.node.deadline() - world.now - Time{1});
+  EXPECT_FALSE(world.dropped(1));
+  world.pass(Time{1});
+  EXPECT_TRUE(world.dropped(1) && world.dropped(66));
+  EXPECT_TRUE(world.node.empty());
+  EXPECT_FALSE(world.node.deadline().has_value());
+}
+
+// Links.
+
+struct TwoProcesses {
+  explicit TwoProcesses(const NodeOptions& options = {}, std::uint32_t other_user = 1000) : world(options) {
+    one = world.attach(1).interface;
+    two = world.attach(2, other_user, other_user).interface;
+  }
+  // Introduces 1 to 2 and gives the link's number.
+  std::uint64_t link() {
+    world.say(1, ask(RequestKind::introduce, 9, two));
+    world.reply(1);
+    return world.reply(2).link;
+  }
+  NodeWorld world;
+  std::uint64_t one, two;
+};
+
+TEST(Node, IntroducesBothEnds) {
+  TwoProcesses t{{}, 1001};
+  t.world.say(1, ask(RequestKind::introduce, 9, t.two));
+  const Reply here = t.world.reply(1);
+  const Reply there = t.world.reply(2);
+  EXPECT_EQ(here.kind, ReplyKind::introduced);
+  EXPECT_EQ(here.request, 9u);
+  EXPECT_EQ(here.peer, t.two);
+  EXPECT_EQ(here.uid, 1001u);
+  EXPECT_EQ(here.pid, 2u);
+  EXPECT_EQ(here.initiator, 1u);
+  EXPECT_EQ(there.kind, ReplyKind::introduced);
+  EXPECT_EQ(there.request, 0u);
+  EXPECT_EQ(there.peer, t.one);
+  EXPECT_EQ(there.uid, 1000u);
+  EXPECT_EQ(there.initiator, 0u);
+  EXPECT_EQ(there.link, here.link);
+  EXPECT_EQ(t.world.pairs, 1u);
+}
+
+TEST(Node, TwoThatAskForEachOtherGetOneLink) {
+  TwoProcesses t;
+  const std::uint64_t link = t.link();
+  t.world.say(2, ask(RequestKind::introduce, 4, t.one));
+  const Reply reply = t.world.reply(2);
+  EXPECT_EQ(reply.kind, ReplyKind::linked);
+  EXPECT_EQ(reply.request, 4u);
+  EXPECT_EQ(reply.link, link);
+  EXPECT_EQ(t.world.pairs, 1u);
+}
+
+TEST(Node, ANewLinkWaitsUntilBothEndsHaveDoneWithTheOld) {
+  TwoProcesses t;
+  const std::uint64_t link = t.link();
+  t.world.say(1, ask(RequestKind::link_ended, 0, link));
+  t.world.say(1, ask(RequestKind::introduce, 10, t.two));
+  EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2));
+  t.world.say(2, ask(RequestKind::link_ended, 0, link));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::introduced);
+  EXPECT_NE(t.world.reply(2).link, link);
+}
+
+TEST(Node, ANewLinkWaitsForTheAskersOwnEndToo) {
+  TwoProcesses t;
+  const std::uint64_t link = t.link();
+  t.world.say(2, ask(RequestKind::link_ended, 0, link));
+  t.world.say(1, ask(RequestKind::introduce, 10, t.two));
+  EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2));
+  t.world.say(1, ask(RequestKind::link_ended, 0, link));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::introduced);
+}
+
+TEST(Node, AHeldIntroductionEndsWithThePeerOrACancel) {
+  TwoProcesses t;
+  const std::uint64_t link = t.link();
+  t.world.say(1, ask(RequestKind::link_ended, 0, link));
+  t.world.say(1, ask(RequestKind::introduce, 10, t.two));
+  t.world.say(1, ask(RequestKind::introduce, 11, t.two));
+  t.world.say(1, ask(RequestKind::cancel, 10));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::cancelled);
+  t.world.node.disconnected(2);
+  const Reply reply = t.world.reply(1);
+  EXPECT_EQ(reply.request, 11u);
+  EXPECT_EQ(error_of(reply), ErrorCode::name_unknown);
+}
+
+TEST(Node, RefusesLinksThatCannotBe) {
+  TwoProcesses t;
+  t.world.say(1, ask(RequestKind::introduce, 1, t.one));
+  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::invalid_argument) << "with itself";
+  t.world.say(1, ask(RequestKind::introduce, 2, 12345));
+  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::name_unknown);
+  t.world.no_pairs = "no descriptors";
+  t.world.say(1, ask(RequestKind::introduce, 3, t.two));
+  const Reply reply = t.world.reply(1);
+  EXPECT_EQ(error_of(reply), ErrorCode::out_of_memory);
+  EXPECT_STREQ(reply.text, "no descriptors");
+  t.world.no_pairs = nullptr;
+  t.world.say(1, ask(RequestKind::introduce, 4, t.two));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::introduced) << "the failure left nothing behind";
+}
+
+TEST(Node, CountsLinksOfAUserAtBothEnds) {
+  TwoProcesses t{with_quotas({.links = 3})};
+  t.world.attach(3);
+  const std::uint64_t link = t.link();
+  t.world.say(3, ask(RequestKind::introduce, 1, t.two));
+  EXPECT_EQ(error_of(t.world.reply(3)), ErrorCode::quota_links) << "two more ends would be four";
+  t.world.say(1, ask(RequestKind::link_ended, 0, link));
+  t.world.say(3, ask(RequestKind::introduce, 2, t.two));
+  EXPECT_EQ(t.world.reply(3).kind, ReplyKind::introduced);
+}
+
+TEST(Node, OtherUsersMayOpenHalfOfAUsersLinks) {
+  NodeWorld world{with_quotas({.links = 4})};
+  const std::uint64_t victim = world.attach(1, 1000).interface;
+  for (std::uint64_t i = 2; i <= 4; ++i) {
+    world.attach(i, 2000, 2000);
+    world.say(i, ask(RequestKind::introduce, 1, victim));
+  }
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::introduced);
+  EXPECT_EQ(error_of(world.reply(4)), ErrorCode::quota_links);
+  world.attach(5, 1000);
+  world.say(5, ask(RequestKind::introduce, 1, victim));
+  EXPECT_EQ(world.reply(5).kind, ReplyKind::introduced) << "its own links still fit";
+}
+
+TEST(Node, CountsTheBytesOfLinks) {
+  TwoProcesses t{with_quotas({.bytes = 100000})};
+  const std::uint64_t link = t.link();
+  const auto hold = [&](std::uint64_t bytes) {
+    Request request = ask(RequestKind::link_bytes, 3, link);
+    request.bytes = bytes;
+    t.world.say(1, request);
+    return t.world.reply(1);
+  };
+  EXPECT_EQ(hold(100000 - node::kLinkBytes).kind, ReplyKind::granted) << "the other end holds the rest";
+  EXPECT_EQ(error_of(hold(100001 - node::kLinkBytes)), ErrorCode::quota_bytes);
+  EXPECT_EQ(error_of(hold(~std::uint64_t{0})), ErrorCode::quota_bytes);
+  Request other = ask(RequestKind::link_bytes, 4, link);
+  other.bytes = node::kLinkBytes + 1;
+  t.world.say(2, other);
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::quota_bytes);
+  EXPECT_EQ(hold(0).kind, ReplyKind::granted);
+  t.world.say(2, other);
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::granted);
+  t.world.say(1, ask(RequestKind::link_bytes, 3, link + 1));
+  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::invalid_argument);
+}
+
+TEST(Node, AdoptsLinksThatAreOlderThanItself) {
+  TwoProcesses t;
+  const auto adopt = [&](std::uint64_t connection, std::uint64_t peer) {
+    Request request = ask(RequestKind::adopt_link, 0, 4711);
+    request.peer = peer;
+    request.bytes = 8192;
+    t.world.say(connection, request);
+  };
+  adopt(1, t.two);
+  t.world.say(2, ask(RequestKind::introduce, 1, t.one));
+  EXPECT_TRUE(t.world.quiet(2)) << "the two do not agree yet";
+  t.world.say(2, ask(RequestKind::cancel, 1));
+  t.world.reply(2);
+  adopt(2, t.one);
+  t.world.say(2, ask(RequestKind::introduce, 2, t.one));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::linked);
+  EXPECT_EQ(t.world.pairs, 0u);
+}
+
+TEST(Node, AdoptsNoMoreThanTheQuota) {
+  NodeWorld world{with_quotas({.links = 2})};
+  world.attach(1);
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    Request request = ask(RequestKind::adopt_link, 0, 100 + i);
+    request.peer = 200 + i;
+    world.say(1, request);
+  }
+  world.say(1, ask(RequestKind::list, 1));
+  EXPECT_EQ(world.take<node::AttachedReply>(1).links, 2u);
+}
+
+// Names.
+
+TEST(Node, PublishesAndFinds) {
+  TwoProcesses t;
+  Request publish = ask(RequestKind::publish, 1, "prices");
+  publish.ticket.key = 77;
+  t.world.say(1, publish);
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::published);
+  t.world.say(2, ask(RequestKind::lookup, 5, "prices"));
+  const Reply found = t.world.reply(2);
+  EXPECT_EQ(found.kind, ReplyKind::found);
+  EXPECT_EQ(found.request, 5u);
+  EXPECT_EQ(found.ticket, publish.ticket);
+  EXPECT_EQ(found.peer, t.one);
+}
+
+TEST(Node, NamesHaveOneToSixtyFourCharactersOfTheirAlphabet) {
+  EXPECT_TRUE(node::valid_name("aZ09._-"));
+  EXPECT_TRUE(node::valid_name(std::string(64, 'x')));
+  for (int c = 0; c < 256; ++c) {
+    const std::string name(1, static_cast<char>(c));
+    const bool allowed = (c < 128 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '-';
+    EXPECT_EQ(node::valid_name(name), allowed) << c;
+  }
+  NodeWorld world;
+  world.attach(1);
+  for (const std::string& name : {std::string(), std::string("a/b"), std::string(65, 'x')}) {
+    world.say(1, ask(RequestKind::publish, 1, name));
+    EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_invalid) << name;
+    world.say(1, ask(RequestKind::lookup, 1, name));
+    EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_invalid) << name;
+  }
+}
+
+TEST(Node, ANameHasOneOwnerWhoMayChangeIt) {
+  TwoProcesses t;
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  t.world.reply(1);
+  t.world.say(2, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_taken);
+  t.world.say(2, ask(RequestKind::withdraw, 2, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_unknown);
+  Request again = ask(RequestKind::publish, 2, "n");
+  again.ticket.key = 5;
+  t.world.say(1, again);
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::published);
+  t.world.say(2, ask(RequestKind::lookup, 3, "n"));
+  EXPECT_EQ(t.world.reply(2).ticket.key, 5u);
+  t.world.say(1, ask(RequestKind::withdraw, 3, "n"));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::withdrawn);
+  t.world.say(2, ask(RequestKind::publish, 4, "n"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+}
+
+TEST(Node, ANameEndsWithItsProcess) {
+  TwoProcesses t;
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  t.world.node.disconnected(1);
+  t.world.say(2, ask(RequestKind::lookup, 3, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_unknown);
+}
+
+TEST(Node, RefusesATicketThatIsNone) {
+  NodeWorld world;
+  world.attach(1);
+  Request publish = ask(RequestKind::publish, 1, "n");
+  publish.ticket.version = 2;
+  world.say(1, publish);
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::invalid_argument);
+}
+
+TEST(Node, CountsNamesOfAUser) {
+  TwoProcesses t{with_quotas({.names = 2})};
+  t.world.say(1, ask(RequestKind::publish, 1, "a"));
+  t.world.say(2, ask(RequestKind::publish, 1, "b"));
+  t.world.say(2, ask(RequestKind::publish, 2, "c"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::quota_names);
+  t.world.say(2, ask(RequestKind::publish, 3, "b"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published) << "it has that one already";
+  t.world.say(1, ask(RequestKind::withdraw, 2, "a"));
+  t.world.say(2, ask(RequestKind::publish, 4, "c"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+}
+
+TEST(Node, RightsOfNames) {
+  struct Case {
+    std::uint32_t flags, uid, gid;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {0, 1000, 5, true},                   // the owner's user
+      {0, 0, 0, true},                      // root
+      {0, 1001, 1000, false},               // nobody else, not even the group
+      {Request::kGroup, 1001, 1000, true},  // the group
+      {Request::kGroup, 1001, 1001, false},
+      {Request::kEveryone, 1001, 1001, true},
+  };
+  for (const Case& one : cases) {
+    NodeWorld world;
+    world.attach(1);
+    world.say(1, ask(RequestKind::publish, 1, "n", one.flags));
+    world.attach(2, one.uid, one.gid);
+    world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+    const Reply reply = world.reply(2);
+    EXPECT_EQ(reply.kind, one.allowed ? ReplyKind::found : ReplyKind::refused)
+        << one.flags << one.uid << one.gid;
+    if (!one.allowed) {
+      EXPECT_EQ(error_of(reply), ErrorCode::not_permitted);
+    }
+  }
+}
+
+TEST(Node, LookUpsWaitUntilSomebodyComesOrACancel) {
+  TwoProcesses t;
+  t.world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+  t.world.say(2, ask(RequestKind::lookup, 2, "n", kWait));
+  t.world.say(2, ask(RequestKind::lookup, 3, "m", kWait));
+  t.world.say(2, ask(RequestKind::cancel, 2));
+  t.world.say(2, ask(RequestKind::cancel, 99));  // was answered already: nothing more to say
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::cancelled);
+  EXPECT_TRUE(t.world.quiet(2));
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Reply found = t.world.reply(2);
+  EXPECT_EQ(found.kind, ReplyKind::found);
+  EXPECT_EQ(found.request, 1u);
+  EXPECT_TRUE(t.world.quiet(2)) << "the cancelled one and the other name";
+}
+
+TEST(Node, AWaitingLookUpOfAnotherUserIsToldThatItMayNot) {
+  TwoProcesses t{{}, 1001};
+  t.world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::not_permitted);
+}
+
+TEST(Node, RequestsThatWaitAreBounded) {
+  NodeWorld world;
+  world.attach(1);
+  for (std::uint64_t i = 1; i <= 256; ++i) world.say(1, ask(RequestKind::lookup, i, "n", kWait));
+  EXPECT_TRUE(world.quiet(1));
+  world.say(1, ask(RequestKind::lookup, 257, "n", kWait));
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::out_of_memory);
+  world.say(1, ask(RequestKind::cancel, 1));
+  world.reply(1);
+  world.say(1, ask(RequestKind::lookup, 258, "n", kWait));
+  EXPECT_TRUE(world.quiet(1)) << "one has its place again";
+}
+
+// After a restart.
+
+TEST(Node, WhoHadANameGetsItBackFirst) {
+  NodeWorld before;
+  const Welcome owner = before.attach(1);
+  before.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = before.reply(1).token;
+
+  NodeOptions options;
+  options.first_number = 1000;
+  options.recovering = true;
+  NodeWorld world{options};
+  const std::uint64_t other = world.attach(2).interface;
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  world.say(2, ask(RequestKind::lookup, 2, "n"));
+  world.say(2, ask(RequestKind::introduce, 3, owner.interface));
+  EXPECT_TRUE(world.quiet(2)) << "all of it waits for those who may come back";
+  EXPECT_TRUE(world.node.recovering());
+
+  EXPECT_EQ(world.attach(1, 1000, 1000, resume(owner)).interface, owner.interface);
+  const Reply introduced = world.reply(2);
+  EXPECT_EQ(introduced.kind, ReplyKind::introduced);
+  EXPECT_EQ(introduced.request, 3u);
+  EXPECT_EQ(world.reply(1).peer, other);
+  Request publish = ask(RequestKind::publish, 4, "n");
+  publish.token = token;
+  world.say(1, publish);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::found);
+  world.pass(options.grace);
+  EXPECT_FALSE(world.node.recovering());
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::name_taken);
+}
+
+TEST(Node, WhatNobodyCameBackForIsFree) {
+  NodeOptions options;
+  options.recovering = true;
+  NodeWorld world{options};
+  world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  world.say(1, ask(RequestKind::lookup, 2, "n"));
+  world.say(1, ask(RequestKind::lookup, 3, "m"));
+  world.say(1, ask(RequestKind::introduce, 4, 12345));
+  world.pass(options.grace - Time{1});
+  EXPECT_TRUE(world.quiet(1));
+  world.pass(Time{1});
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::found) << "its own look-up, once";
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
+  EXPECT_TRUE(world.quiet(1));
+}
+
+TEST(Node, TokensAreForOneUserNumberNameAndKey) {
+  NodeWorld world;
+  const Welcome owner = world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = world.reply(1).token;
+  world.node.disconnected(1);
+  const auto refused = [&](NodeWorld& where, std::uint64_t connection, std::string_view name) {
+    Request publish = ask(RequestKind::publish, 1, name);
+    publish.token = token;
+    where.say(connection, publish);
+    return error_of(where.reply(connection)) == ErrorCode::not_permitted;
+  };
+  world.attach(2);
+  EXPECT_TRUE(refused(world, 2, "n")) << "another interface";
+  world.attach(3, 1000, 1000, resume(owner));
+  EXPECT_TRUE(refused(world, 3, "m")) << "another name";
+  EXPECT_FALSE(refused(world, 3, "n"));
+  NodeOptions other_key;
+  other_key.key[0] = std::byte{1};
+  NodeWorld elsewhere{other_key};
+  EXPECT_EQ(elsewhere.attach(1, 1000, 1000, resume(owner)).error,
+            static_cast<std::uint32_t>(ErrorCode::not_permitted));
+}
+
+// Lists.
+
+TEST(Node, ListsInPagesAndShowsCountersToTheirOwnerAndRoot) {
+  NodeWorld world;
+  for (std::uint64_t i = 1; i <= 40; ++i) world.attach(i, i % 2 == 0 ? 2000 : 1000, 1, {}, true);
+  Hello observer;
+  observer.flags = Hello::kObserver;
+  std::uint64_t connection = 100;
+  for (const std::uint32_t uid : {2000u, 0u, 3000u}) {
+    world.counters_sent.clear();
+    ++connection;
+    EXPECT_EQ(world.attach(connection, uid, uid, observer).interface, 0u);
+    std::uint64_t last = 0;
+    std::size_t listed = 0;
+    NodeReply end;
+    do {
+      world.say(connection, ask(RequestKind::list, 1, last));
+      while (world.sent[connection].front().size() == sizeof(node::AttachedReply)) {
+        last = world.take<node::AttachedReply>(connection).interface;
+        ++listed;
+      }
+      end = world.take<NodeReply>(connection);
+    } while (end.more != 0);
+    EXPECT_EQ(listed, 40u);
+    EXPECT_EQ(end.interfaces, 40u);
+    EXPECT_EQ(end.used.interfaces, uid == 2000 ? 20u : 0u);
+    EXPECT_EQ(world.counters_sent.size(), uid == 2000 ? 20u : uid == 0 ? 40u : 0u);
+  }
+}
+
+TEST(Node, AnObserverMayOnlyList) {
+  for (auto kind = RequestKind::introduce; kind < RequestKind::list;
+       kind = static_cast<RequestKind>(static_cast<std::uint32_t>(kind) + 1)) {
+    NodeWorld world;
+    Hello observer;
+    observer.flags = Hello::kObserver;
+    world.attach(1, 1000, 1000, observer);
+    world.say(1, ask(kind, 1));
+    EXPECT_TRUE(world.dropped(1));
+  }
+}
+
+// Malformed requests.
+
+TEST(Node, DropsARequestOfEveryOtherLength) {
+  for (std::size_t size = 0; size <= sizeof(Request) + 8; ++size) {
+    if (size == sizeof(Request)) continue;
+    NodeWorld world;
+    world.attach(1);
+    const std::vector<std::byte> bytes(size, std::byte{1});
+    world.node.received(1, bytes, false, world.now);
+    EXPECT_TRUE(world.dropped(1)) << size;
+    EXPECT_TRUE(world.node.empty());
+  }
+}
+
+TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
+  // Each byte that a kind of request has no use for, set.
+  std::size_t refused = 0;
+  for (std::uint32_t kind = 0; kind <= 10; ++kind) {
+    for (std::size_t at = 4; at < sizeof(Request); ++at) {
+      Request request;
+      request.kind = static_cast<RequestKind>(kind);
+      request.request = 1;
+      std::memcpy(reinterpret_cast<char*>(&request) + at, "\x80", 1);
+      NodeWorld world;
+      world.attach(1);
+      world.say(1, request);
+      const bool known = kind >= 1 && kind <= 9;
+      const bool number = at >= 8 && at < 16;  // of the request: always used
+      EXPECT_TRUE(known || world.dropped(1));
+      EXPECT_FALSE(known && number && world.dropped(1)) << kind << " " << at;
+      if (world.dropped(1)) ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1500u);
+}
+
+TEST(Node, DropsANumberThatStillWaitsAndNumberZero) {
+  NodeWorld world;
+  world.attach(1);
+  world.say(1, ask(RequestKind::lookup, 1, "n", kWait));
+  world.say(1, ask(RequestKind::lookup, 1, "m"));
+  EXPECT_TRUE(world.dropped(1));
+  world.attach(2);
+  world.say(2, ask(RequestKind::lookup, 0, "n"));
+  EXPECT_TRUE(world.dropped(2));
+}
+
+TEST(Node, CountsWhomItDropped) {
+  NodeWorld world;
+  for (std::uint64_t i = 1; i <= 4; ++i) world.attach(i);
+  world.say(1, ask(RequestKind::lookup, 0, "n"));
+  world.node.malformed(2, "cut short");
+  world.node.too_slow(3);
+  world.node.malformed(3, "it has gone already");
+  world.say(4, ask(RequestKind::list, 1));
+  EXPECT_EQ(world.take<node::AttachedReply>(4).interface, 4u);
+  const NodeReply end = world.take<NodeReply>(4);
+  EXPECT_EQ(end.malformed, 2u);
+  EXPECT_EQ(end.dropped, 1u);
+  EXPECT_EQ(end.interfaces, 1u);
+}
+
+TEST(Node, GivesEverythingBackWhenAProcessEnds) {
+  const node::Quotas quotas{.interfaces = 2, .links = 4, .bytes = 4 * node::kLinkBytes, .names = 1};
+  NodeWorld world{with_quotas(quotas)};
+  Hello observer;
+  observer.flags = Hello::kObserver;
+  world.attach(5000, 1000, 1000, observer);  // the user stays known throughout
+  const auto introduce = [&](std::uint64_t from, std::uint64_t to) {
+    world.say(from, ask(RequestKind::introduce, 1, to));
+    return world.reply(from).kind;
+  };
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const std::uint64_t a = 3 * i + 1;
+    const std::uint64_t b = a + 1;
+    const std::uint64_t stranger = a + 2;
+    const std::uint64_t at_a = world.attach(a).interface;
+    const std::uint64_t at_b = world.attach(b).interface;
+    ASSERT_NE(at_a, 0u);
+    ASSERT_NE(at_b, 0u);
+    EXPECT_EQ(world.attach(1000 + i).error, static_cast<std::uint32_t>(ErrorCode::quota_interfaces));
+    world.attach(stranger, 2000, 2000);
+    ASSERT_EQ(introduce(stranger, at_a), ReplyKind::introduced);
+    ASSERT_EQ(introduce(stranger, at_b), ReplyKind::introduced);
+    world.sent[b].clear();
+    ASSERT_EQ(introduce(b, at_a), ReplyKind::introduced) << "two ends of strangers, two of its own";
+    world.say(a, ask(RequestKind::publish, 2, "n"));
+    world.say(a, ask(RequestKind::lookup, 3, "other", kWait));
+    for (const std::uint64_t one : {a, b, stranger}) world.node.disconnected(one);
+    EXPECT_EQ(world.sent[a].back().size(), sizeof(Reply));
+    Reply last;
+    std::memcpy(&last, world.sent[a].back().data(), sizeof last);
+    ASSERT_EQ(last.kind, ReplyKind::published);
+  }
+  world.node.disconnected(5000);
+  EXPECT_TRUE(world.node.empty());
+}
+
+}  // namespace
+}  // namespace hamlyn
