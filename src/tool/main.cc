@@ -84,7 +84,9 @@ void add_perf(CLI::App& app, PerfOptions& options) {
       *app.add_subcommand("perf", "Measure this machine's limits, Hamlyn, and installed peers");
   command.add_option("--only", options.only, "Measure only figures whose whole name matches")
       ->type_name("REGEX");
-  command.add_option("--cores", options.cores, "The two processors to measure on")->type_name("A B");
+  command.add_option("--cores", options.cores, "The two processors to measure on")
+      ->type_name("A,B")
+      ->delimiter(',');
   command.add_option("--rounds", options.rounds, "How often each figure is taken")
       ->check(CLI::Range(1, 1000));
   command.add_flag("--peers", options.peers, "Also figures of peers that are installed");

@@ -25,9 +25,9 @@ void count(Party& party, Room& room) {
   std::uint64_t start = 0;
   for (std::uint64_t i = 0; i < kWarmUp + kTimed; ++i) {
     if (i == kWarmUp) start = hamlyn_ticks();
-    const Notification arrival = party.next();
-    sum += arrival.word;
-    if (ShortMessage::looked_at(i)) ShortMessage::check(party, arrival);
+    const auto arrival = party.next();
+    sum += arrival->word;
+    if (ShortMessage::looked_at(i)) ShortMessage::check(party, *arrival);
   }
   const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
   constexpr std::uint64_t kAll = kWarmUp + kTimed;

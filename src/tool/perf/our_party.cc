@@ -20,10 +20,6 @@ constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
   throw std::runtime_error(std::string(doing) + ": " + name(status) + ", " + advice(status));
 }
 
-bool worth_retrying(Status status) {
-  return status == Status::queue_full || status == Status::no_place || status == Status::connecting;
-}
-
 // A name that no other run uses at the same time.
 std::string new_meeting() {
   std::uint64_t number = 0;
@@ -35,10 +31,6 @@ std::string new_meeting() {
 }
 
 }  // namespace
-
-void expect(bool as_it_should_be, const char* what) {
-  if (!as_it_should_be) throw std::runtime_error(what);
-}
 
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
     : area_(interface_, kControlBytes + options.bytes),
@@ -59,8 +51,7 @@ void Party::hand_over_entries() {
     while (true) {
       const Status status = terminus_.send_fast(other_, data, i, i * sizeof(Ticket));
       if (status == Status::ok) break;
-      if (!worth_retrying(status)) throw_status("send_fast", status);
-      interface_.run();
+      run_or_throw("send_fast", status);
     }
   }
 }
@@ -68,41 +59,31 @@ void Party::hand_over_entries() {
 std::vector<Ticket> Party::take_tickets(std::size_t count) {
   std::vector<Ticket> tickets(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Notification notification = next();
-    const auto from = bytes(notification);
-    expect(notification.word < count && from.size() == sizeof(Ticket), "no ticket where one was expected");
-    std::memcpy(&tickets[notification.word], from.data(), sizeof(Ticket));
+    const auto arrival = next();
+    const auto from = bytes(*arrival);
+    expect(arrival->word < count && from.size() == sizeof(Ticket), "no ticket where one was expected");
+    std::memcpy(&tickets[arrival->word], from.data(), sizeof(Ticket));
   }
   return tickets;
 }
 
-Notification Party::next() {
-  for (;;) {
-    const auto arrival = queue_.poll();
-    if (!arrival) continue;
-    if (arrival->kind != Notification::Kind::message) {
-      throw std::runtime_error(std::string("no message but a notification of trouble: ") +
-                               name(arrival->cause));
-    }
-    return *arrival;
+void Party::throw_trouble(const Notification& arrival) {
+  throw std::runtime_error(std::string("no message but a notification of trouble: ") + name(arrival.cause));
+}
+
+void Party::run_or_throw(const char* doing, Status status) {
+  if (status != Status::queue_full && status != Status::no_place && status != Status::connecting) {
+    throw_status(doing, status);
   }
+  interface_.run();
 }
 
 Notification Party::next_asleep() {
   Notification arrival;
   const Status status = queue_.receive(arrival);
   if (status != Status::ok) throw_status("receive", status);
-  expect(arrival.kind == Notification::Kind::message, "no message but a notification of trouble");
+  if (arrival.kind != Notification::Kind::message) throw_trouble(arrival);
   return arrival;
-}
-
-void Party::send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset) {
-  for (;;) {
-    const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
-    if (status == Status::ok) return;
-    if (!worth_retrying(status)) throw_status("send_fast", status);
-    interface_.run();
-  }
 }
 
 SendHandle Party::send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) {
@@ -111,8 +92,7 @@ SendHandle Party::send(const Ticket& ticket, std::span<const std::byte> data, st
     SendHandle handle;
     const Status status = terminus_.send(ticket, data, options, &handle);
     if (status == Status::ok || status == Status::pending) return handle;
-    if (!worth_retrying(status)) throw_status("send", status);
-    interface_.run();
+    run_or_throw("send", status);
   }
 }
 
@@ -129,7 +109,7 @@ void Party::arm(std::uint32_t entry) {
 
 void Party::finish() {
   send_fast({}, kGoodbye);
-  while (next().word != kGoodbye) {
+  while (next()->word != kGoodbye) {
   }
 }
 

@@ -3,7 +3,10 @@
 // public headers as any user would.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,14 +36,27 @@ class Party {
   // Takes the tickets that the other side hands over.
   std::vector<Ticket> take_tickets(std::size_t count);
 
-  // Polls until something arrives. Throws std::runtime_error if it is no message.
-  Notification next();
+  // Polls until something arrives; never empty. Throws std::runtime_error if it is no message.
+  std::optional<Notification> next() {
+    for (;;) {
+      std::optional<Notification> arrival = queue_.poll();
+      if (!arrival) continue;
+      if (arrival->kind != Notification::Kind::message) throw_trouble(*arrival);
+      return arrival;
+    }
+  }
   // Sleeps until something arrives.
   Notification next_asleep();
 
   // Sends to the other side's slot in fast mode. `offset` counts from the end of the control bytes. While
   // there is no room the interface is run; nothing is dropped.
-  void send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset = 0);
+  void send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset = 0) {
+    for (;;) {
+      const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
+      if (status == Status::ok) return;
+      run_or_throw("send_fast", status);
+    }
+  }
   SendHandle send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset = 0);
   void wait_until_sent(SendHandle handle);
 
@@ -52,6 +68,10 @@ class Party {
   void finish();
 
  private:
+  [[noreturn]] static void throw_trouble(const Notification& arrival);
+  // Runs the interface if that may help a send that was answered with `status`.
+  void run_or_throw(const char* doing, Status status);
+
   Interface interface_;
   MessageArea area_;
   NotificationQueue queue_;
@@ -69,6 +89,8 @@ std::vector<double> run_parties(Cores cores, std::size_t results, const PartyOpt
                                 const PartySide& second);
 
 // Throws std::runtime_error(what) if a measured message was not as it should be.
-void expect(bool as_it_should_be, const char* what);
+inline void expect(bool as_it_should_be, const char* what) {
+  if (!as_it_should_be) throw std::runtime_error(what);
+}
 
 }  // namespace hamlyn::tool::perf

@@ -21,7 +21,8 @@ inline void pause_before_message() {
 class SleepCount {
  public:
   SleepCount();
-  // Throws std::runtime_error if the process has slept for fewer than nine in ten of `messages` since.
+  // Throws std::runtime_error if the process has slept for less than half of `messages` since: on a busy
+  // machine some find their receiver not yet asleep.
   void check(std::uint64_t messages) const;
 
  private:

@@ -1,0 +1,73 @@
+// `hamlyn perf`: that it measures, through a node of its own. What it measures is no matter of tests.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "test/process/tool_world.h"
+
+namespace hamlyn::test {
+namespace {
+
+using nlohmann::json;
+
+bool two_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
+}
+
+TEST(ToolPerf, MeasuresWhatIsAskedFor) {
+  if (!two_processors()) GTEST_SKIP() << "perf needs two processors";
+  World world;
+  const std::string only =
+      R"(limit\.copy\..*|shm\.fast\..*|shm\.message\.(64\.oneway|(touched\.)?65536\..*))";
+  const Finished finished = world.run({"perf", "--json", "--rounds", "1", "--only", only});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const json report = json::parse(finished.out);
+  std::set<std::string> names;
+  for (const json& figure : report.at("figures")) {
+    names.insert(figure.at("name"));
+    EXPECT_GT(figure.at("median"), 0);
+    EXPECT_LE(figure.at("min"), figure.at("median"));
+    EXPECT_LE(figure.at("median"), figure.at("max"));
+    EXPECT_EQ(figure.at("runs"), 1);
+  }
+  const std::set<std::string> wanted{"limit.copy.65536.bandwidth",
+                                     "shm.fast.16.oneway",
+                                     "shm.fast.16.rate",
+                                     "shm.message.64.oneway",
+                                     "shm.message.65536.oneway",
+                                     "shm.message.65536.bandwidth",
+                                     "shm.message.touched.65536.bandwidth"};
+  EXPECT_EQ(names, wanted);
+  EXPECT_TRUE(eventually([&] { return world.attached() == 0; })) << "somebody is still attached";
+}
+
+TEST(ToolPerf, ListsWithoutMeasuring) {
+  World world;
+  const Finished finished = world.run({"perf", "--list", "--only", "limit\\..*\\.oneway"});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.out, "limit.cacheline.oneway\nlimit.wake.oneway\n");
+}
+
+TEST(ToolPerf, RefusesWhatItCannotFollow) {
+  World world;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
+      {{"perf", "--only", "shm("}, "regular expression"},
+      {{"perf", "--only", "shm"}, "--list"},
+      {{"perf", "--cores", "0,0"}, "two different processors"},
+      {{"perf", "--cores", "0,100000"}, "100000"},
+      {{"perf", "--rounds", "0"}, "rounds"},
+  };
+  for (const auto& [words, reason] : wrong) {
+    const Finished finished = world.run(words);
+    EXPECT_EQ(finished.status, 2) << finished.err;
+    EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
+    EXPECT_EQ(finished.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
