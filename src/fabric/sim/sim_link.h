@@ -1,0 +1,45 @@
+#pragma once
+// One end of a simulated link. It lives and dies with the interface that holds it; the net knows both ends.
+#include <deque>
+#include <memory>
+
+#include "fabric/sim/sim_net.h"
+#include "interface/link.h"
+
+namespace hamlyn::sim {
+
+class SimLink final : public interface::Link {
+ public:
+  SimLink(SimNet& net, std::size_t number, std::size_t other, std::uint64_t peer);
+  ~SimLink() override;
+
+  Status put(const interface::Packet& packet, const std::byte* data,
+             const std::byte* metadata) noexcept override;
+  Status put_reply(const interface::Packet& packet) noexcept override;
+  unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
+  bool something_arrived() const noexcept override { return !arrived_.empty() || !replies_.empty(); }
+  bool has_room() noexcept override { return cut_ || untaken_ < net_.weather().window; }
+  std::size_t payload_limit() const noexcept override { return net_.weather().mtu; }
+  std::size_t payload_limit_ever() const noexcept override { return net_.weather().mtu; }
+
+  // The other end has gone, or the link was cut: whoever keeps the links drains and ends this one.
+  bool cut() const noexcept { return cut_; }
+
+ private:
+  friend class SimNet;
+  using Arrived = std::deque<std::shared_ptr<Parcel>>;
+
+  void deposit(interface::Core& core, const Parcel& parcel) noexcept;
+  SimLink* other() const noexcept { return net_.ends_[other_]; }
+
+  SimNet& net_;
+  std::size_t number_;
+  std::size_t other_;
+  bool cut_ = false;
+  std::size_t untaken_ = 0;  // sent, and not yet taken by the other end
+  std::size_t untaken_replies_ = 0;
+  Arrived arrived_;
+  Arrived replies_;
+};
+
+}  // namespace hamlyn::sim

@@ -1,0 +1,84 @@
+#pragma once
+// The simulated fabric (design, section 6): one process, virtual time, one seed. Each packet has a delay of
+// its own, so that packets overtake one another; nothing is lost or repeated while a link lives. Whatever is
+// decided depends on the seed and on the order of calls alone, never on an address or a clock.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "fabric/sim/generator.h"
+#include "interface/packet.h"
+
+namespace hamlyn::sim {
+
+class SimLink;
+
+// A packet under way: everything is copied, so that the sender may reuse its buffers at once.
+struct Parcel {
+  interface::Packet packet;
+  std::array<std::byte, interface::kCell> metadata;
+  std::vector<std::byte> data;  // empty if inline
+  bool reply = false;
+};
+
+// How the links behave. Equal delays keep the order of packets.
+struct Weather {
+  std::uint64_t least_delay = 1;
+  std::uint64_t most_delay = 100;
+  std::size_t mtu = interface::kPacketLimit;
+  std::size_t window = 64;  // packets of one direction that were sent and not yet taken
+  std::size_t reply_window = 12;
+};
+
+class SimNet {
+ public:
+  explicit SimNet(std::uint64_t seed, const Weather& weather = {});
+  ~SimNet();
+  SimNet(const SimNet&) = delete;
+  SimNet& operator=(const SimNet&) = delete;
+
+  // The two ends of a link between two interfaces. They may go in any order, before the net.
+  std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> join(std::uint64_t one, std::uint64_t other);
+  // What is under way on a link is lost from now on; what has arrived stays with its ends.
+  void cut(SimLink& end) noexcept;
+
+  std::uint64_t now() const noexcept { return now_; }
+  Generator& chance() noexcept { return chance_; }
+  const Weather& weather() const noexcept { return weather_; }
+
+  // Lets the next packet arrive. False: none is under way.
+  bool step();
+  // Lets all arrive that are due within `time` from now.
+  void pass(std::uint64_t time);
+  // Lets all arrive that are under way.
+  void settle();
+
+ private:
+  friend class SimLink;
+
+  struct Arrival {
+    std::uint64_t time;
+    std::uint64_t sequence;  // decides between arrivals of the same time
+    std::size_t end;         // where it arrives
+    std::shared_ptr<Parcel> parcel;
+    bool operator>(const Arrival& other) const noexcept {
+      return time != other.time ? time > other.time : sequence > other.sequence;
+    }
+  };
+
+  void send(std::size_t end, std::shared_ptr<Parcel> parcel);
+  void forget(SimLink& end) noexcept;
+
+  Weather weather_;
+  Generator chance_;
+  std::uint64_t now_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::vector<SimLink*> ends_;  // by number; null when gone
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> under_way_;
+};
+
+}  // namespace hamlyn::sim

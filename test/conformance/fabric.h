@@ -1,0 +1,85 @@
+#pragma once
+// What the suite needs of a fabric: to join interfaces, to let time pass, and to end links.
+#include <cstddef>
+#include <memory>
+
+#include "interface/link.h"
+#include "test/support/party.h"
+
+namespace hamlyn::test {
+
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  // Links two parties, and adds the link to both.
+  virtual void join(Party& one, Party& other) = 0;
+  // Time passes: packets under way may arrive, links that want to grow do.
+  virtual void pass() = 0;
+  // All that is under way arrives.
+  virtual void settle() = 0;
+  // One of the two is gone: its end is destroyed without a word. The other side keeps its end, with what has
+  // arrived there, until it ends it.
+  virtual void kill(Party& victim, Party& survivor) = 0;
+  // What whoever keeps the links does at a side whose link is over: drains, ends and destroys it.
+  virtual void end(Party& at, Party& peer) = 0;
+};
+
+std::unique_ptr<Fabric> make_shm_fabric(std::size_t mtu);
+std::unique_ptr<Fabric> make_sim_fabric(std::size_t mtu);
+
+// The ends that a fabric has made, by owner and peer.
+template <class End>
+class Ends {
+ public:
+  void add(Party& owner, Party& peer, std::unique_ptr<End> end) {
+    owner.core.add_link(*end);
+    ends_.push_back({&owner, peer.id, std::move(end)});
+  }
+  std::unique_ptr<End> take(const Party& owner, const Party& peer) {
+    for (auto each = ends_.begin(); each != ends_.end(); ++each) {
+      if (each->owner != &owner || each->peer != peer.id) continue;
+      std::unique_ptr<End> end = std::move(each->end);
+      ends_.erase(each);
+      return end;
+    }
+    return nullptr;
+  }
+  End* find(std::uint64_t owner, std::uint64_t peer) {
+    for (auto& each : ends_) {
+      if (each.owner->id == owner && each.peer == peer) return each.end.get();
+    }
+    return nullptr;
+  }
+  // Calls what(owner's number, peer's number, end) for each.
+  template <class What>
+  void each(What what) {
+    for (auto& each : ends_) what(each.owner->id, each.peer, *each.end);
+  }
+
+ private:
+  struct One {
+    Party* owner;
+    std::uint64_t peer;
+    std::unique_ptr<End> end;
+  };
+  std::vector<One> ends_;
+};
+
+// What a keeper does when a link is over.
+template <class End>
+void end_of(Ends<End>& ends, Party& at, Party& peer) {
+  const std::unique_ptr<End> end = ends.take(at, peer);
+  if (end == nullptr) return;
+  at.core.drain(*end);
+  at.core.end_link(*end);
+}
+
+// A process that is gone takes its whole interface with it; here its core only loses the link.
+template <class End>
+void kill_of(Ends<End>& ends, Party& victim, Party& survivor) {
+  const std::unique_ptr<End> end = ends.take(victim, survivor);
+  if (end != nullptr) victim.core.end_link(*end);
+}
+
+}  // namespace hamlyn::test

@@ -1,0 +1,62 @@
+// Shared memory within one process: each side has its own mapping of its own memfd, and a second, read-only
+// one of the other's, exactly as two processes would.
+#include <stdexcept>
+
+#include "fabric/shm/shm_link.h"
+#include "test/conformance/fabric.h"
+
+namespace hamlyn::test {
+
+namespace {
+
+shm::Mapping shown(const shm::OwnedMemory& memory) {
+  shm::ForeignMemory foreign = shm::map_foreign_memory(memory.memfd, memory.mapping.size());
+  if (foreign.refusal != nullptr) throw std::runtime_error(foreign.refusal);
+  return std::move(foreign.mapping);
+}
+
+class ShmFabric final : public Fabric {
+ public:
+  explicit ShmFabric(std::size_t mtu) : mtu_(mtu) {}
+
+  void join(Party& one, Party& other) override {
+    shm::OwnedMemory first = shm::ShmLink::prepare_page(one.id, mtu_);
+    shm::OwnedMemory second = shm::ShmLink::prepare_page(other.id, mtu_);
+    shm::Mapping first_shown = shown(first), second_shown = shown(second);
+    add(one, other, std::move(first.mapping), std::move(second_shown));
+    add(other, one, std::move(second.mapping), std::move(first_shown));
+  }
+
+  // A link that wants to grow gets a ring, which the peer maps before it is used.
+  void pass() override {
+    ends_.each([&](std::uint64_t owner, std::uint64_t peer, shm::ShmLink& end) {
+      if (!end.wants_growth()) return;
+      end.growth_asked();
+      shm::ShmLink* other = ends_.find(peer, owner);
+      if (other == nullptr) return;
+      shm::OwnedMemory ring = shm::make_sealed_memory(end.next_size() * interface::kCell);
+      if (!other->continue_in(shown(ring))) throw std::runtime_error("grown before the former ring was left");
+      end.continue_out(std::move(ring.mapping));
+    });
+  }
+  void settle() override {}
+  void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
+  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+
+ private:
+  void add(Party& owner, Party& peer, shm::Mapping mine, shm::Mapping theirs) {
+    const shm::ShmLink::PageCheck page = shm::ShmLink::check_page(theirs, peer.id);
+    if (page.refusal != nullptr) throw std::runtime_error(page.refusal);
+    ends_.add(owner, peer,
+              std::make_unique<shm::ShmLink>(owner, peer.id, page.mtu, std::move(mine), std::move(theirs)));
+  }
+
+  std::size_t mtu_;
+  Ends<shm::ShmLink> ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fabric> make_shm_fabric(std::size_t mtu) { return std::make_unique<ShmFabric>(mtu); }
+
+}  // namespace hamlyn::test

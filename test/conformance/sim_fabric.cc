@@ -1,0 +1,33 @@
+#include "fabric/sim/sim_link.h"
+#include "test/conformance/fabric.h"
+
+namespace hamlyn::test {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 1996;
+
+class SimFabric final : public Fabric {
+ public:
+  explicit SimFabric(std::size_t mtu) : net_(kSeed, {.mtu = mtu}) {}
+
+  void join(Party& one, Party& other) override {
+    auto [first, second] = net_.join(one.id, other.id);
+    ends_.add(one, other, std::move(first));
+    ends_.add(other, one, std::move(second));
+  }
+  void pass() override { net_.pass(10); }
+  void settle() override { net_.settle(); }
+  void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
+  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+
+ private:
+  sim::SimNet net_;
+  Ends<sim::SimLink> ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fabric> make_sim_fabric(std::size_t mtu) { return std::make_unique<SimFabric>(mtu); }
+
+}  // namespace hamlyn::test
