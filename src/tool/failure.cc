@@ -42,7 +42,7 @@ const char* advice(ErrorCode code) noexcept {
     case ErrorCode::forked:
       break;
   }
-  return "see the system's own message above";
+  return "see what the message says, and try again";
 }
 
 ExitCode exit_code(ErrorCode code) noexcept {

@@ -111,6 +111,17 @@ int fail(const CLI::App& app, const Failure& failure) {
   return failure.exit();
 }
 
+Failure usage(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string command = command_of(app);
+  const auto unknown = app.remaining();
+  // CLI11 says only that a command is missing.
+  const std::string what = command.empty() && !unknown.empty()
+                               ? fmt::format("there is no command '{}'", unknown[0])
+                               : std::string(error.what());
+  return {what, "usage", fmt::format("see 'hamlyn {}--help'", command.empty() ? command : command + " "),
+          kUsage};
+}
+
 int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -120,10 +131,7 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::RuntimeError& ended) {
     return ended.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    const std::string command = command_of(app);
-    return fail(app,
-                {error.what(), "usage",
-                 fmt::format("see 'hamlyn {}--help'", command.empty() ? command : command + " "), kUsage});
+    return fail(app, usage(app, error));
   } catch (const Failure& failed) {
     return fail(app, failed);
   } catch (const Error& error) {

@@ -1,6 +1,8 @@
 // `hamlyn send` and `hamlyn receive` as their users run them: what goes in comes out, and nothing stays
 // behind.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -123,6 +125,48 @@ TEST(ToolTransferReport, JsonKeepsOutOfTheData) {
   EXPECT_EQ(sent.out + sent.err, "") << "quiet is quiet";
   EXPECT_EQ(received.out, "data");
   EXPECT_EQ(nlohmann::json::parse(received.err).at("bytes"), 4);
+}
+
+// What a terminal shows of `hamlyn send` with these options while it is in the middle of a transfer, and
+// after it.
+struct Shown {
+  std::string during, after;
+};
+
+Shown on_a_terminal(const std::vector<std::string>& send) {
+  World world;
+  int master = -1, slave = -1;
+  EXPECT_EQ(::openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
+  const base::FileDescriptor terminal(master), far(slave);
+  const std::string data = noise(3 * kMiB);
+  Pipe in;
+  Command receiver = world.start({"receive", "toy"});
+  Command sender = world.start(send, {.input_fd = in.read.get(), .error_fd = slave});
+  EXPECT_TRUE(feed(in.write.get(), data));
+  EXPECT_TRUE(eventually([&] { return receiver.out().size() == data.size(); }));
+  const auto shown = [&] {
+    char text[4096];
+    pollfd ready{master, POLLIN, 0};
+    const ssize_t length = ::poll(&ready, 1, 0) > 0 ? ::read(master, text, sizeof text) : 0;
+    return std::string(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  };
+  Shown result{.during = shown(), .after = {}};
+  in.write.reset();
+  EXPECT_EQ(sender.wait().status, 0);
+  result.after = shown();
+  return result;
+}
+
+TEST(ToolProgress, IsShownOnATerminalAndWipedAtTheEnd) {
+  const Shown shown = on_a_terminal({"send", "toy"});
+  EXPECT_EQ(shown.during.rfind("\r", 0), 0u) << shown.during;
+  EXPECT_NE(shown.during.find("B/s"), std::string::npos) << shown.during;
+  EXPECT_EQ(shown.after.rfind("\r\033[Ksent 3.15 MB in ", 0), 0u) << shown.after;
+}
+
+TEST(ToolProgress, QuietIsQuietThereToo) {
+  const Shown shown = on_a_terminal({"send", "toy", "--quiet"});
+  EXPECT_EQ(shown.during + shown.after, "");
 }
 
 TEST(ToolOutput, ReplacesAFileAndKeepsItsMode) {

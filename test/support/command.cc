@@ -80,7 +80,7 @@ Command::~Command() {
 void Command::become(const std::vector<std::string>& arguments, const Options& options, int input) noexcept {
   ::dup2(input, STDIN_FILENO);
   ::dup2(options.output_fd >= 0 ? options.output_fd : out_.get(), STDOUT_FILENO);
-  ::dup2(err_.get(), STDERR_FILENO);
+  ::dup2(options.error_fd >= 0 ? options.error_fd : err_.get(), STDERR_FILENO);
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (options.user) {
     const gid_t group = options.group.value_or(*options.user);

@@ -26,6 +26,7 @@ class Command {
     std::string input = {};                               // standard input, as a file
     int input_fd = -1;                                    // instead: any descriptor of ours
     int output_fd = -1;                                   // where standard output goes; -1: it is kept
+    int error_fd = -1;                                    // the same for standard error
     std::map<std::string, std::string> environment = {};  // besides our own
     std::optional<uid_t> user = {};                       // run as this user and its group of the same number
     std::optional<gid_t> group = {};                      // or of this one
