@@ -51,6 +51,7 @@ class Core {
   void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
   Link* find_link(std::uint64_t peer) noexcept;
   const std::vector<Link*>& links() const noexcept { return links_; }
+  const std::vector<std::unique_ptr<Queue>>& queues() const noexcept { return queues_; }
   // A peer broke the protocol: whoever keeps the links ends it.
   void note_broken(Link& link) noexcept {
     if (link.broken_noted) return;

@@ -26,6 +26,8 @@ constexpr std::uint64_t kKnock = 2;
 constexpr std::uint64_t kNode = 4;
 constexpr std::uint64_t kPidfd = 1;
 
+thread_local bool is_control_thread = false;
+
 std::uint64_t tag(const LinkKeeper& keeper) noexcept { return reinterpret_cast<std::uintptr_t>(&keeper); }
 
 }  // namespace
@@ -58,7 +60,10 @@ Control::~Control() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Control::runs_here() noexcept { return is_control_thread; }
+
 void Control::main(std::exception_ptr& failure) {
+  is_control_thread = true;
   bool attached = false;
   try {
     leave_descriptor_table();

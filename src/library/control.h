@@ -35,6 +35,8 @@ class Control {
   Control& operator=(const Control&) = delete;
 
   std::uint64_t interface_id() const noexcept { return interface_id_; }
+  // Whether the caller is a control thread, to which the process's descriptors mean nothing.
+  static bool runs_here() noexcept;
 
   // Names; each waits for the node's answer. Throw Error.
   void publish(std::string_view name, const Ticket& ticket, Rights rights);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/random.h"
 #include "base/throw_system.h"
@@ -23,6 +24,14 @@ interface::CounterPage& page_of(const shm::OwnedMemory& memory) {
   return *static_cast<interface::CounterPage*>(memory.mapping.data());
 }
 
+// What a reader of the page checks first, and who we are. (Its interface is known after the attachment.)
+void introduce(interface::CounterPage& page) noexcept {
+  page.magic = interface::kCounterMagic;
+  page.version = interface::kCounterVersion;
+  page.pid = static_cast<std::uint32_t>(getpid());
+  std::strncpy(page.program, program_invocation_short_name, sizeof page.program - 1);
+}
+
 shm::ShmLink& shm_link(interface::Link* link) noexcept { return static_cast<shm::ShmLink&>(*link); }
 
 }  // namespace
@@ -37,6 +46,7 @@ Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
       counters_(page_of(counter_memory_)),
       core_(*this, counters_) {
+  introduce(counters_);
   control_ = std::make_unique<Control>(*this, options);
   thread_ = std::make_unique<InterfaceThread>(*this);
 }
@@ -194,9 +204,25 @@ void Engine::rearm(interface::Queue& queue) noexcept {
 
 void Engine::signal(interface::Queue& queue) noexcept {
   if (!queue.event_wanted) return;
+  if (Control::runs_here()) {
+    // In its table of descriptors the queue's number means another file, or none.
+    signals_due_.store(true);
+    thread_word_.fetch_add(1);
+    futex_wake(thread_word_);
+    return;
+  }
   queue.event_wanted = false;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(queue.event, &one, sizeof one);
+}
+
+void Engine::signal_what_is_due() noexcept {
+  if (!signals_due_.exchange(false)) return;
+  lock_.enter_as_other();
+  for (const auto& queue : core_.queues()) {
+    if (!queue->empty()) signal(*queue);
+  }
+  lock_.leave();
 }
 
 }  // namespace hamlyn::library

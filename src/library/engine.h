@@ -75,6 +75,8 @@ class Engine final : public interface::Surroundings {
   void want_link(std::uint64_t peer) noexcept override;
   void attention() noexcept override;
   void signal(interface::Queue& queue) noexcept override;
+  // What the control thread has left to the interface thread: the descriptors of queues.
+  void signal_what_is_due() noexcept;
 
  private:
   friend class InterfaceThread;
@@ -106,6 +108,7 @@ class Engine final : public interface::Surroundings {
   std::atomic<std::uint32_t> thread_word_{0};       // moves when the interface thread should look
   std::atomic<std::uint32_t> cancels_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> signals_due_{false};
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 
   std::unique_ptr<Control> control_;

@@ -34,6 +34,7 @@ void InterfaceThread::main() noexcept {
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
+    engine_.signal_what_is_due();
     const std::uint64_t activity = engine_.activity_.load(std::memory_order_relaxed);
     if (engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application) {
       // It notices arrivals itself. While its sleep is short we tick, in case it leaves without a word.

@@ -52,7 +52,7 @@ std::string link_text(const NodeView& node, const LinkView& link) {
 
 std::string process_text(const NodeView& node, const ProcessView& process) {
   const Details* details = process.details ? &*process.details : nullptr;
-  std::string text = fmt::format("{:>9}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>8}  {}\n", process.interface,
+  std::string text = fmt::format("{:>19}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>8}  {}\n", process.interface,
                                  user_name(process.uid), process.pid, format_seconds(process.seconds),
                                  process.links, details ? fmt::format("{}", details->slots) : "-",
                                  details ? fmt::format("{}", sum(details->refused)) : "-", process.program);
@@ -71,7 +71,7 @@ std::string to_text(const NodeView& node) {
                                  user_name(node.uid), node.pid, format_seconds(node.seconds),
                                  node.processes.size(), node.names);
   if (node.processes.empty()) return text;
-  text += "INTERFACE  USER              PID     SINCE  LINKS  SLOTS  REFUSED  PROGRAM\n";
+  text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS  REFUSED  PROGRAM\n";
   for (const ProcessView& process : node.processes) text += process_text(node, process);
   return text;
 }

@@ -1,8 +1,10 @@
 #include "test/process/tool_world.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -31,8 +33,10 @@ pid_t listener(const std::string& path) {
 World::~World() {
   const pid_t daemon = listener(runtime_.file("hamlyn/node.sock"));
   if (daemon <= 1) return;
+  const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, daemon, 0)));
   ::kill(daemon, SIGTERM);
-  eventually([daemon] { return ::kill(daemon, 0) != 0; }, std::chrono::seconds{5});
+  pollfd ended{process.get(), POLLIN, 0};
+  ::poll(&ended, 1, 5000);
 }
 
 Command World::start(const std::vector<std::string>& words, Command::Options options) {
