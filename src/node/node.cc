@@ -156,6 +156,17 @@ void Node::too_slow(std::uint64_t id) {
   drop(id, "it does not read what it is told");
 }
 
+void Node::caught_up(std::uint64_t id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  const std::uint64_t number = found->second.interface;
+  for (const std::uint64_t other : attached()) {
+    resume(other, [&](const Request& held) {
+      return held.kind == RequestKind::introduce && (other == id || held.number == number);
+    });
+  }
+}
+
 void Node::tick(Time now) {
   now_ = now;
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
@@ -164,9 +175,7 @@ void Node::tick(Time now) {
   }
   if (grace_ && now >= started_ + options_.grace) {
     grace_ = false;
-    std::vector<std::uint64_t> all;
-    for (const auto& [id, connection] : connections_) all.push_back(id);
-    for (const std::uint64_t id : all) resume(id, [](const Request&) { return true; });
+    for (const std::uint64_t id : attached()) resume(id, [](const Request&) { return true; });
   }
 }
 
@@ -246,13 +255,17 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   interfaces_[connection.interface] = id;
   welcome(id, connection, sign(uid, connection.interface, {}));
   if (!grace_) return;
-  std::vector<std::uint64_t> all;  // some may have asked for this one before it came back
-  for (const auto& [number, other] : interfaces_) all.push_back(other);
-  for (const std::uint64_t other : all) {
+  for (const std::uint64_t other : attached()) {  // some may have asked for this one before it came back
     resume(other, [&](const Request& held) {
       return held.kind == RequestKind::introduce && held.number == hello.interface;
     });
   }
+}
+
+std::vector<std::uint64_t> Node::attached() const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [number, id] : interfaces_) out.push_back(id);
+  return out;
 }
 
 void Node::welcome(std::uint64_t id, const Connection& connection, const Token& token) {
@@ -370,6 +383,7 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   // One end has not noticed yet that an earlier link has ended. Waiting for it keeps a process from flooding
   // another with introductions: each costs the asker an open end until the other has dealt with it.
   if (here || over_there) return hold(connection, request);
+  if (outside_.behind(id) || outside_.behind(there->second)) return hold(connection, request);
 
   const bool foreign = connection.who.uid != peer.who.uid;
   if (foreign) {

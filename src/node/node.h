@@ -71,6 +71,9 @@ class Outside {
   // Makes a pair of sockets and sends each side its end and the other's pidfd. Null, or why it was not done.
   virtual const char* introduce(std::uint64_t asker, const Reply& to_asker, std::uint64_t peer,
                                 const Reply& to_peer) = 0;
+  // Has not read all that was sent to it: nobody is introduced to it now, for what waits to be read holds
+  // descriptors.
+  virtual bool behind(std::uint64_t connection) = 0;
   // The node has forgotten this connection. `why` is null where that is no fault.
   virtual void drop(std::uint64_t connection, const char* why) = 0;
 };
@@ -86,6 +89,8 @@ class Node {
   // What came was not even a message (cut short, or with descriptors it may not have).
   void malformed(std::uint64_t connection, const char* why);
   void disconnected(std::uint64_t connection);
+  // It is no longer behind.
+  void caught_up(std::uint64_t connection);
   // It does not read what it is sent.
   void too_slow(std::uint64_t connection);
   // To be called at `deadline()` at the latest.
@@ -163,6 +168,7 @@ class Node {
   void forget(std::uint64_t id);
   void drop(std::uint64_t id, const char* why);
   void forget_user(std::uint32_t uid);
+  std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
   bool may_look_up(const Identity& who, const Name& name) const;
   Token sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const;

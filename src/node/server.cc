@@ -28,7 +28,7 @@ constexpr std::uint64_t kListener = 1;
 constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
-constexpr std::size_t kBusy = 256;                        // and from here on nobody may be introduced to it
+constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
 constexpr int kTurn = 32;  // messages of one process, or new connections, before it is another's turn
 
 std::uint32_t overflow_uid() {
@@ -123,7 +123,7 @@ void Server::run(const sigset_t& signals) {
       } else if ((data.u64 & kDeath) != 0) {
         leave(data.u64 & ~kDeath);
       } else {
-        if ((what & EPOLLOUT) != 0) flush(data.u64);
+        if ((what & EPOLLOUT) != 0) flush_late(data.u64);
         if ((what & ~EPOLLOUT) != 0) receive_some(data.u64);
       }
     }
@@ -188,6 +188,7 @@ void Server::accept_some() {
         !watch(attested->pidfd.get(), id | kDeath, EPOLLIN, EPOLL_CTL_ADD)) {
       continue;
     }
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     Peer& peer = peers_[id];
     peer.who = attested->who;
     peer.socket = std::move(socket);
@@ -248,7 +249,6 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
                               const Reply& to_peer) {
   Peer& one = peers_.at(asker);
   Peer& other = peers_.at(peer);
-  if (other.queue.size() >= kBusy) return "that process does not read what the node tells it";
   try {
     auto [here, there] = base::socket_pair();
     const auto message = [](const Reply& reply, base::FileDescriptor& end, const Shared& pidfd) {
@@ -263,6 +263,19 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
   } catch (const Error&) {
     return "the node daemon has no descriptors left";
   }
+}
+
+bool Server::behind(std::uint64_t id) {
+  Peer& peer = peers_.at(id);
+  peer.awaited |= peer.stuck;
+  return peer.stuck;
+}
+
+void Server::flush_late(std::uint64_t id) {
+  flush(id);
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || found->second.stuck || !std::exchange(found->second.awaited, false)) return;
+  node_->caught_up(id);
 }
 
 void Server::post(Peer& peer, std::uint64_t id, Outgoing message) {

@@ -50,12 +50,14 @@ class Server final : public Outside {
     Shared counters;
     std::deque<Outgoing> queue;  // what its socket had no room for
     bool stuck = false;          // and waits until it has
+    bool awaited = false;        // the node wants to hear when it has
   };
 
   void send(std::uint64_t connection, std::span<const std::byte> message,
             std::optional<std::uint64_t> counters_of) override;
   const char* introduce(std::uint64_t asker, const Reply& to_asker, std::uint64_t peer,
                         const Reply& to_peer) override;
+  bool behind(std::uint64_t connection) override;
   void drop(std::uint64_t connection, const char* why) override;
 
   void listen();
@@ -64,6 +66,7 @@ class Server final : public Outside {
   void leave(std::uint64_t id);
   void post(Peer& peer, std::uint64_t id, Outgoing message);
   void flush(std::uint64_t id);
+  void flush_late(std::uint64_t id);
   bool watch(int fd, std::uint64_t tag, std::uint32_t events, int operation);
   void keep_mark(bool wanted);
   int wait_time() const;

@@ -27,6 +27,8 @@ class Day {
     for (std::uint32_t user = 0; user < 3; ++user) world_.attach(kKeeper + user, user, user, observer);
     for (int step = 0; step < kSteps; ++step) {
       const std::uint64_t connection = 1 + pick(next_);
+      if (pick(50) == 0) world_.slow.insert(connection);
+      if (pick(50) == 0 && world_.slow.erase(connection) != 0) world_.node.caught_up(connection);
       switch (pick(8)) {
         case 0:
           world_.connect(next_, some_user(), some_user());
@@ -53,6 +55,7 @@ class Day {
     }
     // Whatever has happened: when all have gone, nothing of them is left, and users have their whole quotas.
     for (std::uint64_t connection = 1; connection < next_; ++connection) world_.node.disconnected(connection);
+    world_.slow.clear();
     world_.pass(node::Time{3000});
     for (std::uint32_t user = 0; user < 3; ++user) ASSERT_NO_FATAL_FAILURE(expect_whole_quota(user));
     for (std::uint32_t user = 0; user < 3; ++user) {

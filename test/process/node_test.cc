@@ -428,6 +428,27 @@ TEST(NodeProcess, WhoDoesNotReadIsDropped) {
   EXPECT_EQ(list.attached.size(), 1u);
 }
 
+TEST(NodeProcess, ManyIntroductionsToASlowReaderWaitForIt) {
+  const Folder folder;
+  const Daemon daemon{folder.file("s")};
+  Client slow = Client::attach(at(folder.file("s")));
+  std::vector<Client> askers;
+  for (int i = 0; i < 200; ++i) {
+    askers.push_back(Client::attach(at(folder.file("s"))));
+    ASSERT_TRUE(askers.back().introduce(1, slow.interface_id()));
+  }
+  // A list is answered after what came before it.
+  const node::NodeList list = node::list(at(folder.file("s")));
+  EXPECT_LT(list.links, 2 * askers.size()) << "what waits to be read is bounded";
+  EXPECT_EQ(next_event(askers.front()).kind, Event::Kind::introduced);
+  for (std::size_t i = 0; i < askers.size(); ++i) {
+    ASSERT_EQ(next_event(slow).kind, Event::Kind::introduced);
+  }
+  for (std::size_t i = 1; i < askers.size(); ++i) {
+    ASSERT_EQ(next_event(askers[i]).kind, Event::Kind::introduced);
+  }
+}
+
 TEST(NodeProcess, ListsProcessesAndShowsCountersToTheirOwner) {
   const Folder folder{0755};
   const Daemon daemon{folder.file("s"),

@@ -53,6 +53,7 @@ class NodeWorld final : public node::Outside {
   std::map<std::uint64_t, std::string> drops;            // with the reason, empty for none
   std::map<std::uint64_t, std::uint64_t> counters_sent;  // of whom, how often
   std::uint64_t pairs = 0;
+  std::set<std::uint64_t> slow;    // connections that are behind
   const char* no_pairs = nullptr;  // why introductions fail
   bool called_after_drop = false;
   node::Node node;
@@ -75,6 +76,7 @@ class NodeWorld final : public node::Outside {
     ++pairs;
     return nullptr;
   }
+  bool behind(std::uint64_t connection) override { return slow.contains(connection); }
   void drop(std::uint64_t connection, const char* why) override {
     drops[connection] = why == nullptr ? "" : why;
   }

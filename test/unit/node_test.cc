@@ -255,6 +255,21 @@ TEST(Node, AHeldIntroductionEndsWithThePeerOrACancel) {
   EXPECT_EQ(error_of(reply), ErrorCode::name_unknown);
 }
 
+TEST(Node, NobodyIsIntroducedToWhoIsBehind) {
+  for (const std::uint64_t slow : {1u, 2u}) {
+    TwoProcesses t;
+    t.world.slow = {slow};
+    t.world.say(1, ask(RequestKind::introduce, 10, t.two));
+    EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2));
+    t.world.node.caught_up(slow);
+    EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2)) << "behind again at once";
+    t.world.slow = {};
+    t.world.node.caught_up(slow);
+    EXPECT_EQ(t.world.reply(1).kind, ReplyKind::introduced);
+    EXPECT_EQ(t.world.reply(2).kind, ReplyKind::introduced);
+  }
+}
+
 TEST(Node, RefusesLinksThatCannotBe) {
   TwoProcesses t;
   t.world.say(1, ask(RequestKind::introduce, 1, t.one));
