@@ -457,7 +457,11 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
     engine_.core_.refuse_link(keeper.peer());
     engine_.lock_.leave();
   }
-  if (client_) client_->link_ended(keeper.number());
+  if (client_) {
+    client_->link_ended(keeper.number());
+  } else {
+    standing_.links.erase(keeper.number());  // the next daemon must not be told of it
+  }
   std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
 }
 
