@@ -100,14 +100,16 @@ Ticket Sender::lookup_door() {
 
 bool Sender::greet(const Ticket& door) {
   Status status = connect(terminus_, door, deadline_);
-  if (status == Status::ok) {
-    const Hello hello{.expected = input_.size().value_or(kUnknownSize), .mailbox = mailbox_.ticket()};
-    status = send_small(terminus_, door, bytes_of(hello), door_offset(interface_.id()), deadline_);
-  }
+  if (status == Status::ok) status = say_hello(door);
   if (status == Status::timed_out) throw no_receiver(options_.name);
   if (status == Status::link_ended || status == Status::refused) return false;
   if (status != Status::ok) throw failure("cannot reach the receiver", status);
   return true;
+}
+
+Status Sender::say_hello(const Ticket& door) {
+  const Hello hello{.expected = input_.size().value_or(kUnknownSize), .mailbox = mailbox_.ticket()};
+  return send_small(terminus_, door, bytes_of(hello), door_offset(interface_.id()), deadline_);
 }
 
 // A receiver answers the sender it takes, then gives up its name. So whoever sees the name gone and has no
@@ -122,6 +124,8 @@ bool Sender::await_answer(const Ticket& door) {
     } else if (!still_registered(door)) {
       drain();
       return book_.has_value();
+    } else {
+      say_hello(door);  // another sender may have written over the first
     }
     if (book_) return true;
     if (gone_) return false;

@@ -33,6 +33,7 @@ class Sender {
   void find_receiver();
   Ticket lookup_door();
   bool greet(const Ticket& door);
+  Status say_hello(const Ticket& door);
   bool await_answer(const Ticket& door);
   bool still_registered(const Ticket& door);
 
@@ -56,13 +57,13 @@ class Sender {
   MessageArea mailbox_area_;
   NotificationQueue queue_;
   Slot mailbox_;
+  std::array<Buffer, kPlaces> buffers_;  // before the terminus, which may send from them until it is gone
   Terminus terminus_;
 
   Peer receiver_;
   bool gone_ = false;  // the link with the receiver has ended
   std::optional<DepartureBook> book_;
   std::optional<Verdict> verdict_;
-  std::array<Buffer, kPlaces> buffers_;
   Checksum checksum_;
 };
 
