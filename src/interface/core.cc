@@ -167,6 +167,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.mode = options.mode;
   slot.places = options.places;
   slot.live = true;
+  ++slot_epoch_;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;
     if (options.mode == Mode::guarded) slot.entries[e].state = EntryState::armed;
@@ -184,6 +185,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   }
   --slot.queue->users;
   slot.live = false;
+  ++slot_epoch_;
   slot.entries = nullptr;
   slot.entry_count = 0;
   slot.entry_memory.reset();
@@ -240,6 +242,7 @@ void Core::end_places(std::uint32_t index) noexcept {
   const std::uint32_t in_use = places.arrived - places.freed;
   if (places.queue != nullptr) places.queue->release(places.granted - in_use);
   places.over = true;
+  ++slot_epoch_;
   for (Link* link : links_) {
     if (link->serial != places.link) continue;
     link->replies_due = replies_due_ = true;  // tells the sender that there is nothing more to be had here
@@ -313,6 +316,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     if (free_records_.empty()) {
       free_records_.reserve(records_.size() + 1);  // so that giving one back never allocates
       records_.emplace_back();
+      ++slot_epoch_;  // the records may have moved
       free_records_.push_back(static_cast<std::uint32_t>(records_.size() - 1));
     }
   } catch (const std::bad_alloc&) {
@@ -388,6 +392,13 @@ void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
 }
 
 // --- deposit, the parts that are not the shortest way
+
+void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept {
+  const SlotRecord& slot = slots_[packet.slot];
+  SameSlot& same = link.same_slot;
+  same = {slot_epoch_, word_at<1>(packet), packet.key, word_at<4>(packet), slot.base,
+          slot.bound,  &records_[record],  slot.queue, packet.slot,        record};
+}
 
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
                               const Payload& payload) noexcept {

@@ -73,6 +73,10 @@ class Core {
   Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
   Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
   Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
+  void change_key(std::uint32_t slot) {
+    slots_[slot].key = random_key();
+    ++slot_epoch_;
+  }
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
   // The next notification of a queue that is not empty.
@@ -99,6 +103,8 @@ class Core {
 
   // One packet of any fabric, already copied to private memory (deposit.h). What it returns is counted here.
   Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  // The same checks for a packet like the one before. False: not like it, and nothing was done.
+  bool deposit_like_before(Link& link, const Packet& packet) noexcept;
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:
@@ -111,6 +117,7 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
+  void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
                           const Payload& payload) noexcept;
   Refusal deposit_control(Link& link, const Packet& packet) noexcept;
@@ -142,6 +149,7 @@ class Core {
   std::uint32_t next_message_ = 1;
   std::uint64_t next_link_serial_ = 1;
   std::uint64_t link_epoch_ = 1;
+  std::uint64_t slot_epoch_ = 1;  // moves when anything changes that SameSlot remembers
   bool replies_due_ = false;
 };
 

@@ -67,7 +67,31 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   queue.push_fast(record, index, packet.offset, packet.lead.length, packet.word, link.peer);
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
+  remember_slot(link, packet, record);
   return Refusal::none;
+}
+
+// For short writes only. Every check of deposit, in fewer steps: slot, generation and kind by comparison with
+// a packet that passed; key; bounds; a place.
+__attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
+                                                                     const Packet& packet) noexcept {
+  const SameSlot& same = link.same_slot;
+  if (word_at<1>(packet) != same.slot_word || word_at<4>(packet) != same.entry_word ||
+      packet.key != same.key || same.epoch != slot_epoch_) [[unlikely]] {
+    return false;
+  }
+  Places& places = *same.places;
+  if (!inside(packet.offset, packet.lead.length, same.bound) ||
+      places.arrived - places.freed >= places.granted) [[unlikely]] {
+    return false;
+  }
+  ++places.arrived;
+  move_bytes(same.base + packet.offset, packet, {});
+  Queue& queue = *same.queue;
+  queue.push_fast(same.record, same.slot, packet.offset, packet.lead.length, packet.word, link.peer);
+  if (queue.event_wanted) [[unlikely]]
+    surroundings_.signal(queue);
+  return true;
 }
 
 }  // namespace hamlyn::interface

@@ -47,6 +47,21 @@ struct Outlet {
   bool has_place() const noexcept { return used - freed < granted; }
 };
 
+// Where the last fast-mode packet of a link went. What was checked then and cannot have changed since (the
+// slot epoch tells) is not looked up again; the packet's own fields are compared as whole words.
+struct SameSlot {
+  std::uint64_t epoch = 0;
+  std::uint64_t slot_word = 0;  // slot and generation
+  std::uint64_t key = 0;
+  std::uint64_t entry_word = 0;  // fast mode, and the place record's name
+  std::byte* base = nullptr;
+  std::uint64_t bound = 0;
+  Places* places = nullptr;
+  Queue* queue = nullptr;
+  std::uint32_t slot = 0;
+  std::uint32_t record = 0;
+};
+
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
@@ -82,6 +97,7 @@ class Link {
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
 
   // Receiver's side.
+  SameSlot same_slot;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   bool replies_due = false;
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet

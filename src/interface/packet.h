@@ -82,6 +82,14 @@ inline void set_entry(Packet& packet, std::uint32_t entry, std::uint32_t delta) 
 }
 static_assert(std::endian::native == std::endian::little, "words are laid out for little-endian machines");
 
+// A packet's words, as they are compared and stored.
+template <std::size_t Index>
+inline std::uint64_t word_at(const Packet& packet) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, reinterpret_cast<const std::byte*>(&packet) + Index * sizeof word, sizeof word);
+  return word;
+}
+
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
 inline std::uint32_t cells_of(const Lead& lead) noexcept {
   const std::uint32_t data =

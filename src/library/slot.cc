@@ -97,7 +97,7 @@ void Slot::change_key() {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  engine.core().slot(index_).key = engine.random_key();
+  engine.core().change_key(index_);
 }
 
 std::span<const std::byte> Slot::metadata(std::uint32_t entry) const noexcept {

@@ -177,10 +177,7 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   Packet packet;
   while (count < budget && in_.look(packet)) {
     ++count;
-    if (interface::is_short_write(packet.lead)) [[likely]] {
-      const Refusal refusal = core.deposit(*this, packet, {});
-      if (refusal != Refusal::none) [[unlikely]]
-        core.refuse(*this, refusal, packet.slot);
+    if (interface::is_short_write(packet.lead) && core.deposit_like_before(*this, packet)) [[likely]] {
       in_.skip_one();
     } else if (!arrive_other(core, packet)) [[unlikely]] {
       broken = true;
