@@ -60,6 +60,18 @@ bool Core::something_to_do() noexcept {
   return false;
 }
 
+Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                      const std::byte* data, std::size_t length) noexcept {
+  Words words{};
+  words.word[kLeadWord] = short_write_lead(length);
+  words.word[kSlotWord] = target.slot_word;
+  words.word[kKeyWord] = target.key;
+  words.word[kOffsetWord] = offset;
+  words.word[kEntryWord] = target.entry_word;
+  words.word[kUserWord] = word;
+  return put(packet_of(words), data, nullptr);
+}
+
 // --- links
 
 void Core::add_link(Link& link) {
@@ -344,6 +356,8 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   outlet.granted = packet.delta;
   outlet.record = packet.entry;
   outlet.refused = packet.delta == 0;
+  outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
+                   std::uint64_t{outlet.record} << 32 | kNoEntry};
   return Refusal::none;
 }
 
@@ -396,8 +410,11 @@ void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
 void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept {
   const SlotRecord& slot = slots_[packet.slot];
   SameSlot& same = link.same_slot;
-  same = {slot_epoch_, word_at<1>(packet), packet.key, word_at<4>(packet), slot.base,
-          slot.bound,  &records_[record],  slot.queue, packet.slot,        record};
+  same = {slot_epoch_,       word_at(packet, kSlotWord),
+          packet.key,        word_at(packet, kEntryWord),
+          slot.base,         slot.bound,
+          &records_[record], slot.queue,
+          packet.slot,       record};
 }
 
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,

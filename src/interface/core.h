@@ -104,7 +104,7 @@ class Core {
   // One packet of any fabric, already copied to private memory (deposit.h). What it returns is counted here.
   Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
-  bool deposit_like_before(Link& link, const Packet& packet) noexcept;
+  bool deposit_like_before(Link& link, const Words& words) noexcept;
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:

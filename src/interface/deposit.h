@@ -74,21 +74,28 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
 // For short writes only. Every check of deposit, in fewer steps: slot, generation and kind by comparison with
 // a packet that passed; key; bounds; a place.
 __attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
-                                                                     const Packet& packet) noexcept {
+                                                                     const Words& words) noexcept {
   const SameSlot& same = link.same_slot;
-  if (word_at<1>(packet) != same.slot_word || word_at<4>(packet) != same.entry_word ||
-      packet.key != same.key || same.epoch != slot_epoch_) [[unlikely]] {
+  if (words.word[kSlotWord] != same.slot_word || words.word[kEntryWord] != same.entry_word ||
+      words.word[kKeyWord] != same.key || same.epoch != slot_epoch_) [[unlikely]] {
     return false;
   }
   Places& places = *same.places;
-  if (!inside(packet.offset, packet.lead.length, same.bound) ||
-      places.arrived - places.freed >= places.granted) [[unlikely]] {
+  const std::uint64_t offset = words.word[kOffsetWord];
+  const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
+  if (!inside(offset, length, same.bound) || places.arrived - places.freed >= places.granted) [[unlikely]]
     return false;
-  }
   ++places.arrived;
-  move_bytes(same.base + packet.offset, packet, {});
+  std::byte* const to = same.base + offset;
+  if (length == kInlineData) [[likely]] {
+    std::memcpy(to, &words.word[kDataWord], sizeof(std::uint64_t));
+    std::memcpy(to + sizeof(std::uint64_t), &words.word[kDataWord + 1], sizeof(std::uint64_t));
+  } else {
+    const std::uint64_t data[2] = {words.word[kDataWord], words.word[kDataWord + 1]};
+    base::copy_up_to_16(to, reinterpret_cast<const std::byte*>(data), length);
+  }
   Queue& queue = *same.queue;
-  queue.push_fast(same.record, same.slot, packet.offset, packet.lead.length, packet.word, link.peer);
+  queue.push_fast(same.record, same.slot, offset, length, words.word[kUserWord], link.peer);
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
   return true;

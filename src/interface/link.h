@@ -31,11 +31,19 @@ struct Places {
   bool over = false;         // the slot or the link is gone: places go back as they are taken
 };
 
+// What all fast-mode packets to one slot have in common, as words of a packet.
+struct FastTarget {
+  std::uint64_t slot_word = 0;
+  std::uint64_t key = 0;
+  std::uint64_t entry_word = 0;
+};
+
 // The same from the sender's side: what it may still send there.
 struct Outlet {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
   std::uint64_t key = 0;
+  FastTarget target;  // once it is open
   std::uint32_t granted = 0;
   std::uint32_t used = 0;  // modulo 2^32
   std::uint32_t freed = 0;
@@ -70,6 +78,9 @@ class Link {
 
   // Puts one packet behind those before it. ok; queue_full: no room now; link_ended.
   virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept = 0;
+  // The same for a fast-mode packet, from its words.
+  virtual Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                          const std::byte* data, std::size_t length) noexcept;
   // The same for replies, which have a way of their own.
   virtual Status put_reply(const Packet& packet) noexcept = 0;
   // Hands up to `budget` packets that have arrived to the interface. Returns how many.

@@ -82,12 +82,34 @@ inline void set_entry(Packet& packet, std::uint32_t entry, std::uint32_t delta) 
 }
 static_assert(std::endian::native == std::endian::little, "words are laid out for little-endian machines");
 
-// A packet's words, as they are compared and stored.
-template <std::size_t Index>
-inline std::uint64_t word_at(const Packet& packet) noexcept {
+// A packet as the link moves it. Short packets are compared and stored as words in registers; only others are
+// looked at field by field.
+struct Words {
+  std::uint64_t word[kCell / sizeof(std::uint64_t)];
+};
+inline constexpr std::size_t kLeadWord = 0, kSlotWord = 1, kKeyWord = 2, kOffsetWord = 3, kEntryWord = 4,
+                             kUserWord = 5, kDataWord = 6;
+
+inline Packet packet_of(const Words& words) noexcept {
+  Packet packet;
+  std::memcpy(&packet, &words, sizeof packet);
+  return packet;
+}
+inline std::uint64_t word_at(const Packet& packet, std::size_t index) noexcept {
   std::uint64_t word;
-  std::memcpy(&word, reinterpret_cast<const std::byte*>(&packet) + Index * sizeof word, sizeof word);
+  std::memcpy(&word, reinterpret_cast<const std::byte*>(&packet) + index * sizeof word, sizeof word);
   return word;
+}
+
+// The lead of one cell with data for a slot, apart from its turn: by far the most frequent kind, valid under
+// any MTU.
+inline std::uint64_t short_write_lead(std::size_t length) noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 48 | static_cast<std::uint64_t>(length)
+                                                                                << 32;
+}
+inline bool is_short_write(std::uint64_t lead) noexcept {
+  const std::uint64_t rest = lead >> 32;
+  return rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16) <= kInlineData;
 }
 
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
@@ -95,11 +117,6 @@ inline std::uint32_t cells_of(const Lead& lead) noexcept {
   const std::uint32_t data =
       lead.length <= kInlineData ? 0 : (lead.length + std::uint32_t{kCell} - 1) / kCell;
   return 1 + (lead.metadata_length != 0 ? 1 : 0) + data;
-}
-
-// One cell with data for a slot: by far the most frequent kind, and valid under any MTU.
-inline bool is_short_write(const Lead& lead) noexcept {
-  return lead.operation == Operation::write && lead.metadata_length == 0 && lead.length <= kInlineData;
 }
 
 // Null if the lead is well formed, otherwise what is wrong with it. Total: any bytes may come.

@@ -43,13 +43,7 @@ class Terminus {
       return too_long(link, data.size());
     if (offset > ticket.bound || data.size() > ticket.bound - offset) [[unlikely]]
       return Status::out_of_bounds;
-    Packet packet;
-    set_lead(packet, Operation::write, data.size(), 0);
-    set_slot(packet, ticket);
-    packet.offset = ticket.base + offset;
-    set_entry(packet, kNoEntry, outlet.record);
-    packet.word = word;
-    const Status status = link.put(packet, data.data(), nullptr);
+    const Status status = link.put_fast(outlet.target, ticket.base + offset, word, data.data(), data.size());
     if (status == Status::ok) [[likely]]
       ++outlet.used;
     return status;

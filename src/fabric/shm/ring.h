@@ -15,6 +15,7 @@
 
 #include "base/copy.h"
 #include "base/memory.h"
+#include "interface/link.h"
 #include "interface/packet.h"
 
 namespace hamlyn::shm {
@@ -64,6 +65,28 @@ class RingWriter {
     return true;
   }
 
+  // A fast-mode packet of up to 16 bytes, from registers.
+  void put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                const std::byte* data, std::size_t length) noexcept {
+    std::uint64_t* const cell = words(cells_ + index_);
+    const std::uint64_t lead = interface::short_write_lead(length) | turn_;
+    if (length == interface::kInlineData) [[likely]] {
+      Memory::store_relaxed(cell[6], load_word(data));
+      Memory::store_relaxed(cell[7], load_word(data + 8));
+    } else {
+      put_inline(cell, data, length);
+    }
+    advance();
+    if (written_ <= data_until_) [[unlikely]]
+      Memory::store_relaxed(words(cells_ + index_)[0], std::uint64_t{0});
+    Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
+    Memory::store_relaxed(cell[interface::kKeyWord], target.key);
+    Memory::store_relaxed(cell[interface::kOffsetWord], offset);
+    Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
+    Memory::store_relaxed(cell[interface::kUserWord], word);
+    Memory::store_release(cell[interface::kLeadWord], lead);  // pairs with RingReader::look
+  }
+
   // Writes and publishes one packet that has_room(). Its turn and inline data are filled in here.
   //
   // Word by word, from registers: a wide load of what narrow stores have just written waits for the stores
@@ -107,16 +130,21 @@ class RingWriter {
     }
   }
 
+  __attribute__((noinline)) static void put_inline(std::uint64_t* cell, const std::byte* data,
+                                                   std::size_t length) noexcept {
+    std::byte inline_data[interface::kInlineData] = {};
+    base::copy_up_to_16(inline_data, data, length);
+    Memory::store_relaxed(cell[6], load_word(inline_data));
+    Memory::store_relaxed(cell[7], load_word(inline_data + 8));
+  }
+
   // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
   // many as it takes, both whole cells.
   __attribute__((noinline)) void put_data(std::uint64_t* cell, const Lead& lead, const std::byte* data,
                                           const std::byte* metadata) noexcept {
     std::size_t left = lead.length;
     if (left <= interface::kInlineData) {
-      std::byte inline_data[interface::kInlineData] = {};
-      base::copy_up_to_16(inline_data, data, left);
-      Memory::store_relaxed(cell[6], load_word(inline_data));
-      Memory::store_relaxed(cell[7], load_word(inline_data + 8));
+      put_inline(cell, data, left);
       left = 0;
     }
     advance();
@@ -171,17 +199,14 @@ class RingReader {
 
   // Copies the next packet's cell to private memory; false if there is none. Nothing in it is checked. Each
   // word is loaded by an atomic, which the compiler may not repeat: what is checked is what is used.
-  bool look(Packet& packet) const noexcept {
+  bool look(interface::Words& packet) const noexcept {
     const std::uint64_t* const cell = words();
     // Pairs with the writer's last store in RingWriter::put.
-    const std::uint64_t lead = Memory::load_acquire(cell[0]);
-    if (static_cast<std::uint32_t>(lead) != turn_) return false;
-    packet.lead = lead_of(lead);
+    packet.word[0] = Memory::load_acquire(cell[0]);
+    if (static_cast<std::uint32_t>(packet.word[0]) != turn_) return false;
 #pragma GCC unroll 8
-    for (std::size_t i = 1; i < kCell / sizeof(std::uint64_t); ++i) {
-      const std::uint64_t word = Memory::load_relaxed(cell[i]);
-      std::memcpy(reinterpret_cast<std::byte*>(&packet) + i * sizeof word, &word, sizeof word);
-    }
+    for (std::size_t i = 1; i < kCell / sizeof(std::uint64_t); ++i)
+      packet.word[i] = Memory::load_relaxed(cell[i]);
     return true;
   }
 

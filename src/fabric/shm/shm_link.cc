@@ -72,6 +72,22 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   return Status::ok;
 }
 
+Status ShmLink::put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                         const std::byte* data, std::size_t length) noexcept {
+  if (length > interface::kInlineData) [[unlikely]]
+    return Link::put_fast(target, offset, word, data, length);
+  if (!out_.has_room(1)) [[unlikely]] {
+    if (broken) return Status::link_ended;
+    if (!make_room(1)) return broken ? Status::link_ended : Status::queue_full;
+  }
+  out_.put_fast(target, offset, word, data, length);
+  ++counters->packets_out;
+  counters->bytes_out += length;
+  if (bell_.must_ring()) [[unlikely]]
+    ring();
+  return Status::ok;
+}
+
 Status ShmLink::put_reply(const Packet& packet) noexcept {
   if (!replies_out_.has_room(1)) {
     if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) broken = true;
@@ -174,21 +190,25 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     arrive_replies(core);  // replies are taken first
   unsigned count = 0;
   std::uint64_t bytes = 0;
-  Packet packet;
-  while (count < budget && in_.look(packet)) {
+  interface::Words words;
+  while (count < budget && in_.look(words)) {
     ++count;
-    if (interface::is_short_write(packet.lead) && core.deposit_like_before(*this, packet)) [[likely]] {
+    const std::uint64_t lead = words.word[interface::kLeadWord];
+    if (interface::is_short_write(lead) && core.deposit_like_before(*this, words)) [[likely]] {
       in_.skip_one();
-    } else if (!arrive_other(core, packet)) [[unlikely]] {
+    } else if (!arrive_other(core, interface::packet_of(words))) [[unlikely]] {
       broken = true;
       core.note_broken(*this);
       break;
     }
-    bytes += packet.lead.length;
-    if (in_.taken() - told_ >= told_every_) publish_taken();
+    bytes += lead >> 32 & 0xFFFF;
+    if (in_.taken() - told_ >= told_every_) [[unlikely]]
+      publish_taken();
   }
-  counters->packets_in += count;
-  counters->bytes_in += bytes;
+  if (count != 0) {
+    counters->packets_in += count;
+    counters->bytes_in += bytes;
+  }
   return count;
 }
 
@@ -205,8 +225,9 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
 
 unsigned ShmLink::arrive_replies(Core& core) noexcept {
   unsigned count = 0;
-  Packet packet;
-  while (count < kReplyCells && replies_in_.look(packet)) {
+  interface::Words words;
+  while (count < kReplyCells && replies_in_.look(words)) {
+    const Packet packet = interface::packet_of(words);
     if (interface::invalid(packet.lead, 0) != nullptr || packet.lead.operation == Operation::continue_ring) {
       broken = true;
       break;

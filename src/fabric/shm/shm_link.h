@@ -29,6 +29,8 @@ class ShmLink final : public interface::Link {
   static PageCheck check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
 
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
+  Status put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                  const std::byte* data, std::size_t length) noexcept override;
   Status put_reply(const Packet& packet) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   bool something_arrived() const noexcept override {
