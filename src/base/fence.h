@@ -42,6 +42,16 @@ inline void pause() noexcept {
 #endif
 }
 
+// Asks for a line to be written soon. (The built-in asks for reading unless the whole program is for newer
+// processors.)
+inline void prefetch_for_writing(const void* line) noexcept {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+  __builtin_prefetch(line, 1, 3);
+#endif
+}
+
 // The time-stamp counter: cycles of a constant clock. Portable processors get nanoseconds.
 inline std::uint64_t cycles() noexcept {
 #if defined(__x86_64__)

@@ -27,7 +27,10 @@ Core::~Core() = default;
 bool Core::run() noexcept {
   bool moved = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (links_[i]->arrive(*this, kSweepBudget) != 0) moved = true;
+    if (links_[i]->arrive(*this, kSweepBudget) != 0) {
+      moved = true;
+      last_link_ = links_[i];
+    }
   }
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
@@ -79,6 +82,7 @@ void Core::add_link(Link& link) {
   link_of_.emplace(link.peer, &link);
   links_.push_back(&link);
   ++link_epoch_;
+  last_link_ = nullptr;
   ++counters_.links;
 }
 
@@ -91,6 +95,7 @@ void Core::end_link(Link& link) noexcept {
   links_.erase(std::find(links_.begin(), links_.end(), &link));
   link_of_.erase(link.peer);
   ++link_epoch_;
+  last_link_ = nullptr;
   --counters_.links;
   ++counters_.links_ended;
   for (Terminus* terminus : termini_) terminus->link_ended(link);

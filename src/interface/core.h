@@ -105,6 +105,9 @@ class Core {
   Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
+  bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // The link that brought something last; null after any link has come or gone.
+  Link* last_link() const noexcept { return last_link_; }
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:
@@ -117,6 +120,7 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
+  bool accept_like_before(Link& link, const Words& words) noexcept;
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
                           const Payload& payload) noexcept;
@@ -143,6 +147,7 @@ class Core {
   std::vector<Places> records_;
   std::vector<std::uint32_t> free_records_;
   std::vector<Link*> links_;
+  Link* last_link_ = nullptr;
   std::unordered_map<std::uint64_t, Link*> link_of_;
   std::vector<Terminus*> termini_;
   std::uint32_t departures_ = 0;  // messages that wait in termini

@@ -72,9 +72,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
 }
 
 // For short writes only. Every check of deposit, in fewer steps: slot, generation and kind by comparison with
-// a packet that passed; key; bounds; a place.
-__attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
-                                                                     const Words& words) noexcept {
+// a packet that passed; key; bounds; a place. The bytes move; the notification is left to the caller.
+__attribute__((always_inline)) inline bool Core::accept_like_before(Link& link, const Words& words) noexcept {
   const SameSlot& same = link.same_slot;
   if (words.word[kSlotWord] != same.slot_word || words.word[kEntryWord] != same.entry_word ||
       words.word[kKeyWord] != same.key || same.epoch != slot_epoch_) [[unlikely]] {
@@ -82,7 +81,7 @@ __attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
   }
   Places& places = *same.places;
   const std::uint64_t offset = words.word[kOffsetWord];
-  const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
+  const std::uint64_t length = length_of(words);
   if (!inside(offset, length, same.bound) || places.arrived - places.freed >= places.granted) [[unlikely]]
     return false;
   ++places.arrived;
@@ -94,10 +93,39 @@ __attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
     const std::uint64_t data[2] = {words.word[kDataWord], words.word[kDataWord + 1]};
     base::copy_up_to_16(to, reinterpret_cast<const std::byte*>(data), length);
   }
+  return true;
+}
+
+inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
+  if (!accept_like_before(link, words)) [[unlikely]]
+    return false;
+  const SameSlot& same = link.same_slot;
   Queue& queue = *same.queue;
-  queue.push_fast(same.record, same.slot, offset, length, words.word[kUserWord], link.peer);
+  queue.push_fast(same.record, same.slot, words.word[kOffsetWord], length_of(words), words.word[kUserWord],
+                  link.peer);
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
+  return true;
+}
+
+// The same when the queue is empty and its owner asks for the next notification: it need not stand in the
+// queue.
+inline bool Core::take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept {
+  if (link.same_slot.queue != &queue || !accept_like_before(link, words)) [[unlikely]]
+    return false;
+  const SameSlot& same = link.same_slot;
+  out.kind = Notification::Kind::message;
+  out.wrap = queue.pass();
+  out.fast = true;
+  out.cause = Refusal::none;
+  out.slot = same.slot;
+  out.entry = kNoEntry;
+  out.message_id = 0;
+  out.offset = words.word[kOffsetWord];
+  out.length = length_of(words);
+  out.word = words.word[kUserWord];
+  out.peer = link.peer;
+  give_back(same.record);
   return true;
 }
 

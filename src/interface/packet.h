@@ -112,6 +112,8 @@ inline bool is_short_write(std::uint64_t lead) noexcept {
   return rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16) <= kInlineData;
 }
 
+inline std::uint64_t length_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32 & 0xFFFF; }
+
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
 inline std::uint32_t cells_of(const Lead& lead) noexcept {
   const std::uint32_t data =

@@ -42,6 +42,13 @@ class Queue {
     place.places = places;
     ++tail_;
   }
+  // A notification that passes through an empty queue without standing in it. Returns its wrap flag.
+  bool pass() noexcept {
+    const bool wrap = next_wraps();
+    ++head_;
+    ++tail_;
+    return wrap;
+  }
   bool next_wraps() const noexcept { return (tail_ & mask_) == 0; }
 
   // A completion: into a common place, or behind those that wait for one.

@@ -10,6 +10,7 @@
 namespace hamlyn {
 
 using library::Engine;
+using library::PollRest;
 
 NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) : interface_(interface) {
   if (places > (std::size_t{1} << 20))
@@ -34,16 +35,26 @@ std::optional<Notification> NotificationQueue::poll() noexcept {
   Engine& engine = interface_.engine();
   if (!engine.lock().enter()) [[unlikely]]
     return result;
-  if (queue_->empty()) engine.run_polled();
+  if (queue_->empty()) {
+    if (engine.take_directly(*queue_, result.emplace())) [[likely]] {
+      engine.poll_rest().taken();
+      engine.lock().leave();
+      return result;
+    }
+    result.reset();
+    engine.run_polled();
+  }
   if (!queue_->empty()) {
     engine.core().take(*queue_, result.emplace());
+    engine.poll_rest().taken();
     engine.lock().leave();
     return result;
   }
   if (queue_->event >= 0 && !queue_->event_wanted) [[unlikely]]
     engine.rearm(*queue_);
+  const std::uint32_t rest = engine.poll_rest().pauses();
   engine.lock().leave();
-  engine.poll_rest().rest();
+  PollRest::rest(rest);
   return result;
 }
 

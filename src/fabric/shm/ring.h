@@ -38,6 +38,8 @@ inline Lead lead_of(std::uint64_t word) noexcept {
 
 template <class Memory = base::RealMemory>
 class RingWriter {
+  static constexpr std::uint32_t kAhead = 8;  // cells; less than any ring has
+
  public:
   // `written`: cells written before, in earlier rings of the same link.
   void reset(Packet* cells, std::uint32_t count, std::uint64_t written) noexcept {
@@ -85,6 +87,13 @@ class RingWriter {
     Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
     Memory::store_relaxed(cell[interface::kUserWord], word);
     Memory::store_release(cell[interface::kLeadWord], lead);  // pairs with RingReader::look
+  }
+
+  // Fetches a cell that will be written soon. Without it each publication waits for its own line
+  // (docs/performance.md).
+  void prefetch() const noexcept {
+    const std::uint32_t at = index_ + kAhead;
+    base::prefetch_for_writing(cells_ + (at < count_ ? at : at - count_));
   }
 
   // Writes and publishes one packet that has_room(). Its turn and inline data are filled in here.

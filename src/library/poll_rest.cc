@@ -1,0 +1,31 @@
+#include "library/poll_rest.h"
+
+#include <algorithm>
+
+namespace hamlyn::library {
+
+void PollRest::next(std::uint64_t now) noexcept {
+  constexpr std::uint32_t kTrials = kPauses.size() * kTrialRounds;
+  if (started_ == 0) {  // the trials begin with the next message
+    best_.fill(std::numeric_limits<std::uint64_t>::max());
+    trial_ = 0;
+  } else if (trial_ < kTrials) {
+    best_[candidate_] = std::min(best_[candidate_], now - started_);
+    ++trial_;
+  }
+  if (trial_ == kTrials) {
+    settle();
+    started_ = 0;
+    left_ = kKeptMessages;
+    return;
+  }
+  candidate_ = trial_ % kPauses.size();
+  started_ = now;
+  left_ = kTrialMessages;
+}
+
+void PollRest::settle() noexcept {
+  candidate_ = static_cast<std::uint32_t>(std::min_element(best_.begin(), best_.end()) - best_.begin());
+}
+
+}  // namespace hamlyn::library
