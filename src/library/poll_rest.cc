@@ -5,7 +5,7 @@
 namespace hamlyn::library {
 
 void PollRest::next(std::uint64_t now) noexcept {
-  constexpr std::uint32_t kTrials = kPauses.size() * kTrialRounds;
+  constexpr auto kTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
   if (started_ == 0) {  // the trials begin with the next message
     best_.fill(std::numeric_limits<std::uint64_t>::max());
     trial_ = 0;
@@ -19,7 +19,7 @@ void PollRest::next(std::uint64_t now) noexcept {
     left_ = kKeptMessages;
     return;
   }
-  candidate_ = trial_ % kPauses.size();
+  candidate_ = trial_ % static_cast<std::uint32_t>(kPauses.size());
   started_ = now;
   left_ = kTrialMessages;
 }
