@@ -103,22 +103,28 @@ void Core::end_link(Link& link) noexcept {
   for (std::size_t i = 0; i < link.refused.size(); ++i) {
     if (link.refused[i] != 0) tell(link, static_cast<Refusal>(i), queue_for(kNoEntry));
   }
-  // Each queue that the link had a part in hears of its end once.
-  std::vector<bool> told(queues_.size());
-  for (std::size_t q = 0; q < queues_.size(); ++q) {
-    bool concerned = false;
-    for (const std::uint32_t index : link.places) concerned |= records_[index].queue == queues_[q].get();
-    if (!concerned && !(link.places.empty() && q == 0)) continue;
-    Notification ended;
-    ended.kind = Notification::Kind::link_ended;
-    ended.peer = link.peer;
-    if (!queues_[q]->push_event(ended)) ++counters_.events_lost;
-    surroundings_.signal(*queues_[q]);
+  // Each queue that the link had a part in hears of its end once; the first one if there is none.
+  bool told = false;
+  for (const auto& queue : queues_) {
+    const bool concerned = std::any_of(link.places.begin(), link.places.end(), [&](std::uint32_t index) {
+      return records_[index].queue == queue.get();
+    });
+    if (concerned) tell_end(link, *queue);
+    told |= concerned;
   }
+  if (!told && !queues_.empty()) tell_end(link, *queues_.front());
   for (const std::uint32_t index : link.places) {
     if (index != kDeadRecord) end_places(index);
   }
   link.places.clear();
+}
+
+void Core::tell_end(Link& link, Queue& queue) noexcept {
+  Notification ended;
+  ended.kind = Notification::Kind::link_ended;
+  ended.peer = link.peer;
+  if (!queue.push_event(ended)) ++counters_.events_lost;
+  surroundings_.signal(queue);
 }
 
 void Core::refuse_link(std::uint64_t peer) noexcept {
@@ -147,9 +153,15 @@ Queue* Core::make_queue(std::size_t places) {
 
 bool Core::drop_queue(Queue* queue) noexcept {
   if (queue->users != 0) return false;
-  for (Places& places : records_) {
-    if (places.queue == queue) places.queue = nullptr;
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    Places& places = records_[record];
+    if (places.queue != queue) continue;
+    // Its slots are gone, so it is over; what was not taken goes with the queue.
+    places.queue = nullptr;
+    places.freed = places.arrived;
+    if (!link_waits_for(places)) release_record(record);
   }
+  for (Link* link : links_) link->told_causes = 0;  // what told of them may go unread with the queue
   std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
   --counters_.queues;
   return true;
@@ -196,11 +208,9 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
 
 void Core::drop_slot(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
-  for (std::uint32_t record = 1; record < records_.size(); ++record) {
-    if (records_[record].queue == slot.queue && records_[record].slot == index && !records_[record].over)
-      end_places(record);
-  }
+  end_places_at(index);
   --slot.queue->users;
+  slot.queue->expect_no_more(slot.entry_count);
   slot.live = false;
   ++slot_epoch_;
   slot.entries = nullptr;
@@ -212,15 +222,21 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   --counters_.slots;
 }
 
+void Core::change_key(std::uint32_t index) {
+  slots_[index].key = random_key();
+  ++slot_epoch_;
+  end_places_at(index);  // nobody can use them any more
+}
+
 Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
   SlotRecord& slot = slots_[slot_index];
   if (entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
+  if (slot.mode != Mode::guarded && entry.key == 0)
+    return arm_anew(slot_index, entry_index, {});  // the first time
   if (slot.mode == Mode::paranoid_one_shot)
     return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
   if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
-  if (slot.mode == Mode::paranoid && entry.key == 0)
-    return arm_anew(slot_index, entry_index, {});  // the first time
   entry.user_length = 0;
   entry.state = EntryState::armed;
   return Status::ok;
@@ -235,7 +251,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
   if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
   if (limits.base > slot.bound) return Status::out_of_bounds;
   entry.base = limits.base;
-  entry.bound = std::min(limits.bound == 0 ? ~std::uint64_t{0} : limits.bound, slot.bound - limits.base);
+  entry.bound = std::min(limits.bound, slot.bound - limits.base);
   entry.key = random_key();
   entry.user_length = 0;
   entry.state = EntryState::armed;
@@ -254,18 +270,31 @@ Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
 
 // --- places
 
+void Core::end_places_at(std::uint32_t slot) noexcept {
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    const Places& places = records_[record];
+    if (places.queue == slots_[slot].queue && places.slot == slot && !places.over) end_places(record);
+  }
+}
+
+// Whether a link is to be told of these places yet. If so, its replies are due.
+bool Core::link_waits_for(const Places& places) noexcept {
+  for (Link* link : links_) {
+    if (link->serial != places.link) continue;
+    link->replies_due = replies_due_ = true;
+    return true;
+  }
+  return false;
+}
+
 void Core::end_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
   const std::uint32_t in_use = places.arrived - places.freed;
-  if (places.queue != nullptr) places.queue->release(places.granted - in_use);
+  if (!places.over && places.queue != nullptr) places.queue->release(places.granted - in_use);
   places.over = true;
   ++slot_epoch_;
-  for (Link* link : links_) {
-    if (link->serial != places.link) continue;
-    link->replies_due = replies_due_ = true;  // tells the sender that there is nothing more to be had here
-    return;
-  }
-  if (in_use == 0) release_record(index);
+  // A sender that lives hears that there is nothing more to be had here.
+  if (!link_waits_for(places) && in_use == 0) release_record(index);
 }
 
 void Core::release_record(std::uint32_t index) noexcept {
@@ -277,12 +306,7 @@ void Core::release_record(std::uint32_t index) noexcept {
 void Core::give_back_slowly(std::uint32_t index) noexcept {
   Places& places = records_[index];
   if (places.over && places.queue != nullptr) places.queue->release(1);
-  for (Link* link : links_) {
-    if (link->serial != places.link) continue;
-    link->replies_due = replies_due_ = true;
-    return;
-  }
-  if (places.over && places.arrived == places.freed) release_record(index);
+  if (!link_waits_for(places) && places.over && places.arrived == places.freed) release_record(index);
 }
 
 void Core::send_replies(Link& link) noexcept {
@@ -317,13 +341,18 @@ void Core::send_replies(Link& link) noexcept {
   }
 }
 
-Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
+// Why a link may have no places at the slot that it names.
+Refusal Core::why_no_places(const Packet& packet) const noexcept {
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  SlotRecord& slot = slots_[index];
+  const SlotRecord& slot = slots_[index];
   if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
   if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
   if (packet.key != slot.key) return Refusal::bad_key;
-  if (!slot.fast) return Refusal::mode_forbids;
+  return slot.fast ? Refusal::none : Refusal::mode_forbids;
+}
+
+// Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
+Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   // A name that leads nowhere any more is used again; the sender knows that it is over.
   std::size_t name = 0;
   while (name < link.places.size() && link.places[name] != kDeadRecord) ++name;
@@ -343,21 +372,28 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   free_records_.pop_back();
   Places& places = records_[record];
   places = Places{};
-  places.queue = slot.queue;
   places.link = link.serial;
-  places.slot = index;
-  places.generation = slot.generation;
-  places.granted = slot.queue->reserve(slot.places);
+  places.slot = kNoEntry;
   places.outlet = static_cast<std::uint32_t>(packet.word);
+  const Refusal cause = why_no_places(packet);
+  if (cause == Refusal::none) {
+    SlotRecord& slot = slots_[packet.slot];
+    places.queue = slot.queue;
+    places.slot = packet.slot;
+    places.generation = slot.generation;
+    places.granted = slot.queue->reserve(slot.places);
+  }
+  places.over = places.granted == 0;
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
-  return Refusal::none;
+  return cause;
 }
 
 Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   if (packet.word >= link.outlets.size()) return Refusal::malformed;
   Outlet& outlet = *link.outlets[packet.word];
   if (!outlet.asked) return Refusal::malformed;
+  if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
   outlet.granted = packet.delta;
   outlet.record = packet.entry;
   outlet.refused = packet.delta == 0;
@@ -369,9 +405,12 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
   if (packet.word >= link.outlets.size()) return Refusal::malformed;
   Outlet& outlet = *link.outlets[packet.word];
-  if (packet.delta - outlet.freed > outlet.used - outlet.freed) return Refusal::malformed;
-  outlet.freed = packet.delta;
-  return Refusal::none;
+  if (packet.delta - outlet.freed <= outlet.used - outlet.freed) {
+    outlet.freed = packet.delta;
+    return Refusal::none;
+  }
+  // Overtaken by a later one: it says nothing new. More than was used is a lie.
+  return outlet.freed - packet.delta <= outlet.granted ? Refusal::none : Refusal::malformed;
 }
 
 Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept {

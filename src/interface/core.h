@@ -73,10 +73,7 @@ class Core {
   Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
   Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
   Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
-  void change_key(std::uint32_t slot) {
-    slots_[slot].key = random_key();
-    ++slot_epoch_;
-  }
+  void change_key(std::uint32_t slot);
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
   // The next notification of a queue that is not empty.
@@ -125,12 +122,16 @@ class Core {
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
                           const Payload& payload) noexcept;
   Refusal deposit_control(Link& link, const Packet& packet) noexcept;
+  Refusal why_no_places(const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
+  bool link_waits_for(const Places& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
+  void end_places_at(std::uint32_t slot) noexcept;
   void send_replies(Link& link) noexcept;
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
+  void tell_end(Link& link, Queue& queue) noexcept;
   void error_taken(const Notification& notification) noexcept;
   void release_record(std::uint32_t index) noexcept;
   Queue* queue_for(std::uint32_t slot) noexcept;

@@ -72,11 +72,16 @@ void Queue::release(std::uint32_t count) noexcept {
 }
 
 void Queue::expect(std::size_t entries) {
-  std::vector<Notification> longer(waiting_.size() + entries);
-  for (std::size_t i = 0; i < waiting_count_; ++i)
-    longer[i] = waiting_[(waiting_head_ + i) % waiting_.size()];
-  waiting_ = std::move(longer);
-  waiting_head_ = 0;
+  // What waits of slots that have gone needs its room beside all that may come.
+  const std::size_t most = kEventRoom + expected_ + entries + waiting_count_;
+  if (most > waiting_.size()) {
+    std::vector<Notification> longer(most);
+    for (std::size_t i = 0; i < waiting_count_; ++i)
+      longer[i] = waiting_[(waiting_head_ + i) % waiting_.size()];
+    waiting_ = std::move(longer);
+    waiting_head_ = 0;
+  }
+  expected_ += entries;
 }
 
 }  // namespace hamlyn::interface

@@ -78,6 +78,7 @@ class Queue {
 
   // Completions that may have to wait here: a slot with that many entries has come, or has gone.
   void expect(std::size_t entries);
+  void expect_no_more(std::size_t entries) noexcept { expected_ -= entries; }
 
   std::uint32_t users = 0;  // slots that notify it
   int event = -1;           // descriptor to signal when something comes, or -1
@@ -104,6 +105,7 @@ class Queue {
   std::size_t common_used_ = 0;  // completions and events in the ring
 
   std::vector<Notification> waiting_;  // a circle, long enough for every entry and kEventRoom events
+  std::size_t expected_ = 0;           // entries of all slots that notify this queue
   std::size_t waiting_head_ = 0;
   std::size_t waiting_count_ = 0;
   std::size_t waiting_events_ = 0;

@@ -10,14 +10,26 @@ constexpr int kPassesPerRun = 8;  // so that a run comes back to the arrivals so
 
 Terminus::Terminus(Core& core, std::size_t entries) : core_(core), work_(entries) {
   seen_.reserve(entries);
+  for (Work& work : work_) append(free_, work);
   core_.add_terminus(*this);
 }
 
 Terminus::~Terminus() {
-  for (std::uint64_t s = first_; s != next_; ++s) {
-    if (at(s).status == Status::pending) finish(at(s), Status::cancelled);
-  }
+  while (waiting_.first != kNobody) finish(work_[waiting_.first], Status::cancelled);
   core_.drop_terminus(*this);
+}
+
+void Terminus::append(Row& row, Work& work) noexcept {
+  const std::uint32_t index = index_of(work);
+  work.previous = row.last;
+  work.next = kNobody;
+  (row.last == kNobody ? row.first : work_[row.last].next) = index;
+  row.last = index;
+}
+
+void Terminus::remove(Row& row, Work& work) noexcept {
+  (work.previous == kNobody ? row.first : work_[work.previous].next) = work.next;
+  (work.next == kNobody ? row.last : work_[work.next].previous) = work.previous;
 }
 
 // --- counted messages
@@ -29,10 +41,9 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   if (options.metadata.size() > kMetadataLimit || data.size() > 0xFFFFFFFFu) return Status::too_long;
   if (options.offset > ticket.bound || data.size() > ticket.bound - options.offset)
     return Status::out_of_bounds;
-  while (first_ != next_ && at(first_).status != Status::pending) ++first_;
-  if (next_ - first_ == work_.size()) return Status::queue_full;
+  if (free_.first == kNobody) return Status::queue_full;
 
-  Work& work = at(next_);
+  Work& work = work_[free_.first];
   work.ticket = ticket;
   work.data = data.data();
   work.length = data.size();
@@ -45,10 +56,13 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   work.packet_size = 0;
   work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
   std::copy(options.metadata.begin(), options.metadata.end(), work.metadata.begin());
-  const std::uint64_t sequence = next_++;
-  if (handle != nullptr) handle->sequence = sequence;
+  // Names the entry, and how many messages it has had.
+  work.sequence += work.sequence == 0 ? work_.size() + index_of(work) : work_.size();
+  if (handle != nullptr) handle->sequence = work.sequence;
   const bool behind_others = work.link != nullptr && pending_ != 0 && waits_for(*work.link);
   ++pending_;
+  remove(free_, work);
+  append(waiting_, work);
   core_.count_departure(1);
   if (work.link == nullptr) {
     core_.surroundings().want_link(ticket.interface);
@@ -62,8 +76,10 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
 }
 
 bool Terminus::waits_for(const Link& link) const noexcept {
-  for (std::uint64_t s = first_; s != next_; ++s) {
-    if (at(s).status == Status::pending && at(s).link == &link) return true;
+  for (std::uint32_t i = waiting_.first; i != kNobody; i = work_[i].next) {
+    const Work& work = work_[i];
+    // Also what waits since before there was this link.
+    if (work.link == &link || (work.link == nullptr && work.ticket.interface == link.peer)) return true;
   }
   return false;
 }
@@ -103,6 +119,9 @@ void Terminus::finish(Work& work, Status status) noexcept {
   --pending_;
   core_.count_departure(-1);
   if (work.link != nullptr) --work.link->departures;
+  work.link = nullptr;
+  remove(waiting_, work);
+  append(free_, work);
 }
 
 bool Terminus::depart() noexcept {
@@ -114,9 +133,9 @@ bool Terminus::depart() noexcept {
 bool Terminus::depart_once() noexcept {
   bool moved = false;
   seen_.clear();
-  for (std::uint64_t s = first_; s != next_; ++s) {
-    Work& work = at(s);
-    if (work.status != Status::pending) continue;
+  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
+    Work& work = work_[i];
+    next = work.next;  // it may be finished here
     if (work.link == nullptr) {
       work.link = core_.find_link(work.ticket.interface);
       if (work.link == nullptr) {
@@ -134,23 +153,23 @@ bool Terminus::depart_once() noexcept {
 
 Status Terminus::status(SendHandle handle) const noexcept {
   if (handle.sequence == 0) return Status::ok;
-  if (handle.sequence >= next_) return Status::invalid;
-  if (handle.sequence + work_.size() < next_) return Status::ok;  // long over
-  return at(handle.sequence).status;
+  const Work& work = work_[handle.sequence % work_.size()];
+  if (handle.sequence > work.sequence) return Status::invalid;
+  return handle.sequence == work.sequence ? work.status : Status::ok;  // or long over
 }
 
 void Terminus::link_ended(const Link& link) noexcept {
-  for (std::uint64_t s = first_; s != next_; ++s) {
-    if (at(s).status == Status::pending && at(s).link == &link) finish(at(s), Status::link_ended);
-    if (at(s).link == &link) at(s).link = nullptr;
+  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
+    next = work_[i].next;
+    if (work_[i].link == &link) finish(work_[i], Status::link_ended);
   }
 }
 
 void Terminus::link_refused(std::uint64_t peer) noexcept {
-  for (std::uint64_t s = first_; s != next_; ++s) {
-    Work& work = at(s);
-    if (work.status == Status::pending && work.link == nullptr && work.ticket.interface == peer)
-      finish(work, Status::refused);
+  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
+    Work& work = work_[i];
+    next = work.next;
+    if (work.link == nullptr && work.ticket.interface == peer) finish(work, Status::refused);
   }
 }
 

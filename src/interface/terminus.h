@@ -66,8 +66,11 @@ class Terminus {
     const std::byte* data = nullptr;
     std::size_t length = 0;
     std::size_t sent = 0;
-    std::uint64_t offset = 0;  // from the slot's base
-    Link* link = nullptr;      // null: not made yet
+    std::uint64_t offset = 0;    // from the slot's base
+    Link* link = nullptr;        // null: not made yet
+    std::uint64_t sequence = 0;  // of its handle; 0: never used
+    std::uint32_t next = 0;      // pending after it, or free after it
+    std::uint32_t previous = 0;  // pending before it
     Status status = Status::ok;
     std::uint32_t message = 0;
     std::uint32_t packets_left = 0;  // 0: nothing has left yet
@@ -87,8 +90,19 @@ class Terminus {
     Outlet* outlet = nullptr;
   };
 
-  Work& at(std::uint64_t sequence) noexcept { return work_[sequence % work_.size()]; }
-  const Work& at(std::uint64_t sequence) const noexcept { return work_[sequence % work_.size()]; }
+  // Entries in a row: those that are pending, in the order they were sent in, or those that are free, the
+  // longest free first, so that handles tell of failures for as long as can be.
+  struct Row {
+    std::uint32_t first = kNobody;
+    std::uint32_t last = kNobody;
+  };
+  static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
+  void append(Row& row, Work& work) noexcept;
+  void remove(Row& row, Work& work) noexcept;
+  std::uint32_t index_of(const Work& work) const noexcept {
+    return static_cast<std::uint32_t>(&work - work_.data());
+  }
+
   Status remember(const Ticket& ticket) noexcept;
   Status without_place(Link& link, Outlet& outlet) noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
@@ -99,9 +113,9 @@ class Terminus {
   void finish(Work& work, Status status) noexcept;
 
   Core& core_;
-  std::vector<Work> work_;   // a circle
-  std::uint64_t first_ = 1;  // oldest sequence number that may be pending
-  std::uint64_t next_ = 1;
+  std::vector<Work> work_;
+  Row waiting_;
+  Row free_;
   std::uint32_t pending_ = 0;
   std::vector<const void*> seen_;  // destinations that had their turn in this pass
   Last last_;

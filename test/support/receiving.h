@@ -55,6 +55,7 @@ class TestSlot {
   }
   std::byte* base() const noexcept { return base_; }
 
+  void change_key() { owner_.core.change_key(index_); }
   Status arm(std::uint32_t entry) noexcept { return owner_.core.arm(index_, entry); }
   Status arm(std::uint32_t entry, const Slot::Limits& limits) noexcept {
     return owner_.core.arm_anew(index_, entry, limits);

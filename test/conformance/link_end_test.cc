@@ -1,0 +1,165 @@
+// The end of a link: what waited for it fails, what had arrived whole is handed over, and nobody else
+// notices.
+#include "test/conformance/conformance.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::EntryState;
+using interface::Terminus;
+
+class LinkEnds : public Conformance {
+ protected:
+  Area area{1u << 20};
+  const std::vector<std::byte> large = pattern(256 * 1024, 1);
+};
+
+TEST_P(LinkEnds, what_arrived_whole_is_handed_over) {
+  TestSlot slot(bob, area, queue, {.entries = 10});
+  Terminus terminus(alice.core, 63);
+  for (std::uint32_t i = 0; i < 10; ++i)
+    ASSERT_EQ(terminus.send(slot.ticket(i), std::span(large).first(20), {.offset = i * 20}, nullptr),
+              Status::ok);
+  fabric->settle();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    ASSERT_FALSE(queue->empty());
+    const auto n = take(bob, queue);
+    EXPECT_EQ(n->kind, Notification::Kind::message);
+    EXPECT_TRUE(same(slot.bytes(*n), std::span(large).first(20)));
+  }
+  EXPECT_EQ(take(bob, queue)->kind, Notification::Kind::link_ended);
+  EXPECT_TRUE(queue->empty());
+}
+
+TEST_P(LinkEnds, half_a_message_fails_its_entry_and_no_other) {
+  TestSlot slot(bob, area, queue, {.entries = 3});
+  Terminus from_alice(alice.core, 63), from_carol(carol.core, 63);
+  ASSERT_EQ(from_alice.send(slot.ticket(0), large, {}, nullptr), Status::pending);
+  ASSERT_EQ(from_carol.send(slot.ticket(1), large, {.offset = 500000}, nullptr), Status::pending);
+  ASSERT_TRUE(until([&] {
+    return slot.entry(0).state == EntryState::filling && slot.entry(1).state == EntryState::filling;
+  }));
+  const Ticket old = slot.ticket(0);
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  const auto failed = take(bob, queue);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->kind, Notification::Kind::failed);
+  EXPECT_EQ(failed->entry, 0u);
+  EXPECT_EQ(failed->peer, alice.id);
+  const auto ended = take(bob, queue);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->kind, Notification::Kind::link_ended);
+  EXPECT_EQ(ended->peer, alice.id);
+  // Carol's goes on, and the entry takes messages again, but not with the ticket of before.
+  const Notification n = next();
+  EXPECT_EQ(n.entry, 1u);
+  EXPECT_TRUE(same(slot.bytes(n), large));
+  ASSERT_EQ(slot.arm(0), Status::ok);
+  EXPECT_EQ(slot.entry(2).state, EntryState::armed);
+  ASSERT_EQ(from_carol.send(old, std::span(large).first(8), {}, nullptr), Status::ok);
+  EXPECT_EQ(next().cause, Refusal::stale_message);
+  ASSERT_EQ(from_carol.send(slot.ticket(0), std::span(large).first(8), {}, nullptr), Status::ok);
+  EXPECT_EQ(next().kind, Notification::Kind::message);
+}
+
+TEST_P(LinkEnds, senders_are_told) {
+  TestSlot slot(bob, area, queue, {.entries = 2, .places = 8});
+  Area carols(1u << 20);
+  interface::Queue* carols_queue = carol.core.make_queue(16);
+  TestSlot at_carol(carol, carols, carols_queue, {.entries = 1});
+  Terminus terminus(alice.core, 63);
+  const Ticket fast = slot.ticket();
+  ASSERT_EQ(send_fast(terminus, fast, {}), Status::ok);
+  SendHandle first, second, other;
+  ASSERT_EQ(terminus.send(slot.ticket(0), large, {}, &first), Status::pending);
+  ASSERT_EQ(terminus.send(slot.ticket(1), large, {}, &second), Status::pending);
+  ASSERT_EQ(terminus.send(at_carol.ticket(0), large, {}, &other), Status::pending);
+  fabric->kill(bob, alice);
+  fabric->end(alice, bob);
+  EXPECT_EQ(terminus.status(first), Status::link_ended);
+  EXPECT_EQ(terminus.status(second), Status::link_ended);
+  EXPECT_EQ(terminus.status(other), Status::pending);
+  EXPECT_EQ(terminus.send_fast(fast, {}, 0, 0), Status::connecting) << "another link may be made";
+  next(carol, carols_queue);
+  EXPECT_EQ(terminus.status(other), Status::ok);
+  EXPECT_FALSE(alice.core.departures_wait());
+  EXPECT_EQ(alice.counters().links_ended, 1u);
+  EXPECT_EQ(alice.counters().links, 1u);
+}
+
+TEST_P(LinkEnds, each_queue_that_it_had_a_part_in_hears_of_it_once) {
+  interface::Queue* second = bob.core.make_queue(16);
+  interface::Queue* third = bob.core.make_queue(16);
+  TestSlot one(bob, area, second, {.places = 4}), two(bob, area, second, {.places = 4}),
+      three(bob, area, third, {});
+  Terminus from_alice(alice.core, 63), from_carol(carol.core, 63);
+  ASSERT_EQ(send_fast(from_alice, one.ticket(), {}), Status::ok);
+  ASSERT_EQ(send_fast(from_alice, two.ticket(), {}), Status::ok);
+  ASSERT_EQ(send_fast(from_carol, three.ticket(), {}), Status::ok);
+  next(bob, second);
+  next(bob, second);
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  EXPECT_EQ(take(bob, second)->kind, Notification::Kind::link_ended);
+  EXPECT_TRUE(second->empty());
+  EXPECT_TRUE(queue->empty());
+  EXPECT_EQ(next(bob, third).kind, Notification::Kind::message);
+  EXPECT_TRUE(third->empty());
+}
+
+// A link that had places only at slots that are gone, or none at all: somebody must hear of it.
+TEST_P(LinkEnds, a_link_without_places_is_told_to_the_first_queue) {
+  auto slot = std::make_unique<TestSlot>(bob, area, queue, Slot::Options{});
+  Terminus terminus(alice.core, 63);
+  ASSERT_EQ(send_fast(terminus, slot->ticket(), {}), Status::ok);
+  next();
+  slot.reset();
+  rest();
+  for (Party* gone : {&alice, &carol}) {
+    fabric->kill(*gone, bob);
+    fabric->end(bob, *gone);
+    ASSERT_FALSE(queue->empty()) << gone->id;
+    const auto n = take(bob, queue);
+    EXPECT_EQ(n->kind, Notification::Kind::link_ended);
+    EXPECT_EQ(n->peer, gone->id);
+  }
+}
+
+TEST_P(LinkEnds, its_places_are_granted_to_the_next) {
+  TestSlot slot(bob, area, queue, {.places = 56});  // all that the queue has
+  for (int i = 0; i < 50; ++i) {
+    Terminus terminus(alice.core, 63);
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok) << i;
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok) << i;
+    rest();
+    if (i % 2 == 0) next();
+    fabric->kill(alice, bob);
+    fabric->end(bob, alice);
+    while (take(bob, queue)) {
+    }
+    fabric->join(alice, bob);
+  }
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(LinkEnds, refusals_that_were_not_told_yet_are_told) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  interface::Packet packet = hand_made(slot.ticket(0), 0);
+  packet.key ^= 1;
+  for (int i = 0; i < 5; ++i) inject(packet);
+  fabric->settle();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  std::uint64_t told = 0;
+  while (const auto n = take(bob, queue)) told += n->kind == Notification::Kind::protocol_error ? n->word : 0;
+  EXPECT_EQ(told, 5u);
+}
+
+const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
+INSTANTIATE_TEST_SUITE_P(fabric, LinkEnds, testing::ValuesIn(kFabrics), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test

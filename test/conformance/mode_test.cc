@@ -1,0 +1,155 @@
+// The paranoid modes (paper 0, section 2.7), arming and disarming, and tickets that are over.
+#include "test/conformance/conformance.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::Terminus;
+
+class Modes : public Conformance {
+ protected:
+  // Sends one message; the cause for which it was refused, or none if it is complete.
+  Refusal try_ticket(const Ticket& ticket, std::size_t bytes = 16) {
+    const std::uint64_t before = bob.refused_in_all();
+    const std::vector<std::byte> data = pattern(bytes, 1);
+    EXPECT_EQ(terminus.send(ticket, data, {}, nullptr), Status::ok);
+    rest();
+    Refusal cause = Refusal::none;
+    bool came = false;
+    while (const auto n = take(bob, queue)) {
+      came = true;
+      cause = n->cause;
+      EXPECT_EQ(n->kind,
+                cause == Refusal::none ? Notification::Kind::message : Notification::Kind::protocol_error);
+    }
+    EXPECT_TRUE(came);
+    EXPECT_EQ(bob.refused_in_all() - before, cause == Refusal::none ? 0u : 1u);
+    return cause;
+  }
+
+  Terminus terminus{alice.core, 63};
+  Area area{4096};
+};
+
+TEST_P(Modes, paranoid_gives_each_entry_a_key_and_bounds_of_its_own) {
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid, .entries = 4});
+  EXPECT_EQ(try_ticket(slot.ticket(0), 0), Refusal::entry_not_armed) << "nothing is armed at first";
+  ASSERT_EQ(slot.arm(0), Status::ok);
+  ASSERT_EQ(slot.arm(1, {128, 64}), Status::ok);
+  const Ticket whole = slot.ticket(0), part = slot.ticket(1);
+  EXPECT_NE(whole.key, part.key);
+  EXPECT_NE(whole.key, slot.record().key);
+  EXPECT_EQ(whole.bound, 4096u);
+  EXPECT_EQ(part.base, 128u);
+  EXPECT_EQ(part.bound, 64u);
+  EXPECT_EQ(try_ticket(part, 64), Refusal::none);
+  // The ticket stays good from one arming to the next.
+  ASSERT_EQ(slot.arm(1), Status::ok);
+  EXPECT_EQ(slot.ticket(1), part);
+  EXPECT_EQ(try_ticket(part), Refusal::none);
+  // Until it is armed with new limits.
+  ASSERT_EQ(slot.arm(1, {128, 64}), Status::ok);
+  EXPECT_EQ(try_ticket(part), Refusal::bad_key);
+  EXPECT_EQ(try_ticket(slot.ticket(1)), Refusal::none);
+  EXPECT_EQ(try_ticket(whole), Refusal::none);
+}
+
+TEST_P(Modes, limits_are_cut_to_the_slot_and_none_at_all_is_none_at_all) {
+  TestSlot slot(bob, area, queue, {.base = 1024, .bound = 256, .mode = Mode::paranoid, .entries = 4});
+  EXPECT_EQ(slot.arm(0, {257, 1}), Status::out_of_bounds);
+  EXPECT_EQ(slot.arm(4, {}), Status::invalid);
+  ASSERT_EQ(slot.arm(0, {200, 1000}), Status::ok);
+  EXPECT_EQ(slot.ticket(0).bound, 56u);
+  ASSERT_EQ(slot.arm(1, {256, ~std::uint64_t{0}}), Status::ok);
+  EXPECT_EQ(slot.ticket(1).bound, 0u);
+  EXPECT_EQ(try_ticket(slot.ticket(1), 0), Refusal::none);
+  // Limits of no bytes let in metadata, and nothing else.
+  ASSERT_EQ(slot.arm(2, {0, 0}), Status::ok);
+  EXPECT_EQ(slot.ticket(2).bound, 0u);
+  EXPECT_EQ(try_ticket(slot.ticket(2), 0), Refusal::none);
+}
+
+TEST_P(Modes, one_shot_takes_one_message_per_arming) {
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid_one_shot, .entries = 2});
+  ASSERT_EQ(slot.arm(0, {64, 64}), Status::ok);
+  const Ticket first = slot.ticket(0);
+  EXPECT_EQ(try_ticket(first), Refusal::none);
+  EXPECT_EQ(try_ticket(first), Refusal::entry_not_armed);
+  ASSERT_EQ(slot.arm(0), Status::ok);
+  const Ticket second = slot.ticket(0);
+  EXPECT_NE(first.key, second.key);
+  EXPECT_EQ(second.base, 64u) << "armed again within the same limits";
+  EXPECT_EQ(second.bound, 64u);
+  EXPECT_EQ(try_ticket(first), Refusal::bad_key);
+  EXPECT_EQ(try_ticket(second), Refusal::none);
+  // The first time, without limits: the whole slot.
+  ASSERT_EQ(slot.arm(1), Status::ok);
+  EXPECT_EQ(slot.ticket(1).bound, 4096u);
+}
+
+TEST_P(Modes, an_entry_is_armed_only_when_nothing_is_under_way_in_it) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  EXPECT_EQ(slot.arm(0), Status::invalid) << "armed already";
+  EXPECT_EQ(slot.arm(1), Status::invalid) << "no such entry";
+  EXPECT_EQ(slot.arm(0, {}), Status::invalid) << "limits are for the paranoid modes";
+  interface::Packet packet = hand_made(slot.ticket(0), 16);
+  set_entry(packet, 0, 1);
+  inject(packet);
+  rest();
+  EXPECT_EQ(slot.arm(0), Status::invalid) << "a message is under way";
+  inject(packet);
+  inject(packet);
+  packet.delta = 0u - 3u;
+  inject(packet);
+  rest();
+  EXPECT_EQ(slot.disarm(0), Status::invalid) << "a completion waits to be read";
+  EXPECT_EQ(next().length, 64u);
+  EXPECT_EQ(slot.arm(0), Status::ok);
+}
+
+TEST_P(Modes, disarming_forgets_a_message_and_refuses_its_late_packets) {
+  for (const Mode mode : {Mode::guarded, Mode::paranoid, Mode::paranoid_one_shot}) {
+    TestSlot slot(bob, area, queue, {.mode = mode, .entries = 1});
+    if (mode != Mode::guarded) {
+      ASSERT_EQ(slot.arm(0), Status::ok);
+    }
+    const Ticket ticket = slot.ticket(0);
+    interface::Packet packet = hand_made(ticket, 16);
+    set_entry(packet, 0, 1);
+    inject(packet);
+    rest();
+    ASSERT_EQ(slot.disarm(0), Status::ok);
+    EXPECT_EQ(slot.disarm(1), Status::invalid);
+    packet.delta = 0u - 1u;
+    const std::uint64_t before = bob.refused(Refusal::stale_message);
+    inject(packet);
+    rest();
+    EXPECT_EQ(bob.refused(Refusal::stale_message), before + 1);
+    EXPECT_EQ(next().cause, Refusal::stale_message);
+    ASSERT_EQ(slot.arm(0), Status::ok);
+    EXPECT_EQ(try_ticket(ticket),
+              mode == Mode::paranoid_one_shot ? Refusal::bad_key : Refusal::stale_message);
+    EXPECT_EQ(try_ticket(slot.ticket(0)), Refusal::none);
+  }
+}
+
+TEST_P(Modes, a_new_key_makes_old_tickets_worthless) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  const Ticket old_counted = slot.ticket(0), old_fast = slot.ticket();
+  ASSERT_EQ(send_fast(terminus, old_fast, {}), Status::ok);
+  next();
+  slot.change_key();
+  EXPECT_EQ(terminus.send_fast(old_fast, {}, 0, 0), Status::ok);  // it cannot know yet
+  EXPECT_EQ(next().cause, Refusal::bad_key);
+  EXPECT_EQ(try_ticket(old_counted), Refusal::bad_key);
+  EXPECT_EQ(try_ticket(slot.ticket(0)), Refusal::none);
+  EXPECT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
+  EXPECT_EQ(next().kind, Notification::Kind::message);
+  EXPECT_EQ(send_fast(terminus, old_fast, {}), Status::refused) << "its places were taken back";
+}
+
+const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
+INSTANTIATE_TEST_SUITE_P(fabric, Modes, testing::ValuesIn(kFabrics), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test
