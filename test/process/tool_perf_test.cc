@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -22,8 +23,10 @@ TEST(ToolPerf, MeasuresWhatIsAskedFor) {
   if (!two_processors()) GTEST_SKIP() << "perf needs two processors";
   World world;
   const std::string only =
-      R"(limit\.copy\..*|shm\.fast\..*|shm\.message\.(64\.oneway|(touched\.)?65536\..*))";
-  const Finished finished = world.run({"perf", "--json", "--rounds", "1", "--only", only});
+      R"(limit\.copy\..*|shm\.fast\.16\.rate|shm\.message\.(64\.oneway|touched\.65536\.bandwidth))";
+  // Processes that poll get on slowly where many others want the same two processors.
+  const Finished finished =
+      world.start({"perf", "--json", "--rounds", "1", "--only", only}).wait(std::chrono::seconds{100});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const json report = json::parse(finished.out);
   std::set<std::string> names;
@@ -34,13 +37,8 @@ TEST(ToolPerf, MeasuresWhatIsAskedFor) {
     EXPECT_LE(figure.at("median"), figure.at("max"));
     EXPECT_EQ(figure.at("runs"), 1);
   }
-  const std::set<std::string> wanted{"limit.copy.65536.bandwidth",
-                                     "shm.fast.16.oneway",
-                                     "shm.fast.16.rate",
-                                     "shm.message.64.oneway",
-                                     "shm.message.65536.oneway",
-                                     "shm.message.65536.bandwidth",
-                                     "shm.message.touched.65536.bandwidth"};
+  const std::set<std::string> wanted{"limit.copy.65536.bandwidth", "shm.fast.16.rate",
+                                     "shm.message.64.oneway", "shm.message.touched.65536.bandwidth"};
   EXPECT_EQ(names, wanted);
   EXPECT_TRUE(eventually([&] { return world.attached() == 0; })) << "somebody is still attached";
 }

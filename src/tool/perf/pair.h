@@ -46,7 +46,7 @@ using Side = std::function<void(Room&)>;
 struct PairOptions {
   std::size_t bytes = 4096;  // of shared memory for the sides' own use
   std::size_t results = 1;   // at most
-  int seconds = 20;          // then both are ended, and it is an error
+  int seconds = 60;          // then both are ended, and it is an error
 };
 
 // Runs each side in a process of its own on its own processor. Returns what they reported. Throws
