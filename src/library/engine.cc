@@ -113,12 +113,12 @@ void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   if (role_.load(std::memory_order_relaxed) != role || epoch_ != mine) return;
   disarm_links();
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
-  judge_wakeup(watched, false);
+  judge_wakeup(watched);
 }
 
 // A peer that rings without anything to show for it costs us a wake-up each time: in the end we stop
 // listening and look by the clock. Anything that arrives makes it good again.
-void Engine::judge_wakeup(const Watched& watched, bool) noexcept {
+void Engine::judge_wakeup(const Watched& watched) noexcept {
   for (interface::Link* link : core_.links()) {
     shm::ShmLink& shm = shm_link(link);
     if (shm.something_arrived()) {

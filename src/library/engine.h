@@ -101,7 +101,7 @@ class Engine final : public interface::Surroundings {
   void disarm_links() noexcept;
   void wake_up() noexcept;
   void wake_waiting() noexcept;
-  void judge_wakeup(const Watched& watched, bool moved) noexcept;
+  void judge_wakeup(const Watched& watched) noexcept;
   bool sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept;
 
   base::RunLock lock_;
