@@ -1,0 +1,207 @@
+// What two processes both see: every offset of docs/wire.md, and the validators that name what is wrong. A
+// change here is a change of the structures' version.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "fabric/shm/layout.h"
+#include "fabric/sim/generator.h"
+#include "interface/counters.h"
+#include "interface/packet.h"
+#include "library/link_message.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::CounterPage;
+using interface::Lead;
+using interface::LinkCounters;
+using interface::Operation;
+using interface::Packet;
+using library::LinkMessage;
+using library::LinkWord;
+using shm::Page;
+using shm::PageHeader;
+
+// The offsets, written as numbers on purpose.
+static_assert(offsetof(Ticket, host) == 0 && offsetof(Ticket, interface) == 8 &&
+              offsetof(Ticket, slot) == 16 && offsetof(Ticket, generation) == 20 &&
+              offsetof(Ticket, key) == 24 && offsetof(Ticket, entry) == 32 &&
+              offsetof(Ticket, incarnation) == 36 && offsetof(Ticket, base) == 40 &&
+              offsetof(Ticket, bound) == 48 && offsetof(Ticket, version) == 56 &&
+              offsetof(Ticket, reserved) == 60 && sizeof(Ticket) == 64);
+static_assert(offsetof(Lead, turn) == 0 && offsetof(Lead, length) == 4 && offsetof(Lead, operation) == 6 &&
+              offsetof(Lead, metadata_length) == 7 && sizeof(Lead) == 8);
+static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, generation) == 12 &&
+              offsetof(Packet, key) == 16 && offsetof(Packet, offset) == 24 &&
+              offsetof(Packet, entry) == 32 && offsetof(Packet, delta) == 36 &&
+              offsetof(Packet, word) == 40 && offsetof(Packet, data) == 48 && sizeof(Packet) == 64);
+static_assert(offsetof(PageHeader, magic) == 0 && offsetof(PageHeader, structures) == 8 &&
+              offsetof(PageHeader, cell_bytes) == 10 && offsetof(PageHeader, mtu) == 12 &&
+              offsetof(PageHeader, interface) == 16 && sizeof(PageHeader) == 64);
+static_assert(offsetof(shm::Credits, taken) == 0 && offsetof(shm::Credits, replies_taken) == 8);
+static_assert(offsetof(shm::Watch, watch) == 0 && offsetof(shm::Watch, doorbell) == 4);
+static_assert(offsetof(Page, header) == 0 && offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
+              offsetof(Page, reserved) == 192 && offsetof(Page, replies) == 256 &&
+              offsetof(Page, cells) == 1024 && sizeof(Page) == 4096);
+static_assert(offsetof(LinkMessage, magic) == 0 && offsetof(LinkMessage, version) == 4 &&
+              offsetof(LinkMessage, word) == 6 && offsetof(LinkMessage, value) == 8 &&
+              sizeof(LinkMessage) == 16);
+static_assert(offsetof(LinkCounters, peer) == 0 && offsetof(LinkCounters, peer_uid) == 8 &&
+              offsetof(LinkCounters, peer_pid) == 12 && offsetof(LinkCounters, memory_out) == 16 &&
+              offsetof(LinkCounters, memory_in) == 24 && offsetof(LinkCounters, packets_out) == 32 &&
+              offsetof(LinkCounters, packets_in) == 40 && offsetof(LinkCounters, bytes_out) == 48 &&
+              offsetof(LinkCounters, bytes_in) == 56 && offsetof(LinkCounters, doorbells) == 64 &&
+              offsetof(LinkCounters, refused) == 128 && sizeof(LinkCounters) == 256);
+static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version) == 8 &&
+              offsetof(CounterPage, pid) == 12 && offsetof(CounterPage, interface) == 16 &&
+              offsetof(CounterPage, links) == 24 && offsetof(CounterPage, links_ended) == 32 &&
+              offsetof(CounterPage, slots) == 40 && offsetof(CounterPage, queues) == 48 &&
+              offsetof(CounterPage, areas_bytes) == 56 && offsetof(CounterPage, packets_in) == 64 &&
+              offsetof(CounterPage, packets_out) == 72 && offsetof(CounterPage, wakeups) == 80 &&
+              offsetof(CounterPage, empty_wakeups) == 88 && offsetof(CounterPage, events_lost) == 96 &&
+              offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, refused) == 512 &&
+              offsetof(CounterPage, program) == 640 && offsetof(CounterPage, link) == 1024 &&
+              sizeof(CounterPage) == 65536);
+
+TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
+  EXPECT_EQ(static_cast<int>(Operation::write), 1);
+  EXPECT_EQ(static_cast<int>(Operation::open), 2);
+  EXPECT_EQ(static_cast<int>(Operation::grant), 3);
+  EXPECT_EQ(static_cast<int>(Operation::credit), 4);
+  EXPECT_EQ(static_cast<int>(Operation::continue_ring), 5);
+  const char* const causes[] = {
+      "none",          "malformed",         "bad_slot",  "stale_generation", "bad_key",
+      "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
+      "stale_message", "metadata_too_long", "no_place",  "over_budget"};
+  ASSERT_EQ(std::size(causes), static_cast<std::size_t>(Refusal::count));
+  for (std::size_t i = 0; i < std::size(causes); ++i) EXPECT_STREQ(name(static_cast<Refusal>(i)), causes[i]);
+}
+
+TEST(Layout, the_bytes_of_a_packet_stand_where_they_should) {
+  Packet packet{};
+  set_lead(packet, Operation::write, 0x1234, 0x3C);
+  Ticket ticket;
+  ticket.slot = 0x01020304;
+  ticket.generation = 0x05060708;
+  ticket.key = 0x1112131415161718u;
+  set_slot(packet, ticket);
+  set_entry(packet, 0x21222324, 0x25262728);
+  packet.word = interface::message_word(0x31323334, 0x35363738);
+  const unsigned char expected[] = {0,    0,    0,    0,    0x34, 0x12, 1,    0x3C, 4,    3,    2,    1,
+                                    8,    7,    6,    5,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+                                    0,    0,    0,    0,    0,    0,    0,    0,    0x24, 0x23, 0x22, 0x21,
+                                    0x28, 0x27, 0x26, 0x25, 0x34, 0x33, 0x32, 0x31, 0x38, 0x37, 0x36, 0x35};
+  EXPECT_EQ(std::memcmp(&packet, expected, sizeof expected), 0);
+  EXPECT_EQ(interface::message_of(packet.word), 0x31323334u);
+  EXPECT_EQ(interface::incarnation_of(packet.word), 0x35363738u);
+}
+
+TEST(Validators, a_lead_says_what_is_wrong_with_it) {
+  const auto check = [](std::size_t length, int operation, std::size_t metadata) -> std::string {
+    Packet packet{};
+    set_lead(packet, static_cast<Operation>(operation), length, metadata);
+    const char* wrong = invalid(packet.lead, 1024);
+    return wrong == nullptr ? "" : wrong;
+  };
+  EXPECT_EQ(check(0, 1, 0), "");
+  EXPECT_EQ(check(1024, 1, 60), "");
+  EXPECT_EQ(check(1025, 1, 0), "the packet is longer than the MTU");
+  EXPECT_EQ(check(0xFFFF, 1, 0), "the packet is longer than the MTU");
+  EXPECT_EQ(check(0, 1, 61), "metadata is longer than 60 bytes");
+  EXPECT_EQ(check(0, 1, 255), "metadata is longer than 60 bytes");
+  EXPECT_EQ(check(0, 0, 0), "unknown operation");
+  EXPECT_EQ(check(0, 6, 0), "unknown operation");
+  EXPECT_EQ(check(0, 255, 0), "unknown operation");
+  for (int operation = 2; operation <= 5; ++operation) {
+    EXPECT_EQ(check(0, operation, 0), "");
+    EXPECT_EQ(check(1, operation, 0), "a control packet carries no data");
+    EXPECT_EQ(check(0, operation, 1), "a control packet carries no data");
+  }
+}
+
+TEST(Validators, a_packet_takes_as_many_cells_as_its_data_needs) {
+  const auto cells = [](std::size_t length, std::size_t metadata) {
+    Packet packet{};
+    set_lead(packet, Operation::write, length, metadata);
+    return cells_of(packet.lead);
+  };
+  EXPECT_EQ(cells(0, 0), 1u);
+  EXPECT_EQ(cells(16, 0), 1u);
+  EXPECT_EQ(cells(17, 0), 2u);
+  EXPECT_EQ(cells(64, 0), 2u);
+  EXPECT_EQ(cells(65, 0), 3u);
+  EXPECT_EQ(cells(16, 1), 2u);
+  EXPECT_EQ(cells(8192, 60), 130u);
+  EXPECT_EQ(cells(0xFFFF, 255), 1026u) << "also of a length that cannot be";
+}
+
+TEST(Validators, a_page_says_what_is_wrong_with_it) {
+  PageHeader good{};
+  good.magic = shm::kPageMagic;
+  good.structures = 1;
+  good.cell_bytes = 64;
+  good.mtu = 8192;
+  good.interface = 7;
+  EXPECT_EQ(invalid(good, 7), nullptr);
+  EXPECT_STREQ(invalid(good, 8), "the page of another interface");
+  PageHeader page = good;
+  page.magic ^= 1;
+  EXPECT_STREQ(invalid(page, 7), "not a link page");
+  page = good;
+  page.structures = 2;
+  EXPECT_STREQ(invalid(page, 7), "structures of another version");
+  page = good;
+  page.cell_bytes = 128;
+  EXPECT_STREQ(invalid(page, 7), "cells of another size");
+  for (const std::uint32_t mtu : {0u, 63u, 65u, 8193u, 8256u, 0xFFFFFFC0u}) {
+    page = good;
+    page.mtu = mtu;
+    EXPECT_STREQ(invalid(page, 7), "an MTU that cannot be") << mtu;
+  }
+}
+
+TEST(Validators, a_link_message_says_what_is_wrong_with_it) {
+  LinkMessage message;
+  EXPECT_STREQ(invalid(message), "an unknown link message");
+  message.word = LinkWord::page;
+  EXPECT_EQ(invalid(message), nullptr);
+  message.word = static_cast<LinkWord>(4);
+  EXPECT_STREQ(invalid(message), "an unknown link message");
+  message.word = LinkWord::ring_taken;
+  message.version = 2;
+  EXPECT_STREQ(invalid(message), "a link message of another version");
+  message.magic = 0;
+  EXPECT_STREQ(invalid(message), "not a link message");
+}
+
+TEST(Validators, a_counter_page_says_what_is_wrong_with_it) {
+  const auto page = std::make_unique<CounterPage>();
+  EXPECT_STREQ(invalid(*page), "not a counter page");
+  page->magic = interface::kCounterMagic;
+  EXPECT_STREQ(invalid(*page), "counter page of another version");
+  page->version = interface::kCounterVersion;
+  EXPECT_EQ(invalid(*page), nullptr);
+}
+
+// Total functions: any bytes get an answer.
+TEST(Validators, answer_for_any_bytes) {
+  sim::Generator generator(3);
+  for (int i = 0; i < 10000; ++i) {
+    PageHeader page;
+    Lead lead;
+    for (std::size_t at = 0; at < sizeof page; at += 8) {
+      const std::uint64_t word = generator.next();
+      std::memcpy(reinterpret_cast<std::byte*>(&page) + at, &word, sizeof word);
+    }
+    std::memcpy(&lead, &page, sizeof lead);
+    EXPECT_NE(invalid(page, 1), nullptr);
+    if (invalid(lead, 1024) == nullptr) {
+      EXPECT_LE(cells_of(lead), 18u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
