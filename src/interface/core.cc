@@ -292,6 +292,7 @@ void Core::end_places(std::uint32_t index) noexcept {
   const std::uint32_t in_use = places.arrived - places.freed;
   if (!places.over && places.queue != nullptr) places.queue->release(places.granted - in_use);
   places.over = true;
+  places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
   ++slot_epoch_;
   // A sender that lives hears that there is nothing more to be had here.
   if (!link_waits_for(places) && in_use == 0) release_record(index);

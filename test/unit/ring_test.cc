@@ -11,7 +11,6 @@ namespace hamlyn::test {
 namespace {
 
 using interface::kCell;
-using interface::Lead;
 using interface::Operation;
 using interface::Packet;
 using shm::RingReader;
@@ -133,7 +132,7 @@ TEST_F(Ring, data_that_looks_like_a_turn_is_never_taken_for_one) {
     // Every word of the data is the turn of this lap, of the next, or of the one after.
     const std::uint64_t turn = writer.written() / kCells + 1;
     for (std::uint64_t& word : data) word = turn + generator.below(3);
-    const std::size_t length = generator.below(8 * 7 * 6);
+    const std::size_t length = generator.below(337);
     const std::size_t metadata = generator.one_in(2) ? 0 : generator.below(61);
     const Packet packet = packet_with(length, metadata, static_cast<std::uint64_t>(i));
     if (!writer.has_room(cells_of(packet.lead))) continue;
