@@ -2,6 +2,7 @@
 // honest writer would leave.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "fabric/sim/generator.h"
@@ -57,7 +58,7 @@ class Ring : public testing::Test {
     const interface::Payload payload = reader.payload(packet.lead);
     std::vector<std::byte> found(length);
     if (length <= interface::kInlineData) {
-      std::memcpy(found.data(), packet.data, length);
+      std::copy_n(packet.data, length, found.begin());
     } else {
       std::memcpy(found.data(), payload.first, payload.first_length);
       std::memcpy(found.data() + payload.first_length, payload.second, length - payload.first_length);
