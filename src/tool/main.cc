@@ -135,6 +135,7 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const Failure& failed) {
     return fail(app, failed);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) return fail(app, interrupted(error.what()));  // by Ctrl-C
     return fail(app, failure(error));
   } catch (const std::bad_alloc&) {
     return fail(app, failure(Error(ErrorCode::out_of_memory, "no memory")));
