@@ -171,6 +171,20 @@ void Terminus::link_refused(std::uint64_t peer) noexcept {
     next = work.next;
     if (work.link == nullptr && work.ticket.interface == peer) finish(work, Status::refused);
   }
+  for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next) {
+    if (wait->peer == peer) wait->refused = true;
+  }
+}
+
+void Terminus::add(LinkWait& wait) noexcept {
+  wait.next = link_waits_;
+  link_waits_ = &wait;
+}
+
+void Terminus::remove(LinkWait& wait) noexcept {
+  LinkWait** at = &link_waits_;
+  while (*at != &wait) at = &(*at)->next;
+  *at = wait.next;
 }
 
 // --- fast mode, the ways that are not the shortest

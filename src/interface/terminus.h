@@ -60,6 +60,15 @@ class Terminus {
   void link_ended(const Link& link) noexcept;
   void link_refused(std::uint64_t peer) noexcept;
 
+  // Somebody who waits for a link without a message that waits with it. Told here if there will be none.
+  struct LinkWait {
+    std::uint64_t peer = 0;
+    bool refused = false;
+    LinkWait* next = nullptr;
+  };
+  void add(LinkWait& wait) noexcept;
+  void remove(LinkWait& wait) noexcept;
+
  private:
   struct Work {
     Ticket ticket;
@@ -119,6 +128,7 @@ class Terminus {
   std::uint32_t pending_ = 0;
   std::vector<const void*> seen_;  // destinations that had their turn in this pass
   Last last_;
+  LinkWait* link_waits_ = nullptr;
 };
 
 }  // namespace hamlyn::interface

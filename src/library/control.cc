@@ -122,6 +122,12 @@ void Control::watch(int fd, std::uint32_t events, void* what) {
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) base::throw_system("epoll_ctl");
 }
 
+// Closing is not enough: the daemon has the same pidfd open, which would stay in the set under our number,
+// with the name of a keeper that is no more.
+void Control::unwatch(const LinkKeeper& keeper) noexcept {
+  for (const int fd : {keeper.socket(), keeper.pidfd()}) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 void Control::loop() {
   while (!stop_.load()) {
     epoll_event events[32];
@@ -285,9 +291,7 @@ void Control::read_node() {
 void Control::answer(node::Event& event) {
   if (const auto asked = introductions_.find(event.request); asked != introductions_.end()) {
     if (event.kind != node::Event::Kind::linked) {
-      engine_.lock_.enter_as_other();
-      engine_.core_.refuse_link(asked->second);
-      engine_.lock_.leave();
+      refuse(asked->second);
     }
     introductions_.erase(asked);
     return;
@@ -388,11 +392,13 @@ LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
 
 void Control::introduced(node::Event event) {
   const std::uint64_t number = event.link;
+  const std::uint64_t peer = event.peer;
   // The node introduces again only when both ends have ended the link before; a former one here is being
   // ended.
   if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
   if (keepers_.size() >= options_.links) {
     client_->link_ended(number);
+    refuse(peer);
     return;
   }
   try {
@@ -401,8 +407,12 @@ void Control::introduced(node::Event event) {
     watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, &keeper);
     watch(keeper.pidfd(), EPOLLIN, reinterpret_cast<void*>(tag(keeper) | kPidfd));
   } catch (const Error&) {
-    if (!keepers_.empty() && keepers_.back()->number() == number) keepers_.pop_back();
+    if (!keepers_.empty() && keepers_.back()->number() == number) {
+      unwatch(*keepers_.back());
+      keepers_.pop_back();
+    }
     client_->link_ended(number);
+    refuse(peer);
   }
 }
 
@@ -434,8 +444,15 @@ void Control::join(LinkKeeper& keeper) {
   }
   engine_.core_.add_link(link);
   // Whoever sleeps does not watch this link yet.
-  if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::nobody) engine_.wake_up();
-  if (engine_.waiting_ != 0) engine_.wake_waiting();
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
+// There will be no link with `peer`: whoever waits for one, with or without a message, is told.
+void Control::refuse(std::uint64_t peer) {
+  engine_.lock_.enter_as_other();
+  engine_.core_.refuse_link(peer);
+  engine_.wake_everybody();
   engine_.lock_.leave();
 }
 
@@ -449,19 +466,17 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
     page.packets_in += link->counters->packets_in;
     page.packets_out += link->counters->packets_out;
     *link->counters = {};
-    if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::nobody) engine_.wake_up();
-    if (engine_.waiting_ != 0) engine_.wake_waiting();
+    engine_.wake_everybody();
     engine_.lock_.leave();
   } else {
-    engine_.lock_.enter_as_other();
-    engine_.core_.refuse_link(keeper.peer());
-    engine_.lock_.leave();
+    refuse(keeper.peer());
   }
   if (client_) {
     client_->link_ended(keeper.number());
   } else {
     standing_.links.erase(keeper.number());  // the next daemon must not be told of it
   }
+  unwatch(keeper);
   std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
 }
 

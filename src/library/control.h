@@ -81,12 +81,14 @@ class Control {
   void look_at_links();
   void read_link(LinkKeeper& keeper);
   void join(LinkKeeper& keeper);
+  void refuse(std::uint64_t peer);
   void end(LinkKeeper& keeper, LinkKeeper::End how);
   void grow(LinkKeeper& keeper);
   void look_for_stalls();
   void look_for_unmade();
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
   void watch(int fd, std::uint32_t events, void* what);
+  void unwatch(const LinkKeeper& keeper) noexcept;
 
   Engine& engine_;
   const Interface::Options options_;

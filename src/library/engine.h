@@ -101,6 +101,11 @@ class Engine final : public interface::Surroundings {
   void disarm_links() noexcept;
   void wake_up() noexcept;
   void wake_waiting() noexcept;
+  // The links have changed under those who sleep. Under the lock.
+  void wake_everybody() noexcept {
+    if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
+    if (waiting_ != 0) wake_waiting();
+  }
   void judge_wakeup(const Watched& watched) noexcept;
   bool sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept;
 

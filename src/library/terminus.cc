@@ -15,6 +15,25 @@ Status try_again(Status status) noexcept {
              : status;
 }
 
+// Waits until `look` says something that does not change by waiting, or the node that there will be no link.
+template <class Look>
+Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, const Ticket& ticket,
+                     std::chrono::nanoseconds timeout, Look look) noexcept {
+  interface::Terminus::LinkWait link {
+    .peer = ticket.interface
+  };
+  {
+    const base::RunLockGuard guard(engine.lock());
+    if (!guard) return Status::forked;
+    terminus.add(link);
+  }
+  const auto ready = [&] { return link.refused ? Status::refused : try_again(look()); };
+  const Status status = engine.wait(ready, library::deadline_in(timeout));
+  const base::RunLockGuard guard(engine.lock());
+  if (guard) terminus.remove(link);
+  return status;
+}
+
 }  // namespace
 
 Terminus::Terminus(Interface& interface, std::size_t entries) : interface_(interface) {
@@ -52,13 +71,13 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
 }
 
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
-  return interface_.engine().wait([&] { return try_again(terminus_->ready(ticket)); },
-                                  library::deadline_in(timeout));
+  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
+                       [&] { return terminus_->ready(ticket); });
 }
 
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
-  return interface_.engine().wait([&] { return try_again(terminus_->place_free(ticket)); },
-                                  library::deadline_in(timeout));
+  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
+                       [&] { return terminus_->place_free(ticket); });
 }
 
 Status Terminus::status(SendHandle handle) const noexcept {

@@ -647,8 +647,6 @@ void Node::forget(std::uint64_t id) {
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
-  std::vector<std::uint64_t> peers;
-  for (const auto& [peer, link] : connection.with) peers.push_back(peer);
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) names_.erase(name);
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
@@ -665,13 +663,12 @@ void Node::forget(std::uint64_t id) {
   }
   connections_.erase(found);
   forget_user(uid);
-  // Introductions to it that were held are refused now: nobody of that number is attached.
-  for (const std::uint64_t peer : peers) {
-    if (const auto other = interfaces_.find(peer); other != interfaces_.end()) {
-      resume(other->second, [&](const Request& held) {
-        return held.kind == RequestKind::introduce && held.number == interface;
-      });
-    }
+  // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
+  // that number is attached.
+  for (const std::uint64_t other : attached()) {
+    resume(other, [&](const Request& held) {
+      return held.kind == RequestKind::introduce && held.number == interface;
+    });
   }
 }
 
