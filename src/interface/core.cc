@@ -48,8 +48,12 @@ bool Core::depart() noexcept {
   return moved;
 }
 
-void Core::drain(Link& link) noexcept {
-  while (!link.broken && link.arrive(*this, kSweepBudget) != 0) {
+void Core::drain(Link& link, std::uint64_t most) noexcept {
+  while (!link.broken && most != 0) {
+    const unsigned taken =
+        link.arrive(*this, static_cast<unsigned>(std::min<std::uint64_t>(most, kSweepBudget)));
+    if (taken == 0) return;
+    most -= taken;
   }
 }
 
@@ -354,9 +358,15 @@ Refusal Core::why_no_places(const Packet& packet) const noexcept {
 
 // Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
 Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
+  const Refusal cause = why_no_places(packet);
   // A name that leads nowhere any more is used again; the sender knows that it is over.
-  std::size_t name = 0;
-  while (name < link.places.size() && link.places[name] != kDeadRecord) ++name;
+  std::size_t name = link.places.size();
+  for (std::size_t i = link.places.size(); i-- > 0;) {
+    const Places& held = records_[link.places[i]];
+    if (link.places[i] == kDeadRecord) name = i;
+    // Once per slot, or one link could reserve what the others need of the queue.
+    if (cause == Refusal::none && held.slot == packet.slot && !held.over) return Refusal::over_budget;
+  }
   if (name == Link::kPlacesLimit || packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
   try {
     if (name == link.places.size()) link.places.push_back(kDeadRecord);
@@ -376,7 +386,6 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   places.link = link.serial;
   places.slot = kNoEntry;
   places.outlet = static_cast<std::uint32_t>(packet.word);
-  const Refusal cause = why_no_places(packet);
   if (cause == Refusal::none) {
     SlotRecord& slot = slots_[packet.slot];
     places.queue = slot.queue;

@@ -42,8 +42,10 @@ class Core {
 
   // Arrivals of every link in turn, then departures. True if anything moved.
   bool run() noexcept;
-  // Hands over all that has arrived on a link whose other side is gone.
-  void drain(Link& link) noexcept;
+
+  // Hands over what has arrived on a link whose other side has gone, up to `most` packets: more than a link
+  // can hold come from a peer that has only hung up and goes on writing.
+  void drain(Link& link, std::uint64_t most = ~std::uint64_t{0}) noexcept;
 
   // Links.
   void add_link(Link& link);

@@ -46,7 +46,8 @@ struct CounterPage {
   std::uint64_t empty_wakeups;  // of those, with nothing to do
   std::uint64_t events_lost;    // notifications of errors that no queue had room for
   std::uint64_t links_broken;   // of the ended ones, because the peer broke the protocol
-  std::uint64_t reserved[50];
+  std::uint64_t links_stalled;  // and because the peer left what was sent to it
+  std::uint64_t reserved[49];
   std::uint64_t refused[16];  // by Refusal, all links ever
   char program[128];          // zero-terminated; what the process calls itself
   std::uint64_t padding[32];

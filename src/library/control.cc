@@ -417,12 +417,13 @@ void Control::introduced(node::Event event) {
 }
 
 void Control::read_link(LinkKeeper& keeper) {
-  const LinkKeeper::End how = keeper.read(engine_);
+  LinkKeeper::End how = keeper.read(engine_);
   if (keeper.link() != nullptr) {
     if (keeper.fresh()) join(keeper);
     engine_.lock_.enter_as_other();
-    keeper.settle_rings();
+    const LinkKeeper::End settled = keeper.settle_rings();
     engine_.lock_.leave();
+    if (how == LinkKeeper::End::none) how = settled;
   }
   if (how != LinkKeeper::End::none) end(keeper, how);
 }
@@ -461,7 +462,8 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
   if (shm::ShmLink* link = keeper.link(); link != nullptr) {
     engine_.lock_.enter_as_other();
     // What arrived whole before the peer went is not lost.
-    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
+    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link, link->cells_in());
+    if (how == LinkKeeper::End::protocol_broken) engine_.core_.note_broken(*link);
     engine_.core_.end_link(*link);
     page.packets_in += link->counters->packets_in;
     page.packets_out += link->counters->packets_out;
@@ -470,6 +472,9 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
     engine_.lock_.leave();
   } else {
     refuse(keeper.peer());
+    engine_.lock_.enter_as_other();
+    if (how == LinkKeeper::End::protocol_broken) ++page.links_broken;
+    engine_.lock_.leave();
   }
   if (client_) {
     client_->link_ended(keeper.number());
@@ -533,6 +538,7 @@ void Control::look_for_stalls() {
     }
   }
   engine_.lock_.leave();
+  engine_.counters_.links_stalled += stalled.size();
   for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
 }
 

@@ -46,7 +46,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
     if (received.state == base::SocketState::again) return End::none;
     if (received.state == base::SocketState::closed) return End::peer_gone;
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||
-        invalid(message) != nullptr)
+        invalid(message) != nullptr || received.fd_count != descriptors_of(message.word))
       return End::protocol_broken;
     End end = End::none;
     switch (message.word) {
@@ -79,13 +79,15 @@ LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Sur
 }
 
 LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t cells) {
-  // Sizes from the table only: a peer decides neither how much we map nor how often.
+  // Sizes from the table only, and each longer than the one before: a peer decides neither how much we map
+  // nor how often.
   const bool known = std::find(std::begin(shm::kGrownCells), std::end(shm::kGrownCells), cells) !=
                      std::end(shm::kGrownCells);
-  if (link_ == nullptr || peers_ring_ || !known) return End::protocol_broken;
+  if (link_ == nullptr || peers_ring_ || !known || cells <= peers_cells_) return End::protocol_broken;
   shm::ForeignMemory ring = shm::map_foreign_memory(memfd, cells * interface::kCell);
   if (ring.refusal != nullptr) return End::protocol_broken;
   peers_ring_ = std::move(ring.mapping);
+  peers_cells_ = cells;
   return End::none;
 }
 
@@ -100,17 +102,19 @@ bool LinkKeeper::offer_ring(std::uint32_t cells) {
   }
 }
 
-void LinkKeeper::settle_rings() noexcept {
+LinkKeeper::End LinkKeeper::settle_rings() noexcept {
   if (peers_ring_) {
-    // A second one before the first is in use breaks the protocol; the link ends when it comes to that cell.
-    if (link_->continue_in(std::move(peers_ring_))) say(LinkWord::ring_taken, 0, -1);
+    // A second one before the first is in use breaks the protocol.
+    if (!link_->continue_in(std::move(peers_ring_))) return End::protocol_broken;
     peers_ring_ = shm::Mapping();
+    say(LinkWord::ring_taken, 0, -1);
   }
   if (ring_taken_) {
     ring_taken_ = false;
     link_->continue_out(std::move(offered_ring_));
     offered_ring_ = shm::Mapping();
   }
+  return End::none;
 }
 
 }  // namespace hamlyn::library

@@ -35,7 +35,7 @@ class LinkKeeper {
   // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
   bool offer_ring(std::uint32_t cells);
   // What the peer said of rings, to be done under the run lock.
-  void settle_rings() noexcept;
+  End settle_rings() noexcept;
 
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
@@ -62,9 +62,10 @@ class LinkKeeper {
   std::size_t mtu_;
   base::FileDescriptor socket_;
   base::FileDescriptor pidfd_;
-  shm::Mapping my_page_;       // until the link is made of it
-  shm::Mapping offered_ring_;  // until the peer has mapped it
-  shm::Mapping peers_ring_;    // until settle_rings
+  shm::Mapping my_page_;           // until the link is made of it
+  shm::Mapping offered_ring_;      // until the peer has mapped it
+  shm::Mapping peers_ring_;        // until settle_rings
+  std::uint64_t peers_cells_ = 0;  // of the longest ring that it has shown
   bool ring_taken_ = false;
   bool fresh_ = false;
   std::unique_ptr<shm::ShmLink> link_;

@@ -1,6 +1,7 @@
 #pragma once
 // What two processes say to each other over the socket that the node gave them, each at most with one memfd.
 // docs/wire.md has every byte.
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,6 +23,9 @@ struct LinkMessage {
   std::uint64_t value = 0;
 };
 static_assert(sizeof(LinkMessage) == 16 && std::is_trivially_copyable_v<LinkMessage>);
+
+// How many descriptors come with it.
+inline std::size_t descriptors_of(LinkWord word) noexcept { return word == LinkWord::ring_taken ? 0 : 1; }
 
 // Null if well formed, otherwise what is wrong with it.
 inline const char* invalid(const LinkMessage& message) noexcept {

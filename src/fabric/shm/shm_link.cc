@@ -94,7 +94,7 @@ Status ShmLink::put_fast(const interface::FastTarget& target, std::uint64_t offs
 
 Status ShmLink::put_reply(const Packet& packet) noexcept {
   if (!replies_out_.has_room(1)) {
-    if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) broken = true;
+    if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
     if (broken) return Status::link_ended;
     if (!replies_out_.has_room(1)) return Status::queue_full;
   }
@@ -103,11 +103,17 @@ Status ShmLink::put_reply(const Packet& packet) noexcept {
   return Status::ok;
 }
 
+// The peer does not keep to the protocol: whoever keeps the links ends this one.
+void ShmLink::break_off() noexcept {
+  broken = true;
+  surroundings_.attention();
+}
+
 // Pairs with publish_taken at the other side.
 bool ShmLink::take_credit() noexcept {
   const std::uint64_t taken = base::RealMemory::load_acquire(theirs_->credits.taken);
   if (taken < last_taken_ || !out_.credit(taken)) {
-    broken = true;
+    break_off();
     return false;
   }
   last_taken_ = taken;
@@ -133,7 +139,7 @@ bool ShmLink::has_room() noexcept {
 
 bool ShmLink::has_reply_room() noexcept {
   if (broken || replies_out_.has_room(1)) return true;
-  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) broken = true;
+  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
   return broken || replies_out_.has_room(1);
 }
 
@@ -235,6 +241,7 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
     const Packet packet = interface::packet_of(words);
     if (interface::invalid(packet.lead, 0) != nullptr || packet.lead.operation == Operation::continue_ring) {
       broken = true;
+      core.note_broken(*this);
       break;
     }
     const Refusal refusal = core.deposit(*this, packet, {});

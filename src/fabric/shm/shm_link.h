@@ -76,6 +76,9 @@ class ShmLink final : public interface::Link {
   void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
 
+  // How many may be waiting here.
+  std::uint64_t cells_in() const noexcept { return in_.count() + next_in_.size() / interface::kCell; }
+
   // Cells that the peer has not taken yet, and a count that moves when it takes some.
   bool work_pending() noexcept;
   std::uint64_t progress() const noexcept { return last_taken_; }
@@ -87,6 +90,7 @@ class ShmLink final : public interface::Link {
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
+  void break_off() noexcept;
   bool make_room(std::uint32_t cells) noexcept;
   bool take_credit() noexcept;
   void switch_out() noexcept;
