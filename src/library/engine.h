@@ -58,15 +58,19 @@ class Engine final : public interface::Surroundings {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
   }
   // The shortest way to the next notification of an empty queue: straight from the link that brought the last
-  // one. Every so often it says no, so that other links and departures have their turn.
-  bool take_directly(interface::Queue& queue, Notification& out) noexcept {
+  // one. Every so often, and wherever there is anything else to do, it says `other`: run the interface.
+  shm::ShmLink::Taken take_directly(interface::Queue& queue, Notification& out) noexcept {
+    using Taken = shm::ShmLink::Taken;
     auto* link = static_cast<shm::ShmLink*>(core_.last_link());
     if (link == nullptr || ++direct_ % kDirectInARow == 0 || core_.departures_wait() ||
         role_.load(std::memory_order_relaxed) != SleeperRole::nobody) {
-      return false;
+      return Taken::other;
     }
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return link->take(core_, queue, out);
+    const Taken taken = link->take(core_, queue, out);
+    // Other links, and whoever waits on the queue's descriptor, are the run's business.
+    return taken == Taken::nothing_there && (core_.links().size() != 1 || queue.event >= 0) ? Taken::other
+                                                                                            : taken;
   }
   PollRest& poll_rest() noexcept { return poll_rest_; }
 

@@ -31,29 +31,32 @@ NotificationQueue::~NotificationQueue() {
 std::size_t NotificationQueue::capacity() const noexcept { return queue_->capacity(); }
 
 std::optional<Notification> NotificationQueue::poll() noexcept {
+  using Taken = shm::ShmLink::Taken;
   std::optional<Notification> result;
   Engine& engine = interface_.engine();
   if (!engine.lock().enter()) [[unlikely]]
     return result;
+  Taken taken = Taken::other;
   if (queue_->empty()) {
-    if (engine.take_directly(*queue_, result.emplace())) [[likely]] {
-      engine.poll_rest().taken();
-      engine.lock().leave();
-      return result;
-    }
-    result.reset();
-    engine.run_polled();
+    taken = engine.take_directly(*queue_, result.emplace());
+    if (taken == Taken::other) engine.run_polled();
   }
-  if (!queue_->empty()) {
-    engine.core().take(*queue_, result.emplace());
+  if (taken == Taken::other) {
+    if (!queue_->empty()) {
+      engine.core().take(*queue_, result.emplace());
+      taken = Taken::taken;
+    } else if (queue_->event >= 0 && !queue_->event_wanted) [[unlikely]] {
+      engine.rearm(*queue_);
+    }
+  }
+  if (taken == Taken::taken) {
     engine.poll_rest().taken();
     engine.lock().leave();
     return result;
   }
-  if (queue_->event >= 0 && !queue_->event_wanted) [[unlikely]]
-    engine.rearm(*queue_);
   const std::uint32_t rest = engine.poll_rest().pauses();
   engine.lock().leave();
+  result.reset();
   PollRest::rest(rest);
   return result;
 }

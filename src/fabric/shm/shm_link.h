@@ -34,12 +34,14 @@ class ShmLink final : public interface::Link {
   Status put_reply(const Packet& packet) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   // The shortest way in: if the next packet is a short one like the one before, for this queue, which is
-  // empty, its notification goes straight to `out`. False: nothing was done, `arrive` will see to it.
-  bool take(interface::Core& core, interface::Queue& queue, Notification& out) noexcept {
+  // empty, its notification goes straight to `out`. `other`: nothing was done, `arrive` will see to it.
+  enum class Taken : std::uint8_t { nothing_there, taken, other };
+  Taken take(interface::Core& core, interface::Queue& queue, Notification& out) noexcept {
     interface::Words words;
-    if (broken || !in_.look(words) || !interface::is_short_write(words.word[interface::kLeadWord]) ||
-        !core.take_like_before(*this, words, queue, out)) {
-      return false;
+    if (!in_.look(words)) return Taken::nothing_there;
+    if (broken || !interface::is_short_write(words.word[interface::kLeadWord]) ||
+        !core.take_like_before(*this, words, queue, out)) [[unlikely]] {
+      return Taken::other;
     }
     in_.skip_one();
     ++counters->packets_in;
@@ -47,7 +49,7 @@ class ShmLink final : public interface::Link {
     if (in_.taken() - told_ >= told_every_) [[unlikely]]
       publish_taken();
     puts_ = 0;
-    return true;
+    return Taken::taken;
   }
   bool something_arrived() const noexcept override {
     return in_.something_there() || replies_in_.something_there();
