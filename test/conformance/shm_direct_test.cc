@@ -15,7 +15,8 @@ class ShmDirect : public Conformance {
     next();  // the one before
   }
   bool take(Notification& out) {
-    return static_cast<shm::ShmLink*>(bob.core.find_link(alice.id))->take(bob.core, *queue, out);
+    return static_cast<shm::ShmLink*>(bob.core.find_link(alice.id))->take(bob.core, *queue, out) ==
+           shm::ShmLink::Taken::taken;
   }
   // The packet is left to the long way, which refuses it for `cause`.
   void expect_refused(const interface::Packet& packet, Refusal cause) {
