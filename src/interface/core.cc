@@ -521,7 +521,8 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
   notification.entry = entry_index;
   notification.message_id = entry.message;
   notification.offset = entry.offset;
-  notification.length = entry.length;
+  // A sender may write the same bytes again and again: what is told never reaches beyond the slot.
+  notification.length = std::min<std::uint64_t>(entry.length, slot.bound - entry.offset);
   notification.peer = peer;
   slot.queue->push(notification);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);

@@ -190,6 +190,26 @@ TEST_P(HostilePackets, TakesWhatTouchesTheEdges) {
   world.expect_clean();
 }
 
+// What is told of a message never reaches beyond the slot, however often its bytes were written.
+TEST_P(HostilePackets, WritesTheSameBytesAgainAndAgain) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    const std::string bytes(1024, '\xEE');
+    interface::Packet packet = packet_for(world.tickets().counted[0], bytes.size());
+    packet.offset = kSlotBytes - bytes.size();
+    for (packet.delta = 1; packet.delta <= 100; ++packet.delta) {
+      if (!link.put(packet, bytes.data())) return 1;
+    }
+    packet.delta = 0;
+    return link.put(packet, bytes.data()) && line.take<char>() ? 0 : 2;
+  });
+  EXPECT_TRUE(eventually([&] { return world.report().counted == 1; }));
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
 TEST_P(HostilePackets, AnEntryTakesOneMessagePerArming) {
   World::Options stage = options();
   stage.rearm = false;

@@ -92,6 +92,7 @@ class Victim {
   }
 
   void take(const Notification& arrival) {
+    if (arrival.offset > kSlotBytes || arrival.length > kSlotBytes - arrival.offset) ++report_.wrong;
     switch (arrival.kind) {
       case Notification::Kind::message:
         if (arrival.slot == neighbour_.index()) {

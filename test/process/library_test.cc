@@ -1,0 +1,373 @@
+// The library between real processes, by every public call. The test's own process is the receiver; it is
+// always the sender that is forked, before there is any interface here.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "hamlyn/hamlyn.h"
+#include "test/support/actor.h"
+#include "test/support/command.h"
+#include "test/support/daemon.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::byte> some_bytes(std::size_t size, unsigned seed) {
+  const std::string text = noise(size, seed);
+  std::vector<std::byte> out(size);
+  std::memcpy(out.data(), text.data(), size);
+  return out;
+}
+
+// In fast mode, as soon as there is a place.
+bool send_word(Terminus& terminus, const Ticket& ticket, std::uint64_t word,
+               std::span<const std::byte> data = {}) {
+  while (true) {
+    const Status status = terminus.send_fast(ticket, data, word);
+    if (status == Status::ok) return true;
+    if (status != Status::no_place && status != Status::queue_full) return false;
+    if (terminus.wait_for_place(ticket, kPatience) != Status::ok) return false;
+  }
+}
+
+// A test process that starts its senders first: each waits for a ticket on its line.
+class Library : public testing::Test {
+ protected:
+  using Part = std::function<int(Line&, Interface&, Terminus&, const Ticket&)>;
+
+  Actor sender(const Part& part) {
+    return Actor([this, part](Line& line) {
+      const auto ticket = line.take<Ticket>();
+      if (!ticket) return 91;
+      Interface interface(options());
+      Terminus terminus(interface);
+      if (terminus.connect(*ticket, kPatience) != Status::ok) return 92;
+      return part(line, interface, terminus, *ticket);
+    });
+  }
+  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
+
+  // The receiver runs in a child, too, so that the test's process never has threads when it forks.
+  void receive(const std::function<void()>& work) {
+    Actor receiver([&](Line&) {
+      work();
+      return HasFailure() ? 1 : 0;
+    });
+    EXPECT_EQ(receiver.wait(), 0);
+  }
+
+  Folder folder_;
+  Daemon daemon_{folder_.file("node")};
+};
+
+struct Receiver {
+  explicit Receiver(const Interface::Options& options, std::size_t bytes = 1 << 20,
+                    Slot::Options of = {.entries = 4})
+      : interface(options), area(interface, bytes), slot(area, queue, of) {}
+  Interface interface;
+  MessageArea area;
+  NotificationQueue queue{interface};
+  Slot slot;
+};
+
+TEST_F(Library, MessagesOfAllSizesArriveAsTheyWereSent) {
+  constexpr std::size_t kSizes[] = {0, 1, 15, 16, 17, 64, 1023, 1024, 1025, 8191, 8192, 8193, 65536, 1000000};
+  const std::string meta(60, 'm');
+  Actor from = sender([&](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
+    for (const std::size_t size : kSizes) {
+      const auto data = some_bytes(size, static_cast<unsigned>(size));
+      SendHandle handle;
+      const Status taken =
+          terminus.send(ticket, data, {.metadata = std::as_bytes(std::span(meta)).first(size % 61)}, &handle);
+      if (taken != Status::ok && taken != Status::pending) return 1;
+      if (terminus.wait(handle, kPatience) != Status::ok || terminus.status(handle) != Status::ok) return 2;
+      if (!line.take<char>()) return 3;
+    }
+    return 0;
+  });
+  receive([&] {
+    Receiver to(options());
+    from.line().put(to.slot.ticket(0));
+    for (const std::size_t size : kSizes) {
+      Notification arrival;
+      ASSERT_EQ(to.queue.receive(arrival, kPatience), Status::ok) << size;
+      ASSERT_EQ(arrival.kind, Notification::Kind::message);
+      EXPECT_EQ(arrival.length, size);
+      const auto expected = some_bytes(size, static_cast<unsigned>(size));
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), to.slot.bytes(arrival).begin())) << size;
+      EXPECT_EQ(to.slot.metadata(0).size(), size % 61);
+      EXPECT_EQ(to.slot.arm(0), Status::ok);
+      from.line().put('.');
+    }
+  });
+  EXPECT_EQ(from.wait(), 0);
+}
+
+TEST_F(Library, FastMessagesComeAllAndInOrder) {
+  constexpr std::uint64_t kMessages = 20000;
+  Actor from = sender([&](Line&, Interface&, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      std::byte data[16]{};
+      std::memcpy(data, &i, sizeof i);
+      if (!send_word(terminus, ticket, i, data)) return 1;
+    }
+    return 0;
+  });
+  receive([&] {
+    Receiver to(options());
+    from.line().put(to.slot.ticket());
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      Notification arrival;
+      ASSERT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+      ASSERT_EQ(arrival.word, i);
+      // In turns it reads at once and lets them heap up, so that the sender runs out of places.
+      if (i % 5000 == 0) std::this_thread::sleep_for(5ms);
+    }
+  });
+  EXPECT_EQ(from.wait(), 0);
+}
+
+TEST_F(Library, WhatArrivedWholeIsDeliveredBeforeDeathIsTold) {
+  Actor from = sender([&](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      if (!send_word(terminus, ticket, i)) return 1;
+    }
+    line.put('.');
+    ::raise(SIGKILL);
+    return 2;
+  });
+  receive([&] {
+    Receiver to(options());
+    from.line().put(to.slot.ticket());
+    ASSERT_TRUE(from.line().take<char>());
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      Notification arrival;
+      ASSERT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+      EXPECT_EQ(arrival.kind, Notification::Kind::message);
+      EXPECT_EQ(arrival.word, i);
+    }
+    Notification end;
+    ASSERT_EQ(to.queue.receive(end, kPatience), Status::ok);
+    EXPECT_EQ(end.kind, Notification::Kind::link_ended);
+  });
+  EXPECT_EQ(from.wait(), 128 + SIGKILL);
+}
+
+TEST_F(Library, DataLandsWhileTheApplicationIsElsewhere) {
+  Actor from = sender([&](Line&, Interface&, Terminus& terminus, const Ticket& ticket) {
+    const auto data = some_bytes(100000, 3);
+    SendHandle handle;
+    terminus.send(ticket, data, {}, &handle);
+    return terminus.wait(handle, kPatience) == Status::ok ? 0 : 1;
+  });
+  receive([&] {
+    Receiver to(options());
+    from.line().put(to.slot.ticket(0));
+    // The bytes are looked at; the library is not called.
+    const auto expected = some_bytes(100000, 3);
+    const volatile std::byte* last = to.slot.bytes().data() + expected.size() - 1;
+    EXPECT_TRUE(eventually([&] { return *last == expected.back(); }));
+    Notification arrival;
+    ASSERT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), to.slot.bytes().begin()));
+  });
+  EXPECT_EQ(from.wait(), 0);
+}
+
+TEST_F(Library, ADescriptorTellsWhatPollFinds) {
+  constexpr std::uint64_t kMessages = 300;
+  Actor from = sender([&](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      if (!send_word(terminus, ticket, i)) return 1;
+      if (!line.take<char>()) return 2;
+    }
+    return 0;
+  });
+  receive([&] {
+    Receiver to(options());
+    const base::FileDescriptor set(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ASSERT_EQ(::epoll_ctl(set.get(), EPOLL_CTL_ADD, to.queue.descriptor(), &event), 0);
+    from.line().put(to.slot.ticket());
+    for (std::uint64_t got = 0; got < kMessages;) {
+      while (got < kMessages) {
+        const auto next = to.queue.poll();
+        if (!next) break;
+        ASSERT_EQ(next->word, got++);
+        from.line().put('.');
+      }
+      if (got < kMessages) {
+        ASSERT_EQ(::epoll_wait(set.get(), &event, 1, 30000), 1) << got;
+      }
+    }
+  });
+  EXPECT_EQ(from.wait(), 0);
+}
+
+TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
+  receive([&] {
+    Receiver to(options());
+    Terminus terminus(to.interface);
+    Notification arrival;
+    EXPECT_EQ(to.queue.receive(arrival, 20ms), Status::timed_out);
+    EXPECT_FALSE(to.queue.poll());
+    Ticket nobody = to.slot.ticket();
+    nobody.interface += 1000;
+    EXPECT_EQ(terminus.connect(nobody, kPatience), Status::refused);
+    EXPECT_THROW(to.interface.lookup("nobody"), Error);
+    try {
+      to.interface.lookup("nobody", 20ms);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::timed_out);
+    }
+    for (int i = 0; i < 20; ++i) {
+      std::atomic<bool> over{false};
+      std::thread canceller([&] {
+        while (!over.load()) {
+          to.interface.cancel();
+          std::this_thread::yield();
+        }
+      });
+      EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::cancelled);
+      try {
+        to.interface.lookup("nobody", kPatience);
+        ADD_FAILURE();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::cancelled);
+      }
+      over = true;
+      canceller.join();
+    }
+  });
+}
+
+TEST_F(Library, NamesAreFoundTakenAndWithdrawn) {
+  receive([&] {
+    Receiver to(options());
+    Interface other(options());
+    to.interface.publish("here", to.slot.ticket());
+    EXPECT_EQ(other.lookup("here"), to.slot.ticket());
+    try {
+      other.publish("here", to.slot.ticket());
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::name_taken);
+    }
+    to.interface.withdraw("here");
+    EXPECT_THROW(other.lookup("here"), Error);
+  });
+}
+
+TEST_F(Library, LinksAndNamesOutliveTheDaemon) {
+  Actor from = sender([&](Line& line, Interface& interface, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; line.take<char>(); ++i) {
+      if (!send_word(terminus, ticket, i)) return 1;
+      if (i == 1) return interface.lookup("here", kPatience) == ticket ? 0 : 2;
+    }
+    return 3;
+  });
+  Actor to([&](Line& line) {
+    Receiver receiver(options());
+    receiver.interface.publish("here", receiver.slot.ticket());
+    line.put(receiver.slot.ticket());
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      Notification arrival;
+      if (receiver.queue.receive(arrival, kPatience) != Status::ok || arrival.word != i) return 1;
+      line.put('.');
+    }
+    return line.take<char>() ? 0 : 2;
+  });
+  const auto ticket = to.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  from.line().put(*ticket);
+  from.line().put('.');
+  ASSERT_TRUE(to.line().take<char>());
+  daemon_.kill();
+  const Daemon next{folder_.file("node")};
+  from.line().put('.');
+  EXPECT_TRUE(to.line().take<char>()) << "the link goes on";
+  EXPECT_EQ(from.wait(), 0) << "the name comes back";
+  to.line().put('.');
+  EXPECT_EQ(to.wait(), 0);
+}
+
+TEST_F(Library, AForkedChildHasNoInterface) {
+  receive([&] {
+    Receiver to(options());
+    Terminus terminus(to.interface);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Notification arrival;
+      bool right = to.queue.receive(arrival, 1s) == Status::forked && !to.queue.poll() &&
+                   !to.interface.run() && terminus.send(Ticket{}, {}) == Status::forked &&
+                   to.slot.arm(0) == Status::forked && terminus.wait({}, 1s) == Status::forked;
+      try {
+        to.slot.ticket();
+        right = false;
+      } catch (const Error& error) {
+        right &= error.code() == ErrorCode::forked;
+      }
+      ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_NO_THROW(to.slot.ticket()) << "the parent's is as it was";
+  });
+}
+
+TEST_F(Library, ManyThreadsShareAnInterface) {
+  constexpr int kThreads = 4;
+  constexpr std::uint64_t kEach = 2000;
+  Actor from = sender([&](Line& line, Interface& interface, Terminus&, const Ticket& ticket) {
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        Terminus own(interface);
+        for (std::uint64_t i = 0; i < kEach; ++i) {
+          if (send_word(own, ticket, i)) continue;
+          ++failed;
+          return;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return failed == 0 && line.take<char>() ? 0 : 1;
+  });
+  receive([&] {
+    Receiver to(options());
+    from.line().put(to.slot.ticket());
+    std::atomic<std::uint64_t> got{0}, sum{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        Notification arrival;
+        while (got.load() < kThreads * kEach) {
+          if (to.queue.receive(arrival, 5ms) != Status::ok) continue;
+          sum += arrival.word;
+          ++got;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(got.load(), kThreads * kEach);
+    EXPECT_EQ(sum.load(), kThreads * (kEach * (kEach - 1) / 2));
+    from.line().put('.');
+  });
+  EXPECT_EQ(from.wait(), 0);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
