@@ -65,7 +65,7 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
   library::Engine& engine = interface_.engine();
   if (!engine.lock().enter()) [[unlikely]]
     return Status::forked;
-  const Status status = terminus_->send_fast(ticket, data, word, offset);
+  const Status status = terminus_->send_fast<shm::ShmLink>(ticket, data, word, offset);
   engine.lock().leave();
   return status;
 }

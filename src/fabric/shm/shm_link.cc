@@ -17,9 +17,6 @@ using interface::Core;
 using interface::Operation;
 
 namespace {
-// So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
-// writing. In a to and fro that would only take lines away from a reader who looks at them.
-constexpr unsigned kBurst = 4;
 constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home page's cells
 }  // namespace
 
@@ -75,21 +72,12 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   return Status::ok;
 }
 
-Status ShmLink::put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                         const std::byte* data, std::size_t length) noexcept {
-  if (length > interface::kInlineData) [[unlikely]]
-    return Link::put_fast(target, offset, word, data, length);
-  if (!out_.has_room(1)) [[unlikely]] {
-    if (broken) return Status::link_ended;
-    if (!make_room(1)) return broken ? Status::link_ended : Status::queue_full;
-  }
-  out_.put_fast(target, offset, word, data, length);
-  if (++puts_ > kBurst) out_.prefetch();
-  ++counters->packets_out;
-  counters->bytes_out += length;
-  if (bell_.must_ring()) [[unlikely]]
-    ring();
-  return Status::ok;
+Status ShmLink::put_fast_slowly(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                                const std::byte* data, std::size_t length) noexcept {
+  if (length > interface::kInlineData) return Link::put_fast(target, offset, word, data, length);
+  if (broken) return Status::link_ended;
+  if (!make_room(1)) return broken ? Status::link_ended : Status::queue_full;
+  return put_fast(target, offset, word, data, length);
 }
 
 Status ShmLink::put_reply(const Packet& packet) noexcept {

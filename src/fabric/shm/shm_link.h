@@ -29,14 +29,27 @@ class ShmLink final : public interface::Link {
   static PageCheck check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
 
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
-  Status put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                  const std::byte* data, std::size_t length) noexcept override;
+  __attribute__((always_inline)) Status put_fast(const interface::FastTarget& target, std::uint64_t offset,
+                                                 std::uint64_t word, const std::byte* data,
+                                                 std::size_t length) noexcept override {
+    if (length > interface::kInlineData || !out_.has_room(1)) [[unlikely]] {
+      return put_fast_slowly(target, offset, word, data, length);
+    }
+    out_.put_fast(target, offset, word, data, length);
+    if (++puts_ > kBurst) out_.prefetch();
+    ++counters->packets_out;
+    counters->bytes_out += length;
+    if (bell_.must_ring()) [[unlikely]]
+      ring();
+    return Status::ok;
+  }
   Status put_reply(const Packet& packet) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   // The shortest way in: if the next packet is a short one like the one before, for this queue, which is
   // empty, its notification goes straight to `out`. `other`: nothing was done, `arrive` will see to it.
   enum class Taken : std::uint8_t { nothing_there, taken, other };
-  Taken take(interface::Core& core, interface::Queue& queue, Notification& out) noexcept {
+  __attribute__((always_inline)) Taken take(interface::Core& core, interface::Queue& queue,
+                                            Notification& out) noexcept {
     interface::Words words;
     if (!in_.look(words)) return Taken::nothing_there;
     if (broken || !interface::is_short_write(words.word[interface::kLeadWord]) ||
@@ -93,6 +106,8 @@ class ShmLink final : public interface::Link {
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
   void break_off() noexcept;
+  Status put_fast_slowly(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                         const std::byte* data, std::size_t length) noexcept;
   bool make_room(std::uint32_t cells) noexcept;
   bool take_credit() noexcept;
   void switch_out() noexcept;
@@ -114,6 +129,9 @@ class ShmLink final : public interface::Link {
   std::size_t mtu_;
   std::uint32_t told_every_;  // cells taken between two credits
   std::uint64_t told_ = 0;
+  // So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
+  // writing. In a to and fro that would only take lines away from a reader who looks at them.
+  static constexpr unsigned kBurst = 4;
   unsigned puts_ = 0;  // since this side last looked for arrivals
 
   RingWriter<> replies_out_;
