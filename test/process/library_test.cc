@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 std::vector<std::byte> some_bytes(std::size_t size, unsigned seed) {
   const std::string text = noise(size, seed);
   std::vector<std::byte> out(size);
-  std::memcpy(out.data(), text.data(), size);
+  std::copy_n(reinterpret_cast<const std::byte*>(text.data()), size, out.begin());
   return out;
 }
 
