@@ -432,6 +432,7 @@ Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, s
   if (link.outlets.size() == Link::kPlacesLimit) {
     if (reusable == nullptr) return nullptr;
     *reusable = Outlet{};
+    ++link_epoch_;  // whoever remembers it for another ticket looks again
   } else {
     try {
       link.outlets.push_back(std::make_unique<Outlet>());
