@@ -86,20 +86,22 @@ void Core::add_link(Link& link) {
   link_of_.emplace(link.peer, &link);
   links_.push_back(&link);
   ++link_epoch_;
-  last_link_ = nullptr;
+  last_link_ = found_link_ = nullptr;
   ++counters_.links;
 }
 
 Link* Core::find_link(std::uint64_t peer) noexcept {
+  if (found_link_ != nullptr && found_link_->peer == peer)
+    return found_link_;  // mostly the same as last time
   const auto found = link_of_.find(peer);
-  return found == link_of_.end() ? nullptr : found->second;
+  return found == link_of_.end() ? nullptr : (found_link_ = found->second);
 }
 
 void Core::end_link(Link& link) noexcept {
   links_.erase(std::find(links_.begin(), links_.end(), &link));
   link_of_.erase(link.peer);
   ++link_epoch_;
-  last_link_ = nullptr;
+  last_link_ = found_link_ = nullptr;
   --counters_.links;
   ++counters_.links_ended;
   for (Terminus* terminus : termini_) terminus->link_ended(link);
@@ -513,6 +515,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
 
 void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
                     Notification::Kind kind, std::uint64_t peer) noexcept {
+  ++completions_;
   MetadataEntry& entry = slot.entries[entry_index];
   entry.state = kind == Notification::Kind::failed ? EntryState::failed : EntryState::complete;
   if (kind == Notification::Kind::failed) ++entry.incarnation;

@@ -105,6 +105,9 @@ class Core {
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // Moves with each message that is complete. Who hands packets over stops then: the next look would fetch a
+  // line that the peer is about to write, while the application waits for what has come.
+  std::uint64_t completions() const noexcept { return completions_; }
   // The link that brought something last; null after any link has come or gone.
   Link* last_link() const noexcept { return last_link_; }
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
@@ -151,6 +154,8 @@ class Core {
   std::vector<std::uint32_t> free_records_;
   std::vector<Link*> links_;
   Link* last_link_ = nullptr;
+  Link* found_link_ = nullptr;
+  std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
   std::vector<Terminus*> termini_;
   std::uint32_t departures_ = 0;  // messages that wait in termini

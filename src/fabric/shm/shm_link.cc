@@ -189,8 +189,9 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   unsigned count = 0;
   std::uint64_t bytes = 0;
   puts_ = 0;
+  const std::uint64_t completions = core.completions();
   interface::Words words;
-  while (count < budget && in_.look(words)) {
+  while (count < budget && core.completions() == completions && in_.look(words)) {
     ++count;
     const std::uint64_t lead = words.word[interface::kLeadWord];
     if (interface::is_short_write(lead) && core.deposit_like_before(*this, words)) [[likely]] {
