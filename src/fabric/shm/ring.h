@@ -99,7 +99,7 @@ class RingWriter {
   // Writes and publishes one packet that has_room(). Its turn and inline data are filled in here.
   //
   // Word by word, from registers: a wide load of what narrow stores have just written waits for the stores
-  // (measured: 25 ns of a message's 90).
+  // (docs/performance.md has the figures).
   void put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
     std::uint64_t* const cell = words(cells_ + index_);
     const std::uint64_t first = (word_of(packet.lead) & ~std::uint64_t{0xFFFFFFFF}) | turn_;
