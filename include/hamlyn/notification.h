@@ -20,6 +20,8 @@ enum class Refusal : std::uint8_t {
   metadata_too_long,  // more than 60 bytes
   no_place,           // more notifications than the receiver had granted
   over_budget,        // more requests than a link may have outstanding
+  misaligned,         // a fetch-and-op on a word that does not lie at a multiple of its size
+  unasked_reply,      // answers no request of this link, or with more than was asked for
   count,              // (how many there are)
 };
 

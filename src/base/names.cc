@@ -140,6 +140,10 @@ const char* name(Refusal cause) noexcept {
       return "no_place";
     case Refusal::over_budget:
       return "over_budget";
+    case Refusal::misaligned:
+      return "misaligned";
+    case Refusal::unasked_reply:
+      return "unasked_reply";
     case Refusal::count:
       break;
   }

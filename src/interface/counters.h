@@ -10,9 +10,10 @@
 namespace hamlyn::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
-inline constexpr std::uint32_t kCounterVersion = 1;
+inline constexpr std::uint32_t kCounterVersion = 2;
 inline constexpr std::size_t kCounterPageBytes = 65536;
 inline constexpr std::size_t kCounterLinks = 252;  // rows; links beyond have counts of their own, not shown
+inline constexpr std::size_t kCounterCauses = 32;  // room for causes of refusals
 
 struct LinkCounters {
   std::uint64_t peer;  // 0: the row is free
@@ -26,9 +27,9 @@ struct LinkCounters {
   std::uint64_t bytes_in;
   std::uint64_t doorbells;  // rung by this side
   std::uint64_t reserved[7];
-  std::uint64_t refused[16];  // by Refusal
+  std::uint32_t refused[kCounterCauses];  // by Refusal, modulo 2^32
 };
-static_assert(sizeof(LinkCounters) == 256 && static_cast<std::size_t>(Refusal::count) <= 16);
+static_assert(sizeof(LinkCounters) == 256 && static_cast<std::size_t>(Refusal::count) <= kCounterCauses);
 
 struct CounterPage {
   std::uint64_t magic;
@@ -48,9 +49,9 @@ struct CounterPage {
   std::uint64_t links_broken;   // of the ended ones, because the peer broke the protocol
   std::uint64_t links_stalled;  // and because the peer left what was sent to it
   std::uint64_t reserved[49];
-  std::uint64_t refused[16];  // by Refusal, all links ever
-  char program[128];          // zero-terminated; what the process calls itself
-  std::uint64_t padding[32];
+  std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
+  char program[128];                      // zero-terminated; what the process calls itself
+  std::uint64_t padding[16];
   LinkCounters link[kCounterLinks];
 };
 static_assert(offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, link) == 1024);

@@ -14,11 +14,12 @@
 
 namespace hamlyn::interface {
 
-inline constexpr std::uint16_t kStructureVersion = 1;  // of everything that two processes both see
+inline constexpr std::uint16_t kStructureVersion = 2;  // of everything that two processes both see
 inline constexpr std::size_t kCell = 64;
 inline constexpr std::size_t kInlineData = 16;
 inline constexpr std::size_t kMetadataLimit = 60;
 inline constexpr std::size_t kPacketLimit = 8192;  // the largest MTU
+inline constexpr std::size_t kReplyPayload = 256;  // the most data that one reply carries
 inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
 
 enum class Operation : std::uint8_t {
@@ -27,7 +28,12 @@ enum class Operation : std::uint8_t {
   open = 2,    // asks for notification places at a slot: word = the asker's outlet
   grant = 3,   // reply: word = outlet, delta = places (0: refused, see `slot`), entry = the place record
   credit = 4,  // reply: word = outlet, delta = places freed so far, modulo 2^32
-  continue_ring = 5,  // the next cell is the first of a new ring, already shown to the reader
+  continue_ring = 5,     // the next cell is the first of a new ring, already shown to the reader
+  get = 7,               // asks for bytes of a slot (interface/remote.h)
+  get_data = 8,          // reply: some of them
+  fetch = 9,             // fetch-and-op on a word of a slot
+  fetched = 10,          // reply: it is done, and what stood there before
+  refused_request = 13,  // reply: a get or a fetch was refused
 };
 
 // The first eight bytes of a cell are written last, as one store: the turn says that the rest is there.
@@ -125,11 +131,40 @@ inline std::uint32_t cells_of(const Lead& lead) noexcept {
 inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
   if (lead.length > mtu) return "the packet is longer than the MTU";
   if (lead.metadata_length > kMetadataLimit) return "metadata is longer than 60 bytes";
-  if (lead.operation == Operation::none || lead.operation > Operation::continue_ring)
-    return "unknown operation";
-  if (lead.operation != Operation::write && (lead.length != 0 || lead.metadata_length != 0))
-    return "a control packet carries no data";
-  return nullptr;
+  switch (lead.operation) {
+    case Operation::write:
+      return nullptr;
+    case Operation::open:
+    case Operation::grant:
+    case Operation::credit:
+    case Operation::continue_ring:
+    case Operation::get:
+    case Operation::refused_request:
+      return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
+    case Operation::get_data:
+      return lead.metadata_length == 0 ? nullptr : "a reply carries no metadata";
+    case Operation::fetch:  // its two operands
+      return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not the data of a fetch";
+    case Operation::fetched:  // the one word
+      return lead.length == sizeof(std::uint64_t) && lead.metadata_length == 0 ? nullptr
+                                                                               : "not the data of a result";
+    default:
+      return "unknown operation";
+  }
+}
+
+// What may stand in a ring of replies, and how long it may be there. Total.
+inline const char* invalid_reply(const Lead& lead) noexcept {
+  switch (lead.operation) {
+    case Operation::grant:
+    case Operation::credit:
+    case Operation::get_data:
+    case Operation::fetched:
+    case Operation::refused_request:
+      return invalid(lead, kReplyPayload);
+    default:
+      return "no reply";
+  }
 }
 
 // A packet's data as it stands with the link: one run of bytes, or two where a ring wraps. The bytes may

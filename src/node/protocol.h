@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
 inline constexpr std::uint32_t kProtocolVersion = 1;
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
-inline constexpr std::uint32_t kStructuresVersion = 1;
+inline constexpr std::uint32_t kStructuresVersion = 2;
 
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxText = 160;

@@ -10,7 +10,8 @@
 namespace hamlyn::tool {
 namespace {
 
-Refusals refusals(const std::uint64_t (&counts)[16]) {
+template <class Count>
+Refusals refusals(const Count (&counts)[interface::kCounterCauses]) {
   Refusals found;
   for (std::uint8_t cause = 1; cause < static_cast<std::uint8_t>(Refusal::count); ++cause) {
     if (counts[cause] != 0) found.emplace_back(hamlyn::name(static_cast<Refusal>(cause)), counts[cause]);

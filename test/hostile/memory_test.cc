@@ -217,7 +217,7 @@ std::vector<Trial> wrong_cells() {
                    true});
   };
   cell("no operation", {1, 0, Operation::none, 0});
-  cell("operation 6", {1, 0, Operation{6}, 0});
+  cell("operation 127", {1, 0, Operation{127}, 0});
   cell("operation 255", {1, 0, Operation{255}, 0});
   cell("61 bytes of metadata", {1, 0, Operation::write, 61});
   cell("255 bytes of metadata", {1, 16, Operation::write, 255});
@@ -228,7 +228,10 @@ std::vector<Trial> wrong_cells() {
   cell("a control packet with data", {1, 16, Operation::open, 0});
   cell("a control packet with metadata", {1, 0, Operation::credit, 4});
   cell("to be continued nowhere", {1, 0, Operation::continue_ring, 0});
-  cell("a reply with data", {1, 16, Operation::write, 0}, true);
+  cell("a write among the replies", {1, 16, Operation::write, 0}, true);
+  cell("a write with metadata among the replies", {1, 0, Operation::write, 60}, true);
+  cell("a request among the replies", {1, 0, Operation::get, 0}, true);
+  cell("a reply longer than replies are", {1, interface::kReplyPayload + 1, Operation::get_data, 0}, true);
   cell("a reply of no kind", {1, 0, Operation{99}, 0}, true);
   cell("replies continued", {1, 0, Operation::continue_ring, 0}, true);
   return out;

@@ -235,7 +235,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   EXPECT_EQ(welcome.structures, node::kStructuresVersion);
   EXPECT_STREQ(
       welcome.text,
-      "the node daemon speaks protocol 1 with structures 1, the process protocol 1 with structures 9");
+      "the node daemon speaks protocol 1 with structures 2, the process protocol 1 with structures 9");
 }
 
 // A daemon of another version: answers one connection.

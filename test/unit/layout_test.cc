@@ -62,7 +62,7 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, packets_out) == 72 && offsetof(CounterPage, wakeups) == 80 &&
               offsetof(CounterPage, empty_wakeups) == 88 && offsetof(CounterPage, events_lost) == 96 &&
               offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, refused) == 512 &&
-              offsetof(CounterPage, program) == 640 && offsetof(CounterPage, link) == 1024 &&
+              offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
               sizeof(CounterPage) == 65536);
 
 TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
@@ -71,10 +71,16 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::grant), 3);
   EXPECT_EQ(static_cast<int>(Operation::credit), 4);
   EXPECT_EQ(static_cast<int>(Operation::continue_ring), 5);
+  EXPECT_EQ(static_cast<int>(Operation::get), 7);
+  EXPECT_EQ(static_cast<int>(Operation::get_data), 8);
+  EXPECT_EQ(static_cast<int>(Operation::fetch), 9);
+  EXPECT_EQ(static_cast<int>(Operation::fetched), 10);
+  EXPECT_EQ(static_cast<int>(Operation::refused_request), 13);
   const char* const causes[] = {
       "none",          "malformed",         "bad_slot",  "stale_generation", "bad_key",
       "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
-      "stale_message", "metadata_too_long", "no_place",  "over_budget"};
+      "stale_message", "metadata_too_long", "no_place",  "over_budget",      "misaligned",
+      "unasked_reply"};
   ASSERT_EQ(std::size(causes), static_cast<std::size_t>(Refusal::count));
   for (std::size_t i = 0; i < std::size(causes); ++i) EXPECT_STREQ(name(static_cast<Refusal>(i)), causes[i]);
 }
@@ -112,13 +118,52 @@ TEST(Validators, a_lead_says_what_is_wrong_with_it) {
   EXPECT_EQ(check(0, 1, 61), "metadata is longer than 60 bytes");
   EXPECT_EQ(check(0, 1, 255), "metadata is longer than 60 bytes");
   EXPECT_EQ(check(0, 0, 0), "unknown operation");
-  EXPECT_EQ(check(0, 6, 0), "unknown operation");
+  EXPECT_EQ(check(0, 127, 0), "unknown operation");
   EXPECT_EQ(check(0, 255, 0), "unknown operation");
-  for (int operation = 2; operation <= 5; ++operation) {
+  for (const int operation : {2, 3, 4, 5, 7, 13}) {
     EXPECT_EQ(check(0, operation, 0), "");
     EXPECT_EQ(check(1, operation, 0), "a control packet carries no data");
     EXPECT_EQ(check(0, operation, 1), "a control packet carries no data");
   }
+}
+
+TEST(Validators, requests_and_replies_carry_what_they_must) {
+  const auto check = [](Operation operation, std::size_t length, std::size_t metadata = 0) {
+    Packet packet{};
+    set_lead(packet, operation, length, metadata);
+    return invalid(packet.lead, 1024) == nullptr;
+  };
+  EXPECT_TRUE(check(Operation::fetch, 16));
+  EXPECT_FALSE(check(Operation::fetch, 15));
+  EXPECT_FALSE(check(Operation::fetch, 17));
+  EXPECT_FALSE(check(Operation::fetch, 16, 1));
+  EXPECT_TRUE(check(Operation::fetched, 8));
+  EXPECT_FALSE(check(Operation::fetched, 0));
+  EXPECT_FALSE(check(Operation::fetched, 16));
+  EXPECT_FALSE(check(Operation::fetched, 8, 1));
+  EXPECT_TRUE(check(Operation::get_data, 0));
+  EXPECT_TRUE(check(Operation::get_data, 1024));
+  EXPECT_FALSE(check(Operation::get_data, 1025));
+  EXPECT_FALSE(check(Operation::get_data, 16, 1));
+}
+
+TEST(Validators, only_replies_stand_among_replies) {
+  const auto check = [](Operation operation, std::size_t length, std::size_t metadata = 0) {
+    Packet packet{};
+    set_lead(packet, operation, length, metadata);
+    return interface::invalid_reply(packet.lead) == nullptr;
+  };
+  EXPECT_TRUE(check(Operation::grant, 0));
+  EXPECT_TRUE(check(Operation::credit, 0));
+  EXPECT_TRUE(check(Operation::get_data, interface::kReplyPayload));
+  EXPECT_FALSE(check(Operation::get_data, interface::kReplyPayload + 1));
+  EXPECT_TRUE(check(Operation::fetched, 8));
+  EXPECT_TRUE(check(Operation::refused_request, 0));
+  for (const Operation operation :
+       {Operation::none, Operation::write, Operation::open, Operation::continue_ring, Operation::get})
+    EXPECT_FALSE(check(operation, 0));
+  EXPECT_FALSE(check(Operation::write, 0, 60)) << "there would be no metadata to copy";
+  EXPECT_FALSE(check(Operation::fetch, 16));
 }
 
 TEST(Validators, a_packet_takes_as_many_cells_as_its_data_needs) {
@@ -140,7 +185,7 @@ TEST(Validators, a_packet_takes_as_many_cells_as_its_data_needs) {
 TEST(Validators, a_page_says_what_is_wrong_with_it) {
   PageHeader good{};
   good.magic = shm::kPageMagic;
-  good.structures = 1;
+  good.structures = interface::kStructureVersion;
   good.cell_bytes = 64;
   good.mtu = 8192;
   good.interface = 7;
@@ -150,7 +195,7 @@ TEST(Validators, a_page_says_what_is_wrong_with_it) {
   page.magic ^= 1;
   EXPECT_STREQ(invalid(page, 7), "not a link page");
   page = good;
-  page.structures = 2;
+  page.structures = interface::kStructureVersion - 1;
   EXPECT_STREQ(invalid(page, 7), "structures of another version");
   page = good;
   page.cell_bytes = 128;

@@ -71,7 +71,7 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 1 with structures 1, the process protocol 2 with structures 1");
+        "the node daemon speaks protocol 1 with structures 2, the process protocol 2 with structures 2");
     EXPECT_TRUE(world.dropped(1));
   }
 }

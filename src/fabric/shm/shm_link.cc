@@ -228,14 +228,14 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
   interface::Words words;
   while (count < kReplyCells && replies_in_.look(words)) {
     const Packet packet = interface::packet_of(words);
-    if (interface::invalid(packet.lead, 0) != nullptr || packet.lead.operation == Operation::continue_ring) {
+    if (interface::invalid_reply(packet.lead) != nullptr) {
       broken = true;
       core.note_broken(*this);
       break;
     }
-    const Refusal refusal = core.deposit(*this, packet, {});
+    const Refusal refusal = core.deposit(*this, packet, replies_in_.payload(packet.lead));
     if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
-    replies_in_.skip(1);
+    replies_in_.skip(cells_of(packet.lead));
     ++count;
   }
   base::RealMemory::store_release(mine_->credits.replies_taken, replies_in_.taken());

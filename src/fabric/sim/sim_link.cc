@@ -72,7 +72,7 @@ unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
 void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
   const interface::Lead& lead = parcel.packet.lead;
   // There is no ring here to continue in.
-  if (invalid(lead, parcel.reply ? 0 : payload_limit()) != nullptr ||
+  if ((parcel.reply ? invalid_reply(lead) : invalid(lead, payload_limit())) != nullptr ||
       lead.operation == Operation::continue_ring) {
     broken = true;
     core.note_broken(*this);
