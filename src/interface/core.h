@@ -89,6 +89,7 @@ class Core {
   // Places.
   Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
   void ask_for_places(Link& link, Outlet& outlet) noexcept;
+  const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
 
   // Termini.
   void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }

@@ -75,6 +75,8 @@ class Queue {
   // Reserves places for fast mode, as many as there are up to `count`.
   std::uint32_t reserve(std::uint32_t count) noexcept;
   void release(std::uint32_t count) noexcept;
+  std::size_t reserved() const noexcept { return reserved_; }
+  std::size_t common_used() const noexcept { return common_used_; }
 
   // Completions that may have to wait here: a slot with that many entries has come, or has gone.
   void expect(std::size_t entries);

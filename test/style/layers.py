@@ -20,14 +20,15 @@ MAY_INCLUDE = {
     "base": {"values"},
     "interface": {"values", "classes", "base"},
     "fabric": {"values", "base", "interface"},
+    "simulation": {"values", "classes", "base", "interface", "fabric"},
     "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
-    "tool": {"values", "classes", "base", "node", "library"},
+    "tool": {"values", "classes", "base", "simulation", "node", "library"},
     "examples": {"values", "classes"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "node", "library", "tool")
+LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "tool")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -108,6 +109,7 @@ def self_test():
         "src/fabric/fabric.h": '#include "interface/slot.h"\n',
         "src/fabric/shm/ring.h": '#include "fabric/fabric.h"\n',
         "src/fabric/sim/sim.h": '#include "fabric/fabric.h"\n',
+        "src/simulation/run.h": '#include "fabric/sim/sim.h"\n',
         "src/node/node.h": '#include "base/fd.h"\n',
         "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/slot.h"\n',
         "src/interface/counters.h": "",
@@ -124,6 +126,7 @@ def self_test():
         "src/base/class.cc": "#include <hamlyn/slot.h>\n",
         "src/fabric/up.cc": '#include "fabric/shm/ring.h"\n',
         "src/fabric/shm/side.cc": '  #  include "fabric/sim/sim.h"\n',
+        "src/simulation/up.cc": '#include "library/engine.h"\n',
         "src/node/data.cc": '#include "fabric/fabric.h"\n',
         "src/library/up.cc": '#include "test/unit/a.h"\n',
         "src/tool/deep.cc": '#include "interface/slot.h"\n',

@@ -1,48 +1,9 @@
 #pragma once
-// One interface in a test: its core, and what the core needs from outside, which here only counts.
-#include <cstdint>
-#include <memory>
-#include <set>
-
-#include "fabric/sim/generator.h"
-#include "interface/core.h"
+// One interface in a test is what it is in a simulation.
+#include "simulation/party.h"
 
 namespace hamlyn::test {
 
-class Party final : public interface::Surroundings {
- public:
-  explicit Party(std::uint64_t number) : id(number), keys_(number) {}
-
-  std::uint64_t random_key() override { return keys_.next(); }
-  void want_link(std::uint64_t peer) noexcept override { wanted.insert(peer); }
-  void attention() noexcept override { ++attentions; }
-  void signal(interface::Queue&) noexcept override { ++signals; }
-
-  interface::CounterPage& counters() noexcept {
-    return *counters_;
-  }
-  std::uint64_t refused(Refusal cause) const noexcept {
-    return counters_->refused[static_cast<std::size_t>(cause)];
-  }
-  std::uint64_t refused_in_all() const noexcept {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t count : counters_->refused) sum += count;
-    return sum;
-  }
-
-  const std::uint64_t id;
-  std::set<std::uint64_t> wanted;  // peers that there was no link to
-  int attentions = 0;
-  int signals = 0;
-
- private:
-  sim::Generator keys_;
-  std::unique_ptr<interface::CounterPage> counters_ = std::make_unique<interface::CounterPage>();
-
- public:
-  interface::Core core {
-    *this, *counters_
-  };
-};
+using simulation::Party;
 
 }  // namespace hamlyn::test

@@ -1,0 +1,12 @@
+#include "simulation/operations.h"
+
+namespace hamlyn::simulation {
+
+std::vector<std::unique_ptr<Operation>> make_operations(World& world) {
+  std::vector<std::unique_ptr<Operation>> all;
+  all.push_back(make_counted_messages(world));
+  all.push_back(make_fast_messages(world));
+  return all;
+}
+
+}  // namespace hamlyn::simulation

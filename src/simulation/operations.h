@@ -1,0 +1,18 @@
+#pragma once
+// Every kind of operation that a run has.
+#include <memory>
+#include <vector>
+
+#include "simulation/operation.h"
+
+namespace hamlyn::simulation {
+
+class World;
+
+std::vector<std::unique_ptr<Operation>> make_operations(World& world);
+
+// One line for each file.
+std::unique_ptr<Operation> make_counted_messages(World& world);
+std::unique_ptr<Operation> make_fast_messages(World& world);
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,87 @@
+#include "simulation/process.h"
+
+#include "simulation/violation.h"
+
+namespace hamlyn::simulation {
+
+Process::Process(std::uint64_t number, sim::Generator& chance) : party(number) {
+  for (auto& queue : queues) queue = core().make_queue(std::size_t{16} << chance.below(3));
+  for (auto& terminus : termini)
+    terminus = std::make_unique<interface::Terminus>(core(), chance.between(1, 63));
+}
+
+Process::~Process() { drop_links(); }
+
+Area& Process::make_area(std::size_t bytes) { return *areas_.emplace_back(std::make_unique<Area>(bytes)); }
+
+OwnedSlot& Process::make_slot(Operation& owner, Area& area, const Slot::Options& options,
+                              sim::Generator& chance) {
+  interface::Queue* queue = queues[chance.below(queues.size())];
+  OwnedSlot& slot = *slots_.emplace_back(std::make_unique<OwnedSlot>(party, area, queue, options));
+  owners_[slot.index()] = &owner;
+  return slot;
+}
+
+Operation* Process::owner_of(std::uint32_t slot) const noexcept {
+  const auto found = owners_.find(slot);
+  return found == owners_.end() ? nullptr : found->second;
+}
+
+void Process::drop_links() {
+  for (auto& [peer, link] : links) core().end_link(*link);
+  links.clear();
+}
+
+void Process::check() {
+  for (const auto& area : areas_) demand(area->intact(), "a byte outside of what was granted has changed");
+  for (const interface::Queue* queue : queues)
+    demand(queue->reserved() + queue->common_used() <= queue->capacity(),
+           "a queue has promised more places than it has");
+  for (const auto& [peer, link] : links) {
+    for (const auto& outlet : link->outlets)
+      demand(outlet->used - outlet->freed <= outlet->granted || outlet->refused,
+             "more places were used than granted");
+    for (const std::uint32_t record : link->places) {
+      const interface::Places& places = core().places()[record];
+      demand(places.arrived - places.freed <= places.granted,
+             "more notifications came than places were granted");
+    }
+  }
+}
+
+void Process::check_rest() {
+  check();
+  interface::CounterPage& counters = party.counters();
+  demand(party.refused_in_all() == 0, "something was refused");
+  demand(counters.events_lost == 0, "a notification was lost");
+  demand(counters.links_ended == ends, "ends were not counted");
+  demand(counters.links == links.size(), "links were not counted");
+  demand(ends_told >= ends, "the end of a link was not told");
+  demand(!core().departures_wait(), "something waits to depart");
+  demand(!core().something_to_do(), "something was left undone");
+  for (const auto& slot : slots_) {
+    for (std::uint32_t entry = 0; entry < slot->record().entry_count; ++entry) {
+      const interface::MetadataEntry& metadata = slot->entry(entry);
+      demand(metadata.state != interface::EntryState::filling,
+             "an entry waits for a message that nobody sends");
+      demand(metadata.accumulator == 0 || metadata.state == interface::EntryState::failed ||
+                 metadata.state == interface::EntryState::armed,
+             "an accumulator is not back at zero");
+    }
+  }
+}
+
+void Process::leave() {
+  for (auto& [peer, link] : links) core().end_link(*link);
+  links.clear();
+  for (auto& terminus : termini) terminus.reset();
+  slots_.clear();
+  for (interface::Queue*& queue : queues) {
+    demand(queue->reserved() == 0, "a queue keeps places for links that have gone");
+    demand(core().drop_queue(queue), "a queue is held by a slot that has gone");
+  }
+  const interface::CounterPage& counters = party.counters();
+  demand(counters.slots == 0 && counters.queues == 0 && counters.links == 0, "something was left behind");
+}
+
+}  // namespace hamlyn::simulation

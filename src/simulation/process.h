@@ -1,0 +1,59 @@
+#pragma once
+// A process of a run: its interface, its receive side, its send side, its ends of links.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "fabric/sim/sim_link.h"
+#include "interface/terminus.h"
+#include "simulation/operation.h"
+#include "simulation/owned_slot.h"
+
+namespace hamlyn::simulation {
+
+class Process {
+ public:
+  Process(std::uint64_t number, sim::Generator& chance);
+  ~Process();
+
+  std::uint64_t number() const noexcept { return party.id; }
+  interface::Core& core() noexcept {
+    return party.core;
+  }
+
+  // An area of its own, checked for its guards after each step.
+  Area& make_area(std::size_t bytes);
+  // A slot on it that notifies any of its queues; `owner` hears of what comes there.
+  OwnedSlot& make_slot(Operation& owner, Area& area, const Slot::Options& options, sim::Generator& chance);
+  Operation* owner_of(std::uint32_t slot) const noexcept;
+  interface::Terminus& terminus(sim::Generator& chance) noexcept {
+    return *termini[chance.below(termini.size())];
+  }
+
+  // Ends all its links, without a word to its own interface's users.
+  void drop_links();
+  // Throws Violation if a byte outside of what it had granted has changed, or it has given more than it has.
+  void check();
+  // The same, and that nothing waits any more. Only true when nothing is under way.
+  void check_rest();
+  // Gives everything back; throws Violation if something is left.
+  void leave();
+
+  Party party;
+  std::array<interface::Queue*, 2> queues;
+  std::array<std::unique_ptr<interface::Terminus>, 2> termini;
+  std::map<std::uint64_t, std::unique_ptr<sim::SimLink>> links;  // by the peer's number
+  std::uint64_t ends = 0;                                        // links that ended here
+  std::uint64_t ends_told = 0;                                   // notifications of that
+  bool alive = true;
+  bool stopped = false;
+
+ private:
+  std::vector<std::unique_ptr<Area>> areas_;
+  std::vector<std::unique_ptr<OwnedSlot>> slots_;
+  std::map<std::uint32_t, Operation*> owners_;  // by slot
+};
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,16 @@
+#pragma once
+// A run found something that must not be.
+#include <stdexcept>
+
+namespace hamlyn::simulation {
+
+class Violation : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+inline void demand(bool as_it_should_be, const char* what) {
+  if (!as_it_should_be) throw Violation(what);
+}
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,87 @@
+#pragma once
+// The processes of a run, the net between them, and what goes wrong there: links that are cut or refused,
+// processes that die, stop or come.
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "fabric/sim/sim_net.h"
+#include "simulation/process.h"
+#include "simulation/trace.h"
+#include "simulation/violation.h"
+
+namespace hamlyn::simulation {
+
+struct Counts {
+  std::uint64_t operations = 0;  // begun
+  std::uint64_t completed = 0;   // and done
+  std::uint64_t failed = 0;      // or told to have failed, because of a fault
+  std::uint64_t cuts = 0;
+  std::uint64_t deaths = 0;
+  std::uint64_t stops = 0;
+  std::uint64_t refusals = 0;  // links that the node did not grant
+
+  std::uint64_t faults() const noexcept { return cuts + deaths + stops + refusals; }
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, Trace::Reader reader);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  sim::Generator& chance() noexcept { return chance_; }
+  sim::SimNet& net() noexcept { return *net_; }
+  // All that ever came; number n stands at n - 1.
+  const std::vector<std::unique_ptr<Process>>& processes() const noexcept { return processes_; }
+  Process& process(std::uint64_t number) { return *processes_.at(number - 1); }
+  Process& any() { return *processes_[chance_.below(processes_.size())]; }
+  // Another one that lives, or null: not each call finds one.
+  Process* any_other(const Process& than);
+  // Whether what `from` sends to `to` now may be lost: a link between them is over, though its ends may not
+  // have heard of it, or `to` is dead.
+  bool unsure(const Process& from, const Process& to) const;
+  // Whether neither has a link to the other.
+  bool apart(const Process& one, const Process& other) const;
+
+  Counts counts;
+  void note(const Process& process, std::string_view text, std::initializer_list<std::uint64_t> values = {}) {
+    trace_.note(net_->now(), process.number(), text, values);
+  }
+  std::uint64_t digest() const noexcept { return trace_.digest(); }
+
+  void come();
+  void kill(Process& process);
+  void stop(Process& process);
+  void go_on(Process& process);
+  void cut_any(Process& process);
+  // What whoever keeps a process's links does: ends those that are over, makes those that are wanted. Not at
+  // once: it may leave some for later, and refuse some.
+  void keep_links(Process& process, bool at_once);
+  // Gives up to `most` notifications to those whose slots they are of. True if there were any.
+  bool read(Process& process, interface::Queue& queue, std::size_t most);
+
+  const std::vector<std::unique_ptr<Operation>>& operations() const noexcept { return operations_; }
+
+ private:
+  void cut(Process& process, Process& peer);
+  void join(Process& one, Process& other);
+  void end_link(Process& process, Process& peer);
+  void may_lose(Process& one, Process& other);
+  void link_over(Process& one, Process& other);
+
+  Trace trace_;
+  sim::Generator chance_;
+  std::unique_ptr<sim::SimNet> net_;
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+// Throws Violation if sender and receiver do not agree on the places of notification queues, or a queue keeps
+// some for nobody. Only true when nothing is under way and all was read.
+void check_credits_at_rest(World& world);
+
+}  // namespace hamlyn::simulation
