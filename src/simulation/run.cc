@@ -4,7 +4,7 @@ namespace hamlyn::simulation {
 
 namespace {
 
-constexpr int kSteps = 600;
+constexpr int kSteps = 1200;
 constexpr int kPatience = 100000;  // turns in which a run must come to rest
 constexpr std::size_t kAll = 100000;
 

@@ -9,6 +9,7 @@
 
 #include "tool/failure.h"
 #include "tool/options.h"
+#include "tool/sim.h"
 #ifdef HAMLYN_WITH_PERF
 #include "tool/perf/perf.h"
 #endif
@@ -76,6 +77,18 @@ void add_node(CLI::App& app, NodeOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(std::string("Details of a process are shown to its owner and to root.\n") + kExitCodes);
   command.callback([&options] { run_node(options); });
+}
+
+void add_sim(CLI::App& app, SimOptions& options) {
+  CLI::App& command = *app.add_subcommand("sim", "Run random programs over a simulated fabric, from seeds");
+  command.add_option("--seed", options.seed, "Run the program of this seed")->type_name("N");
+  command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")->type_name("A-B");
+  command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(kExitCodes);
+  command.callback([&options] {
+    if (const int status = run_sim(options)) throw CLI::RuntimeError(status);
+  });
 }
 
 #ifdef HAMLYN_WITH_PERF
@@ -153,6 +166,8 @@ int run_command(int argc, char** argv) {
   add_send(app, send);
   add_receive(app, receive);
   add_node(app, node);
+  SimOptions sim;
+  add_sim(app, sim);
 #ifdef HAMLYN_WITH_PERF
   PerfOptions perf;
   add_perf(app, perf);

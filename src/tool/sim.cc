@@ -1,0 +1,145 @@
+#include "tool/sim.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+#include "simulation/run.h"
+#include "tool/failure.h"
+
+namespace hamlyn::tool {
+namespace {
+
+using simulation::Counts;
+using simulation::Result;
+
+constexpr std::size_t kSeedsTold = 100;  // of bad runs; more would say nothing new
+
+struct Sum {
+  std::uint64_t runs = 0;
+  std::uint64_t failures = 0;
+  Counts counts;
+  std::vector<std::uint64_t> bad;  // seeds, the first ones
+};
+
+void add(Sum& sum, const Result& result) {
+  ++sum.runs;
+  sum.counts.operations += result.counts.operations;
+  sum.counts.completed += result.counts.completed;
+  sum.counts.failed += result.counts.failed;
+  sum.counts.cuts += result.counts.cuts;
+  sum.counts.deaths += result.counts.deaths;
+  sum.counts.stops += result.counts.stops;
+  sum.counts.refusals += result.counts.refusals;
+  if (result.good()) return;
+  ++sum.failures;
+  if (sum.bad.size() < kSeedsTold) sum.bad.push_back(result.seed);
+}
+
+std::string replay(std::uint64_t seed) { return fmt::format("hamlyn sim --seed {} --verbose", seed); }
+
+std::string counts_json(const Counts& counts) {
+  return fmt::format(
+      R"("operations":{},"completed":{},"failed":{},"faults":{{"cuts":{},"deaths":{},"stops":{},"refusals":{}}})",
+      counts.operations, counts.completed, counts.failed, counts.cuts, counts.deaths, counts.stops,
+      counts.refusals);
+}
+
+std::string counts_text(const Counts& counts) {
+  return fmt::format("{} operations ({} completed, {} failed by a fault), {} faults", counts.operations,
+                     counts.completed, counts.failed, counts.faults());
+}
+
+// The texts of violations are ours: letters, digits and punctuation that JSON takes as it is.
+std::string to_json(const Result& result) {
+  return fmt::format(R"({{"seed":{},"digest":"{:016x}",{},"problem":{}}})", result.seed, result.digest,
+                     counts_json(result.counts), result.good() ? "null" : '"' + result.problem + '"');
+}
+
+std::string to_json(const Sum& sum, double seconds) {
+  std::string seeds;
+  for (const std::uint64_t seed : sum.bad) seeds += fmt::format("{}{}", seeds.empty() ? "" : ",", seed);
+  return fmt::format(R"({{"runs":{},{},"failures":{},"seeds":[{}],"seconds":{:.3f}}})", sum.runs,
+                     counts_json(sum.counts), sum.failures, seeds, seconds);
+}
+
+std::string to_text(const Sum& sum, double seconds) {
+  std::string text = fmt::format("{} runs in {:.1f} s: {}, ", sum.runs, seconds, counts_text(sum.counts));
+  if (sum.failures == 0) return text + "no failures";
+  text += fmt::format("{} failures: seeds", sum.failures);
+  for (const std::uint64_t seed : sum.bad) text += fmt::format(" {}", seed);
+  return text + (sum.failures > sum.bad.size() ? " ..." : "");
+}
+
+int run_one(std::uint64_t seed, const SimOptions& options) {
+  simulation::Trace::Reader reader;
+  if (options.verbose) {
+    // Beside a JSON object on standard output, the events are for people.
+    std::FILE* const out = options.json ? stderr : stdout;
+    reader = [out](std::string_view event) { fmt::print(out, "{}\n", event); };
+  }
+  const Result result = simulation::run(seed, std::move(reader));
+  if (options.json) {
+    fmt::print("{}\n", to_json(result));
+  } else {
+    fmt::print("seed {}: {}, digest {:016x}\n", seed, counts_text(result.counts), result.digest);
+  }
+  if (result.good()) return kOk;
+  fmt::print(stderr, "seed {}: {}\n", seed, result.problem);
+  return kFailed;
+}
+
+int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const Clock::time_point start = Clock::now();
+  Clock::time_point next = start;
+  Sum sum;
+  for (std::uint64_t seed = first;; ++seed) {
+    const Result result = simulation::run(seed);
+    add(sum, result);
+    if (!result.good()) {
+      fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,
+                 replay(seed));
+    }
+    if (terminal && Clock::now() >= next) {
+      fmt::print(stderr, "\r\033[Kseed {} of {}-{}, {} failures", seed, first, last, sum.failures);
+      next = Clock::now() + std::chrono::milliseconds{100};
+    }
+    if (seed == last) break;
+  }
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  fmt::print("{}\n", options.json ? to_json(sum, seconds) : to_text(sum, seconds));
+  return sum.failures == 0 ? kOk : kFailed;
+}
+
+Failure wrong_seeds(const std::string& text) {
+  return {fmt::format("'{}' is no range of seeds", text), "usage", "write it as 1-1000", kUsage};
+}
+
+}  // namespace
+
+std::pair<std::uint64_t, std::uint64_t> parse_seeds(const std::string& text) {
+  std::uint64_t first = 0, last = 0;
+  const char* const end = text.data() + text.size();
+  const auto dash = std::from_chars(text.data(), end, first);
+  if (dash.ec != std::errc() || dash.ptr == end || *dash.ptr != '-') throw wrong_seeds(text);
+  const auto rest = std::from_chars(dash.ptr + 1, end, last);
+  if (rest.ec != std::errc() || rest.ptr != end || last < first) throw wrong_seeds(text);
+  return {first, last};
+}
+
+int run_sim(const SimOptions& options) {
+  if (options.seed.has_value() == !options.seeds.empty())
+    throw Failure("it takes one seed, or a range of them", "usage", "give --seed N or --seeds A-B", kUsage);
+  if (options.seed) return run_one(*options.seed, options);
+  if (options.verbose) throw Failure("--verbose shows one run", "usage", "give --seed N with it", kUsage);
+  const auto [first, last] = parse_seeds(options.seeds);
+  return run_range(first, last, options);
+}
+
+}  // namespace hamlyn::tool
