@@ -22,15 +22,27 @@ enum class Refusal : std::uint8_t {
   over_budget,        // more requests than a link may have outstanding
   misaligned,         // a fetch-and-op on a word that does not lie at a multiple of its size
   unasked_reply,      // answers no request of this link, or with more than was asked for
+  bad_share,          // of a group: it adds nothing, or more than the group has left
   count,              // (how many there are)
 };
 
 const char* name(Refusal cause) noexcept;
 
+// Why an entry will not complete.
+enum class Failure : std::uint8_t {
+  none,
+  link_ended,  // of a link that was filling it, or that it was said to wait for
+  timed_out,   // the time given to it has passed
+  abandoned,   // its sender says that the rest will not come
+  miscounted,  // a group: its members' packets add more than the group has left
+};
+
+const char* name(Failure failure) noexcept;
+
 struct Notification {
   enum class Kind : std::uint8_t {
     message,         // a message is complete
-    failed,          // the entry will not complete: the link that was filling it ended
+    failed,          // the entry will not complete; failure() says why
     protocol_error,  // packets of one link were refused for one cause; `word` says how many
     link_ended,      // a link that had used this queue ended
   };
@@ -45,7 +57,11 @@ struct Notification {
   std::uint64_t offset = 0;  // of the first byte, from the slot's base
   std::uint64_t length = 0;  // bytes that landed
   std::uint64_t word = 0;    // fast mode: the sender's word of metadata
-  std::uint64_t peer = 0;    // the interface that sent it, as the node attests
+  std::uint64_t peer = 0;    // the interface that sent it, as the node attests; 0: several did, or nobody
+
+  Failure failure() const noexcept {
+    return kind == Kind::failed ? static_cast<Failure>(word) : Failure::none;
+  }
 };
 
 }  // namespace hamlyn

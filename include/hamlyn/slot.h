@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <span>
 
+#include "hamlyn/limits.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/share.h"
 #include "hamlyn/ticket.h"
 
 namespace hamlyn {
@@ -23,11 +25,8 @@ class Slot {
     std::uint32_t places = 256;  // queue places kept for fast mode per link that sends here
   };
 
-  // Bytes from the slot's base: a part of the slot that a ticket, or an entry, is limited to.
-  struct Limits {
-    std::uint64_t base = 0;
-    std::uint64_t bound = ~std::uint64_t{0};  // cut to the slot's own
-  };
+  // A part of the slot that an entry is limited to, from the slot's base.
+  using Limits = hamlyn::Limits;
 
   // Throws Error: invalid_argument, out_of_memory.
   Slot(MessageArea& area, NotificationQueue& queue, Options options);

@@ -12,13 +12,15 @@ enum class Status : std::uint8_t {
   no_place,    // no notification place is free for this slot at the receiver: poll, then try again
   connecting,  // the link to that interface is being made: poll, then try again
   timed_out,   // the time given has passed; nothing was changed
-  cancelled,   // another thread cancelled the wait
+  cancelled,   // another thread cancelled the wait, or somebody the message
   link_ended,  // the other side died, left, stalled or broke the protocol: its tickets are worth nothing now
   refused,     // the other side, or the node, does not allow it
   too_long,    // larger than one packet carries (fast mode), or than metadata may be (60 bytes)
-  out_of_bounds,  // outside the bounds named in the ticket
-  invalid,        // the ticket or handle is no such thing
-  forked,         // this process is a forked child: it has no interface until it makes its own
+  out_of_bounds,    // outside the bounds named in the ticket
+  invalid,          // the ticket or handle is no such thing
+  share_too_small,  // a share counts fewer than the packets of such a message, or of the parts it is split
+                    // into
+  forked,           // this process is a forked child: it has no interface until it makes its own
 };
 
 // The name as written above, for messages. Never null.

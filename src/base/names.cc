@@ -72,6 +72,8 @@ const char* name(Status status) noexcept {
       return "out_of_bounds";
     case Status::invalid:
       return "invalid";
+    case Status::share_too_small:
+      return "share_too_small";
     case Status::forked:
       return "forked";
   }
@@ -93,7 +95,7 @@ const char* advice(Status status) noexcept {
     case Status::timed_out:
       return "Nothing was changed: try again, or wait longer.";
     case Status::cancelled:
-      return "Another thread cancelled the wait: nothing was changed.";
+      return "It was cancelled: a wait changed nothing, a message did not arrive whole.";
     case Status::link_ended:
       return "Get a new ticket: the other side has gone, or its link was closed.";
     case Status::refused:
@@ -104,6 +106,8 @@ const char* advice(Status status) noexcept {
       return "Keep the offset and the length inside the ticket's bounds.";
     case Status::invalid:
       return "Check where the ticket or the handle came from.";
+    case Status::share_too_small:
+      return "Split it into fewer or shorter parts, or have the group's owner give each member less buffer.";
     case Status::forked:
       return "Make a new Interface in the forked process.";
   }
@@ -144,8 +148,26 @@ const char* name(Refusal cause) noexcept {
       return "misaligned";
     case Refusal::unasked_reply:
       return "unasked_reply";
+    case Refusal::bad_share:
+      return "bad_share";
     case Refusal::count:
       break;
+  }
+  return "unknown";
+}
+
+const char* name(Failure failure) noexcept {
+  switch (failure) {
+    case Failure::none:
+      return "none";
+    case Failure::link_ended:
+      return "link_ended";
+    case Failure::timed_out:
+      return "timed_out";
+    case Failure::abandoned:
+      return "abandoned";
+    case Failure::miscounted:
+      return "miscounted";
   }
   return "unknown";
 }

@@ -44,6 +44,8 @@ bool Core::run() noexcept {
 
 bool Core::depart() noexcept {
   bool moved = false;
+  if (abandons_wait_ != 0) [[unlikely]]
+    moved |= send_abandons();
   for (Terminus* terminus : termini_) moved |= terminus->depart();
   return moved;
 }
@@ -83,6 +85,9 @@ Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint6
 
 void Core::add_link(Link& link) {
   link.serial = next_link_serial_++;
+  if (free_link_indices_.empty()) make_link_indices();
+  link.index = free_link_indices_.back();
+  free_link_indices_.pop_back();
   link_of_.emplace(link.peer, &link);
   links_.push_back(&link);
   ++link_epoch_;
@@ -105,7 +110,9 @@ void Core::end_link(Link& link) noexcept {
   --counters_.links;
   ++counters_.links_ended;
   for (Terminus* terminus : termini_) terminus->link_ended(link);
+  forget_abandons(link);
   fail_entries(link);
+  free_link_indices_.push_back(link.index);
   for (std::size_t i = 0; i < link.refused.size(); ++i) {
     if (link.refused[i] != 0) tell(link, static_cast<Refusal>(i), queue_for(kNoEntry));
   }
@@ -135,18 +142,6 @@ void Core::tell_end(Link& link, Queue& queue) noexcept {
 
 void Core::refuse_link(std::uint64_t peer) noexcept {
   for (Terminus* terminus : termini_) terminus->link_refused(peer);
-}
-
-void Core::fail_entries(Link& link) noexcept {
-  for (std::uint32_t s = 0; s < slots_.size(); ++s) {
-    SlotRecord& slot = slots_[s];
-    if (!slot.live) continue;
-    for (std::uint32_t e = 0; e < slot.entry_count; ++e) {
-      const MetadataEntry& entry = slot.entries[e];
-      if (entry.state == EntryState::filling && entry.link == link.serial)
-        complete(slot, s, e, Notification::Kind::failed, link.peer);
-    }
-  }
 }
 
 // --- queues and slots
@@ -215,6 +210,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
 void Core::drop_slot(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
   end_places_at(index);
+  for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
+    forget_deadline(slot.entries[e]);
   --slot.queue->users;
   slot.queue->expect_no_more(slot.entry_count);
   slot.live = false;
@@ -223,6 +220,8 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.entry_count = 0;
   slot.entry_memory.reset();
   slot.pointers.reset();
+  slot.links = {};
+  slot.messages_to_go = 0;
   slot.queue = nullptr;
   free_slots_.push_back(index);
   --counters_.slots;
@@ -232,46 +231,6 @@ void Core::change_key(std::uint32_t index) {
   slots_[index].key = random_key();
   ++slot_epoch_;
   end_places_at(index);  // nobody can use them any more
-}
-
-Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
-  SlotRecord& slot = slots_[slot_index];
-  if (entry_index >= slot.entry_count) return Status::invalid;
-  MetadataEntry& entry = slot.entries[entry_index];
-  if (slot.mode != Mode::guarded && entry.key == 0)
-    return arm_anew(slot_index, entry_index, {});  // the first time
-  if (slot.mode == Mode::paranoid_one_shot)
-    return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
-  if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
-  entry.user_length = 0;
-  entry.state = EntryState::armed;
-  return Status::ok;
-}
-
-// With a key and bounds of its own (paper 0, section 2.7).
-Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
-                      const Slot::Limits& limits) noexcept {
-  SlotRecord& slot = slots_[slot_index];
-  if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
-  MetadataEntry& entry = slot.entries[entry_index];
-  if (entry.state == EntryState::filling || entry.state == EntryState::armed) return Status::invalid;
-  if (limits.base > slot.bound) return Status::out_of_bounds;
-  entry.base = limits.base;
-  entry.bound = std::min(limits.bound, slot.bound - limits.base);
-  entry.key = random_key();
-  entry.user_length = 0;
-  entry.state = EntryState::armed;
-  return Status::ok;
-}
-
-Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
-  SlotRecord& slot = slots_[slot_index];
-  if (entry_index >= slot.entry_count) return Status::invalid;
-  MetadataEntry& entry = slot.entries[entry_index];
-  if (entry.state == EntryState::complete || entry.state == EntryState::failed) return Status::invalid;
-  entry.state = EntryState::idle;
-  ++entry.incarnation;  // what is still on its way of this message is of an incarnation that is over
-  return Status::ok;
 }
 
 // --- places
@@ -495,6 +454,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     entry.offset = packet.offset;
     entry.user_length = 0;
   } else if (entry.state != EntryState::filling) {
+    if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload);
     return Refusal::entry_not_armed;
   } else if (entry.message != message_of(packet.word) || entry.link != link.serial) {
     return Refusal::entry_busy;
@@ -508,28 +468,8 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   entry.offset = std::min(entry.offset, packet.offset);
   // Counting (paper 0, section 2.5): whatever the order, the sum is zero when the last packet has come.
   entry.accumulator += packet.delta;
-  if (packet.delta == 0 || entry.accumulator == 0)
-    complete(slot, packet.slot, packet.entry, Notification::Kind::message, link.peer);
+  if (packet.delta == 0 || entry.accumulator == 0) complete(slot, packet.slot, packet.entry, link.peer);
   return Refusal::none;
-}
-
-void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
-                    Notification::Kind kind, std::uint64_t peer) noexcept {
-  ++completions_;
-  MetadataEntry& entry = slot.entries[entry_index];
-  entry.state = kind == Notification::Kind::failed ? EntryState::failed : EntryState::complete;
-  if (kind == Notification::Kind::failed) ++entry.incarnation;
-  Notification notification;
-  notification.kind = kind;
-  notification.slot = slot_index;
-  notification.entry = entry_index;
-  notification.message_id = entry.message;
-  notification.offset = entry.offset;
-  // A sender may write the same bytes again and again: what is told never reaches beyond the slot.
-  notification.length = std::min<std::uint64_t>(entry.length, slot.bound - entry.offset);
-  notification.peer = peer;
-  slot.queue->push(notification);
-  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
 }
 
 Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
@@ -540,6 +480,8 @@ Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
       return take_grant(link, packet);
     case Operation::credit:
       return take_credit(link, packet);
+    case Operation::abandon:
+      return take_abandon(link, packet);
     default:
       return Refusal::malformed;
   }

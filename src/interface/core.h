@@ -10,6 +10,7 @@
 
 #include "hamlyn/slot.h"
 #include "interface/counters.h"
+#include "interface/deadlines.h"
 #include "interface/link.h"
 #include "interface/packet.h"
 #include "interface/queue.h"
@@ -72,18 +73,36 @@ class Core {
   std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const Slot::Options& options);
   void drop_slot(std::uint32_t slot) noexcept;
   SlotRecord& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  void change_key(std::uint32_t slot);
+
+  // Metadata entries (entries.cc).
   Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
   Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
+  // For a group. Throws std::bad_alloc, the first time for a slot.
+  Status arm_group(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits);
   Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
-  void change_key(std::uint32_t slot);
+  Status revoke(std::uint32_t slot, std::uint32_t entry) noexcept;
+  // The entry fails if the link with `peer` ends before it is complete.
+  Status expect(std::uint32_t slot, std::uint32_t entry, std::uint64_t peer) noexcept;
+  // The entry fails if it is not complete at `time`, of the clock that `expire` is told of.
+  Status fail_at(std::uint32_t slot, std::uint32_t entry, std::uint64_t time) noexcept;
+  Status notify_after(std::uint32_t slot, std::uint32_t messages) noexcept;
+  // When `expire` is to be called; Deadlines::kNever.
+  std::uint64_t next_deadline() const noexcept { return deadlines_.next(); }
+  // Fails the entries whose time has come. True if there were any.
+  bool expire(std::uint64_t now) noexcept;
+  // What the sender of a message that lost its rest says of it (paper 1, section 3.7).
+  void abandon(Link& link, const Ticket& ticket, std::uint32_t message) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
   // The next notification of a queue that is not empty.
   void take(Queue& queue, Notification& out) noexcept {
     const std::uint32_t places = queue.take(out);
-    if (places != kNoPlaces) give_back(places);
-    if (out.kind == Notification::Kind::protocol_error) [[unlikely]]
-      error_taken(out);
+    if (places != kNoPlaces) {
+      give_back(places);
+    } else {
+      completion_taken(out, queue.taken_generation());
+    }
   }
 
   // Places.
@@ -127,6 +146,11 @@ class Core {
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
                           const Payload& payload) noexcept;
+  Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet,
+                          const Payload& payload) noexcept;
+  Refusal take_abandon(Link& link, const Packet& packet) noexcept;
+  bool send_abandons() noexcept;
+  void forget_abandons(Link& link) noexcept;
   Refusal deposit_control(Link& link, const Packet& packet) noexcept;
   Refusal why_no_places(const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
@@ -144,7 +168,16 @@ class Core {
   void fail_entries(Link& link) noexcept;
   bool depart() noexcept;
   void complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
-                Notification::Kind kind, std::uint64_t peer) noexcept;
+                std::uint64_t peer) noexcept;
+  void fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
+            std::uint64_t peer) noexcept;
+  void notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept;
+  void completion_taken(const Notification& notification, std::uint32_t generation) noexcept;
+  void make_link_indices();
+  std::uint64_t* links_of(SlotRecord& slot, std::uint32_t entry) noexcept {
+    return slot.links.data() + entry * link_words_;
+  }
+  void forget_deadline(MetadataEntry& entry) noexcept;
 
   Surroundings& surroundings_;
   CounterPage& counters_;
@@ -158,6 +191,10 @@ class Core {
   Link* found_link_ = nullptr;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
+  std::vector<std::uint32_t> free_link_indices_;
+  std::size_t link_words_ = 0;  // of a set of links, a bit for each index
+  Deadlines deadlines_;
+  std::uint32_t abandons_wait_ = 0;
   std::vector<Terminus*> termini_;
   std::uint32_t departures_ = 0;  // messages that wait in termini
   std::uint32_t next_message_ = 1;

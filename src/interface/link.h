@@ -99,6 +99,7 @@ class Link {
   virtual void want_room() noexcept {}
 
   std::uint64_t serial = 0;      // of this interface's links; never reused
+  std::uint32_t index = 0;       // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;        // the interface at the other side
   std::uint32_t departures = 0;  // messages in termini that wait for this link
   bool room_wanted = false;      // somebody asked for room in vain since there last was some
@@ -115,6 +116,7 @@ class Link {
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
 
   // Sender's side.
+  std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
 };
 

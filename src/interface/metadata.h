@@ -10,18 +10,20 @@
 namespace hamlyn::interface {
 
 enum class EntryState : std::uint8_t {
-  idle,      // takes nothing
-  armed,     // takes a message
-  filling,   // some packets of a message have come
-  complete,  // the whole message has come; its notification is in the queue or waits for a place there
-  failed,    // the link that was filling it ended; likewise
+  idle,       // takes nothing
+  armed,      // takes a message
+  filling,    // some packets of a message have come
+  gathering,  // takes the messages of a group
+  complete,   // all has come; its notification is in the queue or waits for a place there
+  failed,     // it will not come; likewise
+  read,       // the notification was taken, or there was to be none
 };
 
 struct alignas(64) MetadataEntry {
   std::byte user[kMetadataLimit];
   std::uint8_t user_length;
   EntryState state;
-  std::uint8_t reserved[2];
+  std::uint16_t deadline;  // its name in Deadlines; 0: none
 
   std::uint64_t key;   // paranoid: takes the place of the slot's key
   std::uint64_t base;  // paranoid: bounds inside the slot's
@@ -31,7 +33,7 @@ struct alignas(64) MetadataEntry {
   std::uint32_t incarnation;  // moves whenever late packets must be refused
   std::uint32_t length;       // bytes that landed, up to 4 GiB - 1
   std::uint64_t offset;       // of the lowest byte
-  std::uint64_t link;         // serial of the link that is filling it
+  std::uint64_t link;         // serial of the link that is filling it; armed: that it is said to wait for
 };
 static_assert(sizeof(MetadataEntry) == 128 && std::is_trivially_copyable_v<MetadataEntry>);
 static_assert(offsetof(MetadataEntry, key) == 64 && offsetof(MetadataEntry, accumulator) == 88);

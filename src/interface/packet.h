@@ -33,6 +33,7 @@ enum class Operation : std::uint8_t {
   get_data = 8,          // reply: some of them
   fetch = 9,             // fetch-and-op on a word of a slot
   fetched = 10,          // reply: it is done, and what stood there before
+  abandon = 11,          // the rest of a message will not come: slot to entry, and word, as in its packets
   refused_request = 13,  // reply: a get or a fetch was refused
 };
 
@@ -139,6 +140,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
     case Operation::credit:
     case Operation::continue_ring:
     case Operation::get:
+    case Operation::abandon:
     case Operation::refused_request:
       return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
     case Operation::get_data:

@@ -11,26 +11,27 @@ constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that
 Queue::Queue(std::size_t places)
     : places_(std::make_unique<Place[]>(places)), mask_(places - 1), waiting_(kEventRoom) {}
 
-void Queue::append(const Notification& notification) noexcept {
+void Queue::append(const Notification& notification, std::uint32_t generation) noexcept {
   Place& place = places_[tail_ & mask_];
   place.notification = notification;
   place.notification.wrap = next_wraps();
   place.places = kNoPlaces;
+  place.generation = generation;
   ++tail_;
   ++common_used_;
 }
 
-void Queue::push(const Notification& notification) noexcept {
+void Queue::push(const Notification& notification, std::uint32_t generation) noexcept {
   if (waiting_count_ == 0 && common_place_free()) {
-    append(notification);
+    append(notification, generation);
   } else {
-    waiting_[(waiting_head_ + waiting_count_++) % waiting_.size()] = notification;
+    waiting_[(waiting_head_ + waiting_count_++) % waiting_.size()] = {notification, generation};
   }
 }
 
 bool Queue::push_event(const Notification& notification) noexcept {
   for (std::size_t i = 0; i < waiting_count_; ++i) {
-    Notification& other = waiting_[(waiting_head_ + i) % waiting_.size()];
+    Notification& other = waiting_[(waiting_head_ + i) % waiting_.size()].notification;
     if (other.kind == notification.kind && other.cause == notification.cause &&
         other.peer == notification.peer) {
       other.word += notification.word;
@@ -38,21 +39,21 @@ bool Queue::push_event(const Notification& notification) noexcept {
     }
   }
   if (waiting_count_ == 0 && common_place_free()) {
-    append(notification);
+    append(notification, 0);
     return true;
   }
   if (waiting_events_ == kEventRoom) return false;
   ++waiting_events_;
-  push(notification);
+  push(notification, 0);
   return true;
 }
 
 void Queue::refill() noexcept {
   while (waiting_count_ != 0 && common_place_free()) {
-    const Notification& next = waiting_[waiting_head_];
+    const auto& [next, generation] = waiting_[waiting_head_];
     if (next.kind == Notification::Kind::protocol_error || next.kind == Notification::Kind::link_ended)
       --waiting_events_;
-    append(next);
+    append(next, generation);
     waiting_head_ = (waiting_head_ + 1) % waiting_.size();
     --waiting_count_;
   }
@@ -75,7 +76,7 @@ void Queue::expect(std::size_t entries) {
   // What waits of slots that have gone needs its room beside all that may come.
   const std::size_t most = kEventRoom + expected_ + entries + waiting_count_;
   if (most > waiting_.size()) {
-    std::vector<Notification> longer(most);
+    std::vector<Waiting> longer(most);
     for (std::size_t i = 0; i < waiting_count_; ++i)
       longer[i] = waiting_[(waiting_head_ + i) % waiting_.size()];
     waiting_ = std::move(longer);

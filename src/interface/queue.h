@@ -52,7 +52,8 @@ class Queue {
   bool next_wraps() const noexcept { return (tail_ & mask_) == 0; }
 
   // A completion: into a common place, or behind those that wait for one.
-  void push(const Notification& notification) noexcept;
+  // `generation`: of the slot.
+  void push(const Notification& notification, std::uint32_t generation) noexcept;
   // An event of a link: merged with one of the same kind, cause and peer that still waits. False: no room,
   // lost but counted by the caller.
   bool push_event(const Notification& notification) noexcept;
@@ -65,12 +66,16 @@ class Queue {
     const std::uint32_t places = place.places;
     ++head_;
     if (places == kNoPlaces) {
+      taken_generation_ = place.generation;
       --common_used_;
       if (waiting_count_ != 0) [[unlikely]]
         refill();
     }
     return places;
   }
+
+  // Of the slot whose completion was taken last.
+  std::uint32_t taken_generation() const noexcept { return taken_generation_; }
 
   // Reserves places for fast mode, as many as there are up to `count`.
   std::uint32_t reserve(std::uint32_t count) noexcept;
@@ -94,9 +99,14 @@ class Queue {
   struct alignas(64) Place {
     Notification notification;
     std::uint32_t places = kNoPlaces;
+    std::uint32_t generation = 0;  // of the slot, for a completion
   };
   bool common_place_free() const noexcept { return common_used_ + reserved_ < capacity(); }
-  void append(const Notification& notification) noexcept;
+  struct Waiting {
+    Notification notification;
+    std::uint32_t generation = 0;
+  };
+  void append(const Notification& notification, std::uint32_t generation) noexcept;
   void refill() noexcept;
 
   std::unique_ptr<Place[]> places_;
@@ -106,8 +116,10 @@ class Queue {
   std::size_t reserved_ = 0;     // kept for fast mode, in use or not
   std::size_t common_used_ = 0;  // completions and events in the ring
 
-  std::vector<Notification> waiting_;  // a circle, long enough for every entry and kEventRoom events
-  std::size_t expected_ = 0;           // entries of all slots that notify this queue
+  std::uint32_t taken_generation_ = 0;
+
+  std::vector<Waiting> waiting_;  // a circle, long enough for every entry and kEventRoom events
+  std::size_t expected_ = 0;      // entries of all slots that notify this queue
   std::size_t waiting_head_ = 0;
   std::size_t waiting_count_ = 0;
   std::size_t waiting_events_ = 0;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "hamlyn/mode.h"
 #include "interface/metadata.h"
@@ -24,6 +25,8 @@ struct SlotRecord {
   std::uint32_t places = 0;  // for each link
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
+  std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
+  std::vector<std::uint64_t> links;   // groups: per entry a set of links, a bit per link's index
 };
 
 }  // namespace hamlyn::interface

@@ -34,8 +34,17 @@ void Terminus::remove(Row& row, Work& work) noexcept {
 
 // --- counted messages
 
-Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (invalid(share) != nullptr) return Status::invalid;
+  // So a share is never less than the number of its packets, whatever links they go by.
+  if (packets_at_most(data.size()) > share.count) return Status::share_too_small;
+  return send(share.ticket, share.count, data, options, handle);
+}
+
+Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+                      const SendOptions& options, SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
   if (options.metadata.size() > kMetadataLimit || data.size() > 0xFFFFFFFFu) return Status::too_long;
@@ -52,6 +61,7 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   work.link = core_.find_link(ticket.interface);
   work.status = Status::pending;
   work.message = core_.next_message();
+  work.count = count;
   work.packets_left = 0;
   work.packet_size = 0;
   work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
@@ -84,7 +94,8 @@ bool Terminus::waits_for(const Link& link) const noexcept {
   return false;
 }
 
-// The first packet's delta takes back what all the others add (paper 0, section 2.5).
+// The first packet's delta is what the others, one each, leave of the message's count: 0, or a share of a
+// group's (paper 0, section 2.5).
 void Terminus::start(Work& work) noexcept {
   if (work.length > work.link->payload_limit()) work.link->want_room();
   work.packet_size = work.link->payload_limit();
@@ -101,7 +112,7 @@ bool Terminus::put_one_packet(Work& work) noexcept {
   set_lead(packet, Operation::write, bytes, first ? work.metadata_length : 0);
   set_slot(packet, work.ticket);
   packet.offset = work.offset + work.sent;
-  set_entry(packet, work.ticket.entry, first ? 1 - work.packets_left : 1);
+  set_entry(packet, work.ticket.entry, first ? work.count + 1 - work.packets_left : 1);
   packet.word = message_word(work.message, work.ticket.incarnation);
   const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data());
   if (status != Status::ok) {
@@ -115,6 +126,9 @@ bool Terminus::put_one_packet(Work& work) noexcept {
 }
 
 void Terminus::finish(Work& work, Status status) noexcept {
+  // Half of it has left: its receiver would wait for the rest.
+  if (status == Status::cancelled && work.packets_left != 0)
+    core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
   --pending_;
   core_.count_departure(-1);
@@ -156,6 +170,13 @@ Status Terminus::status(SendHandle handle) const noexcept {
   const Work& work = work_[handle.sequence % work_.size()];
   if (handle.sequence > work.sequence) return Status::invalid;
   return handle.sequence == work.sequence ? work.status : Status::ok;  // or long over
+}
+
+Status Terminus::cancel(SendHandle handle) noexcept {
+  const Status now = status(handle);
+  if (now != Status::pending) return now;
+  finish(work_[handle.sequence % work_.size()], Status::cancelled);
+  return Status::ok;
 }
 
 void Terminus::link_ended(const Link& link) noexcept {

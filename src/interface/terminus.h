@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hamlyn/share.h"
 #include "hamlyn/status.h"
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"
@@ -23,7 +24,12 @@ class Terminus {
   Terminus& operator=(const Terminus&) = delete;
 
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle* handle) noexcept {
+    return send(ticket, 0, data, options, handle);
+  }
+  Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
               SendHandle* handle) noexcept;
+  Status cancel(SendHandle handle) noexcept;
 
   // Fast mode, the shortest way: the same destination as last time, a place, room in the link. Whoever knows
   // which fabric all links are of says so, and calls it without a table.
@@ -84,6 +90,7 @@ class Terminus {
     std::uint32_t previous = 0;  // pending before it
     Status status = Status::ok;
     std::uint32_t message = 0;
+    std::uint32_t count = 0;         // what its packets add up to, modulo 2^32
     std::uint32_t packets_left = 0;  // 0: nothing has left yet
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
@@ -114,6 +121,8 @@ class Terminus {
     return static_cast<std::uint32_t>(&work - work_.data());
   }
 
+  Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+              const SendOptions& options, SendHandle* handle) noexcept;
   Status remember(const Ticket& ticket) noexcept;
   Status without_place(Link& link, Outlet& outlet) noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;

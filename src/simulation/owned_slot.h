@@ -50,6 +50,19 @@ class OwnedSlot {
   Status arm(std::uint32_t entry, const Slot::Limits& limits) noexcept {
     return owner_.core.arm_anew(index_, entry, limits);
   }
+  // As Slot::arm_group has it.
+  GroupShares arm_group(std::uint32_t entry, std::uint32_t members, const Slot::Limits& limits = {}) {
+    if (owner_.core.arm_group(index_, entry, limits) != Status::ok) return {};
+    return {ticket(entry), members};
+  }
+  Status revoke(std::uint32_t entry) noexcept { return owner_.core.revoke(index_, entry); }
+  Status expect(std::uint32_t entry, const Party& peer) noexcept {
+    return owner_.core.expect(index_, entry, peer.id);
+  }
+  Status fail_at(std::uint32_t entry, std::uint64_t time) noexcept {
+    return owner_.core.fail_at(index_, entry, time);
+  }
+  Status notify_after(std::uint32_t messages) noexcept { return owner_.core.notify_after(index_, messages); }
   Status disarm(std::uint32_t entry) noexcept { return owner_.core.disarm(index_, entry); }
 
   // As Slot::ticket has them.

@@ -181,8 +181,14 @@ TEST_P(Termini, forget_what_was_not_sent_when_they_go) {
     Terminus terminus(alice.core, 63);
     ASSERT_EQ(terminus.send(slot.ticket(0), large, {}, nullptr), Status::pending);
   }
+  const Notification failed = next();
+  EXPECT_EQ(failed.failure(), Failure::abandoned);
+  EXPECT_EQ(failed.entry, 0u);
   EXPECT_FALSE(alice.core.departures_wait());
   EXPECT_EQ(alice.core.find_link(bob.id)->departures, 0u);
+  rest();
+  while (take(bob, queue)) {
+  }
   Terminus terminus(alice.core, 63);
   ASSERT_LT(terminus.send(slot.ticket(1), large, {}, nullptr), Status::queue_full);
   EXPECT_EQ(next().entry, 1u);

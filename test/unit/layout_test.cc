@@ -76,11 +76,12 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::fetch), 9);
   EXPECT_EQ(static_cast<int>(Operation::fetched), 10);
   EXPECT_EQ(static_cast<int>(Operation::refused_request), 13);
+  EXPECT_EQ(static_cast<int>(Operation::abandon), 11);
   const char* const causes[] = {
       "none",          "malformed",         "bad_slot",  "stale_generation", "bad_key",
       "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
       "stale_message", "metadata_too_long", "no_place",  "over_budget",      "misaligned",
-      "unasked_reply"};
+      "unasked_reply", "bad_share"};
   ASSERT_EQ(std::size(causes), static_cast<std::size_t>(Refusal::count));
   for (std::size_t i = 0; i < std::size(causes); ++i) EXPECT_STREQ(name(static_cast<Refusal>(i)), causes[i]);
 }
@@ -120,7 +121,7 @@ TEST(Validators, a_lead_says_what_is_wrong_with_it) {
   EXPECT_EQ(check(0, 0, 0), "unknown operation");
   EXPECT_EQ(check(0, 127, 0), "unknown operation");
   EXPECT_EQ(check(0, 255, 0), "unknown operation");
-  for (const int operation : {2, 3, 4, 5, 7, 13}) {
+  for (const int operation : {2, 3, 4, 5, 7, 11, 13}) {
     EXPECT_EQ(check(0, operation, 0), "");
     EXPECT_EQ(check(1, operation, 0), "a control packet carries no data");
     EXPECT_EQ(check(0, operation, 1), "a control packet carries no data");

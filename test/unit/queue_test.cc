@@ -28,7 +28,7 @@ TEST(Queue, gives_what_was_pushed_in_order_with_the_wrap_flag_once_per_turn) {
   queue.expect(100);
   Notification out;
   for (std::uint32_t i = 0; i < 200; ++i) {
-    queue.push(completion(i));
+    queue.push(completion(i), 1);
     EXPECT_EQ(queue.take(out), kNoPlaces);
     EXPECT_EQ(out.entry, i);
     EXPECT_EQ(out.wrap, i % 16 == 0);
@@ -61,7 +61,7 @@ TEST(Queue, fills_in_every_field_of_a_fast_notification) {
 TEST(Queue, keeps_completions_that_find_no_place_and_their_order) {
   Queue queue(16);
   queue.expect(1000);
-  for (std::uint32_t i = 0; i < 1000; ++i) queue.push(completion(i));
+  for (std::uint32_t i = 0; i < 1000; ++i) queue.push(completion(i), 1);
   Notification out;
   for (std::uint32_t i = 0; i < 1000; ++i) {
     ASSERT_FALSE(queue.empty());
@@ -77,7 +77,7 @@ TEST(Queue, never_has_more_in_its_ring_than_it_has_places) {
   EXPECT_EQ(queue.reserve(1000), 14u) << "an eighth stays for completions";
   EXPECT_EQ(queue.reserve(1), 0u);
   for (std::uint32_t i = 0; i < 14; ++i) queue.push_fast(0, i, 0, 0, i, 0);
-  for (std::uint32_t i = 0; i < 100; ++i) queue.push(completion(i));
+  for (std::uint32_t i = 0; i < 100; ++i) queue.push(completion(i), 1);
   Notification out;
   std::uint64_t fast = 0, counted = 0;
   while (!queue.empty()) {
@@ -93,7 +93,7 @@ TEST(Queue, what_is_released_can_be_reserved_or_used_by_what_waits) {
   Queue queue(16);
   queue.expect(20);
   ASSERT_EQ(queue.reserve(14), 14u);
-  for (std::uint32_t i = 0; i < 20; ++i) queue.push(completion(i));
+  for (std::uint32_t i = 0; i < 20; ++i) queue.push(completion(i), 1);
   queue.release(14);  // now those that waited stand in the ring
   EXPECT_EQ(queue.reserve(14), 0u) << "their places are taken";
   Notification out;
@@ -104,7 +104,7 @@ TEST(Queue, what_is_released_can_be_reserved_or_used_by_what_waits) {
 TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
   Queue queue(16);
   queue.expect(16);
-  for (std::uint32_t i = 0; i < 16; ++i) queue.push(completion(i));
+  for (std::uint32_t i = 0; i < 16; ++i) queue.push(completion(i), 1);
   using Kind = Notification::Kind;
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 3)));
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 4)));
@@ -137,7 +137,7 @@ TEST(Queue, loses_nothing_when_slots_come_and_go) {
   Notification out;
   for (int round = 0; round < 100; ++round) {
     queue.expect(400);
-    for (int i = 0; i < 400; ++i) queue.push(completion(pushed++));
+    for (int i = 0; i < 400; ++i) queue.push(completion(pushed++), 1);
     queue.expect_no_more(400);
     for (int i = 0; i < (round % 2 == 0 ? 300 : 500); ++i) {
       ASSERT_FALSE(queue.empty());

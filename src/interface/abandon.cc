@@ -1,0 +1,76 @@
+// A message that lost its rest (paper 1, section 3.7): its sender says so in one packet under the same
+// message id, which bypasses the count, and the receiver's entry fails instead of waiting.
+#include <algorithm>
+
+#include "interface/deposit.h"
+
+namespace hamlyn::interface {
+
+void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message) noexcept {
+  Packet packet{};
+  set_lead(packet, Operation::abandon, 0, 0);
+  set_slot(packet, ticket);
+  set_entry(packet, ticket.entry, 0);
+  packet.word = message_word(message, ticket.incarnation);
+  // Behind those that have found no room before it.
+  if (link.abandons.empty() && link.put(packet, nullptr, nullptr) != Status::queue_full) return;
+  try {
+    link.abandons.push_back(packet);
+  } catch (const std::bad_alloc&) {
+    return;  // the entry's deadline is left, and the end of the link
+  }
+  ++link.departures;
+  ++abandons_wait_;
+  count_departure(1);
+}
+
+bool Core::send_abandons() noexcept {
+  bool moved = false;
+  for (Link* link : links_) {
+    std::size_t sent = 0;
+    while (sent != link->abandons.size() &&
+           link->put(link->abandons[sent], nullptr, nullptr) != Status::queue_full)
+      ++sent;
+    if (sent == 0) continue;
+    moved = true;
+    link->abandons.erase(link->abandons.begin(), link->abandons.begin() + static_cast<std::ptrdiff_t>(sent));
+    link->departures -= static_cast<std::uint32_t>(sent);
+    abandons_wait_ -= static_cast<std::uint32_t>(sent);
+    count_departure(-static_cast<int>(sent));
+  }
+  return moved;
+}
+
+void Core::forget_abandons(Link& link) noexcept {
+  abandons_wait_ -= static_cast<std::uint32_t>(link.abandons.size());
+  count_departure(-static_cast<int>(link.abandons.size()));
+  link.abandons.clear();
+}
+
+// Whoever holds the ticket may spoil this entry, and no other; not what another is filling it with.
+Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  const bool paranoid = slot.mode != Mode::guarded;
+  if (!paranoid && packet.key != slot.key) return Refusal::bad_key;
+  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
+  MetadataEntry& entry = slot.entries[packet.entry];
+  if (paranoid && packet.key != entry.key) return Refusal::bad_key;
+  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
+  switch (entry.state) {
+    case EntryState::filling:
+      if (entry.message != message_of(packet.word) || entry.link != link.serial) return Refusal::entry_busy;
+      break;
+    case EntryState::armed:  // it has overtaken what there was of the message
+    case EntryState::gathering:
+      break;
+    default:
+      return Refusal::entry_not_armed;
+  }
+  fail(slot, index, packet.entry, Failure::abandoned, link.peer);
+  return Refusal::none;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,283 @@
+// What becomes of a metadata entry (paper 0, sections 2.4 to 2.7): armed, filled, told of, taken back.
+#include <algorithm>
+
+#include "interface/deposit.h"
+
+namespace hamlyn::interface {
+
+namespace {
+
+constexpr std::size_t kBits = 64;
+
+// Whether a message, or a group's, may still come. Then it cannot be armed.
+bool waits(const MetadataEntry& entry) noexcept {
+  return entry.state == EntryState::armed || entry.state == EntryState::filling ||
+         entry.state == EntryState::gathering;
+}
+
+// Whether its notification waits to be taken: the queue has room for one of each entry (paper 0,
+// section 2.8).
+bool unread(const MetadataEntry& entry) noexcept {
+  return entry.state == EntryState::complete || entry.state == EntryState::failed;
+}
+
+}  // namespace
+
+// --- arming
+
+Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (slot.mode != Mode::guarded && entry.key == 0)
+    return arm_anew(slot_index, entry_index, {});  // the first time
+  if (slot.mode == Mode::paranoid_one_shot)
+    return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
+  if (waits(entry) || unread(entry)) return Status::invalid;
+  forget_deadline(entry);
+  entry.user_length = 0;
+  entry.link = 0;
+  entry.state = EntryState::armed;
+  return Status::ok;
+}
+
+// With a key and bounds of its own (paper 0, section 2.7).
+Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
+                      const Slot::Limits& limits) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (waits(entry) || unread(entry)) return Status::invalid;
+  if (limits.base > slot.bound) return Status::out_of_bounds;
+  forget_deadline(entry);
+  entry.base = limits.base;
+  entry.bound = std::min(limits.bound, slot.bound - limits.base);
+  entry.key = random_key();
+  entry.user_length = 0;
+  entry.link = 0;
+  entry.state = EntryState::armed;
+  return Status::ok;
+}
+
+// The entry itself holds one count, so that the shares of its members sum to one less than 2^32 and each of
+// them fits 32 bits. Each arming is an incarnation of its own: shares of the one before are worth nothing.
+Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, const Slot::Limits& limits) {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  if (link_words_ == 0) make_link_indices();
+  slot.links.resize(slot.entry_count * link_words_);
+  const Status armed =
+      slot.mode == Mode::guarded ? arm(slot_index, entry_index) : arm_anew(slot_index, entry_index, limits);
+  if (armed != Status::ok) return armed;
+  MetadataEntry& entry = slot.entries[entry_index];
+  std::fill_n(links_of(slot, entry_index), link_words_, 0);
+  ++entry.incarnation;
+  entry.accumulator = 1;
+  entry.length = 0;
+  entry.offset = 0;
+  entry.message = 0;
+  entry.state = EntryState::gathering;
+  return Status::ok;
+}
+
+Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (unread(entry)) return Status::invalid;
+  forget_deadline(entry);
+  entry.state = EntryState::idle;
+  ++entry.incarnation;  // what is still on its way of this message is of an incarnation that is over
+  return Status::ok;
+}
+
+// One sender's right, and no other's, in mid-message too (paper 0, section 2.7). A notification that waits to
+// be taken stays.
+Status Core::revoke(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  entry.key = random_key();
+  ++entry.incarnation;
+  forget_deadline(entry);
+  if (!unread(entry)) entry.state = EntryState::idle;
+  return Status::ok;
+}
+
+// --- what ends it
+
+Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::uint64_t peer) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (entry.state != EntryState::armed && entry.state != EntryState::gathering) return Status::invalid;
+  const Link* link = find_link(peer);
+  if (link == nullptr) return Status::connecting;
+  if (entry.state == EntryState::gathering) {
+    links_of(slot, entry_index)[link->index / kBits] |= std::uint64_t{1} << link->index % kBits;
+  } else {
+    entry.link = link->serial;
+  }
+  return Status::ok;
+}
+
+Status Core::fail_at(std::uint32_t slot_index, std::uint32_t entry_index, std::uint64_t time) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  if (entry_index >= slot.entry_count || !waits(slot.entries[entry_index])) return Status::invalid;
+  MetadataEntry& entry = slot.entries[entry_index];
+  forget_deadline(entry);
+  if (time == Deadlines::kNever) return Status::ok;
+  entry.deadline = deadlines_.add(time, {slot_index, entry_index});
+  return entry.deadline != 0 ? Status::ok : Status::queue_full;
+}
+
+void Core::forget_deadline(MetadataEntry& entry) noexcept {
+  if (entry.deadline == 0) return;
+  deadlines_.remove(entry.deadline);
+  entry.deadline = 0;
+}
+
+bool Core::expire(std::uint64_t now) noexcept {
+  bool failed = false;
+  while (deadlines_.next() <= now && deadlines_.size() != 0) {
+    const auto [slot_index, entry_index] = deadlines_.first();
+    SlotRecord& slot = slots_[slot_index];
+    MetadataEntry& entry = slot.entries[entry_index];
+    forget_deadline(entry);
+    if (!waits(entry)) continue;  // complete in time
+    fail(slot, slot_index, entry_index, Failure::timed_out, 0);
+    failed = true;
+  }
+  return failed;
+}
+
+void Core::fail_entries(Link& link) noexcept {
+  const std::size_t word = link.index / kBits;
+  const std::uint64_t bit = std::uint64_t{1} << link.index % kBits;
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) {
+    SlotRecord& slot = slots_[s];
+    if (!slot.live) continue;
+    for (std::uint32_t e = 0; e < slot.entry_count; ++e) {
+      const MetadataEntry& entry = slot.entries[e];
+      const bool its_own = entry.state == EntryState::gathering ? (links_of(slot, e)[word] & bit) != 0
+                                                                : waits(entry) && entry.link == link.serial;
+      if (its_own) fail(slot, s, e, Failure::link_ended, link.peer);
+    }
+  }
+}
+
+// More links than there are bits for: every set of links gets longer. Not on the way of a packet.
+void Core::make_link_indices() {
+  const std::size_t words = link_words_ == 0 ? 1 : 2 * link_words_;
+  std::vector<std::vector<std::uint64_t>> longer(slots_.size());
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const std::vector<std::uint64_t>& links = slots_[s].links;
+    if (links.empty()) continue;
+    longer[s].resize(slots_[s].entry_count * words);
+    for (std::size_t i = 0; i < links.size(); ++i)
+      longer[s][i / link_words_ * words + i % link_words_] = links[i];
+  }
+  free_link_indices_.reserve(words * kBits);  // so that giving one back never allocates
+  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].links.swap(longer[s]);
+  for (std::size_t i = words * kBits; i-- > link_words_ * kBits;)
+    free_link_indices_.push_back(static_cast<std::uint32_t>(i));
+  link_words_ = words;
+}
+
+// --- groups (paper 0, section 2.5)
+
+// What deposit_counted has checked of any packet is checked; here is what the group's count asks for. The sum
+// of honest shares passes zero once, with the last packet: each is at least the number of its packets, so
+// that no packet adds less than one and no sum before the last comes to zero.
+Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet,
+                              const Payload& payload) noexcept {
+  MetadataEntry& entry = slot.entries[packet.entry];
+  const std::uint32_t missing = 0u - entry.accumulator;
+  if (packet.delta == 0) return Refusal::bad_share;
+  if (packet.delta > missing) {
+    // Somebody has sent more than its share: the count means nothing any more.
+    fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
+    return Refusal::bad_share;
+  }
+  move_bytes(slot.base + packet.offset, packet, payload);
+  if (packet.lead.metadata_length != 0) {
+    std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
+    entry.user_length = packet.lead.metadata_length;
+  }
+  const bool first = entry.accumulator == 1;
+  entry.offset = first ? packet.offset : std::min(entry.offset, packet.offset);
+  entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
+  entry.length += packet.lead.length;
+  links_of(slot, packet.entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
+  entry.accumulator += packet.delta;
+  if (entry.accumulator == 0) {
+    ++entry.incarnation;
+    complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
+  }
+  return Refusal::none;
+}
+
+// --- telling
+
+void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept {
+  notification.message_id = entry.message;
+  notification.offset = entry.offset;
+  // A sender may write the same bytes again and again: what is told never reaches beyond the slot.
+  notification.length = std::min<std::uint64_t>(entry.length, slot.bound - entry.offset);
+  slot.queue->push(notification, slot.generation);
+  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
+}
+
+void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
+                    std::uint64_t peer) noexcept {
+  ++completions_;
+  MetadataEntry& entry = slot.entries[entry_index];
+  // One notification for so many messages (paper 1, section 3.5.3).
+  if (slot.messages_to_go != 0 && --slot.messages_to_go != 0) {
+    entry.state = EntryState::read;
+    return;
+  }
+  entry.state = EntryState::complete;
+  Notification notification;
+  notification.kind = Notification::Kind::message;
+  notification.slot = slot_index;
+  notification.entry = entry_index;
+  notification.peer = peer;
+  notify(slot, entry, notification);
+}
+
+void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
+                std::uint64_t peer) noexcept {
+  ++completions_;
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (entry.state == EntryState::armed) {  // nothing of it has come
+    entry.message = 0;
+    entry.offset = 0;
+    entry.length = 0;
+    entry.user_length = 0;
+  }
+  entry.state = EntryState::failed;
+  ++entry.incarnation;
+  Notification notification;
+  notification.kind = Notification::Kind::failed;
+  notification.slot = slot_index;
+  notification.entry = entry_index;
+  notification.peer = peer;
+  notification.word = static_cast<std::uint64_t>(why);
+  notify(slot, entry, notification);
+}
+
+Status Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
+  slots_[slot].messages_to_go = messages;
+  return Status::ok;
+}
+
+// From here on the entry may be armed again: never more than one notification of it stands in the queue.
+void Core::completion_taken(const Notification& notification, std::uint32_t generation) noexcept {
+  if (notification.kind == Notification::Kind::protocol_error) return error_taken(notification);
+  if (notification.kind == Notification::Kind::link_ended) return;
+  SlotRecord& slot = slots_[notification.slot];
+  if (slot.live && slot.generation == generation) slot.entries[notification.entry].state = EntryState::read;
+}
+
+}  // namespace hamlyn::interface
