@@ -8,6 +8,7 @@
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
 #include "hamlyn/rights.h"
+#include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"
 #include "hamlyn/slot.h"
 #include "hamlyn/status.h"

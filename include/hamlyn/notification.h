@@ -23,6 +23,7 @@ enum class Refusal : std::uint8_t {
   misaligned,         // a fetch-and-op on a word that does not lie at a multiple of its size
   unasked_reply,      // answers no request of this link, or with more than was asked for
   bad_share,          // of a group: it adds nothing, or more than the group has left
+  bad_area,           // data said to stand where the sender has shown nothing
   count,              // (how many there are)
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/send_buffer_area.h"
 #include "hamlyn/status.h"
 #include "hamlyn/ticket.h"
 
@@ -19,6 +20,13 @@ class Terminus;
 // Tells when the buffer of a send may be reused. A value.
 struct SendHandle {
   std::uint64_t sequence = 0;  // 0: of nothing
+};
+
+// A part of a send buffer area: of the one bound to `tag`, `length` bytes from `offset` on.
+struct Piece {
+  std::uint32_t tag = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
 };
 
 struct SendOptions {
@@ -40,6 +48,20 @@ class Terminus {
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 
+  // Names `area` by a tag of this terminus, 0 to 7, in the place of what it named before. The area must
+  // outlive its use here, or its messages are cancelled. ok, invalid: no such tag, or an area of another
+  // interface; forked. Throws std::bad_alloc at first use.
+  Status bind(std::uint32_t tag, SendBufferArea& area);
+  Status unbind(std::uint32_t tag) noexcept;  // ok, invalid: nothing is bound to it; forked
+
+  // Sends up to 16 pieces of bound areas, one behind the other, as one message into the ticket's metadata
+  // entry. Long pieces are copied once, by the receiving interface; short ones, and those that it has not
+  // been shown yet, go like any other data. As `send`, but the buffers stay in use until `status(*handle)` is
+  // no longer pending, which is when the receiver has copied them. Also invalid: nothing is bound to a tag;
+  // out_of_bounds: a piece reaches beyond its area; too_long: more pieces than that.
+  Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options = {},
+                       SendHandle* handle = nullptr) noexcept;
+
   // Fast mode (paper 0, section 2.7): one packet (up to the MTU), no metadata entry, one word of metadata in
   // the receiver's queue. ok (the buffer is free), or connecting, no_place, queue_full: nothing was taken.
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word = 0,
@@ -49,7 +71,7 @@ class Terminus {
   // `timeout`. ok, timed_out, cancelled, link_ended, refused.
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
-  // pending, ok, or link_ended. Runs nothing.
+  // pending, ok, link_ended, or cancelled. Runs nothing.
   Status status(SendHandle handle) const noexcept;
   // Waits until it is no longer pending. Also timed_out, cancelled.
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;

@@ -150,6 +150,8 @@ const char* name(Refusal cause) noexcept {
       return "unasked_reply";
     case Refusal::bad_share:
       return "bad_share";
+    case Refusal::bad_area:
+      return "bad_area";
     case Refusal::count:
       break;
   }

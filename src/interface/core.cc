@@ -46,6 +46,9 @@ bool Core::depart() noexcept {
   bool moved = false;
   if (abandons_wait_ != 0) [[unlikely]]
     moved |= send_abandons();
+  for (Link* link : links_) {
+    if (link->lent != 0) link->taken_seen = link->taken_count();
+  }
   for (Terminus* terminus : termini_) moved |= terminus->depart();
   return moved;
 }
@@ -65,6 +68,7 @@ bool Core::something_to_do() noexcept {
     if ((link->departures != 0 || link->room_wanted) && link->has_room()) return true;
     if (link->replies_due && link->has_reply_room())
       return true;  // a peer that takes none must not keep us awake
+    if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
   }
   return false;
 }
@@ -433,16 +437,15 @@ void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record)
           packet.slot,       record};
 }
 
-Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
-                              const Payload& payload) noexcept {
+Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                              std::uint64_t length) noexcept {
   const bool paranoid = slot.mode != Mode::guarded;
   if (!paranoid && packet.key != slot.key) return Refusal::bad_key;
   if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
   MetadataEntry& entry = slot.entries[packet.entry];
   if (paranoid && packet.key != entry.key) return Refusal::bad_key;
-  if (!inside(packet.offset, packet.lead.length, slot.bound)) return Refusal::out_of_bounds;
-  if (paranoid &&
-      (packet.offset < entry.base || !inside(packet.offset - entry.base, packet.lead.length, entry.bound)))
+  if (!inside(packet.offset, length, slot.bound)) return Refusal::out_of_bounds;
+  if (paranoid && (packet.offset < entry.base || !inside(packet.offset - entry.base, length, entry.bound)))
     return Refusal::out_of_bounds;
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   if (entry.state == EntryState::armed) {
@@ -454,17 +457,17 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     entry.offset = packet.offset;
     entry.user_length = 0;
   } else if (entry.state != EntryState::filling) {
-    if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload);
+    if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload, length);
     return Refusal::entry_not_armed;
   } else if (entry.message != message_of(packet.word) || entry.link != link.serial) {
     return Refusal::entry_busy;
   }
-  move_bytes(slot.base + packet.offset, packet, payload);
+  land(slot.base + packet.offset, packet, payload, length);
   if (packet.lead.metadata_length != 0) {
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
   }
-  entry.length += packet.lead.length;
+  entry.length += static_cast<std::uint32_t>(length);
   entry.offset = std::min(entry.offset, packet.offset);
   // Counting (paper 0, section 2.5): whatever the order, the sum is zero when the last packet has come.
   entry.accumulator += packet.delta;
@@ -472,7 +475,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   return Refusal::none;
 }
 
-Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
+Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& payload) noexcept {
   switch (packet.lead.operation) {
     case Operation::open:
       return grant_places(link, packet);
@@ -482,6 +485,8 @@ Refusal Core::deposit_control(Link& link, const Packet& packet) noexcept {
       return take_credit(link, packet);
     case Operation::abandon:
       return take_abandon(link, packet);
+    case Operation::area_write:
+      return deposit_from_area(link, packet, payload);
     default:
       return Refusal::malformed;
   }

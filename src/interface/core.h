@@ -2,6 +2,7 @@
 // The interface itself, as a state machine: slots, queues, places and termini of one process, and the links
 // that packets come and go by. It has no threads, no clock and no system calls; whoever runs it holds the run
 // lock.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -110,6 +111,11 @@ class Core {
   void ask_for_places(Link& link, Outlet& outlet) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
 
+  // Send buffer areas. Throws Error(out_of_memory) when there are kAreaLimit.
+  std::uint32_t add_area(const std::byte* data, std::uint64_t size);
+  void drop_area(std::uint32_t number) noexcept;  // messages out of it that are under way are cancelled
+  const SendArea& area(std::uint32_t number) const noexcept { return areas_[number]; }
+
   // Termini.
   void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }
   void drop_terminus(Terminus& terminus) noexcept;
@@ -144,14 +150,15 @@ class Core {
 
   bool accept_like_before(Link& link, const Words& words) noexcept;
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
-  Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet,
-                          const Payload& payload) noexcept;
-  Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet,
-                          const Payload& payload) noexcept;
+  Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                          std::uint64_t length) noexcept;
+  Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                          std::uint64_t length) noexcept;
   Refusal take_abandon(Link& link, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
   void forget_abandons(Link& link) noexcept;
-  Refusal deposit_control(Link& link, const Packet& packet) noexcept;
+  Refusal deposit_control(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Refusal deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal why_no_places(const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
@@ -196,6 +203,7 @@ class Core {
   Deadlines deadlines_;
   std::uint32_t abandons_wait_ = 0;
   std::vector<Terminus*> termini_;
+  std::array<SendArea, kAreaLimit> areas_{};
   std::uint32_t departures_ = 0;  // messages that wait in termini
   std::uint32_t next_message_ = 1;
   std::uint64_t next_link_serial_ = 1;

@@ -189,8 +189,8 @@ void Core::make_link_indices() {
 // What deposit_counted has checked of any packet is checked; here is what the group's count asks for. The sum
 // of honest shares passes zero once, with the last packet: each is at least the number of its packets, so
 // that no packet adds less than one and no sum before the last comes to zero.
-Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet,
-                              const Payload& payload) noexcept {
+Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                              std::uint64_t length) noexcept {
   MetadataEntry& entry = slot.entries[packet.entry];
   const std::uint32_t missing = 0u - entry.accumulator;
   if (packet.delta == 0) return Refusal::bad_share;
@@ -199,7 +199,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
     return Refusal::bad_share;
   }
-  move_bytes(slot.base + packet.offset, packet, payload);
+  land(slot.base + packet.offset, packet, payload, length);
   if (packet.lead.metadata_length != 0) {
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
@@ -207,7 +207,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
   const bool first = entry.accumulator == 1;
   entry.offset = first ? packet.offset : std::min(entry.offset, packet.offset);
   entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
-  entry.length += packet.lead.length;
+  entry.length += static_cast<std::uint32_t>(length);
   links_of(slot, packet.entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
   entry.accumulator += packet.delta;
   if (entry.accumulator == 0) {

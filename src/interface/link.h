@@ -10,6 +10,7 @@
 #include "hamlyn/status.h"
 #include "interface/counters.h"
 #include "interface/packet.h"
+#include "interface/send_area.h"
 
 namespace hamlyn::interface {
 
@@ -95,6 +96,10 @@ class Link {
   virtual std::size_t payload_limit() const noexcept = 0;
   // The most that one packet can have once the link has got itself more room: the MTU.
   virtual std::size_t payload_limit_ever() const noexcept = 0;
+  // How much has been put here ever, and how much of that the other side is done with: who has put something
+  // that it must not change until it was copied waits until the second has come to what the first was then.
+  virtual std::uint64_t put_count() const noexcept = 0;
+  virtual std::uint64_t taken_count() noexcept = 0;
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
 
@@ -102,6 +107,8 @@ class Link {
   std::uint32_t index = 0;       // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;        // the interface at the other side
   std::uint32_t departures = 0;  // messages in termini that wait for this link
+  std::uint32_t lent = 0;        // messages whose buffers the other side has not given back yet
+  std::uint64_t taken_seen = 0;  // taken_count() when buffers were taken back last
   bool room_wanted = false;      // somebody asked for room in vain since there last was some
   bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
@@ -115,9 +122,13 @@ class Link {
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
 
+  std::unique_ptr<ShownAreas> shown;  // once the peer has shown any
+
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
+  std::uint64_t areas_shown = 0;   // one bit for each: the peer can read it
+  std::uint64_t areas_wanted = 0;  // whoever keeps the links should show them
 };
 
 }  // namespace hamlyn::interface

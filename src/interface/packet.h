@@ -29,6 +29,7 @@ enum class Operation : std::uint8_t {
   grant = 3,   // reply: word = outlet, delta = places (0: refused, see `slot`), entry = the place record
   credit = 4,  // reply: word = outlet, delta = places freed so far, modulo 2^32
   continue_ring = 5,     // the next cell is the first of a new ring, already shown to the reader
+  area_write = 6,        // as write, but the data stands in an area of the sender (send_area.h)
   get = 7,               // asks for bytes of a slot (interface/remote.h)
   get_data = 8,          // reply: some of them
   fetch = 9,             // fetch-and-op on a word of a slot
@@ -119,6 +120,10 @@ inline bool is_short_write(std::uint64_t lead) noexcept {
   return rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16) <= kInlineData;
 }
 
+inline bool is_area_write(std::uint64_t lead) noexcept {
+  return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::area_write);
+}
+
 inline std::uint64_t length_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32 & 0xFFFF; }
 
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
@@ -145,6 +150,8 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
       return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
     case Operation::get_data:
       return lead.metadata_length == 0 ? nullptr : "a reply carries no metadata";
+    case Operation::area_write:
+      return lead.length == kInlineData ? nullptr : "it does not say where its data stands";
     case Operation::fetch:  // its two operands
       return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not the data of a fetch";
     case Operation::fetched:  // the one word

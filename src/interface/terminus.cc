@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interface/gathering.h"
+
 namespace hamlyn::interface {
 
 namespace {
@@ -16,6 +18,7 @@ Terminus::Terminus(Core& core, std::size_t entries) : core_(core), work_(entries
 
 Terminus::~Terminus() {
   while (waiting_.first != kNobody) finish(work_[waiting_.first], Status::cancelled);
+  while (lent_.first != kNobody) finish(work_[lent_.first], Status::ok);
   core_.drop_terminus(*this);
 }
 
@@ -46,17 +49,30 @@ Status Terminus::send(const Share& share, std::span<const std::byte> data, const
 Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
                       const SendOptions& options, SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
-  if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
-  if (options.metadata.size() > kMetadataLimit || data.size() > 0xFFFFFFFFu) return Status::too_long;
-  if (options.offset > ticket.bound || data.size() > ticket.bound - options.offset)
-    return Status::out_of_bounds;
-  if (free_.first == kNobody) return Status::queue_full;
-
+  const Status wrong = check(ticket, data.size(), options);
+  if (wrong != Status::ok) return wrong;
   Work& work = work_[free_.first];
-  work.ticket = ticket;
   work.data = data.data();
-  work.length = data.size();
+  work.parts = 0;
+  return post(work, ticket, count, data.size(), options, handle);
+}
+
+Status Terminus::check(const Ticket& ticket, std::uint64_t length,
+                       const SendOptions& options) const noexcept {
+  if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
+  if (options.metadata.size() > kMetadataLimit || length > 0xFFFFFFFFu) return Status::too_long;
+  if (options.offset > ticket.bound || length > ticket.bound - options.offset) return Status::out_of_bounds;
+  return free_.first == kNobody ? Status::queue_full : Status::ok;
+}
+
+// Puts the first free entry, which has its data, to work.
+Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
+                      const SendOptions& options, SendHandle* handle) noexcept {
+  work.ticket = ticket;
+  work.length = length;
   work.sent = 0;
+  work.lent = false;
+  work.packets_sent = 0;
   work.offset = ticket.base + options.offset;
   work.link = core_.find_link(ticket.interface);
   work.status = Status::pending;
@@ -80,7 +96,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   }
   ++work.link->departures;
   // Direct I/O: straight into the link, unless earlier messages wait for the same destination.
-  while (!behind_others && work.status == Status::pending && put_one_packet(work)) {
+  while (!behind_others && work.status == Status::pending && !work.lent && put_one_packet(work)) {
   }
   return work.status;
 }
@@ -105,6 +121,7 @@ void Terminus::start(Work& work) noexcept {
 }
 
 bool Terminus::put_one_packet(Work& work) noexcept {
+  if (work.parts != 0) return put_gathered(work);
   const bool first = work.packets_left == 0;
   if (first) start(work);
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
@@ -127,19 +144,24 @@ bool Terminus::put_one_packet(Work& work) noexcept {
 
 void Terminus::finish(Work& work, Status status) noexcept {
   // Half of it has left: its receiver would wait for the rest.
-  if (status == Status::cancelled && work.packets_left != 0)
+  if (status == Status::cancelled && (work.packets_left != 0 || work.packets_sent != 0))
     core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
-  --pending_;
   core_.count_departure(-1);
-  if (work.link != nullptr) --work.link->departures;
+  if (work.lent) {
+    --work.link->lent;
+    remove(lent_, work);
+  } else {
+    --pending_;
+    if (work.link != nullptr) --work.link->departures;
+    remove(waiting_, work);
+  }
   work.link = nullptr;
-  remove(waiting_, work);
   append(free_, work);
 }
 
 bool Terminus::depart() noexcept {
-  bool moved = false;
+  bool moved = lent_.first != kNobody && take_back();
   for (int pass = 0; pass < kPassesPerRun && pending_ != 0 && depart_once(); ++pass) moved = true;
   return moved;
 }
@@ -181,6 +203,10 @@ Status Terminus::cancel(SendHandle handle) noexcept {
 
 void Terminus::link_ended(const Link& link) noexcept {
   for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
+    next = work_[i].next;
+    if (work_[i].link == &link) finish(work_[i], Status::link_ended);
+  }
+  for (std::uint32_t i = lent_.first, next = kNobody; i != kNobody; i = next) {
     next = work_[i].next;
     if (work_[i].link == &link) finish(work_[i], Status::link_ended);
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "interface/core.h"
 
 namespace hamlyn::interface {
+
+struct Gathering;
 
 class Terminus {
  public:
@@ -30,6 +33,13 @@ class Terminus {
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
               SendHandle* handle) noexcept;
   Status cancel(SendHandle handle) noexcept;
+
+  // Send buffer areas by tag, and messages out of them (terminus_areas.cc).
+  Status bind(std::uint32_t tag, std::uint32_t area);
+  Status unbind(std::uint32_t tag) noexcept;
+  Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options,
+                       SendHandle* handle) noexcept;
+  void area_gone(std::uint32_t area) noexcept;
 
   // Fast mode, the shortest way: the same destination as last time, a place, room in the link. Whoever knows
   // which fabric all links are of says so, and calls it without a table.
@@ -92,6 +102,13 @@ class Terminus {
     std::uint32_t message = 0;
     std::uint32_t count = 0;         // what its packets add up to, modulo 2^32
     std::uint32_t packets_left = 0;  // 0: nothing has left yet
+    std::uint32_t parts = 0;         // pieces out of areas, if it is gathered
+    std::uint32_t part = 0;          // the one that is being sent
+    std::uint64_t part_sent = 0;
+    std::uint32_t packets_sent = 0;  // of a gathered message
+    bool from_area = false;          // the other side was told to read an area
+    bool lent = false;               // all has left; the buffers are not free before it was taken
+    std::uint64_t mark = 0;          // of the link, behind the last packet that does not carry its data
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
     std::array<std::byte, kMetadataLimit> metadata;
@@ -123,6 +140,16 @@ class Terminus {
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
+  bool put_gathered(Work& work) noexcept;
+  Status put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept;
+  Status put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept;
+  bool stands_in_shown_area(const Work& work) noexcept;
+  void lend(Work& work) noexcept;
+  bool take_back() noexcept;
+
+  Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
+  Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
+              const SendOptions& options, SendHandle* handle) noexcept;
   Status remember(const Ticket& ticket) noexcept;
   Status without_place(Link& link, Outlet& outlet) noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
@@ -136,10 +163,12 @@ class Terminus {
   std::vector<Work> work_;
   Row waiting_;
   Row free_;
+  Row lent_;  // sent, but their buffers are still read
   std::uint32_t pending_ = 0;
   std::vector<const void*> seen_;  // destinations that had their turn in this pass
   Last last_;
   LinkWait* link_waits_ = nullptr;
+  std::unique_ptr<Gathering> gathering_;  // once an area was bound
 };
 
 }  // namespace hamlyn::interface

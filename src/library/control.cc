@@ -139,6 +139,7 @@ void Control::loop() {
         std::uint64_t value;
         [[maybe_unused]] const ssize_t got = read(knock_.get(), &value, sizeof value);
         knocked_.store(false);
+        do_errands();
         serve_requests();
         introduce_wanted();
         look_at_links();
@@ -421,7 +422,7 @@ void Control::read_link(LinkKeeper& keeper) {
   if (keeper.link() != nullptr) {
     if (keeper.fresh()) join(keeper);
     engine_.lock_.enter_as_other();
-    const LinkKeeper::End settled = keeper.settle_rings();
+    const LinkKeeper::End settled = keeper.settle();
     engine_.lock_.leave();
     if (how == LinkKeeper::End::none) how = settled;
   }
@@ -489,6 +490,7 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
 void Control::look_at_links() {
   std::vector<LinkKeeper*> broken;
   std::vector<LinkKeeper*> growing;
+  std::vector<std::pair<LinkKeeper*, std::uint64_t>> showing;
   engine_.lock_.enter_as_other();
   for (const auto& keeper : keepers_) {
     if (keeper->link() == nullptr) continue;
@@ -498,9 +500,12 @@ void Control::look_at_links() {
       keeper->link()->growth_asked();
       growing.push_back(keeper.get());
     }
+    const std::uint64_t wanted = keeper->link()->areas_wanted & ~keeper->link()->areas_shown;
+    if (wanted != 0) showing.emplace_back(keeper.get(), wanted);
   }
   engine_.lock_.leave();
   for (LinkKeeper* keeper : growing) grow(*keeper);
+  for (const auto& [keeper, wanted] : showing) show_areas(*keeper, wanted);
   for (LinkKeeper* keeper : broken) end(*keeper, LinkKeeper::End::protocol_broken);
 }
 

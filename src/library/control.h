@@ -2,11 +2,13 @@
 // The control thread: it keeps the links (introductions, growth, ends, stalls) and talks to the node. Its
 // sockets and pidfds live in a descriptor table of its own, so that a forked child inherits none of them, and
 // an exec is noticed at the other side at once (design, section 7).
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -44,6 +46,12 @@ class Control {
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout);
   void cancel() noexcept;
 
+  // Has the control thread do something, and waits for it. What it throws is thrown here.
+  void have_done(const std::function<void()>& errand);
+  // For errands: send buffer areas, whose memfds only the control thread has.
+  shm::Mapping make_area(std::size_t bytes, std::uint32_t& number);
+  void drop_area(std::uint32_t number) noexcept;
+
   // Under the run lock, from the data path: never waits, never throws.
   void want_link(std::uint64_t peer) noexcept;
   void attention() noexcept;
@@ -69,6 +77,8 @@ class Control {
   void loop();
   int pause_until_next_look() const noexcept;
 
+  void do_errands();
+  void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   void serve_requests();
   void send_request(Request& request);
   void ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout);
@@ -103,6 +113,12 @@ class Control {
   std::mutex requests_mutex_;
   std::condition_variable request_done_;
   std::list<std::shared_ptr<Request>> requests_;
+  struct Errand {
+    const std::function<void()>* work;
+    bool done = false;
+    std::exception_ptr failure;
+  };
+  std::vector<Errand*> errands_;
   bool attached_ = false;  // or failed: the constructor may go on
 
   // The control thread's own.
@@ -112,8 +128,9 @@ class Control {
   std::chrono::steady_clock::time_point next_attach_{};
   node::Standing standing_;  // while there is no daemon
   Keepers keepers_;
-  std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
-  std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
+  std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
+  std::map<std::uint64_t, std::uint64_t> introductions_;           // request number to peer
+  std::map<std::uint64_t, std::uint64_t> growths_;                 // request number to the link's number
   std::uint64_t next_request_ = 1;
   std::chrono::steady_clock::time_point next_stall_look_{};
   std::thread thread_;

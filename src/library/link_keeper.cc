@@ -11,6 +11,10 @@
 
 namespace hamlyn::library {
 
+namespace {
+constexpr int kWordsInARow = 16;
+}  // namespace
+
 LinkKeeper::LinkKeeper(node::Event introduction, std::uint64_t interface, std::size_t mtu)
     : peer_(introduction.peer),
       number_(introduction.link),
@@ -28,6 +32,10 @@ bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
   LinkMessage message;
   message.word = word;
   message.value = value;
+  return say(message, memfd);
+}
+
+bool LinkKeeper::say(LinkMessage message, int memfd) noexcept {
   const auto bytes = std::as_bytes(std::span(&message, 1));
   const std::span<const int> fds = memfd < 0 ? std::span<const int>{} : std::span<const int>(&memfd, 1);
   return base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT) == base::SocketState::ok;
@@ -39,7 +47,8 @@ bool LinkKeeper::peer_dead() const noexcept {
 }
 
 LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
-  while (true) {
+  // A peer that talks without end gets its turn again, after the others.
+  for (int words = 0; words < kWordsInARow; ++words) {
     LinkMessage message;
     base::Received received =
         base::receive_message(socket_.get(), std::as_writable_bytes(std::span(&message, 1)), MSG_DONTWAIT);
@@ -60,9 +69,24 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         if (!offered_ring_ || ring_taken_) return End::protocol_broken;
         ring_taken_ = true;
         break;
+      case LinkWord::area:
+        end = take_area(std::move(received.fds[0]), message);
+        break;
+      case LinkWord::area_taken:
+        // It may be of an area that has gone since.
+        if (message.number < interface::kAreaLimit && message.generation != 0 &&
+            areas_shown_[message.number] == message.generation)
+          areas_taken_ |= std::uint64_t{1} << message.number;
+        break;
+      case LinkWord::area_refused:
+        break;  // its messages go through the ring
+      case LinkWord::area_withdrawn:
+        end = forget_area(message);
+        break;
     }
     if (end != End::none) return end;
   }
+  return End::none;
 }
 
 LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings) {
@@ -102,7 +126,20 @@ bool LinkKeeper::offer_ring(std::uint32_t cells) {
   }
 }
 
-LinkKeeper::End LinkKeeper::settle_rings() noexcept {
+LinkKeeper::End LinkKeeper::settle() noexcept {
+  if (peers_areas_changed_) {
+    peers_areas_changed_ = false;
+    if (link_->shown == nullptr) link_->shown = std::move(shown_);
+    for (std::size_t i = 0; i < peers_areas_.size(); ++i) {
+      const PeersArea& area = peers_areas_[i];
+      (*link_->shown)[i] = {static_cast<const std::byte*>(area.mapping.data()), area.mapping.size(),
+                            area.generation};
+    }
+    former_areas_.clear();
+  }
+  for (const LinkMessage& answer : answers_) say(answer);  // now packets may name them
+  answers_.clear();
+  link_->areas_shown |= std::exchange(areas_taken_, 0);
   if (peers_ring_) {
     // A second one before the first is in use breaks the protocol.
     if (!link_->continue_in(std::move(peers_ring_))) return End::protocol_broken;
@@ -114,6 +151,66 @@ LinkKeeper::End LinkKeeper::settle_rings() noexcept {
     link_->continue_out(std::move(offered_ring_));
     offered_ring_ = shm::Mapping();
   }
+  return End::none;
+}
+
+// --- areas
+
+void LinkKeeper::show_area(std::uint32_t number, const interface::SendArea& area, int memfd) noexcept {
+  LinkMessage message;
+  message.word = LinkWord::area;
+  message.number = static_cast<std::uint16_t>(number);
+  message.generation = area.generation;
+  message.bytes = area.size;
+  if (areas_shown_[number] == area.generation) return;  // and refused, or not answered yet
+  if (say(message, memfd)) areas_shown_[number] = area.generation;
+}
+
+void LinkKeeper::withdraw_area(std::uint32_t number) noexcept {
+  if (areas_shown_[number] == 0) return;
+  LinkMessage message;
+  message.word = LinkWord::area_withdrawn;
+  message.number = static_cast<std::uint16_t>(number);
+  message.generation = std::exchange(areas_shown_[number], std::uint16_t{0});
+  areas_taken_ &= ~(std::uint64_t{1} << number);
+  say(message);
+}
+
+// What a peer may show is bounded in number and, beside that, in bytes: mapping it costs page tables of ours.
+LinkKeeper::End LinkKeeper::take_area(base::FileDescriptor memfd, const LinkMessage& message) {
+  if (link_ == nullptr || message.number >= interface::kAreaLimit || message.generation == 0 ||
+      message.bytes == 0)
+    return End::protocol_broken;
+  PeersArea& area = peers_areas_[message.number];
+  if (area.mapping) return End::protocol_broken;  // the one before was not withdrawn
+  LinkMessage answer;
+  answer.word = LinkWord::area_refused;
+  answer.number = message.number;
+  answer.generation = message.generation;
+  if (message.bytes <= kPeersAreaBytes - peers_area_bytes_) {
+    shm::ForeignMemory theirs = shm::map_foreign_memory(memfd, message.bytes);
+    if (theirs.refusal != nullptr && !theirs.no_memory) return End::protocol_broken;
+    if (theirs.refusal == nullptr) {
+      if (link_->shown == nullptr && shown_ == nullptr) shown_ = std::make_unique<interface::ShownAreas>();
+      area.mapping = std::move(theirs.mapping);
+      area.generation = message.generation;
+      peers_area_bytes_ += message.bytes;
+      peers_areas_changed_ = true;
+      answer.word = LinkWord::area_taken;
+    }
+  }
+  answers_.push_back(answer);
+  return End::none;
+}
+
+LinkKeeper::End LinkKeeper::forget_area(const LinkMessage& message) {
+  if (message.number >= interface::kAreaLimit) return End::protocol_broken;
+  PeersArea& area = peers_areas_[message.number];
+  if (!area.mapping || area.generation != message.generation) return End::none;  // it was refused
+  peers_area_bytes_ -= area.mapping.size();
+  former_areas_.push_back(std::move(area.mapping));
+  area = PeersArea{};
+  peers_areas_changed_ = true;
   return End::none;
 }
 

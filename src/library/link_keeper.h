@@ -2,9 +2,11 @@
 // The control thread's side of one link: the socket and the pidfd that tell of the peer's end, the exchange
 // of pages, and growth. The peer's process holds the other ends, so that death is told without the daemon:
 // the socket is silent while a forked child lives, the pidfd when the peer execs (design, section 7).
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "fabric/shm/sealed_memory.h"
@@ -16,6 +18,9 @@ namespace hamlyn::library {
 
 class LinkKeeper {
  public:
+  // The most bytes of send buffer areas that a peer may show on one link.
+  static constexpr std::uint64_t kPeersAreaBytes = std::uint64_t{1} << 30;
+
   enum class End { none, peer_gone, protocol_broken };
 
   // Makes this side's page and shows it to the peer. Throws Error.
@@ -34,8 +39,12 @@ class LinkKeeper {
 
   // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
   bool offer_ring(std::uint32_t cells);
-  // What the peer said of rings, to be done under the run lock.
-  End settle_rings() noexcept;
+  // What the peer said of rings and areas, to be done under the run lock.
+  End settle() noexcept;
+
+  // Send buffer areas: shows one of ours to the peer; tells it that one has gone.
+  void show_area(std::uint32_t number, const interface::SendArea& area, int memfd) noexcept;
+  void withdraw_area(std::uint32_t number) noexcept;
 
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
@@ -52,8 +61,11 @@ class LinkKeeper {
 
  private:
   bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
+  bool say(LinkMessage message, int memfd = -1) noexcept;
   End take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings);
   End take_ring(base::FileDescriptor memfd, std::uint64_t cells);
+  End take_area(base::FileDescriptor memfd, const LinkMessage& message);
+  End forget_area(const LinkMessage& message);
 
   std::uint64_t peer_;
   std::uint64_t number_;
@@ -68,6 +80,18 @@ class LinkKeeper {
   std::uint64_t peers_cells_ = 0;  // of the longest ring that it has shown
   bool ring_taken_ = false;
   bool fresh_ = false;
+  std::array<std::uint16_t, interface::kAreaLimit> areas_shown_{};  // the generation that the peer was shown
+  std::uint64_t areas_taken_ = 0;                                   // said to be mapped, to be settled
+  struct PeersArea {
+    shm::Mapping mapping;
+    std::uint16_t generation = 0;
+  };
+  std::array<PeersArea, interface::kAreaLimit> peers_areas_;
+  std::unique_ptr<interface::ShownAreas> shown_;  // until the link has it
+  std::vector<LinkMessage> answers_;              // to be said when what they say is settled
+  std::vector<shm::Mapping> former_areas_;        // withdrawn; until that is settled
+  bool peers_areas_changed_ = false;
+  std::uint64_t peers_area_bytes_ = 0;
   std::unique_ptr<shm::ShmLink> link_;
 };
 

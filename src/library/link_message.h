@@ -1,5 +1,5 @@
 #pragma once
-// What two processes say to each other over the socket that the node gave them, each at most with one memfd.
+// What two processes say to each other over the socket that the node gave them, some of it with memfds.
 // docs/wire.md has every byte.
 #include <cstddef>
 #include <cstdint>
@@ -8,30 +8,41 @@
 namespace hamlyn::library {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
-inline constexpr std::uint16_t kLinkVersion = 1;
+inline constexpr std::uint16_t kLinkVersion = 2;
 
 enum class LinkWord : std::uint16_t {
-  page = 1,    // with a memfd: the page of this side; the first message each way
-  ring,        // with a memfd: a longer ring of `value` cells that this side wants to continue in
-  ring_taken,  // the ring was mapped: continue in it
+  page = 1,       // with a memfd: the page of this side; the first message each way
+  ring,           // with a memfd: a longer ring of `value` cells that this side wants to continue in
+  ring_taken,     // the ring was mapped: continue in it
+  area,           // with a memfd of `bytes` bytes: a send buffer area of this side, number and generation
+  area_taken,     // the area was mapped: packets may name it
+  area_refused,   // it was not: too much is shown on this link already, or there is no memory
+  area_withdrawn  // the area has gone: forget it
 };
 
 struct LinkMessage {
   std::uint32_t magic = kLinkMagic;
   std::uint16_t version = kLinkVersion;
   LinkWord word{};
-  std::uint64_t value = 0;
+  std::uint64_t value = 0;  // of a ring: its cells
+  std::uint64_t bytes = 0;  // of an area
+  std::uint16_t number = 0;
+  std::uint16_t generation = 0;
+  std::uint8_t reserved[36] = {};
 };
-static_assert(sizeof(LinkMessage) == 16 && std::is_trivially_copyable_v<LinkMessage>);
+static_assert(sizeof(LinkMessage) == 64 && std::is_trivially_copyable_v<LinkMessage>);
 
 // How many descriptors come with it.
-inline std::size_t descriptors_of(LinkWord word) noexcept { return word == LinkWord::ring_taken ? 0 : 1; }
+inline std::size_t descriptors_of(LinkWord word) noexcept {
+  return word == LinkWord::page || word == LinkWord::ring || word == LinkWord::area ? 1 : 0;
+}
 
 // Null if well formed, otherwise what is wrong with it.
 inline const char* invalid(const LinkMessage& message) noexcept {
   if (message.magic != kLinkMagic) return "not a link message";
   if (message.version != kLinkVersion) return "a link message of another version";
-  if (message.word < LinkWord::page || message.word > LinkWord::ring_taken) return "an unknown link message";
+  if (message.word < LinkWord::page || message.word > LinkWord::area_withdrawn)
+    return "an unknown link message";
   return nullptr;
 }
 

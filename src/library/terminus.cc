@@ -60,6 +60,28 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   return status;
 }
 
+Status Terminus::bind(std::uint32_t tag, SendBufferArea& area) {
+  if (&area.interface() != &interface_) return Status::invalid;
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->bind(tag, area.number()) : Status::forked;
+}
+
+Status Terminus::unbind(std::uint32_t tag) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->unbind(tag) : Status::forked;
+}
+
+Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> pieces,
+                               const SendOptions& options, SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status = terminus_->send_gathered(ticket, pieces, options, handle);
+  if (status == Status::pending) engine.departure_waits();
+  engine.lock().leave();
+  return status;
+}
+
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
   library::Engine& engine = interface_.engine();

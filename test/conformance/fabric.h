@@ -18,6 +18,10 @@ class Fabric {
   virtual void pass() = 0;
   // All that is under way arrives.
   virtual void settle() = 0;
+  // Memory for a send buffer area of a party, until the fabric goes. Links that want to show it do at pass().
+  virtual std::byte* area_memory(std::size_t bytes) = 0;
+  // What whoever keeps the links tells all peers when an area has gone.
+  virtual void withdraw(Party& owner, std::uint32_t area) = 0;
   // One of the two is gone: its end is destroyed without a word. The other side keeps its end, with what has
   // arrived there, until it ends it.
   virtual void kill(Party& victim, Party& survivor) = 0;
@@ -50,6 +54,26 @@ class Ends {
       if (each.owner->id == owner && each.peer == peer) return each.end.get();
     }
     return nullptr;
+  }
+  // Shows what is wanted; `shown` gives what a peer sees of an area.
+  template <class Shown>
+  void show_areas(Shown shown) {
+    for (auto& each : ends_) {
+      for (std::uint32_t n = 0; n < interface::kAreaLimit; ++n) {
+        const std::uint64_t bit = std::uint64_t{1} << n;
+        End* other = find(each.peer, each.owner->id);
+        if ((each.end->areas_wanted & ~each.end->areas_shown & bit) == 0 || other == nullptr) continue;
+        const interface::SendArea& area = each.owner->core.area(n);
+        if (other->shown == nullptr) other->shown = std::make_unique<interface::ShownAreas>();
+        (*other->shown)[n] = {shown(area), area.size, area.generation};
+        each.end->areas_shown |= bit;
+      }
+    }
+  }
+  void withdraw(const Party& owner, std::uint32_t area) {
+    for (auto& each : ends_) {
+      if (each.peer == owner.id && each.end->shown != nullptr) (*each.end->shown)[area] = {};
+    }
   }
   // Calls what(owner's number, peer's number, end) for each.
   template <class What>

@@ -38,7 +38,19 @@ class ShmFabric final : public Fabric {
       if (!other->continue_in(shown(ring))) throw std::runtime_error("grown before the former ring was left");
       end.continue_out(std::move(ring.mapping));
     });
+    ends_.show_areas([&](const interface::SendArea& area) {
+      for (const shm::OwnedMemory& memory : memories_) {
+        if (memory.mapping.data() != area.data) continue;
+        return static_cast<const std::byte*>(mappings_.emplace_back(shown(memory)).data());
+      }
+      throw std::runtime_error("an area in no memory of ours");
+    });
   }
+  std::byte* area_memory(std::size_t bytes) override {
+    memories_.push_back(shm::make_sealed_memory(bytes));
+    return static_cast<std::byte*>(memories_.back().mapping.data());
+  }
+  void withdraw(Party& owner, std::uint32_t area) override { ends_.withdraw(owner, area); }
   void settle() override {}
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
   void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
@@ -53,6 +65,8 @@ class ShmFabric final : public Fabric {
 
   std::size_t mtu_;
   Ends<shm::ShmLink> ends_;
+  std::vector<shm::OwnedMemory> memories_;
+  std::vector<shm::Mapping> mappings_;
 };
 
 }  // namespace

@@ -16,7 +16,14 @@ class SimFabric final : public Fabric {
     ends_.add(one, other, std::move(first));
     ends_.add(other, one, std::move(second));
   }
-  void pass() override { net_.pass(10); }
+  void pass() override {
+    net_.pass(10);
+    ends_.show_areas([](const interface::SendArea& area) { return area.data; });
+  }
+  std::byte* area_memory(std::size_t bytes) override {
+    return memories_.emplace_back(std::make_unique<std::byte[]>(bytes)).get();
+  }
+  void withdraw(Party& owner, std::uint32_t area) override { ends_.withdraw(owner, area); }
   void settle() override { net_.settle(); }
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
   void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
@@ -24,6 +31,7 @@ class SimFabric final : public Fabric {
  private:
   sim::SimNet net_;
   Ends<sim::SimLink> ends_;
+  std::vector<std::unique_ptr<std::byte[]>> memories_;
 };
 
 }  // namespace

@@ -54,12 +54,36 @@ struct Trial {
   bool exchanged = false;
 };
 
-Trial shows(const std::string& what, std::function<FileDescriptor(std::uint64_t)> make) {
-  return {what, [make](RogueLink& link, std::uint64_t id) { link.say(LinkWord::page, 0, make(id).get()); }};
+LinkMessage area_message(std::uint64_t bytes = 4096) {
+  LinkMessage message;
+  message.word = LinkWord::area;
+  message.bytes = bytes;
+  message.number = 1;
+  message.generation = 1;
+  return message;
 }
 
-std::vector<Trial> wrong_memories() {
+// As its page, or as a send buffer area of a page's size.
+Trial shows_as(LinkWord word, const std::string& what, std::function<FileDescriptor(std::uint64_t)> make) {
+  return {what,
+          [word, make](RogueLink& link, std::uint64_t id) {
+            LinkMessage message = area_message();
+            message.word = word;
+            const FileDescriptor made = make(id);
+            const int fd = made.get();
+            link.say(message, std::span(&fd, fd >= 0 ? 1 : 0));
+          },
+          word == LinkWord::area};
+}
+Trial shows(const std::string& what, std::function<FileDescriptor(std::uint64_t)> make) {
+  return shows_as(LinkWord::page, what, std::move(make));
+}
+
+std::vector<Trial> wrong_memories(LinkWord word) {
   std::vector<Trial> out;
+  const auto shows = [word](const std::string& what, std::function<FileDescriptor(std::uint64_t)> make) {
+    return shows_as(word, what, std::move(make));
+  };
   out.push_back(shows("no descriptor", [](auto) { return FileDescriptor{}; }));
   for (const unsigned missing : {unsigned{F_SEAL_SHRINK}, unsigned{F_SEAL_GROW},
                                  unsigned{F_SEAL_FUTURE_WRITE}, unsigned{F_SEAL_SEAL}, kAllSeals})
@@ -101,13 +125,15 @@ std::vector<Trial> wrong_memories() {
     return FileDescriptor(
         ::open(("/proc/self/fd/" + std::to_string(good.get())).c_str(), O_WRONLY | O_CLOEXEC));
   }));
-  out.push_back({"two descriptors", [](RogueLink& link, std::uint64_t id) {
+  out.push_back({"two descriptors",
+                 [word](RogueLink& link, std::uint64_t id) {
                    const FileDescriptor one = page(id, [](auto&) {}), two = page(id, [](auto&) {});
-                   LinkMessage message;
-                   message.word = LinkWord::page;
+                   LinkMessage message = area_message();
+                   message.word = word;
                    const int both[] = {one.get(), two.get()};
                    link.say(message, both);
-                 }});
+                 },
+                 word == LinkWord::area});
   return out;
 }
 
@@ -151,16 +177,16 @@ std::vector<Trial> wrong_words() {
     }
   };
   message("another magic", {.magic = 0x12345678, .word = LinkWord::page});
-  message("another version", {.version = 2, .word = LinkWord::page});
+  message("another version", {.version = 1, .word = LinkWord::page});
   message("word 0", {.word = LinkWord{0}});
-  message("word 4", {.word = LinkWord{4}});
+  message("word 99", {.word = LinkWord{99}});
   message("a ring of 48 cells", {.word = LinkWord::ring, .value = 48});
   message("a ring of no cells", {.word = LinkWord::ring});
   message("a ring of all cells", {.word = LinkWord::ring, .value = ~std::uint64_t{0}});
   message("a ring that is a page", {.word = LinkWord::ring, .value = shm::kGrownCells[0]});
   message("a ring taken, with a descriptor", {.word = LinkWord::ring_taken});
   for (const bool exchanged : {false, true}) {
-    for (const std::size_t size : {1u, 15u, 17u, 4096u, 65536u})
+    for (const std::size_t size : {1u, 63u, 65u, 4096u, 65536u})
       out.push_back({std::to_string(size) + " bytes",
                      [size](RogueLink& link, std::uint64_t) { say_bytes(link, noise(size)); }, exchanged});
     out.push_back({"noise of the right size",
@@ -202,6 +228,55 @@ std::vector<Trial> wrong_words() {
   return out;
 }
 
+// What is wrong with an area though its memory is good.
+std::vector<Trial> wrong_areas() {
+  std::vector<Trial> out;
+  const auto area = [&](const std::string& what, LinkMessage wrong, int times = 1) {
+    out.push_back({what,
+                   [wrong, times](RogueLink& link, std::uint64_t) {
+                     const shm::OwnedMemory good = shm::make_sealed_memory(4096);
+                     const int fd = good.memfd.get();
+                     for (int i = 0; i < times; ++i) link.say(wrong, std::span(&fd, 1));
+                   },
+                   true});
+  };
+  const auto with = [](auto change) {
+    LinkMessage message = area_message();
+    change(message);
+    return message;
+  };
+  area("number 64", with([](LinkMessage& message) { message.number = 64; }));
+  area("number 65535", with([](LinkMessage& message) { message.number = 65535; }));
+  area("generation 0", with([](LinkMessage& message) { message.generation = 0; }));
+  area("no bytes", with([](LinkMessage& message) { message.bytes = 0; }));
+  area("more bytes than there are", with([](LinkMessage& message) { message.bytes = 8192; }));
+  area("twice by one number", area_message(), 2);
+  area("withdrawn, with a descriptor",
+       with([](LinkMessage& message) { message.word = LinkWord::area_withdrawn; }));
+  area("taken, with a descriptor", with([](LinkMessage& message) { message.word = LinkWord::area_taken; }));
+  out.push_back({"with holes",
+                 [](RogueLink& link, std::uint64_t) {
+                   const FileDescriptor holes = memory(65536, kAllSeals);
+                   const int fd = holes.get();
+                   link.say(area_message(65536), std::span(&fd, 1));
+                 },
+                 true});
+  out.push_back({"withdrawn by a number that cannot be",
+                 [](RogueLink& link, std::uint64_t) {
+                   LinkMessage message = area_message();
+                   message.word = LinkWord::area_withdrawn;
+                   message.number = 64;
+                   link.say(message, {});
+                 },
+                 true});
+  out.push_back({"before any page", [](RogueLink& link, std::uint64_t) {
+                   const shm::OwnedMemory good = shm::make_sealed_memory(4096);
+                   const int fd = good.memfd.get();
+                   link.say(area_message(), std::span(&fd, 1));
+                 }});
+  return out;
+}
+
 // Cells that no sender would write.
 std::vector<Trial> wrong_cells() {
   using interface::Operation;
@@ -225,6 +300,9 @@ std::vector<Trial> wrong_cells() {
   cell("the longest there is", {1, 65535, Operation::write, 0});
   cell("longer than the ring", {1, 48 * 64, Operation::write, 0});
   cell("as long as the ring, with metadata", {1, 46 * 64 + 1, Operation::write, 1});
+  cell("an area's part that says not which", {1, 0, Operation::area_write, 0});
+  cell("an area's part with data behind it", {1, 17, Operation::area_write, 0});
+  cell("an area's part among replies", {1, 16, Operation::area_write, 0}, true);
   cell("a control packet with data", {1, 16, Operation::open, 0});
   cell("a control packet with metadata", {1, 0, Operation::credit, 4});
   cell("to be continued nowhere", {1, 0, Operation::continue_ring, 0});
@@ -269,10 +347,56 @@ void expect_refused(World::Options options, const std::vector<Trial>& trials) {
   world.expect_clean();
 }
 
-TEST_P(HostileMemory, RefusesMemoryOfAnotherKind) { expect_refused(options(), wrong_memories()); }
+TEST_P(HostileMemory, RefusesMemoryOfAnotherKind) {
+  expect_refused(options(), wrong_memories(LinkWord::page));
+}
+TEST_P(HostileMemory, RefusesAreasOfAnotherKind) {
+  expect_refused(options(), wrong_memories(LinkWord::area));
+}
+TEST_P(HostileMemory, RefusesAreasThatCannotBe) { expect_refused(options(), wrong_areas()); }
 TEST_P(HostileMemory, RefusesPagesOfAnotherVersionOrKind) { expect_refused(options(), wrong_pages()); }
 TEST_P(HostileMemory, RefusesWordsThatNoPeerSays) { expect_refused(options(), wrong_words()); }
 TEST_P(HostileMemory, EndsALinkWithCellsThatNoPeerWrites) { expect_refused(options(), wrong_cells()); }
+
+// What a good rogue shows is mapped, up to a bound; what it says of areas that it never showed is refused.
+TEST_P(HostileMemory, TakesOnlySoManyBytesOfAreas) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    const shm::OwnedMemory good = shm::make_sealed_memory(4096);
+    const int fd = good.memfd.get();
+    const auto answer = [&](const LinkMessage& message) {
+      link.say(message, std::span(&fd, 1));
+      LinkMessage said;
+      base::receive_message(link.socket(), std::as_writable_bytes(std::span(&said, 1)));
+      return said.word;
+    };
+    if (answer(area_message(std::uint64_t{2} << 30)) != LinkWord::area_refused) return 1;
+    if (answer(area_message(~std::uint64_t{0})) != LinkWord::area_refused) return 2;
+    if (answer(area_message()) != LinkWord::area_taken) return 3;
+    LinkMessage gone = area_message();
+    gone.word = LinkWord::area_withdrawn;
+    if (!link.say(gone, {}) || answer(area_message()) != LinkWord::area_taken) return 4;
+    // The victim copies out of it what it is told to, and nothing that is not there.
+    interface::AreaPart part {
+      1, 1, 16, 4096 - 16
+    };
+    interface::Packet packet = packet_for(world.tickets().counted[0], sizeof part);
+    interface::set_lead(packet, interface::Operation::area_write, sizeof part, 0);
+    for (const std::uint64_t wrong : {std::uint64_t{4096 - 15}, std::uint64_t{4096}, ~std::uint64_t{7}}) {
+      const interface::AreaPart beyond { 1, 1, 16, wrong };
+      if (!link.put(packet, &beyond)) return 5;
+    }
+    return link.put(packet, &part) && line.take<char>() ? 0 : 6;
+  });
+  EXPECT_TRUE(eventually([&] { return world.report().counted == 1; }));
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  std::array<std::uint64_t, kCauses> expected{};
+  expected[static_cast<std::size_t>(Refusal::bad_area)] = 3;
+  world.expect_errors(expected);
+  world.expect_clean();
+}
 
 // Everything that could take memory away from under the other side, or give write access to it. All of it
 // must fail; bit i says that attempt i did not.

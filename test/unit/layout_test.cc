@@ -47,7 +47,9 @@ static_assert(offsetof(Page, header) == 0 && offsetof(Page, credits) == 64 && of
               offsetof(Page, cells) == 1024 && sizeof(Page) == 4096);
 static_assert(offsetof(LinkMessage, magic) == 0 && offsetof(LinkMessage, version) == 4 &&
               offsetof(LinkMessage, word) == 6 && offsetof(LinkMessage, value) == 8 &&
-              sizeof(LinkMessage) == 16);
+              offsetof(LinkMessage, bytes) == 16 && offsetof(LinkMessage, number) == 24 &&
+              offsetof(LinkMessage, generation) == 26 && offsetof(LinkMessage, reserved) == 28 &&
+              sizeof(LinkMessage) == 64);
 static_assert(offsetof(LinkCounters, peer) == 0 && offsetof(LinkCounters, peer_uid) == 8 &&
               offsetof(LinkCounters, peer_pid) == 12 && offsetof(LinkCounters, memory_out) == 16 &&
               offsetof(LinkCounters, memory_in) == 24 && offsetof(LinkCounters, packets_out) == 32 &&
@@ -71,6 +73,7 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::grant), 3);
   EXPECT_EQ(static_cast<int>(Operation::credit), 4);
   EXPECT_EQ(static_cast<int>(Operation::continue_ring), 5);
+  EXPECT_EQ(static_cast<int>(Operation::area_write), 6);
   EXPECT_EQ(static_cast<int>(Operation::get), 7);
   EXPECT_EQ(static_cast<int>(Operation::get_data), 8);
   EXPECT_EQ(static_cast<int>(Operation::fetch), 9);
@@ -81,7 +84,7 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
       "none",          "malformed",         "bad_slot",  "stale_generation", "bad_key",
       "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
       "stale_message", "metadata_too_long", "no_place",  "over_budget",      "misaligned",
-      "unasked_reply", "bad_share"};
+      "unasked_reply", "bad_share",         "bad_area"};
   ASSERT_EQ(std::size(causes), static_cast<std::size_t>(Refusal::count));
   for (std::size_t i = 0; i < std::size(causes); ++i) EXPECT_STREQ(name(static_cast<Refusal>(i)), causes[i]);
 }
@@ -213,10 +216,10 @@ TEST(Validators, a_link_message_says_what_is_wrong_with_it) {
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::page;
   EXPECT_EQ(invalid(message), nullptr);
-  message.word = static_cast<LinkWord>(4);
+  message.word = static_cast<LinkWord>(static_cast<int>(LinkWord::area_withdrawn) + 1);
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::ring_taken;
-  message.version = 2;
+  message.version = 1;
   EXPECT_STREQ(invalid(message), "a link message of another version");
   message.magic = 0;
   EXPECT_STREQ(invalid(message), "not a link message");

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "base/throw_system.h"
@@ -25,7 +26,9 @@ namespace {
 // stop the other side from mapping.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-ForeignMemory refused(const char* why) noexcept { return {Mapping{}, why}; }
+ForeignMemory refused(const char* why, bool no_memory = false) noexcept {
+  return {Mapping{}, why, no_memory};
+}
 
 }  // namespace
 
@@ -69,11 +72,14 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
     return refused("the memory has another size");
   const int seals = fcntl(memfd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) return refused("the memory lacks seals");
+  // Pages that are not there yet would be made, and paid for, by whoever reads them first. They cannot go
+  // again: the seals see to that.
+  if (static_cast<std::uint64_t>(file.st_blocks) * 512 < bytes) return refused("the memory has holes");
   void* data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, memfd.get(), 0);
-  if (data == MAP_FAILED) return refused("the memory cannot be mapped");
-  ForeignMemory mapped{Mapping(data, bytes), nullptr};
+  if (data == MAP_FAILED) return refused("the memory cannot be mapped", errno == ENOMEM);
+  ForeignMemory mapped{Mapping(data, bytes)};
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_READ) != 0)
-    return refused("the memory cannot be populated");
+    return refused("the memory cannot be populated", errno == ENOMEM);
   return mapped;
 }
 

@@ -2,6 +2,7 @@
 // Memory that one process writes and another only reads (design, section 6; sealed so that neither can shrink
 // it, punch holes into it, or map it writable a second time).
 #include <cstddef>
+#include <utility>
 
 #include "base/file_descriptor.h"
 
@@ -17,6 +18,7 @@ class Mapping {
   ~Mapping();
 
   void* data() const noexcept { return data_; }
+  void* release() noexcept { return std::exchange(data_, nullptr); }
   std::size_t size() const noexcept { return size_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
 
@@ -36,6 +38,7 @@ OwnedMemory make_sealed_memory(std::size_t bytes);
 struct ForeignMemory {
   Mapping mapping;                // read-only, populated; empty if refused
   const char* refusal = nullptr;  // why
+  bool no_memory = false;         // refused for want of memory of our own, through no fault of its owner
 };
 
 // Checks what a stranger handed over (kind, size, seals) before a byte of it is looked at. Never throws.

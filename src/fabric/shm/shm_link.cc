@@ -200,6 +200,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
       broken = true;
       core.note_broken(*this);
       break;
+    } else if (interface::is_area_write(lead)) {
+      budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
     }
     bytes += lead >> 32 & 0xFFFF;
     if (in_.taken() - told_ >= told_every_) [[unlikely]]
@@ -220,6 +222,8 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
   in_.skip(cells);
+  // Its buffer is free: the sender may wait for that, and many more cells may not come.
+  if (packet.lead.operation == Operation::area_write) publish_taken();
   return true;
 }
 

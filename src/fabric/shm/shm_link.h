@@ -72,6 +72,11 @@ class ShmLink final : public interface::Link {
   std::size_t payload_limit() const noexcept override { return payload_limit_; }
   std::size_t payload_limit_ever() const noexcept override { return mtu_; }
   void want_room() noexcept override;
+  std::uint64_t put_count() const noexcept override { return out_.written(); }
+  std::uint64_t taken_count() noexcept override {
+    take_credit();
+    return last_taken_;
+  }
 
   // Growth by continuation: when wants_growth(), somebody makes a longer ring, shows it to the peer, and
   // gives it here when the peer has said that it has it.
@@ -85,8 +90,9 @@ class ShmLink final : public interface::Link {
 
   // Sleeping.
   std::uint32_t arm(std::uint32_t epoch) noexcept {
-    return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch,
-                          epoch | (departures != 0 || replies_due || room_wanted ? kWantsRoom : 0));
+    return Sleeper<>::arm(
+        theirs_->watch.doorbell, mine_->watch.watch,
+        epoch | (departures != 0 || lent != 0 || replies_due || room_wanted ? kWantsRoom : 0));
   }
   void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }

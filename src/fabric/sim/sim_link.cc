@@ -31,6 +31,8 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
   }
   std::copy_n(metadata, std::min<std::size_t>(packet.lead.metadata_length, interface::kCell),
               parcel->metadata.begin());
+  parcel->number = next_put_;
+  untaken_puts_.insert(next_put_++);
   ++untaken_;
   ++counters->packets_out;
   counters->bytes_out += length;
@@ -60,11 +62,16 @@ unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
   while (count < budget && !arrived_.empty() && !broken) {
     const std::shared_ptr<Parcel> parcel = std::move(arrived_.front());
     arrived_.pop_front();
-    if (SimLink* end = other()) --end->untaken_;
     ++count;
     ++counters->packets_in;
     counters->bytes_in += parcel->packet.lead.length;
     deposit(core, *parcel);
+    if (parcel->packet.lead.operation == Operation::area_write)
+      budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
+    if (SimLink* end = other()) {
+      --end->untaken_;
+      end->untaken_puts_.erase(parcel->number);
+    }
   }
   return count;
 }

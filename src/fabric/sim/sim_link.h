@@ -2,6 +2,7 @@
 // One end of a simulated link. It lives and dies with the interface that holds it; the net knows both ends.
 #include <deque>
 #include <memory>
+#include <set>
 
 #include "fabric/sim/sim_net.h"
 #include "interface/link.h"
@@ -20,6 +21,10 @@ class SimLink final : public interface::Link {
   bool something_arrived() const noexcept override { return !arrived_.empty() || !replies_.empty(); }
   bool has_room() noexcept override { return cut_ || untaken_ < net_.weather().window; }
   std::size_t payload_limit() const noexcept override { return net_.weather().mtu; }
+  std::uint64_t put_count() const noexcept override { return next_put_; }
+  std::uint64_t taken_count() noexcept override {
+    return untaken_puts_.empty() ? next_put_ : *untaken_puts_.begin();
+  }
   std::size_t payload_limit_ever() const noexcept override { return net_.weather().mtu; }
 
   // The other end has gone, or the link was cut: whoever keeps the links drains and ends this one.
@@ -36,7 +41,9 @@ class SimLink final : public interface::Link {
   std::size_t number_;
   std::size_t other_;
   bool cut_ = false;
-  std::size_t untaken_ = 0;  // sent, and not yet taken by the other end
+  std::uint64_t next_put_ = 0;
+  std::set<std::uint64_t> untaken_puts_;  // they overtake each other, but all below the first are taken
+  std::size_t untaken_ = 0;               // sent, and not yet taken by the other end
   std::size_t untaken_replies_ = 0;
   Arrived arrived_;
   Arrived replies_;

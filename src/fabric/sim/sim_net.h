@@ -23,6 +23,7 @@ struct Parcel {
   std::array<std::byte, interface::kCell> metadata;
   std::vector<std::byte> data;  // empty if inline
   bool reply = false;
+  std::uint64_t number = 0;  // of what its sender has put
 };
 
 // How the links behave. Equal delays keep the order of packets.

@@ -63,6 +63,7 @@ void add_bandwidth(Collection& all) {
   all.add(copy_limit(65536));
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
     all.add(message_bandwidth(bytes));
+    all.add(area_bandwidth(bytes));
     all.add_ucx({"posix", "tag", bytes, "bandwidth"});
     all.add_ucx({"cma", "tag", bytes, "bandwidth"});
   }
@@ -72,9 +73,11 @@ void add_touched(Collection& all) {
   all.add(touched_bandwidth(4096));
   all.add(place_limit(65536));
   all.add(touched_bandwidth(65536));
+  all.add(touched_area_bandwidth(65536));
   all.add_openmpi(openmpi_touched(65536));
   all.add(place_limit(1048576));
   all.add(touched_bandwidth(1048576));
+  all.add(touched_area_bandwidth(1048576));
 }
 
 void add_wake(Collection& all) {

@@ -1,5 +1,6 @@
 #include <array>
 #include <new>
+#include <optional>
 
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
@@ -13,6 +14,7 @@ namespace {
 // done with the message and hands it back by a fast-mode message that carries the entry's number.
 struct Bulk {
   std::size_t bytes;
+  bool area;     // from a send buffer area
   bool touched;  // filled by the sender and read whole by the receiver; if not, one source that does not
                  // change
 
@@ -29,7 +31,6 @@ class AlignedBuffer {
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
   std::span<std::byte> part(std::size_t offset, std::size_t bytes) const { return {memory_ + offset, bytes}; }
-  std::size_t size() const { return bytes_; }
 
  private:
   static constexpr std::size_t kAlignment = 4096;
@@ -37,10 +38,36 @@ class AlignedBuffer {
   std::size_t bytes_;
 };
 
+// Where the messages stand that are to be sent.
+class Source {
+ public:
+  Source(Party& party, const Bulk& bulk) : party_(party) {
+    if (bulk.area) {
+      area_.emplace(party.interface(), bulk.memory());
+      party.bind(*area_);
+    } else {
+      buffer_.emplace(bulk.memory());
+    }
+    const auto all = part(0, bulk.memory());
+    hamlyn_fill(all.data(), all.size(), 0);
+  }
+  std::span<std::byte> part(std::size_t offset, std::size_t bytes) {
+    return area_ ? area_->bytes(offset, bytes) : buffer_->part(offset, bytes);
+  }
+  SendHandle send(const Ticket& ticket, std::size_t offset, std::size_t bytes) {
+    return area_ ? party_.send_from_area(ticket, offset, bytes)
+                 : party_.send(ticket, buffer_->part(offset, bytes), offset);
+  }
+
+ private:
+  Party& party_;
+  std::optional<SendBufferArea> area_;
+  std::optional<AlignedBuffer> buffer_;
+};
+
 void send_all(Party& party, const Bulk& bulk) {
   const std::vector<Ticket> tickets = party.take_tickets(kWindow);
-  const AlignedBuffer source{bulk.memory()};
-  hamlyn_fill(source.part(0, source.size()).data(), source.size(), 0);
+  Source source{party, bulk};
   std::array<SendHandle, kWindow> handles{};
   std::array<bool, kWindow> free{};
   free.fill(true);
@@ -53,9 +80,8 @@ void send_all(Party& party, const Bulk& bulk) {
     }
     free[entry] = false;
     party.wait_until_sent(handles[entry]);
-    const auto data = source.part(bulk.offset(entry), bulk.bytes);
-    if (bulk.touched) hamlyn_fill(data.data(), data.size(), i);
-    handles[entry] = party.send(tickets[entry], data, bulk.offset(entry));
+    if (bulk.touched) hamlyn_fill(source.part(bulk.offset(entry), bulk.bytes).data(), bulk.bytes, i);
+    handles[entry] = source.send(tickets[entry], bulk.offset(entry), bulk.bytes);
   }
   for (const SendHandle handle : handles) party.wait_until_sent(handle);
 }
@@ -93,14 +119,19 @@ std::vector<double> run(Cores cores, const Bulk& bulk) {
 }
 
 Meter bandwidth(const std::string& what, const Bulk& bulk) {
-  return {.name = "shm.message." + what + std::to_string(bulk.bytes) + ".bandwidth",
-          .round = [bulk](Cores cores, int) { return run(cores, bulk); }};
+  return {
+      .name = (bulk.area ? "shm.area." : "shm.message.") + what + std::to_string(bulk.bytes) + ".bandwidth",
+      .round = [bulk](Cores cores, int) { return run(cores, bulk); }};
 }
 
 }  // namespace
 
-Meter message_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false}); }
+Meter message_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false, false}); }
 
-Meter touched_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, true}); }
+Meter touched_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, false, true}); }
+
+Meter area_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, true, false}); }
+
+Meter touched_area_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, true, true}); }
 
 }  // namespace hamlyn::tool::perf

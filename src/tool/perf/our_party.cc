@@ -96,6 +96,21 @@ SendHandle Party::send(const Ticket& ticket, std::span<const std::byte> data, st
   }
 }
 
+SendHandle Party::send_from_area(const Ticket& ticket, std::uint64_t offset, std::uint64_t bytes) {
+  const SendOptions options{.offset = kControlBytes + offset};
+  const Piece piece{0, offset, bytes};
+  for (;;) {
+    SendHandle handle;
+    const Status status = terminus_.send_gathered(ticket, {&piece, 1}, options, &handle);
+    if (status == Status::ok || status == Status::pending) return handle;
+    run_or_throw("send_gathered", status);
+  }
+}
+
+void Party::expect_ok(const char* doing, Status status) {
+  if (status != Status::ok) throw_status(doing, status);
+}
+
 void Party::wait_until_sent(SendHandle handle) {
   if (handle.sequence == 0 || terminus_.status(handle) == Status::ok) return;
   const Status status = terminus_.wait(handle, seconds{10});

@@ -58,6 +58,10 @@ class Party {
     }
   }
   SendHandle send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset = 0);
+  // The same out of the bound area; it lands at the offset that it stands at.
+  void bind(SendBufferArea& area) { expect_ok("bind", terminus_.bind(0, area)); }
+  SendHandle send_from_area(const Ticket& ticket, std::uint64_t offset, std::uint64_t bytes);
+  Interface& interface() { return interface_; }
   void wait_until_sent(SendHandle handle);
 
   // Where a message lies.
@@ -69,6 +73,7 @@ class Party {
 
  private:
   [[noreturn]] static void throw_trouble(const Notification& arrival);
+  static void expect_ok(const char* doing, Status status);
   // Runs the interface if that may help a send that was answered with `status`.
   void run_or_throw(const char* doing, Status status);
 

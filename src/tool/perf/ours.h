@@ -17,6 +17,9 @@ Meter fast_rate();
 Meter message_bandwidth(std::size_t bytes);
 // The same; every message is filled by its sender and read whole by its receiver.
 Meter touched_bandwidth(std::size_t bytes);
+// Both from a send buffer area: the receiver copies straight from there.
+Meter area_bandwidth(std::size_t bytes);
+Meter touched_area_bandwidth(std::size_t bytes);
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

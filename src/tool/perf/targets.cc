@@ -17,6 +17,10 @@ const std::vector<Target>& all_targets() {
       {"shm.message.1048576.bandwidth", at_least, 1, "peer.ucx_posix.tag.1048576.bandwidth", {}},
       {"shm.message.touched.65536.bandwidth", at_least, 0.6, "limit.place.touched.65536.bandwidth", {}},
       {"shm.message.touched.65536.bandwidth", above, 1, "peer.openmpi.touched.65536.bandwidth", {}},
+      {"shm.area.touched.65536.bandwidth", at_least, 0.7, "limit.place.touched.65536.bandwidth", {}},
+      {"shm.area.touched.1048576.bandwidth", at_least, 0.65, "limit.place.touched.1048576.bandwidth", {}},
+      {"shm.area.65536.bandwidth", at_least, 1, "peer.ucx_cma.tag.65536.bandwidth", 1.5},
+      {"shm.area.1048576.bandwidth", at_least, 1, "peer.ucx_cma.tag.1048576.bandwidth", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
   };
   return targets;

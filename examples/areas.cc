@@ -1,0 +1,52 @@
+// A long message out of a send buffer area: the receiver copies it once, straight from there.
+#include <hamlyn/hamlyn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "spawn_self.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kBytes = 500000;
+
+int send(const char* name) {
+  hamlyn::Interface interface;
+  const hamlyn::Ticket ticket = interface.lookup(name, 30s);
+  hamlyn::Terminus terminus{interface};
+
+  hamlyn::SendBufferArea area{interface, 1 << 20};
+  terminus.bind(0, area);
+  std::memcpy(area.bytes().data(), "Gathered: ", 10);
+  std::memset(area.bytes(4096, kBytes).data(), 'x', kBytes);
+
+  const hamlyn::Piece pieces[] = {{0, 0, 10}, {0, 4096, kBytes}};
+  hamlyn::SendHandle handle;
+  const hamlyn::Status status = terminus.send_gathered(ticket, pieces, {}, &handle);
+  if (status != hamlyn::Status::ok && status != hamlyn::Status::pending) return 1;
+  // Only when the receiver has copied may the buffer be written again, or go.
+  return terminus.wait(handle, 30s) == hamlyn::Status::ok ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) return send(argv[1]);
+
+  const std::string name = "areas." + std::to_string(getpid());
+  SecondProcess sender{name};
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, 1 << 20};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot slot{area, queue, {.entries = 1}};
+  interface.publish(name, slot.ticket(0));
+
+  hamlyn::Notification arrival;
+  if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+  const auto bytes = slot.bytes(arrival);
+  std::printf("%.10s%zu bytes\n", reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return sender.wait() ? 0 : 1;
+}

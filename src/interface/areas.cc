@@ -1,0 +1,51 @@
+// The core's part of send buffer areas: numbers for our own, and what arrives out of those of others.
+#include <algorithm>
+
+#include "interface/deposit.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+std::uint32_t Core::add_area(const std::byte* data, std::uint64_t size) {
+  const auto free =
+      std::find_if(areas_.begin(), areas_.end(), [](const SendArea& area) { return area.data == nullptr; });
+  if (free == areas_.end())
+    throw Error(ErrorCode::out_of_memory, "this interface has 64 send buffer areas, the most there can be");
+  free->data = data;
+  free->size = size;
+  if (++free->generation == 0) free->generation = 1;
+  return static_cast<std::uint32_t>(free - areas_.begin());
+}
+
+void Core::drop_area(std::uint32_t number) noexcept {
+  for (Terminus* terminus : termini_) terminus->area_gone(number);
+  areas_[number].data = nullptr;
+  const std::uint64_t bit = std::uint64_t{1} << number;
+  for (Link* link : links_) {
+    link->areas_shown &= ~bit;
+    link->areas_wanted &= ~bit;
+  }
+}
+
+Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  if (packet.entry == kNoEntry) return Refusal::mode_forbids;
+  AreaPart part;
+  std::memcpy(&part, packet.data, sizeof part);
+  if (link.shown == nullptr || part.number >= kAreaLimit) return Refusal::bad_area;
+  const ShownArea& area = (*link.shown)[masked_index(part.number, kAreaLimit)];
+  if (area.data == nullptr || area.generation != part.generation) return Refusal::bad_area;
+  if (part.length > kAreaPacketLimit || !inside(part.offset, part.length, area.size))
+    return Refusal::bad_area;
+  Payload there = payload;
+  there.first = area.data + part.offset;
+  there.first_length = part.length;
+  const Refusal refusal = deposit_counted(link, slot, packet, there, part.length);
+  if (refusal == Refusal::none) link.counters->bytes_in += part.length - std::uint64_t{kInlineData};
+  return refusal;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,32 @@
+#pragma once
+// What a terminus keeps for messages out of send buffer areas: which area each tag names, and the pieces of
+// each message under way.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "interface/packet.h"
+#include "interface/send_area.h"
+
+namespace hamlyn::interface {
+
+struct Gathering {
+  static constexpr std::uint32_t kNoArea = 0xFFFFFFFFu;
+
+  // A piece, looked up when its message was posted.
+  struct Part {
+    const std::byte* data;
+    std::uint64_t offset;  // from the area's start
+    std::uint64_t length;
+    std::uint32_t area;
+    std::uint16_t generation;
+  };
+
+  explicit Gathering(std::size_t entries) : parts(entries) { tags.fill(kNoArea); }
+
+  std::array<std::uint32_t, kTagLimit> tags;
+  std::vector<std::array<Part, kPieceLimit>> parts;  // by work-queue entry
+  alignas(64) std::byte staging[kPacketLimit];       // short pieces on their way into one packet
+};
+
+}  // namespace hamlyn::interface

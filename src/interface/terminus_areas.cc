@@ -1,0 +1,200 @@
+// Messages out of send buffer areas (paper 0, section 2.3): descriptors that the interface gathers, cuts into
+// packets, and has copied once by the interface at the other side. What is short, and what the other side has
+// not been shown yet, goes through the link like any other message.
+#include <algorithm>
+
+#include "interface/gathering.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+namespace {
+// Below this the second copy costs less than the other side's look at memory that it has not read before
+// (docs/performance.md).
+constexpr std::size_t kLeastFromArea = 4096;
+}  // namespace
+
+Status Terminus::bind(std::uint32_t tag, std::uint32_t area) {
+  if (tag >= kTagLimit) return Status::invalid;
+  if (gathering_ == nullptr) gathering_ = std::make_unique<Gathering>(work_.size());
+  gathering_->tags[tag] = area;
+  return Status::ok;
+}
+
+Status Terminus::unbind(std::uint32_t tag) noexcept {
+  if (tag >= kTagLimit || gathering_ == nullptr || gathering_->tags[tag] == Gathering::kNoArea)
+    return Status::invalid;
+  gathering_->tags[tag] = Gathering::kNoArea;
+  return Status::ok;
+}
+
+Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> pieces,
+                               const SendOptions& options, SendHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (pieces.size() > kPieceLimit) return Status::too_long;
+  std::array<Gathering::Part, kPieceLimit> found;
+  std::uint32_t parts = 0;
+  std::uint64_t length = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.tag >= kTagLimit || gathering_ == nullptr) return Status::invalid;
+    const std::uint32_t number = gathering_->tags[piece.tag];
+    if (number == Gathering::kNoArea) return Status::invalid;
+    const SendArea& area = core_.area(number);
+    if (piece.length > area.size || piece.offset > area.size - piece.length) return Status::out_of_bounds;
+    if (piece.length == 0) continue;
+    length += piece.length;
+    if (length > 0xFFFFFFFFu) return Status::too_long;
+    found[parts++] = {area.data + piece.offset, piece.offset, piece.length, number, area.generation};
+  }
+  const Status wrong = check(ticket, length, options);
+  if (wrong != Status::ok) return wrong;
+  Work& work = work_[free_.first];
+  if (parts != 0) std::copy_n(found.begin(), parts, gathering_->parts[index_of(work)].begin());
+  work.data = nullptr;
+  work.parts = parts;
+  work.part = 0;
+  work.part_sent = 0;
+  work.from_area = false;
+  return post(work, ticket, 0, length, options, handle);
+}
+
+bool Terminus::stands_in_shown_area(const Work& work) noexcept {
+  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  if (part.length - work.part_sent < kLeastFromArea) return false;
+  const std::uint64_t bit = std::uint64_t{1} << part.area;
+  if ((work.link->areas_shown & bit) != 0) return true;
+  if ((work.link->areas_wanted & bit) == 0) {
+    work.link->areas_wanted |= bit;
+    core_.surroundings().attention();
+  }
+  return false;
+}
+
+// How many packets there will be is not known before: the last one's delta takes back what the others have
+// added (paper 0, section 2.5).
+bool Terminus::put_gathered(Work& work) noexcept {
+  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  const bool from_area = stands_in_shown_area(work);
+  std::size_t bytes = 0;
+  if (from_area) {
+    bytes = std::min<std::size_t>(part.length - work.part_sent, kAreaPacketLimit);
+  } else {
+    if (work.length > work.link->payload_limit()) work.link->want_room();
+    bytes = std::min<std::size_t>(work.length - work.sent, work.link->payload_limit());
+  }
+  const bool last = work.sent + bytes == work.length;
+  Packet packet;
+  set_slot(packet, work.ticket);
+  packet.offset = work.offset + work.sent;
+  set_entry(packet, work.ticket.entry, last ? work.count - work.packets_sent : 1);
+  packet.word = message_word(work.message, work.ticket.incarnation);
+  const Status status =
+      from_area ? put_from_area(work, packet, bytes) : put_through_ring(work, packet, bytes);
+  if (status != Status::ok) {
+    if (status == Status::link_ended) finish(work, status);
+    return false;
+  }
+  ++work.packets_sent;
+  work.sent += bytes;
+  if (!last) return true;
+  if (work.from_area) {
+    lend(work);
+  } else {
+    finish(work, Status::ok);
+  }
+  return true;
+}
+
+Status Terminus::put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept {
+  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  const AreaPart there{static_cast<std::uint16_t>(part.area), part.generation,
+                       static_cast<std::uint32_t>(bytes), part.offset + work.part_sent};
+  std::byte data[sizeof there];
+  std::memcpy(data, &there, sizeof there);
+  set_lead(packet, Operation::area_write, sizeof there, work.packets_sent == 0 ? work.metadata_length : 0);
+  const Status status = work.link->put(packet, data, work.metadata.data());
+  if (status != Status::ok) return status;
+  work.link->counters->bytes_out += bytes - std::uint64_t{sizeof there};
+  work.from_area = true;
+  work.mark = work.link->put_count();
+  work.part_sent += bytes;
+  if (work.part_sent == part.length) {
+    ++work.part;
+    work.part_sent = 0;
+  }
+  return status;
+}
+
+// Short pieces that follow each other share a packet; a long one is not copied before the link does it.
+Status Terminus::put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept {
+  const auto& parts = gathering_->parts[index_of(work)];
+  std::uint32_t part = work.part;
+  std::uint64_t part_sent = work.part_sent;
+  const std::byte* data = parts[part].data + part_sent;
+  if (parts[part].length - part_sent >= bytes) {
+    part_sent += bytes;
+  } else {
+    std::size_t collected = 0;
+    while (true) {
+      const auto some = std::min<std::size_t>(parts[part].length - part_sent, bytes - collected);
+      std::memcpy(gathering_->staging + collected, parts[part].data + part_sent, some);
+      collected += some;
+      part_sent += some;
+      if (collected == bytes) break;
+      ++part;
+      part_sent = 0;
+    }
+    data = gathering_->staging;
+  }
+  if (part_sent == parts[part].length) {
+    ++part;
+    part_sent = 0;
+  }
+  set_lead(packet, Operation::write, bytes, work.packets_sent == 0 ? work.metadata_length : 0);
+  const Status status = work.link->put(packet, data, work.metadata.data());
+  if (status != Status::ok) return status;
+  work.part = part;
+  work.part_sent = part_sent;
+  return status;
+}
+
+// All has left, but the other side still reads it: its count of what it has taken says when that is over.
+void Terminus::lend(Work& work) noexcept {
+  --pending_;
+  --work.link->departures;
+  remove(waiting_, work);
+  work.lent = true;
+  ++work.link->lent;
+  append(lent_, work);
+}
+
+bool Terminus::take_back() noexcept {
+  bool moved = false;
+  for (std::uint32_t i = lent_.first, next = kNobody; i != kNobody; i = next) {
+    Work& work = work_[i];
+    next = work.next;
+    if (work.link->taken_seen < work.mark) continue;
+    finish(work, Status::ok);
+    moved = true;
+  }
+  return moved;
+}
+
+void Terminus::area_gone(std::uint32_t area) noexcept {
+  if (gathering_ == nullptr) return;
+  for (std::uint32_t& tag : gathering_->tags) {
+    if (tag == area) tag = Gathering::kNoArea;
+  }
+  for (const Row* row : {&waiting_, &lent_}) {
+    for (std::uint32_t i = row->first, next = kNobody; i != kNobody; i = next) {
+      Work& work = work_[i];
+      next = work.next;
+      const auto& parts = gathering_->parts[i];
+      if (std::any_of(parts.begin(), parts.begin() + work.parts,
+                      [&](const Gathering::Part& part) { return part.area == area; }))
+        finish(work, Status::cancelled);
+    }
+  }
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,65 @@
+// The control thread's part of send buffer areas: it has their memfds, and shows them to the peers of links.
+#include "library/control.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+
+void Control::have_done(const std::function<void()>& errand) {
+  Errand mine{&errand, false, nullptr};
+  std::unique_lock lock(requests_mutex_);
+  errands_.push_back(&mine);
+  attention();
+  request_done_.wait(lock, [&] { return mine.done; });
+  if (mine.failure) std::rethrow_exception(mine.failure);
+}
+
+void Control::do_errands() {
+  std::vector<Errand*> errands;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    errands.swap(errands_);
+  }
+  for (Errand* errand : errands) {
+    try {
+      (*errand->work)();
+    } catch (...) {
+      errand->failure = std::current_exception();
+    }
+    const std::lock_guard lock(requests_mutex_);
+    errand->done = true;
+    request_done_.notify_all();
+  }
+}
+
+shm::Mapping Control::make_area(std::size_t bytes, std::uint32_t& number) {
+  shm::OwnedMemory made = shm::make_sealed_memory(bytes);
+  engine_.lock_.enter_as_other();
+  std::exception_ptr failure;
+  try {
+    number = engine_.core_.add_area(static_cast<const std::byte*>(made.mapping.data()), bytes);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  engine_.lock_.leave();
+  if (failure) std::rethrow_exception(failure);
+  areas_[number] = std::move(made.memfd);
+  return std::move(made.mapping);
+}
+
+void Control::drop_area(std::uint32_t number) noexcept {
+  engine_.lock_.enter_as_other();
+  engine_.core_.drop_area(number);
+  engine_.wake_everybody();  // whoever waits for a message out of it
+  engine_.lock_.leave();
+  for (const auto& keeper : keepers_) keeper->withdraw_area(number);
+  areas_[number].reset();
+}
+
+void Control::show_areas(LinkKeeper& keeper, std::uint64_t wanted) {
+  for (std::uint32_t number = 0; number < areas_.size(); ++number) {
+    if ((wanted >> number & 1) == 0 || !areas_[number]) continue;
+    keeper.show_area(number, engine_.core_.area(number), areas_[number].get());
+  }
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,318 @@
+// Messages out of send buffer areas (paper 0, section 2.3): gathered by tag, cut by the interface, copied
+// once by the interface at the other side; and what a sender may not say of areas.
+#include <numeric>
+
+#include "test/conformance/conformance.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::AreaPart;
+using interface::Operation;
+using interface::Packet;
+using interface::Terminus;
+
+constexpr std::size_t kAreaBytes = 512 * 1024;
+
+class AreaSends : public Conformance {
+ protected:
+  struct Source {
+    std::byte* data;
+    std::uint32_t number;
+  };
+  Source make_source(Party& owner, std::uint64_t seed, std::size_t bytes = kAreaBytes) {
+    Source made{fabric->area_memory(bytes), 0};
+    const std::vector<std::byte> content = pattern(bytes, seed);
+    std::copy(content.begin(), content.end(), made.data);
+    made.number = owner.core.add_area(made.data, bytes);
+    return made;
+  }
+  std::uint64_t packets_in() { return bob.core.find_link(alice.id)->counters->packets_in; }
+  bool shown(const Source& source) {
+    return (alice.core.find_link(bob.id)->areas_shown >> source.number & 1) != 0;
+  }
+  // Sends until the area is shown, so that what follows is read out of it.
+  void have_shown(Terminus& terminus, TestSlot& slot, std::uint32_t entry, const Source& source) {
+    const Piece piece{0, 0, 8192};
+    ASSERT_LT(terminus.send_gathered(slot.ticket(entry), {&piece, 1}, {}, nullptr), Status::queue_full);
+    ASSERT_TRUE(until([&] { return shown(source); }));
+    next_message();
+    ASSERT_EQ(slot.arm(entry), Status::ok);
+  }
+  // Past what tells of refusals.
+  Notification next_message() {
+    Notification n = next();
+    while (n.kind == Notification::Kind::protocol_error) n = next();
+    return n;
+  }
+  static Packet area_packet(const Ticket& ticket, const AreaPart& part) {
+    Packet packet = hand_made(ticket, sizeof part);
+    set_lead(packet, Operation::area_write, sizeof part, 0);
+    return packet;
+  }
+  // As no honest sender would: any part of any area.
+  void inject_part(const Ticket& ticket, const AreaPart& part) {
+    std::byte data[sizeof part];
+    std::memcpy(data, &part, sizeof part);
+    const Packet packet = area_packet(ticket, part);
+    interface::Link* link = alice.core.find_link(bob.id);
+    ASSERT_TRUE(until([&] { return link->put(packet, data, nullptr) != Status::queue_full; }));
+    rest();
+  }
+
+  Area area{1u << 20};
+};
+
+TEST_P(AreaSends, arrive_whole_whether_the_area_is_shown_already_or_not) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  std::uint64_t last_packets = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (const std::size_t bytes : {0u, 1u, 16u, 17u, 4095u, 4096u, 65536u, 65537u, 300000u}) {
+      const Piece piece{0, 7, bytes};
+      const std::vector<std::byte> metadata = pattern(bytes % 61, bytes);
+      SendHandle handle;
+      last_packets = packets_in();
+      ASSERT_LT(
+          terminus.send_gathered(slot.ticket(0), {&piece, 1}, {.offset = 3, .metadata = metadata}, &handle),
+          Status::queue_full);
+      const Notification n = next();
+      ASSERT_EQ(n.length, bytes);
+      EXPECT_TRUE(same(slot.bytes(n), {source.data + 7, bytes})) << bytes;
+      EXPECT_TRUE(same(slot.metadata(0), metadata));
+      EXPECT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+      last_packets = packets_in() - last_packets;
+      ASSERT_EQ(slot.arm(0), Status::ok);
+    }
+  }
+  EXPECT_EQ(last_packets, 5u) << "300000 bytes out of a shown area, at most 65536 each";
+  EXPECT_EQ(alice.core.find_link(bob.id)->lent, 0u);
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(AreaSends, gather_pieces_of_several_areas_in_their_order) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  Terminus terminus(alice.core, 8);
+  std::vector<Source> sources;
+  for (std::uint32_t tag = 0; tag < 8; ++tag) {
+    sources.push_back(make_source(alice, tag));
+    ASSERT_EQ(terminus.bind(tag, sources.back().number), Status::ok);
+  }
+  const std::vector<Piece> pieces = {{7, 100, 3},   {0, 0, 100000}, {3, 5, 1},     {3, 5, 0}, {5, 4096, 8192},
+                                     {1, 17, 4000}, {2, 1, 300},    {6, 9, 70000}, {4, 0, 16}};
+  std::vector<std::byte> whole;
+  for (const Piece& piece : pieces)
+    whole.insert(whole.end(), sources[piece.tag].data + piece.offset,
+                 sources[piece.tag].data + piece.offset + piece.length);
+  for (int round = 0; round < 4; ++round) {  // from the ring at first, then out of the areas
+    ASSERT_LT(terminus.send_gathered(slot.ticket(0), pieces, {}, nullptr), Status::queue_full);
+    const Notification n = next();
+    ASSERT_EQ(n.length, whole.size());
+    EXPECT_TRUE(same(slot.bytes(n), whole)) << round;
+    ASSERT_EQ(slot.arm(0), Status::ok);
+  }
+  EXPECT_TRUE(shown(sources[0]) && shown(sources[6]) && shown(sources[5]));
+  EXPECT_FALSE(shown(sources[2])) << "nothing long was sent of it";
+}
+
+TEST_P(AreaSends, lend_the_buffer_until_the_receiver_has_copied) {
+  TestSlot slot(bob, area, queue, {.entries = 2});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  const Piece piece{0, 0, 100000};
+  SendHandle handle;
+  ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
+  for (int i = 0; i < 100; ++i) {
+    fabric->settle();
+    alice.core.run();
+    ASSERT_EQ(terminus.status(handle), Status::pending) << "bob has copied nothing";
+  }
+  alice.core.something_to_do();  // forgets that room was wanted before
+  EXPECT_FALSE(alice.core.something_to_do()) << "it can only wait";
+  // What the sender writes before that is what arrives: the handle said so.
+  source.data[99999] ^= std::byte{0xFF};
+  const Notification n = next();
+  EXPECT_TRUE(same(slot.bytes(n), {source.data, piece.length}));
+  EXPECT_TRUE(alice.core.something_to_do());
+  EXPECT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+  // Others are not held up behind it.
+  ASSERT_EQ(slot.arm(1), Status::ok);
+  ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
+  next();
+  ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
+  EXPECT_EQ(terminus.send_fast(slot.ticket(), {}, 0, 0), Status::ok);
+}
+
+TEST_P(AreaSends, refuse_what_cannot_be_sent_before_anything_leaves) {
+  TestSlot slot(bob, area, queue, {.bound = 100, .entries = 1});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1, 8192);
+  const auto send = [&](std::vector<Piece> pieces) {
+    return terminus.send_gathered(slot.ticket(0), pieces, {}, nullptr);
+  };
+  EXPECT_EQ(send({{0, 0, 1}}), Status::invalid) << "nothing is bound";
+  EXPECT_EQ(terminus.bind(8, source.number), Status::invalid);
+  EXPECT_EQ(terminus.unbind(0), Status::invalid);
+  ASSERT_EQ(terminus.bind(7, source.number), Status::ok);
+  EXPECT_EQ(send({{6, 0, 1}}), Status::invalid) << "another tag";
+  EXPECT_EQ(send({{8, 0, 1}}), Status::invalid) << "a tag out of range";
+  EXPECT_EQ(send({{~0u, 0, 1}}), Status::invalid);
+  EXPECT_EQ(send({{7, 0, 1}, {5, 0, 1}}), Status::invalid);
+  EXPECT_EQ(send({{7, 8192, 1}}), Status::out_of_bounds);
+  EXPECT_EQ(send({{7, 0, 8193}}), Status::out_of_bounds);
+  EXPECT_EQ(send({{7, ~std::uint64_t{0}, 2}}), Status::out_of_bounds);
+  EXPECT_EQ(send({{7, 1, ~std::uint64_t{0}}}), Status::out_of_bounds);
+  EXPECT_EQ(send({{7, 0, 60}, {7, 0, 41}}), Status::out_of_bounds) << "beyond the ticket";
+  EXPECT_EQ(send(std::vector<Piece>(interface::kPieceLimit + 1, {7, 0, 1})), Status::too_long);
+  ASSERT_EQ(terminus.unbind(7), Status::ok);
+  EXPECT_EQ(send({{7, 0, 1}}), Status::invalid);
+  rest();
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+  EXPECT_TRUE(queue->empty());
+  EXPECT_FALSE(alice.core.departures_wait());
+}
+
+TEST_P(AreaSends, are_cancelled_when_their_area_goes) {
+  TestSlot slot(bob, area, queue, {.entries = 3});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  const Piece piece{0, 0, 100000};
+  SendHandle handle;
+  ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
+  alice.core.drop_area(source.number);
+  fabric->withdraw(alice, source.number);
+  EXPECT_EQ(terminus.status(handle), Status::cancelled);
+  EXPECT_FALSE(alice.core.departures_wait());
+  EXPECT_EQ(terminus.send_gathered(slot.ticket(2), {&piece, 1}, {}, nullptr), Status::invalid);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::bad_area), 2u) << "the packets that were on their way";
+  // The number is given out again, but what it named before is not what it names now.
+  const Source other = make_source(alice, 2);
+  EXPECT_EQ(other.number, source.number);
+  ASSERT_EQ(terminus.bind(0, other.number), Status::ok);
+  ASSERT_EQ(slot.arm(0), Status::invalid) << "armed still";
+  have_shown(terminus, slot, 0, other);
+  inject_part(slot.ticket(2), {static_cast<std::uint16_t>(other.number), 1, 8, 0});
+  EXPECT_EQ(bob.refused(Refusal::bad_area), 3u);
+}
+
+TEST_P(AreaSends, end_with_their_link) {
+  TestSlot slot(bob, area, queue, {.entries = 2});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  const Piece piece{0, 0, 100000};
+  SendHandle handle;
+  ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
+  fabric->kill(bob, alice);
+  fabric->end(alice, bob);
+  EXPECT_EQ(terminus.status(handle), Status::link_ended);
+  EXPECT_FALSE(alice.core.departures_wait());
+}
+
+TEST_P(AreaSends, of_what_was_never_shown_are_refused_one_by_one) {
+  TestSlot slot(bob, area, queue, {.entries = 2});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1, 8192);
+  const Source carols = make_source(carol, 3, 65536);  // by the same number as alice's
+  ASSERT_EQ(carols.number, source.number);
+  Terminus carols_terminus(carol.core, 8);
+  ASSERT_EQ(carols_terminus.bind(0, carols.number), Status::ok);
+  const Piece piece{0, 0, 8192};
+  ASSERT_LT(carols_terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, nullptr), Status::queue_full);
+  next();
+  const std::vector<std::byte> before(area.bytes().begin(), area.bytes().end());
+
+  const auto generation = alice.core.area(source.number).generation;
+  const auto number = static_cast<std::uint16_t>(source.number);
+  const Ticket ticket = slot.ticket(0);
+  std::uint64_t refused = 0;
+  const auto expect_bad = [&](const AreaPart& part, const char* what) {
+    inject_part(ticket, part);
+    EXPECT_EQ(bob.refused(Refusal::bad_area), ++refused) << what;
+  };
+  expect_bad({number, generation, 16, 0}, "shown by carol, not by alice");
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  TestSlot other(bob, area, queue, {.base = 65536, .entries = 1});
+  have_shown(terminus, other, 0, source);
+  for (const int wrong : {1, 63, 64, 65535})
+    expect_bad({static_cast<std::uint16_t>(wrong), generation, 16, 0}, "a number that names nothing");
+  expect_bad({number, static_cast<std::uint16_t>(generation + 1), 16, 0}, "another generation");
+  expect_bad({number, 0, 16, 0}, "no generation");
+  expect_bad({number, generation, 8193, 0}, "longer than the area");
+  expect_bad({number, generation, 1, 8192}, "behind it");
+  expect_bad({number, generation, 2, 8191}, "across its end");
+  expect_bad({number, generation, 16, ~std::uint64_t{0} - 7}, "a sum that overflows");
+  expect_bad({number, generation, 0xFFFFFFFFu, 0}, "the longest there is");
+  EXPECT_TRUE(same(std::span(area.bytes()).first(65536), std::span(before).first(65536)))
+      << "no byte has landed";
+  inject_part(ticket, {number, generation, 8192, 0});
+  EXPECT_EQ(next_message().length, 8192u) << "and a good one lands";
+}
+
+// Every other check of a write holds for it, too.
+TEST_P(AreaSends, are_checked_like_any_other_write) {
+  TestSlot slot(bob, area, queue, {.bound = 4096, .mode = Mode::paranoid, .entries = 1});
+  ASSERT_EQ(slot.arm(0, {1024, 2048}), Status::ok);
+  TestSlot fast(bob, area, queue, {.base = 65536, .entries = 1});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, fast, 0, source);
+  const AreaPart part{static_cast<std::uint16_t>(source.number), alice.core.area(source.number).generation,
+                      2048, 0};
+  const Ticket good = slot.ticket(0);
+  const auto expect_refused = [&](const Ticket& ticket, Refusal cause) {
+    const std::uint64_t before = bob.refused(cause);
+    inject_part(ticket, part);
+    EXPECT_EQ(bob.refused(cause), before + 1) << name(cause);
+  };
+  Ticket wrong = good;
+  wrong.slot = 60;
+  expect_refused(wrong, Refusal::bad_slot);
+  wrong.slot = 1u << 20;
+  expect_refused(wrong, Refusal::bad_slot);
+  wrong = good;
+  ++wrong.generation;
+  expect_refused(wrong, Refusal::stale_generation);
+  wrong = good;
+  wrong.key ^= 1;
+  expect_refused(wrong, Refusal::bad_key);
+  wrong = good;
+  wrong.entry = 1;
+  expect_refused(wrong, Refusal::bad_entry);
+  expect_refused(fast.ticket(), Refusal::mode_forbids);
+  wrong = good;
+  wrong.base = 1023;
+  expect_refused(wrong, Refusal::out_of_bounds);
+  wrong.base = 1025;
+  expect_refused(wrong, Refusal::out_of_bounds);
+  wrong.base = 4096;
+  expect_refused(wrong, Refusal::out_of_bounds);
+  wrong = good;
+  ++wrong.incarnation;
+  expect_refused(wrong, Refusal::stale_message);
+  inject_part(good, part);
+  EXPECT_TRUE(same(slot.bytes(next_message()), {source.data, 2048}));
+}
+
+TEST_P(AreaSends, have_at_most_64_areas) {
+  std::vector<Source> sources;
+  for (std::uint32_t i = 0; i < interface::kAreaLimit; ++i) sources.push_back(make_source(alice, i, 4096));
+  EXPECT_THROW(make_source(alice, 64, 4096), Error);
+  alice.core.drop_area(17);
+  EXPECT_EQ(make_source(alice, 65, 4096).number, 17u);
+}
+
+const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
+INSTANTIATE_TEST_SUITE_P(fabric, AreaSends, testing::ValuesIn(kFabrics), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test
