@@ -39,10 +39,10 @@ class AreaSends : public Conformance {
     next_message();
     ASSERT_EQ(slot.arm(entry), Status::ok);
   }
-  // Past what tells of refusals.
+  // Past what tells of refusals and failures.
   Notification next_message() {
     Notification n = next();
-    while (n.kind == Notification::Kind::protocol_error) n = next();
+    while (n.kind != Notification::Kind::message) n = next();
     return n;
   }
   static Packet area_packet(const Ticket& ticket, const AreaPart& part) {
