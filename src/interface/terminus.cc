@@ -143,8 +143,9 @@ bool Terminus::put_one_packet(Work& work) noexcept {
 }
 
 void Terminus::finish(Work& work, Status status) noexcept {
-  // Half of it has left: its receiver would wait for the rest.
-  if (status == Status::cancelled && (work.packets_left != 0 || work.packets_sent != 0))
+  // Half of it has left: its receiver would wait for the rest. (What has left whole may have arrived, and its
+  // entry may be armed for another.)
+  if (status == Status::cancelled && !work.lent && (work.packets_left != 0 || work.packets_sent != 0))
     core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
   core_.count_departure(-1);

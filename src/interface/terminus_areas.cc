@@ -182,6 +182,7 @@ bool Terminus::take_back() noexcept {
 
 void Terminus::area_gone(std::uint32_t area) noexcept {
   if (gathering_ == nullptr) return;
+  take_back();
   for (std::uint32_t& tag : gathering_->tags) {
     if (tag == area) tag = Gathering::kNoArea;
   }
