@@ -1,6 +1,7 @@
 #pragma once
 // The unit of protection (paper 0, section 2.2): a part of a message area, a key, a queue, and metadata
 // entries. Several slots may lie on one area and notify one queue. Threads: any.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,10 @@
 #include "hamlyn/ticket.h"
 
 namespace hamlyn {
+
+namespace interface {
+struct SlotRecord;
+}
 
 class Slot {
  public:
@@ -39,15 +44,42 @@ class Slot {
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
   Ticket ticket(std::uint32_t entry) const;
 
-  // Takes the next message in `entry`: after its completion has been read, or after `disarm`. The metadata
+  // Takes the next message in `entry`: after its notification has been read, or after `disarm`. The metadata
   // and the count start anew. Tickets stay good, except in paranoid one-shot mode, where each arming has a
-  // new key. invalid: no such entry, or a message is under way in it.
+  // new key. invalid: no such entry, or a message is under way in it or was not read.
   Status arm(std::uint32_t entry) noexcept;
   // Paranoid modes: the same with a new key and new limits; tickets given out before are refused from here
   // on.
   Status arm(std::uint32_t entry, Limits limits) noexcept;
+  // Takes a group of messages in `entry`, from any senders, and notifies once when all have come (paper 0,
+  // section 2.5): `shares` then hands out what each of `members` needs to send. An entry that is armed, as
+  // those of a guarded slot are at first, is to be disarmed before. Shares of earlier armings are worth
+  // nothing; in the paranoid modes there is a new key, too, and `limits` are the group's bounds. It fails
+  // when a link that had contributed ends; for members that never send, give it a time with `fail_after`.
+  // invalid: as for arm, or not 1 to 65536 members; out_of_bounds. Throws Error(out_of_memory), for the
+  // first group of a slot.
+  Status arm_group(std::uint32_t entry, std::uint32_t members, GroupShares& shares, Limits limits = {});
+
+  // An armed entry, or one that is being filled, fails if it is not complete within `time`, within about a
+  // millisecond; a stopped sender is no exception. A later call takes the place of an earlier one;
+  // nanoseconds::max() takes it back, and so does the next arming. invalid: the entry is not armed;
+  // queue_full: 65535 entries of this interface have a time already.
+  Status fail_after(std::uint32_t entry, std::chrono::nanoseconds time) noexcept;
+  // An armed entry fails also if the link with interface `peer` ends before `peer` has sent anything; of a
+  // group, several may be named. connecting: there is no link with it now; invalid: the entry is not armed.
+  Status expect(std::uint32_t entry, std::uint64_t peer) noexcept;
+  // One notification for the next `messages` messages of this slot together, that of the last; then each has
+  // its own again (paper 1, section 3.5.3). Entries of the others may be armed again when it has come.
+  // Failures are always told. 0: each has its own.
+  void notify_after(std::uint32_t messages) noexcept;
+
   // Takes nothing more in `entry`; what was under way is forgotten, and its late packets are refused.
+  // invalid: no such entry, or its notification was not read.
   Status disarm(std::uint32_t entry) noexcept;
+  // Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment, also in the
+  // middle of its message, and nobody else's (paper 0, section 2.7). Nothing of it lands any more; what was
+  // notified stays. Then the entry is idle, with a key that nobody has.
+  Status revoke(std::uint32_t entry) noexcept;
 
   // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by
   // entry.)
@@ -66,6 +98,8 @@ class Slot {
   std::uint32_t index() const noexcept { return index_; }
 
  private:
+  Ticket ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept;
+
   Interface& interface_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -8,6 +8,7 @@
 
 #include "hamlyn/interface.h"
 #include "hamlyn/send_buffer_area.h"
+#include "hamlyn/share.h"
 #include "hamlyn/status.h"
 #include "hamlyn/ticket.h"
 
@@ -38,7 +39,7 @@ class Terminus {
  public:
   // `entries`: messages that may be under way at a time, 1 to 4096; 63 in the paper. Throws Error.
   explicit Terminus(Interface& interface, std::size_t entries = 63);
-  ~Terminus();  // forgets what was not sent
+  ~Terminus();  // cancels what was not sent whole
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 
@@ -61,6 +62,15 @@ class Terminus {
   // out_of_bounds: a piece reaches beyond its area; too_long: more pieces than that.
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options = {},
                        SendHandle* handle = nullptr) noexcept;
+  // The same as a member of a group, or for one: the share's whole count goes with this message, so it is
+  // used up, and the next message needs another share or a piece that was split off before. Also
+  // share_too_small: the share counts fewer packets than `data` may need; then nothing was taken.
+  Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options = {},
+              SendHandle* handle = nullptr) noexcept;
+  // Forgets the rest of a message that is pending; its handle says `cancelled`, and the buffer is free. If
+  // some of it had left, the receiver's entry fails with Failure::abandoned (paper 1, section 3.7). ok, or
+  // what the handle says of a message that was over before.
+  Status cancel(SendHandle handle) noexcept;
 
   // Fast mode (paper 0, section 2.7): one packet (up to the MTU), no metadata entry, one word of metadata in
   // the receiver's queue. ok (the buffer is free), or connecting, no_place, queue_full: nothing was taken.

@@ -87,7 +87,7 @@ class Core {
   Status expect(std::uint32_t slot, std::uint32_t entry, std::uint64_t peer) noexcept;
   // The entry fails if it is not complete at `time`, of the clock that `expire` is told of.
   Status fail_at(std::uint32_t slot, std::uint32_t entry, std::uint64_t time) noexcept;
-  Status notify_after(std::uint32_t slot, std::uint32_t messages) noexcept;
+  void notify_after(std::uint32_t slot, std::uint32_t messages) noexcept;
   // When `expire` is to be called; Deadlines::kNever.
   std::uint64_t next_deadline() const noexcept { return deadlines_.next(); }
   // Fails the entries whose time has come. True if there were any.

@@ -87,6 +87,7 @@ Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
   if (unread(entry)) return Status::invalid;
   forget_deadline(entry);
   entry.state = EntryState::idle;
+  entry.accumulator = 0;
   ++entry.incarnation;  // what is still on its way of this message is of an incarnation that is over
   return Status::ok;
 }
@@ -100,7 +101,9 @@ Status Core::revoke(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
   entry.key = random_key();
   ++entry.incarnation;
   forget_deadline(entry);
-  if (!unread(entry)) entry.state = EntryState::idle;
+  if (unread(entry)) return Status::ok;
+  entry.state = EntryState::idle;
+  entry.accumulator = 0;
   return Status::ok;
 }
 
@@ -257,6 +260,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
     entry.user_length = 0;
   }
   entry.state = EntryState::failed;
+  entry.accumulator = 0;
   ++entry.incarnation;
   Notification notification;
   notification.kind = Notification::Kind::failed;
@@ -267,9 +271,8 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   notify(slot, entry, notification);
 }
 
-Status Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
+void Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
   slots_[slot].messages_to_go = messages;
-  return Status::ok;
 }
 
 // From here on the entry may be armed again: never more than one notification of it stands in the queue.

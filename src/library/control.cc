@@ -283,6 +283,12 @@ void Control::read_node() {
     if (event->kind == node::Event::Kind::introduced) {
       introductions_.erase(event->request);
       introduced(std::move(*event));
+    } else if (event->kind == node::Event::Kind::cut) {
+      for (const auto& keeper : keepers_) {
+        if (keeper->number() != event->link) continue;
+        end(*keeper, LinkKeeper::End::none);
+        break;
+      }
     } else {
       answer(*event);
     }
@@ -348,6 +354,7 @@ void Control::find_node_again() {
     return;
   }
   watch(client_->descriptor(), EPOLLIN, nullptr);
+  for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet
   for (const auto& [number, peer] : std::exchange(introductions_, {})) {
     const std::uint64_t again = next_request_++;
     introductions_.emplace(again, peer);
@@ -529,6 +536,7 @@ void Control::look_for_stalls() {
   if (keepers_.empty() || now < next_stall_look_) return;
   next_stall_look_ = now + kStallLook;
   look_for_unmade();
+  report_refusals();
   if (options_.stall.count() == 0) return;
   std::vector<LinkKeeper*> stalled;
   engine_.lock_.enter_as_other();
@@ -545,6 +553,25 @@ void Control::look_for_stalls() {
   engine_.lock_.leave();
   engine_.counters_.links_stalled += stalled.size();
   for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
+}
+
+// Once per look and link, however many they are. Late packets of what is over are not held against anybody:
+// an honest sender cannot know.
+void Control::report_refusals() {
+  if (!client_) return;
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() == nullptr) continue;
+    std::uint64_t refused = 0;
+    engine_.lock_.enter_as_other();
+    for (std::size_t cause = 0; cause < static_cast<std::size_t>(Refusal::count); ++cause) {
+      if (static_cast<Refusal>(cause) != Refusal::stale_message)
+        refused += keeper->link()->counters->refused[cause];
+    }
+    engine_.lock_.leave();
+    if (refused == keeper->reported) continue;
+    keeper->reported = refused;
+    client_->report(keeper->number(), refused);
+  }
 }
 
 // A peer that was introduced but never shows its page.

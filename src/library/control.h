@@ -96,6 +96,7 @@ class Control {
   void grow(LinkKeeper& keeper);
   void look_for_stalls();
   void look_for_unmade();
+  void report_refusals();
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
   void watch(int fd, std::uint32_t events, void* what);
   void unwatch(const LinkKeeper& keeper) noexcept;

@@ -152,8 +152,42 @@ void Engine::wake_waiting() noexcept {
   futex_wake(application_word_);
 }
 
+// --- deadlines of entries. The interface thread looks at them at each tick; whoever sleeps as the one who
+// notices arrivals sleeps no longer than until the next one.
+
+Status Engine::fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept {
+  const std::uint64_t at =
+      time ? static_cast<std::uint64_t>(time->time_since_epoch().count()) : interface::Deadlines::kNever;
+  const std::uint64_t before = core_.next_deadline();
+  const Status status = core_.fail_at(slot, entry, at);
+  note_next_deadline();
+  if (core_.next_deadline() < before) wake_everybody();  // whoever sleeps would sleep too long
+  return status;
+}
+
+Deadline Engine::or_entrys(Deadline deadline) const noexcept {
+  const std::uint64_t next = core_.next_deadline();
+  if (next == interface::Deadlines::kNever) return deadline;
+  const Clock::time_point entrys{Clock::duration(static_cast<Clock::rep>(next))};
+  return deadline && *deadline < entrys ? deadline : entrys;
+}
+
+void Engine::note_next_deadline() noexcept {
+  const Clock::time_point next = or_entrys(std::nullopt).value_or(Clock::time_point::max());
+  next_deadline_.store(next.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+bool Engine::expire() noexcept {
+  if (!deadline_passed()) return false;
+  const bool failed = core_.expire(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
+  note_next_deadline();
+  if (failed) wake_everybody();
+  return failed;
+}
+
 // Under the lock, with nothing to do. True if it slept.
 bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
+  if (expire()) return true;
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
     // Another thread is the sleeper; whoever brings something wakes us through the word.
     ++waiting_;
@@ -164,17 +198,18 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
     return true;
   }
   const Clock::time_point shallow = Clock::now() + kShallow;
-  if (!deadline || shallow < *deadline) {
+  if (const Deadline first = or_entrys(deadline); !first || shallow < *first) {
     sleep_armed(SleeperRole::application, application_word_, value, shallow);
     if (Clock::now() < shallow) return true;
     deep_.store(true, std::memory_order_relaxed);
-    if (!core_.something_to_do()) sleep_armed(SleeperRole::application, application_word_, value, deadline);
+    if (!core_.something_to_do())
+      sleep_armed(SleeperRole::application, application_word_, value, or_entrys(deadline));
     deep_.store(false, std::memory_order_relaxed);
     thread_word_.fetch_add(1, std::memory_order_relaxed);
     futex_wake(thread_word_);
     return true;
   }
-  sleep_armed(SleeperRole::application, application_word_, value, deadline);
+  sleep_armed(SleeperRole::application, application_word_, value, or_entrys(deadline));
   return true;
 }
 

@@ -72,6 +72,8 @@ class Engine final : public interface::Surroundings {
     return taken == Taken::nothing_there && (core_.links().size() != 1 || queue.event >= 0) ? Taken::other
                                                                                             : taken;
   }
+  // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
+  Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
   PollRest& poll_rest() noexcept { return poll_rest_; }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
@@ -110,6 +112,14 @@ class Engine final : public interface::Surroundings {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
     if (waiting_ != 0) wake_waiting();
   }
+  // Fails the entries whose time has come. True if there were any. Under the lock.
+  bool expire() noexcept;
+  bool deadline_passed() const noexcept {
+    return Clock::now().time_since_epoch().count() >= next_deadline_.load(std::memory_order_relaxed);
+  }
+  void note_next_deadline() noexcept;
+  // The earlier of `deadline` and that of any entry. Under the lock.
+  Deadline or_entrys(Deadline deadline) const noexcept;
   void judge_wakeup(const Watched& watched) noexcept;
   bool sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept;
 
@@ -129,6 +139,7 @@ class Engine final : public interface::Surroundings {
   std::atomic<std::uint32_t> application_word_{0};  // moves when sleeping application threads should look
   std::atomic<std::uint32_t> thread_word_{0};       // moves when the interface thread should look
   std::atomic<std::uint32_t> cancels_{0};
+  std::atomic<Clock::rep> next_deadline_{Clock::time_point::max().time_since_epoch().count()};  // of entries
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock

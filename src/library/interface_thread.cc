@@ -35,6 +35,11 @@ void InterfaceThread::main() noexcept {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
     engine_.signal_what_is_due();
+    if (engine_.deadline_passed()) {
+      engine_.lock_.enter_as_other();
+      engine_.expire();
+      engine_.lock_.leave();
+    }
     const std::uint64_t activity = engine_.activity_.load(std::memory_order_relaxed);
     if (engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application) {
       // It notices arrivals itself. While its sleep is short we tick, in case it leaves without a word.
@@ -57,7 +62,8 @@ void InterfaceThread::take_over(std::uint32_t value) noexcept {
       if (engine_.waiting_ != 0) engine_.wake_waiting();
     } else {
       ++engine_.counters_.wakeups;
-      engine_.sleep_armed(SleeperRole::interface_thread, engine_.thread_word_, value, std::nullopt);
+      engine_.sleep_armed(SleeperRole::interface_thread, engine_.thread_word_, value,
+                          engine_.or_entrys(std::nullopt));
     }
   }
   engine_.lock_.leave();

@@ -55,6 +55,8 @@ class LinkKeeper {
   std::size_t mtu() const noexcept { return mtu_; }
   std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
 
+  std::uint64_t reported = 0;  // refused packets that the node has heard of
+
   // For the stall clock.
   std::uint64_t progress = 0;
   std::chrono::steady_clock::time_point progress_at = made;

@@ -57,11 +57,15 @@ Ticket Slot::ticket(std::uint32_t entry) const {
   const interface::SlotRecord& slot = engine.core().slot(index_);
   if (entry >= slot.entry_count)
     throw Error(ErrorCode::invalid_argument, "this slot has no such metadata entry");
-  const interface::MetadataEntry& metadata = slot.entries[entry];
-  if (paranoid(slot) && metadata.state != interface::EntryState::armed)
+  if (paranoid(slot) && slot.entries[entry].state != interface::EntryState::armed)
     throw Error(ErrorCode::invalid_argument, "an entry of a paranoid slot has a ticket once it is armed");
+  return ticket_of(slot, entry);
+}
+
+Ticket Slot::ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept {
+  const interface::MetadataEntry& metadata = slot.entries[entry];
   Ticket ticket;
-  ticket.interface = engine.id();
+  ticket.interface = interface_.engine().id();
   ticket.slot = index_;
   ticket.generation = slot.generation;
   ticket.key = paranoid(slot) ? metadata.key : slot.key;
@@ -84,6 +88,46 @@ Status Slot::arm(std::uint32_t entry, Limits limits) noexcept {
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
   return engine.core().arm_anew(index_, entry, limits);
+}
+
+Status Slot::arm_group(std::uint32_t entry, std::uint32_t members, GroupShares& shares, Limits limits) {
+  if (members == 0 || members > GroupShares::kMostMembers) return Status::invalid;
+  try {
+    library::Engine& engine = interface_.engine();
+    const base::RunLockGuard guard(engine.lock());
+    if (!guard) return Status::forked;
+    const Status status = engine.core().arm_group(index_, entry, limits);
+    if (status == Status::ok) shares = {ticket_of(engine.core().slot(index_), entry), members};
+    return status;
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "no memory for the sets of links of this slot's groups");
+  }
+}
+
+Status Slot::fail_after(std::uint32_t entry, std::chrono::nanoseconds time) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.fail_entry_at(index_, entry, library::deadline_in(time));
+}
+
+Status Slot::expect(std::uint32_t entry, std::uint64_t peer) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().expect(index_, entry, peer);
+}
+
+void Slot::notify_after(std::uint32_t messages) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (guard) interface_.engine().core().notify_after(index_, messages);
+}
+
+Status Slot::revoke(std::uint32_t entry) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().revoke(index_, entry);
 }
 
 Status Slot::disarm(std::uint32_t entry) noexcept {

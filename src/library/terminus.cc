@@ -46,7 +46,9 @@ Terminus::Terminus(Interface& interface, std::size_t entries) : interface_(inter
 
 Terminus::~Terminus() {
   const base::RunLockGuard guard(interface_.engine().lock());
-  if (guard) delete terminus_;
+  if (!guard) return;
+  delete terminus_;
+  interface_.engine().departure_waits();  // it may have left an abandon without room
 }
 
 Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
@@ -79,6 +81,25 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
   const Status status = terminus_->send_gathered(ticket, pieces, options, handle);
   if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
+  return status;
+}
+
+Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
+                      SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  const Status status = terminus_->send(share, data, options, handle);
+  if (status == Status::pending) engine.departure_waits();
+  return status;
+}
+
+Status Terminus::cancel(SendHandle handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  const Status status = terminus_->cancel(handle);
+  engine.departure_waits();
   return status;
 }
 

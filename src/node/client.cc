@@ -56,6 +56,8 @@ Event::Kind kind_of(ReplyKind kind) noexcept {
       return Event::Kind::found;
     case ReplyKind::cancelled:
       return Event::Kind::cancelled;
+    case ReplyKind::cut:
+      return Event::Kind::cut;
     case ReplyKind::attached:
     case ReplyKind::node:
       break;
@@ -151,6 +153,12 @@ bool Client::link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t
   asked_[request] = {RequestKind::link_bytes, {}, {}, link, bytes};
   Request out = make(RequestKind::link_bytes, request, link);
   out.bytes = bytes;
+  return send(out);
+}
+
+bool Client::report(std::uint64_t link, std::uint64_t refused) {
+  Request out = make(RequestKind::report, 0, link);
+  out.bytes = refused;
   return send(out);
 }
 

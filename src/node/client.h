@@ -60,6 +60,7 @@ struct Event {
     withdrawn,
     found,  // ticket; peer* of who registered it
     cancelled,
+    cut,   // peer, link: this link is to be ended now; the node's rule on reports says so
     lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
   };
   Kind kind = Kind::lost;
@@ -118,6 +119,10 @@ class Client {
   // This end of a link wants to hold `bytes` of memory in all (it starts with kLinkBytes): granted, or
   // refused: quota_bytes, and the old figure stays.
   bool link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes);
+
+  // So many packets of a link's other end were refused since it was made. No answer. The node may have a rule
+  // that cuts the link then.
+  bool report(std::uint64_t link, std::uint64_t refused);
 
   // The next event, if there is one.
   std::optional<Event> next();

@@ -21,8 +21,8 @@ class Reader {
     for (const auto& [key, value] : file) {
       const std::string section(key.str());
       const toml::table* table = value.as_table();
-      if (section != "quotas" && section != "rights" && section != "log") {
-        fail(key.source(), section, "unknown; there are [quotas], [rights] and [log]");
+      if (section != "quotas" && section != "rights" && section != "errors" && section != "log") {
+        fail(key.source(), section, "unknown; there are [quotas], [rights], [errors] and [log]");
       }
       if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
       for (const auto& [inner, entry] : *table)
@@ -50,6 +50,8 @@ class Reader {
       out_.rights.users = ids(name, value, user_id);
     else if (name == "rights.groups")
       out_.rights.groups = ids(name, value, group_id);
+    else if (name == "errors.cut_after")
+      out_.cut_after = quota(name, value);
     else if (name == "log.level")
       out_.log_level = level(name, value);
     else

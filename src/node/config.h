@@ -9,6 +9,7 @@ namespace hamlyn::node {
 struct Config {
   Quotas quotas;
   AttachRights rights;
+  std::uint64_t cut_after = 0;  // NodeOptions::cut_after
   std::string log_level = "info";
 };
 

@@ -18,7 +18,7 @@ std::string text_of(const char (&text)[size]) {
 void add(NodeList& out, const AttachedReply& reply, base::FileDescriptor counters) {
   out.attached.push_back({reply.interface, reply.uid, reply.gid, reply.pid, text_of(reply.program),
                           std::chrono::milliseconds{reply.age_ms}, reply.links, reply.link_bytes,
-                          std::move(counters)});
+                          reply.refused, std::move(counters)});
 }
 
 void finish(NodeList& out, const NodeReply& reply) {
@@ -32,6 +32,7 @@ void finish(NodeList& out, const NodeReply& reply) {
   out.malformed = reply.malformed;
   out.dropped = reply.dropped;
   out.refused = reply.refused;
+  out.cut = reply.cut;
   out.used = reply.used;
   out.quota = reply.quota;
 }

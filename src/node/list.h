@@ -19,6 +19,7 @@ struct AttachedProcess {
   std::chrono::milliseconds age{};  // since it attached
   std::uint64_t links = 0;          // its ends of links
   std::uint64_t link_bytes = 0;     // its memory in them
+  std::uint64_t refused = 0;        // packets, as it has reported of the links that it has
   base::FileDescriptor
       counters;  // its counter page, if it has one and it is this user's (for root: everybody's)
 };
@@ -35,6 +36,7 @@ struct NodeList {
   std::uint64_t malformed = 0;  // connections dropped for a malformed request
   std::uint64_t dropped = 0;    // and for not reading
   std::uint64_t refused = 0;    // requests refused
+  std::uint64_t cut = 0;        // links, by the rule on reports
   Usage used;                   // of the asking user
   Usage quota;
   std::vector<AttachedProcess> attached;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMaxStrangers = 64;  // connections of a user that attach nothing, or not yet
 constexpr std::size_t kMaxWaiting = 256;     // requests of a process that have no answer yet
+constexpr std::size_t kMaxShunned = 1024;    // peers that one process does not want to hear of
 constexpr Time kGreetTime{5000};             // from the connection to its hello
 constexpr Time kObserveTime{60000};
 constexpr std::uint32_t kSomeRights = Request::kGroup | Request::kEveryone;
@@ -19,7 +20,8 @@ std::string_view name_of(const Request& request) noexcept {
 }
 
 bool waits_for_reply(RequestKind kind) noexcept {
-  return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel;
+  return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel &&
+         kind != RequestKind::report;
 }
 
 // The request with nothing but the fields of its kind: one that differs is malformed.
@@ -38,6 +40,7 @@ Request only_its_fields(const Request& request) noexcept {
       out.number = request.number;
       break;
     case RequestKind::link_bytes:
+    case RequestKind::report:
       out.number = request.number;
       out.bytes = request.bytes;
       break;
@@ -67,7 +70,7 @@ Request only_its_fields(const Request& request) noexcept {
 
 // Null, or what is wrong with it.
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::list)
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::report)
     return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)
@@ -313,6 +316,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return cancel(id, connection, request);
       case RequestKind::list:
         return list(id, connection, request);
+      case RequestKind::report:
+        return report(id, connection, request);
     }
   } catch (const Refused& refusal) {
     ++refused_;
@@ -370,6 +375,11 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   }
   if (there->second == id) throw Refused{ErrorCode::invalid_argument, "a process needs no link with itself"};
   Connection& peer = connections_.at(there->second);
+  if (peer.shunned.contains(connection.interface)) {
+    throw Refused{ErrorCode::not_permitted,
+                  "interface " + std::to_string(request.number) +
+                      " has refused so many packets of this process that the link was cut"};
+  }
   const auto mine = connection.with.find(peer.interface);
   const auto theirs = peer.with.find(connection.interface);
   const bool here = mine != connection.with.end();
@@ -405,6 +415,7 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   const char* why =
       outside_.introduce(id, side(peer, request.request, true), there->second, side(connection, 0, false));
   if (why != nullptr) throw Refused{ErrorCode::out_of_memory, why};
+  connection.shunned.erase(peer.interface);  // it asks itself
   open_side(connection, next_number_, {peer.interface, kLinkBytes, false});
   open_side(peer, next_number_, {connection.interface, kLinkBytes, foreign});
   ++next_number_;
@@ -598,6 +609,29 @@ void Node::cancel(std::uint64_t id, Connection& connection, const Request& reque
   if (release(id, connection, request.request)) answer(id, make_reply(ReplyKind::cancelled, request.request));
 }
 
+// What a process says of others is its own word: it costs it its own link with them and nobody else anything
+// (paper 1, section 3.6). The peer may not ask for the next one; the reporter may, and then it is heard
+// again.
+void Node::report(std::uint64_t id, Connection& connection, const Request& request) {
+  const auto found = connection.links.find(request.number);
+  if (found == connection.links.end()) return;  // it has ended meanwhile
+  Side& side = found->second;
+  const std::uint64_t before = side.refused;
+  side.refused = std::max(before, request.bytes);  // it only grows
+  const std::uint64_t limit = options_.cut_after;
+  if (limit == 0 || before >= limit || side.refused < limit) return;
+  ++cut_;
+  if (connection.shunned.size() < kMaxShunned) connection.shunned.insert(side.peer);
+  Reply reply = make_reply(ReplyKind::cut, 0);
+  reply.link = request.number;
+  reply.peer = side.peer;
+  const auto there = interfaces_.find(side.peer);
+  answer(id, reply);
+  if (there == interfaces_.end() || !connections_.at(there->second).links.contains(request.number)) return;
+  reply.peer = connection.interface;
+  answer(there->second, reply);
+}
+
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {
   auto next = interfaces_.upper_bound(request.number);
   for (std::uint32_t i = 0; i < kListPage && next != interfaces_.end(); ++i, ++next) {
@@ -611,6 +645,7 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
     reply.age_ms = static_cast<std::uint64_t>((now_ - one.since).count());
     reply.links = one.links.size();
     reply.link_bytes = one.bytes;
+    for (const auto& [link, side] : one.links) reply.refused += side.refused;
     put_text(reply.program, one.who.program);
     const bool details = connection.who.uid == 0 || connection.who.uid == one.who.uid;
     outside_.send(id, bytes_of(reply), details && one.counters ? std::optional{next->second} : std::nullopt);
@@ -625,6 +660,7 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
   end.malformed = malformed_;
   end.dropped = dropped_;
   end.refused = refused_;
+  end.cut = cut_;
   const User& user = users_[connection.who.uid];
   end.used = {user.interfaces, user.links, user.bytes, user.names};
   end.quota = {options_.quotas.interfaces, options_.quotas.links, options_.quotas.bytes,

@@ -50,7 +50,8 @@ struct AttachRights {
 struct NodeOptions {
   Quotas quotas;
   AttachRights rights;
-  Key key{};  // signs tokens; survives the daemon
+  std::uint64_t cut_after = 0;  // refused packets, reported of one link, after which it is cut; 0: never
+  Key key{};                    // signs tokens; survives the daemon
   std::uint64_t first_number =
       1;  // of interfaces and links; drawn so that no other run of the daemon gives the same
   std::uint32_t overflow_uid = 65534;  // stands for users that the daemon's user namespace cannot name
@@ -107,7 +108,8 @@ class Node {
   struct Side {  // one end of a link
     std::uint64_t peer = 0;
     std::uint64_t bytes = 0;
-    bool foreign = false;  // opened by another user's process
+    bool foreign = false;       // opened by another user's process
+    std::uint64_t refused = 0;  // packets of the peer, as this end has reported
   };
 
   struct Connection {
@@ -120,6 +122,7 @@ class Node {
     std::map<std::uint64_t, Side> links;          // by number of the link
     std::map<std::uint64_t, std::uint64_t> with;  // peer to link
     std::set<std::string, std::less<>> names;
+    std::set<std::uint64_t> shunned;  // peers whose links to it were cut: they may not ask for another
     std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
   };
 
@@ -156,6 +159,7 @@ class Node {
   void link_ended(Connection& connection, std::uint64_t link);
   void link_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
+  void report(std::uint64_t id, Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
 
   void hold(Connection& connection, const Request& request);
@@ -190,6 +194,7 @@ class Node {
   std::uint64_t malformed_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t refused_ = 0;
+  std::uint64_t cut_ = 0;
 };
 
 }  // namespace hamlyn::node

@@ -13,7 +13,7 @@
 namespace hamlyn::node {
 
 inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
 inline constexpr std::uint32_t kStructuresVersion = 2;
@@ -62,6 +62,7 @@ enum class RequestKind : std::uint32_t {
   lookup,         // name, flags: kWait
   cancel,         // request: the one to cancel
   list,           // number: the last interface already listed; 0: from the start
+  report,         // number: link, bytes: packets of its other end refused so far. No answer
 };
 
 struct Request {
@@ -94,6 +95,7 @@ enum class ReplyKind : std::uint32_t {
   cancelled,
   attached,  // one process of a list (AttachedReply); descriptor: its counter page, if the asker may see it
   node,      // the end of a page of a list (NodeReply)
+  cut,       // peer, link: to be ended now, by the rule on reports. Not asked for; both ends are told
 };
 
 struct Reply {
@@ -120,11 +122,12 @@ struct AttachedReply {
   std::uint64_t age_ms = 0;  // since it attached
   std::uint64_t links = 0;
   std::uint64_t link_bytes = 0;
+  std::uint64_t refused = 0;  // packets, as it has reported of the links that it has
   std::uint32_t gid = 0;
   std::uint32_t pid = 0;
   char program[16]{};
 };
-static_assert(sizeof(AttachedReply) == 72 && std::is_trivially_copyable_v<AttachedReply>);
+static_assert(sizeof(AttachedReply) == 80 && std::is_trivially_copyable_v<AttachedReply>);
 
 // What the user that asks has used and may use; every list ends with it.
 struct Usage {
@@ -145,13 +148,14 @@ struct NodeReply {
   std::uint64_t malformed = 0;  // connections dropped for a malformed request
   std::uint64_t dropped = 0;    // and for not reading
   std::uint64_t refused = 0;    // requests refused
+  std::uint64_t cut = 0;        // links, by the rule on reports
   Usage used;
   Usage quota;
   std::uint32_t pid = 0;
   std::uint32_t uid = 0;
   char version[32]{};
 };
-static_assert(sizeof(NodeReply) == 176 && std::is_trivially_copyable_v<NodeReply>);
+static_assert(sizeof(NodeReply) == 184 && std::is_trivially_copyable_v<NodeReply>);
 
 // Whether `name` is 1 to 64 characters out of [A-Za-z0-9._-].
 bool valid_name(std::string_view name) noexcept;

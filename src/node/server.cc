@@ -51,6 +51,7 @@ NodeOptions node_options(const ServerOptions& options) {
   NodeOptions out;
   out.quotas = options.config.quotas;
   out.rights = options.config.rights;
+  out.cut_after = options.config.cut_after;
   if (!options.service) out.rights = {.everyone = false, .users = {::geteuid()}, .groups = {}};
   out.key = load_key(options.socket);
   // Numbers of another run of the daemon start elsewhere: 2^31 places, 2^32 numbers each.

@@ -5,6 +5,7 @@ namespace hamlyn::simulation {
 std::vector<std::unique_ptr<Operation>> make_operations(World& world) {
   std::vector<std::unique_ptr<Operation>> all;
   all.push_back(make_counted_messages(world));
+  all.push_back(make_groups(world));
   all.push_back(make_fast_messages(world));
   return all;
 }

@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Operation>> make_operations(World& world);
 
 // One line for each file.
 std::unique_ptr<Operation> make_counted_messages(World& world);
+std::unique_ptr<Operation> make_groups(World& world);
 std::unique_ptr<Operation> make_fast_messages(World& world);
 
 }  // namespace hamlyn::simulation

@@ -62,7 +62,7 @@ class OwnedSlot {
   Status fail_at(std::uint32_t entry, std::uint64_t time) noexcept {
     return owner_.core.fail_at(index_, entry, time);
   }
-  Status notify_after(std::uint32_t messages) noexcept { return owner_.core.notify_after(index_, messages); }
+  void notify_after(std::uint32_t messages) noexcept { owner_.core.notify_after(index_, messages); }
   Status disarm(std::uint32_t entry) noexcept { return owner_.core.disarm(index_, entry); }
 
   // As Slot::ticket has them.

@@ -52,7 +52,7 @@ void Process::check() {
 void Process::check_rest() {
   check();
   interface::CounterPage& counters = party.counters();
-  demand(party.refused_in_all() == 0, "something was refused");
+  demand(party.refused_in_all() == party.refused(Refusal::stale_message), "something was refused");
   demand(counters.events_lost == 0, "a notification was lost");
   demand(counters.links_ended == ends, "ends were not counted");
   demand(counters.links == links.size(), "links were not counted");

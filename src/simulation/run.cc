@@ -53,7 +53,9 @@ bool turn(World& world, Process& process) {
   bool moved = process.core().run();
   for (interface::Queue* queue : process.queues) moved |= world.read(process, *queue, kAll);
   for (const auto& operation : world.operations()) operation->step(process);
-  return moved;
+  // What waits for its time is not at rest.
+  process.core().expire(world.net().now());
+  return moved || process.core().next_deadline() != interface::Deadlines::kNever;
 }
 
 void come_to_rest(World& world) {
@@ -61,6 +63,7 @@ void come_to_rest(World& world) {
     demand(turns < kPatience, "it never comes to rest");
     bool moved = world.net().step();
     world.net().settle();
+    world.net().pass(1000);
     for (const auto& process : world.processes()) {
       if (process->alive) moved |= turn(world, *process);
     }

@@ -20,7 +20,8 @@ ProcessView view_of(const node::AttachedProcess& process) {
                    .program = printable(process.program.data(), process.program.size()),
                    .seconds = seconds(process.age),
                    .links = process.links,
-                   .link_bytes = process.link_bytes};
+                   .link_bytes = process.link_bytes,
+                   .refused = process.refused};
   if (process.counters) read_details(process.counters.get(), view);
   return view;
 }
@@ -34,6 +35,7 @@ void run_node(const NodeOptions& options) {
                 .pid = list.pid,
                 .seconds = seconds(list.uptime),
                 .names = list.names,
+                .cut = list.cut,
                 .processes = {}};
   for (const node::AttachedProcess& process : list.attached) view.processes.push_back(view_of(process));
   std::fputs((options.json ? to_json(view) + "\n" : to_text(view)).c_str(), stdout);

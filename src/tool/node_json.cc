@@ -50,6 +50,7 @@ ordered_json process_json(const ProcessView& process) {
           {"seconds", process.seconds},
           {"links", process.links},
           {"link_bytes", process.link_bytes},
+          {"refused", process.refused},
           {"details", process.details ? details_json(*process.details) : ordered_json()}};
 }
 
@@ -58,9 +59,9 @@ ordered_json process_json(const ProcessView& process) {
 std::string to_json(const NodeView& node) {
   ordered_json processes = ordered_json::array();
   for (const ProcessView& process : node.processes) processes.push_back(process_json(process));
-  const ordered_json object{{"version", node.version}, {"uid", node.uid},
-                            {"pid", node.pid},         {"seconds", node.seconds},
-                            {"names", node.names},     {"attached", std::move(processes)}};
+  const ordered_json object{{"version", node.version},         {"uid", node.uid},     {"pid", node.pid},
+                            {"seconds", node.seconds},         {"names", node.names}, {"cut", node.cut},
+                            {"attached", std::move(processes)}};
   return object.dump();
 }
 

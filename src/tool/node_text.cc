@@ -55,7 +55,7 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
   std::string text = fmt::format("{:>19}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>8}  {}\n", process.interface,
                                  user_name(process.uid), process.pid, format_seconds(process.seconds),
                                  process.links, details ? fmt::format("{}", details->slots) : "-",
-                                 details ? fmt::format("{}", sum(details->refused)) : "-", process.program);
+                                 details ? sum(details->refused) : process.refused, process.program);
   if (!process.why_no_details.empty()) text += fmt::format("    no details: {}\n", process.why_no_details);
   if (!details) return text;
   for (const LinkView& link : details->links) text += link_text(node, link);
@@ -67,9 +67,9 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
 }  // namespace
 
 std::string to_text(const NodeView& node) {
-  std::string text = fmt::format("hamlynd {} of {}, pid {}, up {}; {} attached, {} names\n", node.version,
-                                 user_name(node.uid), node.pid, format_seconds(node.seconds),
-                                 node.processes.size(), node.names);
+  std::string text = fmt::format("hamlynd {} of {}, pid {}, up {}; {} attached, {} names, {} links cut\n",
+                                 node.version, user_name(node.uid), node.pid, format_seconds(node.seconds),
+                                 node.processes.size(), node.names, node.cut);
   if (node.processes.empty()) return text;
   text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS  REFUSED  PROGRAM\n";
   for (const ProcessView& process : node.processes) text += process_text(node, process);

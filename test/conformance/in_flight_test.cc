@@ -83,7 +83,7 @@ TEST_P(InFlight, neither_id_nor_incarnation_alone_lets_a_packet_in) {
 
 TEST_P(InFlight, one_notification_tells_of_so_many_messages) {
   TestSlot slot(bob, area, queue, {.entries = 6});
-  ASSERT_EQ(slot.notify_after(5), Status::ok);
+  slot.notify_after(5);
   std::vector<std::vector<std::byte>> sent;
   for (std::uint32_t i = 0; i < 5; ++i) {
     rest();
@@ -107,7 +107,7 @@ TEST_P(InFlight, one_notification_tells_of_so_many_messages) {
 // A failure is never one of those that are only counted.
 TEST_P(InFlight, a_failure_is_told_at_once) {
   TestSlot slot(bob, area, queue, {.entries = 3});
-  ASSERT_EQ(slot.notify_after(2), Status::ok);
+  slot.notify_after(2);
   ASSERT_EQ(slot.fail_at(0, 10), Status::ok);
   bob.core.expire(10);
   EXPECT_EQ(next().failure(), Failure::timed_out);

@@ -1,4 +1,6 @@
 // The paranoid modes (paper 0, section 2.7), arming and disarming, and tickets that are over.
+#include <algorithm>
+
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {
@@ -130,6 +132,93 @@ TEST_P(Modes, disarming_forgets_a_message_and_refuses_its_late_packets) {
     EXPECT_EQ(try_ticket(ticket),
               mode == Mode::paranoid_one_shot ? Refusal::bad_key : Refusal::stale_message);
     EXPECT_EQ(try_ticket(slot.ticket(0)), Refusal::none);
+  }
+}
+
+// One sender's right is taken back while its message is half here: nothing more of it lands, and the other
+// one, in mid-message too, goes on.
+TEST_P(Modes, a_key_is_revoked_in_mid_message_and_no_other_is) {
+  for (const Mode mode : {Mode::paranoid, Mode::paranoid_one_shot}) {
+    TestSlot slot(bob, area, queue, {.mode = mode, .entries = 2});
+    ASSERT_EQ(slot.arm(0, {0, 1024}), Status::ok);
+    ASSERT_EQ(slot.arm(1, {1024, 1024}), Status::ok);
+    const Ticket revoked = slot.ticket(0), other = slot.ticket(1);
+    interface::Packet first = hand_made(revoked, 16), second = hand_made(other, 16);
+    set_entry(first, 0, 1);
+    set_entry(second, 1, 1);
+    inject(first);
+    inject(second, carol, bob);
+    rest();
+    ASSERT_EQ(slot.revoke(0), Status::ok);
+    std::fill_n(area.data(), 1024, std::byte{0xEE});
+    first.offset = 512;
+    set_entry(first, 0, 0u - 1u);
+    for (int i = 0; i < 3; ++i) inject(first);
+    EXPECT_EQ(next().cause, Refusal::bad_key);
+    rest();
+    while (take(bob, queue)) {
+    }
+    EXPECT_TRUE(
+        std::all_of(area.data(), area.data() + 1024, [](std::byte b) { return b == std::byte{0xEE}; }));
+    set_entry(second, 1, 0u - 1u);
+    second.offset += 16;
+    inject(second, carol, bob);
+    const Notification n = next();
+    EXPECT_EQ(n.entry, 1u);
+    EXPECT_EQ(n.length, 32u);
+    // The memory is its owner's at once, and the next sender's by a ticket of its own.
+    ASSERT_EQ(slot.arm(0, {0, 1024}), Status::ok);
+    EXPECT_EQ(try_ticket(revoked), Refusal::bad_key);
+    EXPECT_EQ(try_ticket(slot.ticket(0)), Refusal::none);
+  }
+}
+
+TEST_P(Modes, a_key_is_revoked_whatever_the_entry_is_doing) {
+  TestSlot guarded(bob, area, queue, {.entries = 1});
+  EXPECT_EQ(guarded.revoke(0), Status::invalid) << "there it is the slot's key that is changed";
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid, .entries = 4});
+  EXPECT_EQ(slot.revoke(4), Status::invalid);
+  EXPECT_EQ(slot.revoke(3), Status::ok) << "idle";
+  for (const std::uint32_t entry : {0u, 1u}) ASSERT_EQ(slot.arm(entry), Status::ok);
+  const Ticket armed = slot.ticket(0), complete = slot.ticket(1);
+  EXPECT_EQ(slot.revoke(0), Status::ok);
+  EXPECT_EQ(try_ticket(armed), Refusal::bad_key);
+  ASSERT_EQ(terminus.send(complete, {}, {}, nullptr), Status::ok);
+  rest();
+  EXPECT_EQ(slot.revoke(1), Status::ok);
+  EXPECT_EQ(slot.arm(1), Status::invalid) << "its notification was not read";
+  EXPECT_EQ(next().entry, 1u);
+  ASSERT_EQ(slot.arm(1), Status::ok);
+  EXPECT_EQ(try_ticket(complete), Refusal::bad_key);
+  GroupShares shares = slot.arm_group(2, 1);
+  Share share;
+  ASSERT_EQ(shares.next(share), Status::ok);
+  EXPECT_EQ(slot.revoke(2), Status::ok);
+  ASSERT_EQ(terminus.send(share, {}, {}, nullptr), Status::ok);
+  EXPECT_EQ(next().cause, Refusal::bad_key);
+}
+
+// With a queue that is smaller than what it tries (paper 0, section 2.8).
+TEST_P(Modes, one_shot_bounds_what_a_malicious_sender_can_queue) {
+  interface::Queue* small = bob.core.make_queue(16);
+  TestSlot slot(bob, area, small, {.mode = Mode::paranoid_one_shot, .entries = 20});
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t entry = 0; entry < 20; ++entry) ASSERT_EQ(slot.arm(entry), Status::ok);
+    for (int again = 0; again < 4; ++again) {
+      for (std::uint32_t entry = 0; entry < 20; ++entry) {
+        interface::Packet packet = hand_made(slot.ticket(entry), 16);
+        packet.word += static_cast<std::uint64_t>(again);
+        inject(packet);
+      }
+      rest();
+    }
+    std::uint32_t messages = 0, refusals = 0;
+    while (const auto n = take(bob, small)) {
+      messages += n->kind == Notification::Kind::message ? 1 : 0;
+      refusals += n->kind == Notification::Kind::protocol_error ? 1 : 0;
+    }
+    EXPECT_EQ(messages, 20u);
+    EXPECT_LE(refusals, 2u) << "60 packets, one notification until it is read";
   }
 }
 

@@ -25,8 +25,15 @@ def main(daemon, program):
         print(printed, end="")
         if first.returncode != 0:
             sys.exit(f"ended with {first.returncode}")
-        expected = {"readme": WORDS, "hello": "Hello from another process", "fast": "20000 times to and fro",
-                    "areas": "Gathered: 500010 bytes"}
+        expected = {
+            "readme": WORDS,
+            "hello": "Hello from another process",
+            "fast": "20000 times to and fro",
+            "group": "200000 bytes from 3 messages, told of once",
+            "modes": "refused: bad_key\nclient 0: please",
+            "errors": "",
+            "areas": "Gathered: 500010 bytes",
+        }
         if not printed.startswith(expected[pathlib.Path(program).name]):
             sys.exit("printed something else")
 

@@ -120,7 +120,7 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(9));
+    const auto kind = static_cast<node::RequestKind>(1 + pick(10));
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
     node::Request out =
@@ -130,7 +130,8 @@ class Day {
     if (kind == node::RequestKind::publish) out.flags = static_cast<std::uint32_t>(pick(4));
     if (kind == node::RequestKind::publish && pick(3) == 0 && !tokens_.empty())
       out.token = tokens_[pick(tokens_.size())];
-    if (kind == node::RequestKind::link_bytes || kind == node::RequestKind::adopt_link)
+    if (kind == node::RequestKind::link_bytes || kind == node::RequestKind::adopt_link ||
+        kind == node::RequestKind::report)
       out.bytes = random_() >> pick(64);
     if (kind == node::RequestKind::adopt_link) out.peer = some_number();
     spoil(out);

@@ -59,6 +59,7 @@ class Siege {
       write();
       link_->arrive(core_, 64);
       core_.run();
+      core_.expire(++now_);
       read();
       if (link_->broken || pick(200) == 0) {
         part();
@@ -141,7 +142,7 @@ class Siege {
         break;
       }
       case 4:
-        packet.lead.operation = static_cast<Operation>(1 + pick(5));
+        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(5));
         break;
       default:
         if (pick(10) == 0) {
@@ -185,7 +186,13 @@ class Siege {
         ASSERT_LE(next.length, kSlotBytes - next.offset) << "who reads that much reads beyond the slot";
       }
       if (next.kind == Notification::Kind::message || next.kind == Notification::Kind::failed) {
-        if (!next.fast) core_.arm(next.slot, next.entry);
+        if (next.fast) continue;
+        if (pick(2) == 0) {
+          core_.arm(next.slot, next.entry);
+        } else {
+          core_.arm_group(next.slot, next.entry, {1024, 512});
+        }
+        if (pick(4) == 0) core_.fail_at(next.slot, next.entry, now_ + pick(4));
       }
     }
   }
@@ -209,6 +216,7 @@ class Siege {
   shm::OwnedMemory theirs_;
   std::unique_ptr<shm::ShmLink> link_;
   std::uint64_t at_ = 0;
+  std::uint64_t now_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t refused_ = 0;
 };

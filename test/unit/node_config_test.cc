@@ -26,7 +26,8 @@ TEST(NodeConfig, AnEmptyFileGivesTheDefaults) {
 TEST(NodeConfig, ReadsEveryKey) {
   const Config config = parse_config(
       "[quotas]\ninterfaces = 1\nlinks = 2\nbytes = 3\nnames = 4\n"
-      "[rights]\nusers = [\"root\", 7]\ngroups = [8, \"root\"]\n[log]\nlevel = \"debug\"\n",
+      "[rights]\nusers = [\"root\", 7]\ngroups = [8, \"root\"]\n[errors]\ncut_after = 9\n[log]\nlevel = "
+      "\"debug\"\n",
       "f.toml");
   EXPECT_EQ(config.quotas.interfaces, 1u);
   EXPECT_EQ(config.quotas.links, 2u);
@@ -35,6 +36,7 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_FALSE(config.rights.everyone);
   EXPECT_EQ(config.rights.users, (std::vector<std::uint32_t>{0, 7}));
   EXPECT_EQ(config.rights.groups, (std::vector<std::uint32_t>{8, 0}));
+  EXPECT_EQ(config.cut_after, 9u);
   EXPECT_EQ(config.log_level, "debug");
 }
 
@@ -43,7 +45,9 @@ TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("[quotas]\nbytes = \"4G\"\n"), "f.toml:2: quotas.bytes: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\n\nlink = 1\n"), "f.toml:3: quotas.link: unknown key");
   EXPECT_EQ(refusal("[quota]\nlinks = 1\n"),
-            "f.toml:1: quota: unknown; there are [quotas], [rights] and [log]");
+            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors] and [log]");
+  EXPECT_EQ(refusal("[errors]\ncut_after = -1\n"),
+            "f.toml:2: errors.cut_after: must be a number of at least 0");
   EXPECT_EQ(refusal("log = 1\n"), "f.toml:1: log: must be a table: write [log]");
   EXPECT_EQ(refusal("[rights]\nusers = 5\n"), "f.toml:2: rights.users: must be a list of names or numbers");
   EXPECT_EQ(refusal("[rights]\ngroups = [1,\n  true]\n"),

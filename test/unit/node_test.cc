@@ -64,14 +64,14 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     world.connect(1);
     std::vector<std::byte> bytes(size);
     Hello hello;
-    hello.protocol = 2;
+    hello.protocol = 3;
     std::memcpy(bytes.data(), &hello, 12);
     world.node.received(1, bytes, false, world.now);
     const Welcome answer = world.take<Welcome>(1);
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 1 with structures 2, the process protocol 2 with structures 2");
+        "the node daemon speaks protocol 2 with structures 2, the process protocol 3 with structures 2");
     EXPECT_TRUE(world.dropped(1));
   }
 }
@@ -651,7 +651,7 @@ TEST(Node, DropsARequestOfEveryOtherLength) {
 TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
   // Each byte that a kind of request has no use for, set.
   std::size_t refused = 0;
-  for (std::uint32_t kind = 0; kind <= 10; ++kind) {
+  for (std::uint32_t kind = 0; kind <= 11; ++kind) {
     for (std::size_t at = 4; at < sizeof(Request); ++at) {
       Request request;
       request.kind = static_cast<RequestKind>(kind);
@@ -660,7 +660,7 @@ TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
       NodeWorld world;
       world.attach(1);
       world.say(1, request);
-      const bool known = kind >= 1 && kind <= 9;
+      const bool known = kind >= 1 && kind <= 10;
       const bool number = at >= 8 && at < 16;  // of the request: always used
       EXPECT_TRUE(known || world.dropped(1));
       EXPECT_FALSE(known && number && world.dropped(1)) << kind << " " << at;
@@ -679,6 +679,81 @@ TEST(Node, DropsANumberThatStillWaitsAndNumberZero) {
   world.attach(2);
   world.say(2, ask(RequestKind::lookup, 0, "n"));
   EXPECT_TRUE(world.dropped(2));
+}
+
+// Reports of refused packets (paper 1, section 3.6).
+
+Request report(std::uint64_t link, std::uint64_t refused) {
+  Request out = ask(RequestKind::report, 0, link);
+  out.bytes = refused;
+  return out;
+}
+
+TEST(Node, AddsUpWhatAProcessReportsOfItsLinks) {
+  TwoProcesses t;
+  const std::uint64_t link = t.link();
+  t.world.say(1, report(link, 5));
+  t.world.say(1, report(link, 3));
+  t.world.say(1, report(link + 77, 1000000));
+  t.world.say(1, ask(RequestKind::list, 1));
+  EXPECT_EQ(t.world.take<node::AttachedReply>(1).refused, 5u) << "it only grows, and knows no other link";
+  EXPECT_EQ(t.world.take<node::AttachedReply>(1).refused, 0u);
+  EXPECT_EQ(t.world.take<NodeReply>(1).cut, 0u);
+  EXPECT_TRUE(t.world.quiet(2));
+}
+
+TEST(Node, WithoutARuleReportsCutNothing) {
+  TwoProcesses t;
+  t.world.say(1, report(t.link(), ~std::uint64_t{0}));
+  EXPECT_TRUE(t.world.quiet(1));
+  EXPECT_TRUE(t.world.quiet(2));
+}
+
+TEST(Node, TheRuleCutsThePairAndNobodyElse) {
+  NodeOptions options;
+  options.cut_after = 10;
+  TwoProcesses t{options, 1001};
+  const std::uint64_t third = t.world.attach(3, 1001, 1001).interface;
+  t.world.say(3, ask(RequestKind::introduce, 1, t.one));
+  t.world.reply(3);
+  t.world.reply(1);
+  const std::uint64_t link = t.link();
+  t.world.say(1, report(link, 9));
+  EXPECT_TRUE(t.world.quiet(1));
+  t.world.say(1, report(link, 10));
+  const Reply here = t.world.reply(1), there = t.world.reply(2);
+  EXPECT_EQ(here.kind, ReplyKind::cut);
+  EXPECT_EQ(here.link, link);
+  EXPECT_EQ(here.peer, t.two);
+  EXPECT_EQ(there.kind, ReplyKind::cut);
+  EXPECT_EQ(there.peer, t.one);
+  t.world.say(1, report(link, 1000));
+  EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2) && t.world.quiet(3)) << "once";
+  for (const std::uint64_t end : {1u, 2u}) t.world.say(end, ask(RequestKind::link_ended, 0, link));
+  // The one that was reported may not ask for the next link; the reporter may, and then it is heard again.
+  t.world.say(2, ask(RequestKind::introduce, 2, t.one));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::not_permitted);
+  t.world.say(2, ask(RequestKind::introduce, 3, third));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::introduced) << "with others it may";
+  t.world.say(1, ask(RequestKind::introduce, 4, t.two));
+  const Reply again = t.world.reply(1);
+  ASSERT_EQ(again.kind, ReplyKind::introduced);
+  t.world.reply(2);
+  for (const std::uint64_t end : {1u, 2u}) t.world.say(end, ask(RequestKind::link_ended, 0, again.link));
+  t.world.say(2, ask(RequestKind::introduce, 5, t.one));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::introduced);
+}
+
+// A process can say what it likes: of links that are not its own it says nothing.
+TEST(Node, NobodyReportsForOthers) {
+  NodeOptions options;
+  options.cut_after = 1;
+  TwoProcesses t{options};
+  const std::uint64_t link = t.link();
+  t.world.attach(3, 1002, 1002);
+  t.world.say(3, report(link, 100));
+  EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2) && t.world.quiet(3));
+  EXPECT_FALSE(t.world.dropped(3));
 }
 
 TEST(Node, CountsWhomItDropped) {

@@ -80,6 +80,13 @@ void add_touched(Collection& all) {
   all.add(touched_area_bandwidth(1048576));
 }
 
+void add_groups(Collection& all) {
+  for (const std::uint32_t messages : {2u, 8u, 32u}) {
+    all.add(group_cost(messages));
+    all.add(single_cost(messages));
+  }
+}
+
 void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency());
@@ -94,6 +101,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_rate(all);
   add_bandwidth(all);
   add_touched(all);
+  add_groups(all);
   add_wake(all);
   return all.take();
 }

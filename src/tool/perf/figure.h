@@ -1,6 +1,6 @@
 #pragma once
 // A figure that was measured, as it is reported:
-// <who>.<what>[.<kind>][.<bytes>].<oneway|roundtrip|rate|bandwidth>.
+// <who>.<what>[.<kind>][.<bytes>].<oneway|roundtrip|rate|bandwidth|cost>.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -111,6 +111,15 @@ void Party::expect_ok(const char* doing, Status status) {
   if (status != Status::ok) throw_status(doing, status);
 }
 
+SendHandle Party::send(const Share& share, std::span<const std::byte> data) {
+  for (;;) {
+    SendHandle handle;
+    const Status status = terminus_.send(share, data, {}, &handle);
+    if (status == Status::ok || status == Status::pending) return handle;
+    run_or_throw("send", status);
+  }
+}
+
 void Party::wait_until_sent(SendHandle handle) {
   if (handle.sequence == 0 || terminus_.status(handle) == Status::ok) return;
   const Status status = terminus_.wait(handle, seconds{10});
@@ -120,6 +129,18 @@ void Party::wait_until_sent(SendHandle handle) {
 void Party::arm(std::uint32_t entry) {
   const Status status = slot_.arm(entry);
   if (status != Status::ok) throw_status("arm", status);
+}
+
+GroupShares Party::arm_group(std::uint32_t entry, std::uint32_t members) {
+  GroupShares shares;
+  const Status status = slot_.arm_group(entry, members, shares);
+  if (status != Status::ok) throw_status("arm_group", status);
+  return shares;
+}
+
+void Party::disarm(std::uint32_t entry) {
+  const Status status = slot_.disarm(entry);
+  if (status != Status::ok) throw_status("disarm", status);
 }
 
 void Party::finish() {

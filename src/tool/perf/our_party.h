@@ -57,6 +57,7 @@ class Party {
       run_or_throw("send_fast", status);
     }
   }
+  SendHandle send(const Share& share, std::span<const std::byte> data);
   SendHandle send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset = 0);
   // The same out of the bound area; it lands at the offset that it stands at.
   void bind(SendBufferArea& area) { expect_ok("bind", terminus_.bind(0, area)); }
@@ -66,7 +67,13 @@ class Party {
 
   // Where a message lies.
   std::span<std::byte> bytes(const Notification& notification) { return slot_.bytes(notification); }
+  // What lies at `offset` from the end of the control bytes.
+  std::span<std::byte> landing(std::size_t offset, std::size_t bytes) {
+    return slot_.bytes().subspan(kControlBytes + offset, bytes);
+  }
   void arm(std::uint32_t entry);
+  GroupShares arm_group(std::uint32_t entry, std::uint32_t members);
+  void disarm(std::uint32_t entry);
 
   // Both sides call it last: returns when the other has everything.
   void finish();

@@ -1,6 +1,7 @@
 #pragma once
 // Hamlyn's own figures over the fabric shm, through the public headers alone.
 #include <cstddef>
+#include <cstdint>
 
 #include "tool/perf/meter.h"
 
@@ -20,6 +21,10 @@ Meter touched_bandwidth(std::size_t bytes);
 // Both from a send buffer area: the receiver copies straight from there.
 Meter area_bandwidth(std::size_t bytes);
 Meter touched_area_bandwidth(std::size_t bytes);
+// What a receiver spends on each of so many 16-byte messages that have come: with one notification for all,
+// as a group, and with one for each.
+Meter group_cost(std::uint32_t messages);
+Meter single_cost(std::uint32_t messages);
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

@@ -21,6 +21,9 @@ const std::vector<Target>& all_targets() {
       {"shm.area.touched.1048576.bandwidth", at_least, 0.65, "limit.place.touched.1048576.bandwidth", {}},
       {"shm.area.65536.bandwidth", at_least, 1, "peer.ucx_cma.tag.65536.bandwidth", 1.5},
       {"shm.area.1048576.bandwidth", at_least, 1, "peer.ucx_cma.tag.1048576.bandwidth", {}},
+      {"shm.group2.16.cost", below, 1, "shm.single2.16.cost", {}},
+      {"shm.group8.16.cost", below, 1, "shm.single8.16.cost", {}},
+      {"shm.group32.16.cost", below, 1, "shm.single32.16.cost", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
   };
   return targets;

@@ -1,0 +1,94 @@
+// What a receiver is told when something goes wrong: a message that lost its rest, an entry whose time has
+// passed, packets that were refused; and what its sender is told when the receiver goes.
+//
+//   errors         receives; starts itself a second time as a sender that does all of that
+//   errors NAME    that sender
+#include <hamlyn/hamlyn.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "spawn_self.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+int receive() {
+  const std::string name = "errors." + std::to_string(getpid());
+  SecondProcess sender{name};
+
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, std::size_t{64} << 20};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot slot{area, queue, {.entries = 2}};
+  // Entry 1 waits for nobody in particular, and not for ever.
+  slot.fail_after(1, 100ms);
+  interface.publish(name, slot.ticket(0));
+
+  bool abandoned = false, timed_out = false, refused = false;
+  hamlyn::Notification n;
+  while (!(abandoned && timed_out && refused)) {
+    const hamlyn::Status status = queue.receive(n, 30s);
+    if (status != hamlyn::Status::ok) {
+      std::fprintf(stderr, "errors: %s\n", hamlyn::name(status));
+      return 1;
+    }
+    switch (n.kind) {
+      case hamlyn::Notification::Kind::message:
+        abandoned = true;  // it was whole before its sender could give it up
+        break;
+      case hamlyn::Notification::Kind::failed:
+        // What has landed of it is not to be used. Its late packets are refused; the entry may be armed
+        // again.
+        std::printf("entry %u failed: %s\n", n.entry, hamlyn::name(n.failure()));
+        abandoned |= n.failure() == hamlyn::Failure::abandoned;
+        timed_out |= n.failure() == hamlyn::Failure::timed_out;
+        break;
+      case hamlyn::Notification::Kind::protocol_error:
+        // One notification for many: `word` says how many, since the one before of this peer and cause.
+        std::printf("refused: %s\n", hamlyn::name(n.cause));
+        refused = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return sender.wait() ? 0 : 1;
+}
+
+int send(const char* name) {
+  hamlyn::Interface interface;
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Ticket ticket = interface.lookup(name, 30s);
+  hamlyn::Terminus terminus{interface};
+  if (terminus.connect(ticket, 30s) != hamlyn::Status::ok) return 1;
+
+  // Half of a message leaves; then its sender has had enough, and says so in one packet.
+  const std::vector<std::byte> data(ticket.bound);
+  hamlyn::SendHandle handle;
+  if (terminus.send(ticket, data, {}, &handle) != hamlyn::Status::pending) return 1;
+  if (terminus.cancel(handle) != hamlyn::Status::ok) return 1;
+
+  // A key that was guessed.
+  ticket.key ^= 1;
+  if (terminus.send(ticket, {}, {}, &handle) == hamlyn::Status::pending) terminus.wait(handle, 30s);
+
+  hamlyn::Notification n;
+  while (queue.receive(n, 30s) == hamlyn::Status::ok) {
+    if (n.kind == hamlyn::Notification::Kind::link_ended) return 0;  // the receiver has seen it all, and left
+  }
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return count > 1 ? send(words[1]) : receive();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "errors: %s\n", error.what());
+    return 1;
+  }
+}

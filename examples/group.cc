@@ -1,0 +1,112 @@
+// Many senders, one entry, one notification.
+//
+//   group          waits for two members; starts itself a second time as both of them
+//   group NAME     sends in their place
+#include <hamlyn/hamlyn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spawn_self.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kPart = 100000;  // what each member writes
+
+int receive() {
+  const std::string name = "group." + std::to_string(getpid());
+  SecondProcess members{name};
+
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, 2 * kPart};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot slot{area, queue, {.mode = hamlyn::Mode::paranoid_one_shot, .entries = 1}};
+
+  // A group of two in entry 0. Its shares are handed out by a type that cannot let them sum wrongly; each
+  // gives its member a part of the buffer. If not all has come in 30 s the entry fails, whoever is to blame.
+  hamlyn::GroupShares shares;
+  if (slot.arm_group(0, 2, shares) != hamlyn::Status::ok) return 1;
+  slot.fail_after(0, 30s);
+  hamlyn::Share share[2];
+  for (std::size_t i = 0; i < 2; ++i) shares.next(share[i], {i * kPart, kPart});
+
+  // Shares are values: here they travel in a message to the members' mailbox.
+  const hamlyn::Ticket mailbox = interface.lookup(name, 30s);
+  hamlyn::Terminus terminus{interface};
+  hamlyn::Status status = terminus.connect(mailbox, 30s);
+  while (status == hamlyn::Status::ok) {
+    status = terminus.send_fast(mailbox, std::as_bytes(std::span{share}));
+    if (status != hamlyn::Status::no_place && status != hamlyn::Status::queue_full) break;
+    status = terminus.wait_for_place(mailbox, 30s);
+  }
+
+  hamlyn::Notification arrival;
+  if (status == hamlyn::Status::ok) status = queue.receive(arrival, 60s);
+  if (status != hamlyn::Status::ok) {
+    std::fprintf(stderr, "group: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
+    return 1;
+  }
+  if (arrival.kind == hamlyn::Notification::Kind::failed) {
+    std::fprintf(stderr, "group: failed: %s\n", hamlyn::name(arrival.failure()));
+    return 1;
+  }
+  const std::span<const std::byte> bytes = slot.bytes(arrival);
+  const bool right = bytes.size() == 2 * kPart && bytes.front() == std::byte{'a'} &&
+                     bytes[kPart] == std::byte{'b'} && bytes.back() == std::byte{'c'};
+  std::printf("%zu bytes from 3 messages, told of once\n", bytes.size());
+  return members.wait() && right ? 0 : 1;
+}
+
+// Sends one message as the holder of `share`: all of its part, so that it is used up.
+bool contribute(hamlyn::Terminus& terminus, const hamlyn::Share& share, char letter) {
+  const std::vector<std::byte> data(share.ticket.bound, static_cast<std::byte>(letter));
+  hamlyn::SendHandle handle;
+  const hamlyn::Status status = terminus.send(share, data, {}, &handle);
+  return status == hamlyn::Status::ok ||
+         (status == hamlyn::Status::pending && terminus.wait(handle, 30s) == hamlyn::Status::ok);
+}
+
+int send(const char* name) {
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, 4096};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot mailbox{area, queue, {}};
+  interface.publish(name, mailbox.ticket());
+  hamlyn::Notification arrival;
+  do {
+    if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+  } while (arrival.kind != hamlyn::Notification::Kind::message);
+  hamlyn::Share share[2];
+  if (arrival.length != sizeof share) return 1;
+  std::memcpy(share, mailbox.bytes(arrival).data(), sizeof share);
+
+  // The second member splits its share: the piece, with the first half of its buffer, could as well be sent
+  // on to a helper on any other process. The receiver need not know.
+  hamlyn::Share piece;
+  if (share[1].split(kPart / 2, piece) != hamlyn::Status::ok) return 1;
+  hamlyn::Terminus terminus{interface};
+  if (terminus.connect(share[0].ticket, 30s) != hamlyn::Status::ok) return 1;
+  const bool sent = contribute(terminus, share[1], 'c') && contribute(terminus, share[0], 'a') &&
+                    contribute(terminus, piece, 'b');
+  // The group fails if a link ends that had contributed to it: we stay until our peer has gone.
+  while (sent && queue.receive(arrival, 60s) == hamlyn::Status::ok) {
+    if (arrival.kind == hamlyn::Notification::Kind::link_ended) return 0;
+  }
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return count > 1 ? send(words[1]) : receive();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "group: %s\n", error.what());
+    return 1;
+  }
+}
