@@ -15,10 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-int receive() {
-  const std::string name = "errors." + std::to_string(getpid());
-  SecondProcess sender{name};
-
+bool receive(const std::string& name) {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, std::size_t{64} << 20};
   hamlyn::NotificationQueue queue{interface};
@@ -33,7 +30,7 @@ int receive() {
     const hamlyn::Status status = queue.receive(n, 30s);
     if (status != hamlyn::Status::ok) {
       std::fprintf(stderr, "errors: %s\n", hamlyn::name(status));
-      return 1;
+      return false;
     }
     switch (n.kind) {
       case hamlyn::Notification::Kind::message:
@@ -55,7 +52,13 @@ int receive() {
         break;
     }
   }
-  return sender.wait() ? 0 : 1;
+  return true;  // and the interface goes, which ends its links
+}
+
+int receive_from_second_process() {
+  const std::string name = "errors." + std::to_string(getpid());
+  SecondProcess sender{name};
+  return receive(name) && sender.wait() ? 0 : 1;
 }
 
 int send(const char* name) {
@@ -86,7 +89,7 @@ int send(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive();
+    return count > 1 ? send(words[1]) : receive_from_second_process();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "errors: %s\n", error.what());
     return 1;

@@ -18,10 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kPart = 100000;  // what each member writes
 
-int receive() {
-  const std::string name = "group." + std::to_string(getpid());
-  SecondProcess members{name};
-
+bool receive(const std::string& name) {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, 2 * kPart};
   hamlyn::NotificationQueue queue{interface};
@@ -30,7 +27,7 @@ int receive() {
   // A group of two in entry 0. Its shares are handed out by a type that cannot let them sum wrongly; each
   // gives its member a part of the buffer. If not all has come in 30 s the entry fails, whoever is to blame.
   hamlyn::GroupShares shares;
-  if (slot.arm_group(0, 2, shares) != hamlyn::Status::ok) return 1;
+  if (slot.arm_group(0, 2, shares) != hamlyn::Status::ok) return false;
   slot.fail_after(0, 30s);
   hamlyn::Share share[2];
   for (std::size_t i = 0; i < 2; ++i) shares.next(share[i], {i * kPart, kPart});
@@ -49,17 +46,23 @@ int receive() {
   if (status == hamlyn::Status::ok) status = queue.receive(arrival, 60s);
   if (status != hamlyn::Status::ok) {
     std::fprintf(stderr, "group: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-    return 1;
+    return false;
   }
   if (arrival.kind == hamlyn::Notification::Kind::failed) {
     std::fprintf(stderr, "group: failed: %s\n", hamlyn::name(arrival.failure()));
-    return 1;
+    return false;
   }
   const std::span<const std::byte> bytes = slot.bytes(arrival);
   const bool right = bytes.size() == 2 * kPart && bytes.front() == std::byte{'a'} &&
                      bytes[kPart] == std::byte{'b'} && bytes.back() == std::byte{'c'};
   std::printf("%zu bytes from 3 messages, told of once\n", bytes.size());
-  return members.wait() && right ? 0 : 1;
+  return right;  // and the interface goes, which ends its links
+}
+
+int receive_from_second_process() {
+  const std::string name = "group." + std::to_string(getpid());
+  SecondProcess members{name};
+  return receive(name) && members.wait() ? 0 : 1;
 }
 
 // Sends one message as the holder of `share`: all of its part, so that it is used up.
@@ -104,7 +107,7 @@ int send(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive();
+    return count > 1 ? send(words[1]) : receive_from_second_process();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "group: %s\n", error.what());
     return 1;

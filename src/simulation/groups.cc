@@ -90,11 +90,13 @@ void Groups::begin(Receiver& receiver, std::uint32_t entry) {
   GroupShares shares = receiver.slot->arm_group(entry, members, {entry * kStride, kRegion});
   demand(shares.left() == members, "an entry that was read cannot be armed for a group");
   auto group = std::make_unique<Group>();
-  group->deadline = world_.net().now() + chance.between(50, 40000);
+  const std::uint64_t patience = chance.one_in(4) ? chance.between(50, 2000) : chance.between(20000, 40000);
+  group->deadline = world_.net().now() + patience;
   demand(receiver.slot->fail_at(entry, group->deadline) == Status::ok, "a group has no deadline");
   const std::size_t base = receiver.slot->record().mode == Mode::guarded ? entry * kStride : 0;
   for (std::uint32_t i = 0; i < members; ++i) {
-    Process* holder = world_.any_other(*receiver.process);
+    Process* holder = nullptr;  // or, rarely, somebody who never sends
+    for (int tries = 0; tries < 4 && holder == nullptr; ++tries) holder = world_.any_other(*receiver.process);
     auto part = std::make_unique<Part>();
     part->holder = holder;
     demand(shares.next(part->share, {base + i * (kRegion / members), chance.below(kRegion / members + 1)}) ==
@@ -130,8 +132,8 @@ void Groups::step(Process& process) {
         Part& part = *group->parts[i];
         if (part.holder != &process || &process == receiver.process) continue;
         if (part.terminus == nullptr) {
-          if (group->parts.size() < 12 && chance.one_in(3)) divide(receiver, *group, i);
-          if (chance.one_in(2)) send(receiver, *group, *group->parts[i]);
+          if (group->parts.size() < 10 && chance.one_in(5)) divide(receiver, *group, i);
+          if (!chance.one_in(4)) send(receiver, *group, *group->parts[i]);
         } else if (chance.one_in(40)) {
           give_up(receiver, *group, part);
         }
@@ -171,7 +173,7 @@ void Groups::notified(Process& process, const Notification& n) {
     check_whole(receiver, group, n);
     ++world_.counts.completed;
   } else {
-    world_.note(process, "is told that the group in entry % has failed", {n.entry});
+    world_.note(process, "is told that the group in entry % has failed, for cause %", {n.entry, n.word});
     switch (n.failure()) {
       case Failure::link_ended:
         demand(group.may_fail, "a group failed whose links live");
@@ -186,6 +188,7 @@ void Groups::notified(Process& process, const Notification& n) {
         demand(false, "a group failed though its shares are right");
     }
     ++world_.counts.failed;
+    process.keys_changed |= receiver.slot->record().mode != Mode::guarded;
   }
   over_.push_back(std::move(receiver.groups[n.entry]));
 }

@@ -52,7 +52,9 @@ void Process::check() {
 void Process::check_rest() {
   check();
   interface::CounterPage& counters = party.counters();
-  demand(party.refused_in_all() == party.refused(Refusal::stale_message), "something was refused");
+  const std::uint64_t late =
+      party.refused(Refusal::stale_message) + (keys_changed ? party.refused(Refusal::bad_key) : 0);
+  demand(party.refused_in_all() == late, "something was refused");
   demand(counters.events_lost == 0, "a notification was lost");
   demand(counters.links_ended == ends, "ends were not counted");
   demand(counters.links == links.size(), "links were not counted");

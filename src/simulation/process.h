@@ -49,6 +49,7 @@ class Process {
   std::uint64_t ends_told = 0;                                   // notifications of that
   bool alive = true;
   bool stopped = false;
+  bool keys_changed = false;  // while packets with the former ones may be on their way
 
  private:
   std::vector<std::unique_ptr<Area>> areas_;

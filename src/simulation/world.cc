@@ -173,6 +173,7 @@ bool World::read(Process& process, interface::Queue& queue, std::size_t most) {
       case Notification::Kind::protocol_error:
         // Late packets of a group that has failed: their senders cannot know.
         if (n->cause == Refusal::stale_message) break;
+        if (n->cause == Refusal::bad_key && process.keys_changed) break;
         throw Violation(std::string("an honest packet was refused: ") + name(n->cause));
       default: {
         Operation* owner = process.owner_of(n->slot);
