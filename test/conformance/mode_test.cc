@@ -214,8 +214,8 @@ TEST_P(Modes, one_shot_bounds_what_a_malicious_sender_can_queue) {
     }
     std::uint32_t messages = 0, refusals = 0;
     while (const auto n = take(bob, small)) {
-      messages += n->kind == Notification::Kind::message ? 1 : 0;
-      refusals += n->kind == Notification::Kind::protocol_error ? 1 : 0;
+      messages += n->kind == Notification::Kind::message ? 1u : 0u;
+      refusals += n->kind == Notification::Kind::protocol_error ? 1u : 0u;
     }
     EXPECT_EQ(messages, 20u);
     EXPECT_LE(refusals, 2u) << "60 packets, one notification until it is read";
