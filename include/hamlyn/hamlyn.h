@@ -3,6 +3,7 @@
 #include "hamlyn/error.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
+#include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
 #include "hamlyn/notification.h"

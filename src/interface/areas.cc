@@ -28,6 +28,15 @@ void Core::drop_area(std::uint32_t number) noexcept {
   }
 }
 
+const SlotRecord* Core::find_guarded_slot(std::uint32_t index, std::uint32_t generation,
+                                          std::uint64_t key) const noexcept {
+  if (index >= slots_.size()) return nullptr;
+  const SlotRecord& slot = slots_[masked_index(index, slots_.size())];
+  if (!slot.live || slot.generation != generation || slot.key != key || slot.mode != Mode::guarded)
+    return nullptr;
+  return &slot;
+}
+
 Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept {
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
   SlotRecord& slot = slots_[index];
@@ -36,6 +45,7 @@ Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload&
   if (packet.entry == kNoEntry) return Refusal::mode_forbids;
   AreaPart part;
   std::memcpy(&part, packet.data, sizeof part);
+  if (part.number == kInPlace) return deposit_in_place(link, slot, packet, payload, part);
   if (link.shown == nullptr || part.number >= kAreaLimit) return Refusal::bad_area;
   const ShownArea& area = (*link.shown)[masked_index(part.number, kAreaLimit)];
   if (area.data == nullptr || area.generation != part.generation) return Refusal::bad_area;
@@ -47,6 +57,18 @@ Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload&
   const Refusal refusal = deposit_counted(link, slot, packet, there, part.length);
   if (refusal == Refusal::none) link.counters->bytes_in += part.length - std::uint64_t{kInlineData};
   return refusal;
+}
+
+// The data of a mapped slot came by stores; there is nothing to copy. A mapping that was revoked since leads
+// elsewhere: what was stored there has not come.
+Refusal Core::deposit_in_place(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                               const AreaPart& part) noexcept {
+  if (slot.mapping == nullptr || static_cast<std::uint16_t>(*slot.mapping) != part.generation)
+    return Refusal::bad_area;
+  if (!inside(packet.offset, part.length, slot.bound)) return Refusal::out_of_bounds;
+  Payload there = payload;
+  there.first = slot.base + packet.offset;
+  return deposit_counted(link, slot, packet, there, part.length);
 }
 
 }  // namespace hamlyn::interface

@@ -200,6 +200,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.fast = options.fast && options.mode == Mode::guarded;
   slot.mode = options.mode;
   slot.places = options.places;
+  slot.mapping = nullptr;
   slot.live = true;
   ++slot_epoch_;
   for (std::uint32_t e = 0; e < options.entries; ++e) {

@@ -74,6 +74,9 @@ class Core {
   std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const Slot::Options& options);
   void drop_slot(std::uint32_t slot) noexcept;
   SlotRecord& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  // A slot whose bytes a ticket opens as a whole; null if there is none, or the key is not the slot's.
+  const SlotRecord* find_guarded_slot(std::uint32_t index, std::uint32_t generation,
+                                      std::uint64_t key) const noexcept;
   void change_key(std::uint32_t slot);
 
   // Metadata entries (entries.cc).
@@ -158,6 +161,8 @@ class Core {
   bool send_abandons() noexcept;
   void forget_abandons(Link& link) noexcept;
   Refusal deposit_control(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Refusal deposit_in_place(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                           const AreaPart& part) noexcept;
   Refusal deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal why_no_places(const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;

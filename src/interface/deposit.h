@@ -38,7 +38,7 @@ inline void move_bytes(std::byte* to, const Packet& packet, const Payload& paylo
 // The data of a counted message: `length` bytes that came with the packet, or that stand in an area.
 inline void land(std::byte* to, const Packet& packet, const Payload& payload, std::uint64_t length) noexcept {
   if (packet.lead.operation == Operation::area_write) {
-    std::memcpy(to, payload.first, length);
+    if (to != payload.first) std::memcpy(to, payload.first, length);
   } else {
     move_bytes(to, packet, payload);
   }

@@ -127,8 +127,9 @@ class Link {
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
-  std::uint64_t areas_shown = 0;   // one bit for each: the peer can read it
-  std::uint64_t areas_wanted = 0;  // whoever keeps the links should show them
+  std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
+  std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
+  std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them
 };
 
 }  // namespace hamlyn::interface

@@ -30,6 +30,10 @@ static_assert(sizeof(AreaPart) == 16 && std::is_trivially_copyable_v<AreaPart>);
 static_assert(offsetof(AreaPart, generation) == 2 && offsetof(AreaPart, length) == 4 &&
               offsetof(AreaPart, offset) == 8);
 
+// In the place of a number: the data stands where it is to be already, written by a trusted peer through its
+// mapping of the slot; `generation` is the mapping's. What remains is the notification.
+inline constexpr std::uint16_t kInPlace = 0xFFFF;
+
 // One's own area, found by its number.
 struct SendArea {
   const std::byte* data = nullptr;  // null: the number is free
@@ -43,6 +47,18 @@ struct ShownArea {
   std::uint64_t size = 0;
   std::uint16_t generation = 0;
 };
+// A slot of the other side that this process has mapped for writing (hamlyn/mapped_slot.h).
+struct MappedTarget {
+  const void* owner = nullptr;  // who has mapped it
+  std::uint32_t slot = 0;
+  std::uint32_t slot_generation = 0;
+  std::uint64_t key = 0;
+  std::byte* base = nullptr;
+  std::uint64_t bound = 0;
+  const std::uint64_t* generation_word = nullptr;  // the owner's
+  std::uint64_t generation = 0;                    // what it said when the memory was mapped
+};
+
 using ShownAreas = std::array<ShownArea, kAreaLimit>;
 
 }  // namespace hamlyn::interface

@@ -22,7 +22,8 @@ struct SlotRecord {
   bool live = false;
   bool fast = false;
   Mode mode = Mode::guarded;
-  std::uint32_t places = 0;  // for each link
+  const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
+  std::uint32_t places = 0;                // for each link
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one

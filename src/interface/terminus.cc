@@ -54,6 +54,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   Work& work = work_[free_.first];
   work.data = data.data();
   work.parts = 0;
+  work.in_place = store_in_place(work, ticket, data, options.offset);
   return post(work, ticket, count, data.size(), options, handle);
 }
 
@@ -122,6 +123,7 @@ void Terminus::start(Work& work) noexcept {
 
 bool Terminus::put_one_packet(Work& work) noexcept {
   if (work.parts != 0) return put_gathered(work);
+  if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
   if (first) start(work);
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);

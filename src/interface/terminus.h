@@ -107,8 +107,10 @@ class Terminus {
     std::uint64_t part_sent = 0;
     std::uint32_t packets_sent = 0;  // of a gathered message
     bool from_area = false;          // the other side was told to read an area
-    bool lent = false;               // all has left; the buffers are not free before it was taken
-    std::uint64_t mark = 0;          // of the link, behind the last packet that does not carry its data
+    bool in_place = false;           // its data is there already; `mapping` says by which mapping
+    std::uint16_t mapping = 0;
+    bool lent = false;       // all has left; the buffers are not free before it was taken
+    std::uint64_t mark = 0;  // of the link, behind the last packet that does not carry its data
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
     std::array<std::byte, kMetadataLimit> metadata;
@@ -141,6 +143,9 @@ class Terminus {
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
   bool put_gathered(Work& work) noexcept;
+  bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
+                      std::uint64_t offset) noexcept;
+  bool put_in_place(Work& work) noexcept;
   Status put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept;
   Status put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept;
   bool stands_in_shown_area(const Work& work) noexcept;

@@ -3,6 +3,7 @@
 // not been shown yet, goes through the link like any other message.
 #include <algorithm>
 
+#include "base/memory.h"
 #include "interface/gathering.h"
 #include "interface/terminus.h"
 
@@ -51,6 +52,7 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
   Work& work = work_[free_.first];
   if (parts != 0) std::copy_n(found.begin(), parts, gathering_->parts[index_of(work)].begin());
   work.data = nullptr;
+  work.in_place = false;
   work.parts = parts;
   work.part = 0;
   work.part_sent = 0;
@@ -156,6 +158,42 @@ Status Terminus::put_through_ring(Work& work, Packet& packet, std::size_t bytes)
   work.part = part;
   work.part_sent = part_sent;
   return status;
+}
+
+// A slot of a trusted peer that is mapped here: the data goes there by stores, and only the notification as a
+// packet (design, section 3). False: there is no such mapping, or it was revoked.
+bool Terminus::store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
+                              std::uint64_t offset) noexcept {
+  Link* link = core_.find_link(ticket.interface);
+  if (link == nullptr || link->mapped.empty() || data.size() <= kInlineData) return false;
+  for (const MappedTarget& target : link->mapped) {
+    if (target.slot != ticket.slot || target.slot_generation != ticket.generation ||
+        target.key != ticket.key ||
+        base::RealMemory::load_acquire(*target.generation_word) != target.generation)
+      continue;
+    const std::uint64_t at = ticket.base + offset;
+    if (at > target.bound || data.size() > target.bound - at) return false;
+    std::memcpy(target.base + at, data.data(), data.size());
+    work.mapping = static_cast<std::uint16_t>(target.generation);
+    return true;
+  }
+  return false;
+}
+
+bool Terminus::put_in_place(Work& work) noexcept {
+  const AreaPart there{kInPlace, work.mapping, static_cast<std::uint32_t>(work.length), 0};
+  std::byte data[sizeof there];
+  std::memcpy(data, &there, sizeof there);
+  Packet packet;
+  set_lead(packet, Operation::area_write, sizeof there, work.metadata_length);
+  set_slot(packet, work.ticket);
+  packet.offset = work.offset;
+  set_entry(packet, work.ticket.entry, work.count);
+  packet.word = message_word(work.message, work.ticket.incarnation);
+  const Status status = work.link->put(packet, data, work.metadata.data());
+  if (status == Status::queue_full) return false;
+  finish(work, status);
+  return status == Status::ok;
 }
 
 // All has left, but the other side still reads it: its count of what it has taken says when that is over.

@@ -140,6 +140,7 @@ void Control::loop() {
         [[maybe_unused]] const ssize_t got = read(knock_.get(), &value, sizeof value);
         knocked_.store(false);
         do_errands();
+        serve_imports();
         serve_requests();
         introduce_wanted();
         look_at_links();
@@ -427,11 +428,15 @@ void Control::introduced(node::Event event) {
 void Control::read_link(LinkKeeper& keeper) {
   LinkKeeper::End how = keeper.read(engine_);
   if (keeper.link() != nullptr) {
-    if (keeper.fresh()) join(keeper);
+    if (keeper.fresh()) {
+      join(keeper);
+      serve_imports();
+    }
     engine_.lock_.enter_as_other();
     const LinkKeeper::End settled = keeper.settle();
     engine_.lock_.leave();
     if (how == LinkKeeper::End::none) how = settled;
+    answer_imports(keeper);
   }
   if (how != LinkKeeper::End::none) end(keeper, how);
 }
@@ -459,6 +464,7 @@ void Control::join(LinkKeeper& keeper) {
 
 // There will be no link with `peer`: whoever waits for one, with or without a message, is told.
 void Control::refuse(std::uint64_t peer) {
+  fail_imports(peer);
   engine_.lock_.enter_as_other();
   engine_.core_.refuse_link(peer);
   engine_.wake_everybody();
@@ -466,6 +472,7 @@ void Control::refuse(std::uint64_t peer) {
 }
 
 void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
+  fail_imports(keeper.peer());
   interface::CounterPage& page = engine_.counters_;
   if (shm::ShmLink* link = keeper.link(); link != nullptr) {
     engine_.lock_.enter_as_other();

@@ -52,6 +52,13 @@ class Control {
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number);
   void drop_area(std::uint32_t number) noexcept;
 
+  // For errands: message areas that others may map.
+  std::byte* make_mapped_area(std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
+  void renew_mapped_area(std::byte* data);
+  void drop_mapped_area(std::byte* data) noexcept;
+  // Maps a peer's slot; waits for its answer. Throws Error.
+  ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout);
+
   // Under the run lock, from the data path: never waits, never throws.
   void want_link(std::uint64_t peer) noexcept;
   void attention() noexcept;
@@ -78,6 +85,11 @@ class Control {
   int pause_until_next_look() const noexcept;
 
   void do_errands();
+  void serve_imports();
+  void answer_imports(LinkKeeper& keeper);
+  void answer_import(LinkKeeper& keeper, const LinkMessage& request);
+  void finish_import(std::uint64_t number, ImportAnswer answer);
+  void fail_imports(std::uint64_t peer);
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   void serve_requests();
   void send_request(Request& request);
@@ -120,6 +132,7 @@ class Control {
     std::exception_ptr failure;
   };
   std::vector<Errand*> errands_;
+  std::list<std::shared_ptr<Import>> imports_;
   bool attached_ = false;  // or failed: the constructor may go on
 
   // The control thread's own.
@@ -130,8 +143,9 @@ class Control {
   node::Standing standing_;  // while there is no daemon
   Keepers keepers_;
   std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
-  std::map<std::uint64_t, std::uint64_t> introductions_;           // request number to peer
-  std::map<std::uint64_t, std::uint64_t> growths_;                 // request number to the link's number
+  std::map<const std::byte*, MappedArea> mapped_areas_;
+  std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
+  std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
   std::uint64_t next_request_ = 1;
   std::chrono::steady_clock::time_point next_stall_look_{};
   std::thread thread_;

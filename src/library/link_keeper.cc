@@ -32,12 +32,11 @@ bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
   LinkMessage message;
   message.word = word;
   message.value = value;
-  return say(message, memfd);
+  return say(message, std::span<const int>(&memfd, memfd < 0 ? 0 : 1));
 }
 
-bool LinkKeeper::say(LinkMessage message, int memfd) noexcept {
+bool LinkKeeper::say(const LinkMessage& message, std::span<const int> fds) noexcept {
   const auto bytes = std::as_bytes(std::span(&message, 1));
-  const std::span<const int> fds = memfd < 0 ? std::span<const int>{} : std::span<const int>(&memfd, 1);
   return base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT) == base::SocketState::ok;
 }
 
@@ -82,6 +81,14 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         break;  // its messages go through the ring
       case LinkWord::area_withdrawn:
         end = forget_area(message);
+        break;
+      case LinkWord::import:
+        if (link_ == nullptr) return End::protocol_broken;
+        import_requests_.push_back(message);
+        break;
+      case LinkWord::imported:
+      case LinkWord::import_refused:
+        end = take_import(received, message);
         break;
     }
     if (end != End::none) return end;
@@ -163,7 +170,7 @@ void LinkKeeper::show_area(std::uint32_t number, const interface::SendArea& area
   message.generation = area.generation;
   message.bytes = area.size;
   if (areas_shown_[number] == area.generation) return;  // and refused, or not answered yet
-  if (say(message, memfd)) areas_shown_[number] = area.generation;
+  if (say(message, std::span(&memfd, 1))) areas_shown_[number] = area.generation;
 }
 
 void LinkKeeper::withdraw_area(std::uint32_t number) noexcept {
@@ -211,6 +218,51 @@ LinkKeeper::End LinkKeeper::forget_area(const LinkMessage& message) {
   former_areas_.push_back(std::move(area.mapping));
   area = PeersArea{};
   peers_areas_changed_ = true;
+  return End::none;
+}
+
+// --- mapped slots
+
+bool LinkKeeper::ask_import(Import& import) noexcept {
+  LinkMessage message;
+  message.word = LinkWord::import;
+  message.value = import.answer.number;
+  message.slot = import.ticket.slot;
+  message.slot_generation = import.ticket.generation;
+  message.key = import.ticket.key;
+  if (!say(message)) return false;
+  imports_asked_.push_back(import.answer.number);
+  return true;
+}
+
+LinkKeeper::End LinkKeeper::take_import(base::Received& received, const LinkMessage& message) {
+  // Once for each that was asked for.
+  const auto asked = std::find(imports_asked_.begin(), imports_asked_.end(), message.value);
+  if (asked == imports_asked_.end()) return End::protocol_broken;
+  imports_asked_.erase(asked);
+  ImportAnswer answer;
+  answer.number = message.value;
+  if (message.word == LinkWord::import_refused) {
+    answer.error = ErrorCode::not_permitted;
+    import_answers_.push_back(std::move(answer));
+    return End::none;
+  }
+  if (message.kind > 1 || message.bytes > kImportBytes || message.offset > message.bytes ||
+      message.bound > message.bytes - message.offset)
+    return End::protocol_broken;
+  answer.writers = message.kind == 1 ? shm::Writers::everybody : shm::Writers::owner;
+  answer.offset = message.offset;
+  answer.bound = message.bound;
+  answer.generation = message.key;
+  shm::ForeignMemory page = shm::map_foreign_memory(received.fds[1], sizeof(shm::Page));
+  shm::ForeignMemory memory = shm::map_foreign_memory(received.fds[0], message.bytes, answer.writers);
+  for (const shm::ForeignMemory* each : {&page, &memory}) {
+    if (each->refusal != nullptr && !each->no_memory) return End::protocol_broken;
+    if (each->no_memory) answer.error = ErrorCode::out_of_memory;
+  }
+  answer.memory = std::move(memory.mapping);
+  answer.page = std::move(page.mapping);
+  import_answers_.push_back(std::move(answer));
   return End::none;
 }
 

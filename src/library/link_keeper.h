@@ -6,12 +6,15 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/socket.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
 #include "library/link_message.h"
+#include "library/mapped_area.h"
 #include "node/client.h"
 
 namespace hamlyn::library {
@@ -20,6 +23,8 @@ class LinkKeeper {
  public:
   // The most bytes of send buffer areas that a peer may show on one link.
   static constexpr std::uint64_t kPeersAreaBytes = std::uint64_t{1} << 30;
+  // The most bytes of a mapped slot's area.
+  static constexpr std::uint64_t kImportBytes = std::uint64_t{1} << 36;
 
   enum class End { none, peer_gone, protocol_broken };
 
@@ -46,6 +51,13 @@ class LinkKeeper {
   void show_area(std::uint32_t number, const interface::SendArea& area, int memfd) noexcept;
   void withdraw_area(std::uint32_t number) noexcept;
 
+  // Mapped slots. Asks the peer for one; false: not now.
+  bool ask_import(Import& import) noexcept;
+  // What the peer asks for, to be answered; what it has answered, checked and mapped.
+  std::vector<LinkMessage> take_import_requests() noexcept { return std::exchange(import_requests_, {}); }
+  void answer_import(const LinkMessage& message, std::span<const int> fds) noexcept { say(message, fds); }
+  std::vector<ImportAnswer> take_import_answers() noexcept { return std::exchange(import_answers_, {}); }
+
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
   std::uint32_t uid() const noexcept { return uid_; }
@@ -63,7 +75,8 @@ class LinkKeeper {
 
  private:
   bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
-  bool say(LinkMessage message, int memfd = -1) noexcept;
+  bool say(const LinkMessage& message, std::span<const int> fds = {}) noexcept;
+  End take_import(base::Received& received, const LinkMessage& message);
   End take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings);
   End take_ring(base::FileDescriptor memfd, std::uint64_t cells);
   End take_area(base::FileDescriptor memfd, const LinkMessage& message);
@@ -89,6 +102,9 @@ class LinkKeeper {
     std::uint16_t generation = 0;
   };
   std::array<PeersArea, interface::kAreaLimit> peers_areas_;
+  std::vector<std::uint64_t> imports_asked_;  // their numbers
+  std::vector<LinkMessage> import_requests_;
+  std::vector<ImportAnswer> import_answers_;
   std::unique_ptr<interface::ShownAreas> shown_;  // until the link has it
   std::vector<LinkMessage> answers_;              // to be said when what they say is settled
   std::vector<shm::Mapping> former_areas_;        // withdrawn; until that is settled

@@ -11,13 +11,16 @@ inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
 inline constexpr std::uint16_t kLinkVersion = 2;
 
 enum class LinkWord : std::uint16_t {
-  page = 1,       // with a memfd: the page of this side; the first message each way
-  ring,           // with a memfd: a longer ring of `value` cells that this side wants to continue in
-  ring_taken,     // the ring was mapped: continue in it
-  area,           // with a memfd of `bytes` bytes: a send buffer area of this side, number and generation
-  area_taken,     // the area was mapped: packets may name it
-  area_refused,   // it was not: too much is shown on this link already, or there is no memory
-  area_withdrawn  // the area has gone: forget it
+  page = 1,        // with a memfd: the page of this side; the first message each way
+  ring,            // with a memfd: a longer ring of `value` cells that this side wants to continue in
+  ring_taken,      // the ring was mapped: continue in it
+  area,            // with a memfd of `bytes` bytes: a send buffer area of this side, number and generation
+  area_taken,      // the area was mapped: packets may name it
+  area_refused,    // it was not: too much is shown on this link already, or there is no memory
+  area_withdrawn,  // the area has gone: forget it
+  import,          // asks for a mapping of the memory of a slot; `value` names the request
+  imported,        // with its memfd, and one with the page of its generation word
+  import_refused,  // `kind` says why
 };
 
 struct LinkMessage {
@@ -28,12 +31,18 @@ struct LinkMessage {
   std::uint64_t bytes = 0;  // of an area
   std::uint16_t number = 0;
   std::uint16_t generation = 0;
-  std::uint8_t reserved[36] = {};
+  std::uint32_t slot = 0;
+  std::uint32_t slot_generation = 0;
+  std::uint32_t kind = 0;    // of an import: a Sharing; of a refusal: an ErrorCode
+  std::uint64_t key = 0;     // the slot's; in an answer, the generation of the memory
+  std::uint64_t offset = 0;  // of the slot in its area
+  std::uint64_t bound = 0;   // of the slot
 };
 static_assert(sizeof(LinkMessage) == 64 && std::is_trivially_copyable_v<LinkMessage>);
 
 // How many descriptors come with it.
 inline std::size_t descriptors_of(LinkWord word) noexcept {
+  if (word == LinkWord::imported) return 2;
   return word == LinkWord::page || word == LinkWord::ring || word == LinkWord::area ? 1 : 0;
 }
 
@@ -41,7 +50,7 @@ inline std::size_t descriptors_of(LinkWord word) noexcept {
 inline const char* invalid(const LinkMessage& message) noexcept {
   if (message.magic != kLinkMagic) return "not a link message";
   if (message.version != kLinkVersion) return "a link message of another version";
-  if (message.word < LinkWord::page || message.word > LinkWord::area_withdrawn)
+  if (message.word < LinkWord::page || message.word > LinkWord::import_refused)
     return "an unknown link message";
   return nullptr;
 }

@@ -2,33 +2,84 @@
 
 #include <sys/mman.h>
 
+#include "library/control.h"
 #include "library/engine.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace hamlyn {
 
 namespace {
-std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
-}  // namespace
 
-MessageArea::MessageArea(Interface& interface, std::size_t bytes) : interface_(interface), size_(bytes) {
-  if (bytes == 0 || bytes > (std::size_t{1} << 47))
-    throw Error(ErrorCode::invalid_argument, "an area has at least one byte");
-  void* data = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    throw Error(ErrorCode::out_of_memory,
-                "no memory for a message area of " + std::to_string(bytes) + " bytes");
-  data_ = static_cast<std::byte*>(data);
-  wired_ = mlock(data, whole_pages(bytes)) == 0;
+constexpr std::size_t kPage = 4096;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+void count(Interface& interface, std::uint64_t bytes) noexcept {
   const base::RunLockGuard guard(interface.engine().lock());
   if (guard) interface.engine().core().counters().areas_bytes += bytes;
 }
 
-MessageArea::~MessageArea() {
-  {
-    const base::RunLockGuard guard(interface_.engine().lock());
-    if (guard) interface_.engine().core().counters().areas_bytes -= size_;
+}  // namespace
+
+MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing)
+    : interface_(interface), size_(bytes), sharing_(sharing) {
+  if (bytes == 0 || bytes > (std::size_t{1} << 47))
+    throw Error(ErrorCode::invalid_argument, "an area has at least one byte");
+  library::Engine& engine = interface.engine();
+  if (engine.lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  if (sharing != Sharing::guarded) {
+    size_ = whole_pages(bytes);
+    const shm::Writers writers =
+        sharing == Sharing::mapped_read_only ? shm::Writers::owner : shm::Writers::everybody;
+    engine.control().have_done(
+        [&] { data_ = engine.control().make_mapped_area(size_, writers, &generation_); });
+  } else {
+    void* data =
+        mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+      throw Error(ErrorCode::out_of_memory,
+                  "no memory for a message area of " + std::to_string(bytes) + " bytes");
+    data_ = static_cast<std::byte*>(data);
   }
-  munmap(data_, whole_pages(size_));
+  wired_ = mlock(data_, whole_pages(size_)) == 0;
+  count(interface, size_);
+}
+
+MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory)
+    : interface_(interface), data_(memory.data()), size_(memory.size()), callers_(true) {
+  if (size_ == 0 || size_ % kPage != 0 || reinterpret_cast<std::uintptr_t>(data_) % kPage != 0)
+    throw Error(ErrorCode::invalid_argument, "an area over existing memory has whole pages of 4096 bytes");
+  // An error now instead of a signal when something arrives.
+  if (madvise(data_, size_, MADV_POPULATE_WRITE) != 0)
+    throw Error(ErrorCode::invalid_argument, "an area over existing memory must be mapped, and writable");
+  wired_ = mlock(data_, size_) == 0;
+  count(interface, size_);
+}
+
+MessageArea::~MessageArea() {
+  count(interface_, 0 - std::uint64_t{size_});
+  library::Engine& engine = interface_.engine();
+  if (callers_) {
+    if (wired_) munlock(data_, size_);
+  } else if (sharing_ == Sharing::guarded) {
+    munmap(data_, whole_pages(size_));
+  } else if (!engine.lock().forked()) {
+    engine.control().have_done([&] { engine.control().drop_mapped_area(data_); });
+  }
+}
+
+void MessageArea::revoke() {
+  if (sharing_ == Sharing::guarded)
+    throw Error(ErrorCode::invalid_argument, "a guarded area is mapped by nobody: change its slots' keys");
+  library::Engine& engine = interface_.engine();
+  if (engine.lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  engine.control().have_done([&] { engine.control().renew_mapped_area(data_); });
+  if (wired_) wired_ = mlock(data_, size_) == 0;
 }
 
 }  // namespace hamlyn

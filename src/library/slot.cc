@@ -22,12 +22,16 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
     throw Error(ErrorCode::invalid_argument, "the slot reaches beyond its message area");
   if (options.entries > kMostEntries)
     throw Error(ErrorCode::invalid_argument, "a slot has at most 2^20 metadata entries");
+  if (area.sharing() != Sharing::guarded && options.mode != Mode::guarded)
+    throw Error(ErrorCode::invalid_argument,
+                "a mapped slot cannot be paranoid: whoever maps it writes or reads without being checked");
   data_ = area.bytes().data() + options.base;
   size_ = options.bound == 0 ? area_size - options.base : options.bound;
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   index_ = engine.core().make_slot(data_, size_, &queue.inside(), options);
+  if (area.sharing() == Sharing::mapped_read_write) engine.core().slot(index_).mapping = area.generation_;
 }
 
 Slot::~Slot() {

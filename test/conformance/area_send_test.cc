@@ -311,8 +311,70 @@ TEST_P(AreaSends, have_at_most_64_areas) {
   EXPECT_EQ(make_source(alice, 65, 4096).number, 17u);
 }
 
+// A mapped slot: the data is stored straight away, and only the notification comes as a packet.
+class InPlace : public AreaSends {
+ protected:
+  InPlace() : slot(bob, area, queue, {.base = 4096, .bound = 300000, .entries = 2}) {
+    slot.record().mapping = &generation;
+    alice.core.find_link(bob.id)->mapped.push_back({this, slot.index(), slot.record().generation,
+                                                    slot.record().key, slot.base(), 300000, &generation,
+                                                    generation});
+  }
+  std::uint64_t generation = 0x10007;
+  TestSlot slot;
+};
+
+TEST_P(InPlace, messages_come_as_one_packet_whatever_their_length) {
+  Terminus terminus(alice.core, 8);
+  for (const std::size_t bytes : {0u, 16u, 17u, 8193u, 200000u}) {
+    const std::vector<std::byte> data = pattern(bytes, bytes);
+    const std::vector<std::byte> metadata = pattern(33, bytes);
+    const std::uint64_t packets = packets_in();
+    ASSERT_EQ(terminus.send(slot.ticket(0), data, {.offset = 5, .metadata = metadata}, nullptr), Status::ok);
+    const Notification n = next();
+    EXPECT_EQ(n.offset, 5u);
+    ASSERT_EQ(n.length, bytes);
+    EXPECT_TRUE(same(slot.bytes(n), data));
+    EXPECT_TRUE(same(slot.metadata(0), metadata));
+    EXPECT_EQ(packets_in() - packets, 1u);
+    ASSERT_EQ(slot.arm(0), Status::ok);
+  }
+  EXPECT_EQ(terminus.send(slot.ticket(0), pattern(300000, 1), {.offset = 1}, nullptr), Status::out_of_bounds);
+}
+
+TEST_P(InPlace, messages_go_through_the_link_after_a_revocation) {
+  Terminus terminus(alice.core, 8);
+  const std::vector<std::byte> data = pattern(100000, 1);
+  ++generation;
+  const std::uint64_t packets = packets_in();
+  ASSERT_LT(terminus.send(slot.ticket(0), data, {}, nullptr), Status::queue_full);
+  EXPECT_TRUE(same(slot.bytes(next()), data));
+  EXPECT_GT(packets_in() - packets, 1u);
+}
+
+TEST_P(InPlace, what_is_only_said_to_be_there_is_refused) {
+  TestSlot guarded(bob, area, queue, {.base = 524288, .bound = 4096, .entries = 1});
+  inject_part(guarded.ticket(0), {interface::kInPlace, 7, 16, 0});
+  EXPECT_EQ(bob.refused(Refusal::bad_area), 1u) << "the slot is not mapped";
+  inject_part(slot.ticket(0), {interface::kInPlace, 6, 16, 0});
+  EXPECT_EQ(bob.refused(Refusal::bad_area), 2u) << "the mapping was revoked";
+  inject_part(slot.ticket(0), {interface::kInPlace, 7, 300001, 0});
+  EXPECT_EQ(bob.refused(Refusal::out_of_bounds), 1u);
+  Ticket beyond = slot.ticket(0);
+  beyond.base = 300000;
+  inject_part(beyond, {interface::kInPlace, 7, 1, 0});
+  EXPECT_EQ(bob.refused(Refusal::out_of_bounds), 2u);
+  Ticket wrong = slot.ticket(0);
+  wrong.key ^= 1;
+  inject_part(wrong, {interface::kInPlace, 7, 16, 0});
+  EXPECT_EQ(bob.refused(Refusal::bad_key), 1u);
+  inject_part(slot.ticket(0), {interface::kInPlace, 7, 300000, 0});
+  EXPECT_EQ(next_message().length, 300000u);
+}
+
 const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
 INSTANTIATE_TEST_SUITE_P(fabric, AreaSends, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, InPlace, testing::ValuesIn(kFabrics), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -48,8 +48,10 @@ static_assert(offsetof(Page, header) == 0 && offsetof(Page, credits) == 64 && of
 static_assert(offsetof(LinkMessage, magic) == 0 && offsetof(LinkMessage, version) == 4 &&
               offsetof(LinkMessage, word) == 6 && offsetof(LinkMessage, value) == 8 &&
               offsetof(LinkMessage, bytes) == 16 && offsetof(LinkMessage, number) == 24 &&
-              offsetof(LinkMessage, generation) == 26 && offsetof(LinkMessage, reserved) == 28 &&
-              sizeof(LinkMessage) == 64);
+              offsetof(LinkMessage, generation) == 26 && offsetof(LinkMessage, slot) == 28 &&
+              offsetof(LinkMessage, slot_generation) == 32 && offsetof(LinkMessage, kind) == 36 &&
+              offsetof(LinkMessage, key) == 40 && offsetof(LinkMessage, offset) == 48 &&
+              offsetof(LinkMessage, bound) == 56 && sizeof(LinkMessage) == 64);
 static_assert(offsetof(LinkCounters, peer) == 0 && offsetof(LinkCounters, peer_uid) == 8 &&
               offsetof(LinkCounters, peer_pid) == 12 && offsetof(LinkCounters, memory_out) == 16 &&
               offsetof(LinkCounters, memory_in) == 24 && offsetof(LinkCounters, packets_out) == 32 &&
@@ -216,7 +218,7 @@ TEST(Validators, a_link_message_says_what_is_wrong_with_it) {
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::page;
   EXPECT_EQ(invalid(message), nullptr);
-  message.word = static_cast<LinkWord>(static_cast<int>(LinkWord::area_withdrawn) + 1);
+  message.word = static_cast<LinkWord>(static_cast<int>(LinkWord::import_refused) + 1);
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::ring_taken;
   message.version = 1;

@@ -24,7 +24,10 @@ namespace {
 
 // FUTURE_WRITE: the owner keeps its writable mapping, nobody gets another. SEAL: nobody adds seals that would
 // stop the other side from mapping.
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+int seals_for(Writers writers) noexcept {
+  const int common = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  return writers == Writers::owner ? common | F_SEAL_FUTURE_WRITE : common;
+}
 
 ForeignMemory refused(const char* why, bool no_memory = false) noexcept {
   return {Mapping{}, why, no_memory};
@@ -45,7 +48,7 @@ Mapping::~Mapping() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
-OwnedMemory make_sealed_memory(std::size_t bytes) {
+OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers) {
   OwnedMemory made;
   made.memfd.reset(memfd_create("hamlyn", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!made.memfd) base::throw_system("memfd_create");
@@ -56,11 +59,12 @@ OwnedMemory make_sealed_memory(std::size_t bytes) {
   // Populated now: an error here instead of a signal on the data path.
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_WRITE) != 0)
     throw Error(ErrorCode::out_of_memory, "a link's memory could not be populated");
-  if (fcntl(made.memfd.get(), F_ADD_SEALS, kSeals) != 0) base::throw_system("F_ADD_SEALS");
+  if (fcntl(made.memfd.get(), F_ADD_SEALS, seals_for(writers)) != 0) base::throw_system("F_ADD_SEALS");
   return made;
 }
 
-ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes) noexcept {
+ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes,
+                                 Writers writers) noexcept {
   if (!memfd) return refused("no descriptor came with it");
   struct statfs file_system {};
   if (fstatfs(memfd.get(), &file_system) != 0 || file_system.f_type != TMPFS_MAGIC)
@@ -71,11 +75,13 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
   if (file.st_size < 0 || static_cast<std::size_t>(file.st_size) != bytes)
     return refused("the memory has another size");
   const int seals = fcntl(memfd.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals) return refused("the memory lacks seals");
+  if (seals < 0 || (seals & seals_for(writers)) != seals_for(writers))
+    return refused("the memory lacks seals");
   // Pages that are not there yet would be made, and paid for, by whoever reads them first. They cannot go
   // again: the seals see to that.
   if (static_cast<std::uint64_t>(file.st_blocks) * 512 < bytes) return refused("the memory has holes");
-  void* data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, memfd.get(), 0);
+  const int access = writers == Writers::owner ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* data = mmap(nullptr, bytes, access, MAP_SHARED, memfd.get(), 0);
   if (data == MAP_FAILED) return refused("the memory cannot be mapped", errno == ENOMEM);
   ForeignMemory mapped{Mapping(data, bytes)};
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_READ) != 0)

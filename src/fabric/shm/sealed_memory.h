@@ -32,16 +32,20 @@ struct OwnedMemory {
   base::FileDescriptor memfd;  // sealed; to be shown to the reader, then closed
 };
 
+// Who may write it: its owner alone, or whoever it is handed to.
+enum class Writers { owner, everybody };
+
 // Throws Error(out_of_memory or system).
-OwnedMemory make_sealed_memory(std::size_t bytes);
+OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers = Writers::owner);
 
 struct ForeignMemory {
-  Mapping mapping;                // read-only, populated; empty if refused
+  Mapping mapping;                // populated, read-only if only its owner writes it; empty if refused
   const char* refusal = nullptr;  // why
   bool no_memory = false;         // refused for want of memory of our own, through no fault of its owner
 };
 
 // Checks what a stranger handed over (kind, size, seals) before a byte of it is looked at. Never throws.
-ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes) noexcept;
+ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes,
+                                 Writers writers = Writers::owner) noexcept;
 
 }  // namespace hamlyn::shm

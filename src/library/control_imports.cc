@@ -1,0 +1,152 @@
+// The control thread's part of mapped slots: it has the memfds of our areas, and asks peers for theirs.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/memory.h"
+#include "base/throw_system.h"
+#include "library/control.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+
+// --- our own
+
+std::byte* Control::make_mapped_area(std::size_t bytes, shm::Writers writers,
+                                     const std::uint64_t** generation) {
+  shm::OwnedMemory memory = shm::make_sealed_memory(bytes, writers);
+  shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
+  auto* const data = static_cast<std::byte*>(memory.mapping.data());
+  MappedArea area{std::move(memory.mapping), std::move(memory.memfd), writers, std::move(page.mapping),
+                  std::move(page.memfd)};
+  area.generation() = 1;
+  *generation = &area.generation();
+  mapped_areas_.emplace(data, std::move(area));
+  return data;
+}
+
+// Fresh memory at the old address. Importers see the generation move first, so that whoever still finds it
+// unmoved after an access has used what the owner used.
+void Control::renew_mapped_area(std::byte* data) {
+  MappedArea& area = mapped_areas_.at(data);
+  shm::OwnedMemory fresh = shm::make_sealed_memory(area.memory.size(), area.writers);
+  engine_.lock_.enter_as_other();  // nothing lands meanwhile
+  base::RealMemory::store_release(area.generation(), area.generation() + 1);
+  base::RealMemory::fence();
+  std::memcpy(fresh.mapping.data(), data, area.memory.size());
+  const bool moved = mremap(fresh.mapping.data(), area.memory.size(), area.memory.size(),
+                            MREMAP_MAYMOVE | MREMAP_FIXED, data) != MAP_FAILED;
+  engine_.lock_.leave();
+  if (!moved) base::throw_system("mremap of a message area");
+  fresh.mapping.release();
+  area.memfd = std::move(fresh.memfd);
+}
+
+void Control::drop_mapped_area(std::byte* data) noexcept {
+  MappedArea& area = mapped_areas_.at(data);
+  base::RealMemory::store_release(area.generation(), area.generation() + 1);
+  mapped_areas_.erase(data);
+}
+
+void Control::answer_imports(LinkKeeper& keeper) {
+  for (const LinkMessage& request : keeper.take_import_requests()) answer_import(keeper, request);
+  for (ImportAnswer& answer : keeper.take_import_answers()) {
+    const std::uint64_t number = answer.number;
+    finish_import(number, std::move(answer));
+  }
+}
+
+void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
+  LinkMessage answer;
+  answer.word = LinkWord::import_refused;
+  answer.value = request.value;
+  engine_.lock_.enter_as_other();
+  const interface::SlotRecord* slot =
+      engine_.core_.find_guarded_slot(request.slot, request.slot_generation, request.key);
+  const std::byte* base = slot != nullptr ? slot->base : nullptr;
+  const std::uint64_t bound = slot != nullptr ? slot->bound : 0;
+  engine_.lock_.leave();
+  const auto after = mapped_areas_.upper_bound(base);
+  if (base == nullptr || after == mapped_areas_.begin()) return keeper.answer_import(answer, {});
+  MappedArea& area = std::prev(after)->second;
+  const auto offset = static_cast<std::uint64_t>(base - std::prev(after)->first);
+  // The trust group is the user: its processes could trace each other anyway.
+  if (offset >= area.memory.size() || (area.writers == shm::Writers::everybody && keeper.uid() != geteuid()))
+    return keeper.answer_import(answer, {});
+  answer.word = LinkWord::imported;
+  answer.bytes = area.memory.size();
+  answer.kind = area.writers == shm::Writers::everybody ? 1 : 0;
+  answer.offset = offset;
+  answer.bound = bound;
+  answer.key = area.generation();
+  const int fds[] = {area.memfd.get(), area.page_memfd.get()};
+  keeper.answer_import(answer, fds);
+}
+
+// --- others'
+
+ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
+  auto import = std::make_shared<Import>();
+  import->ticket = ticket;
+  std::unique_lock lock(requests_mutex_);
+  imports_.push_back(import);
+  attention();
+  const Deadline deadline = deadline_in(timeout);
+  const auto done = [&] { return import->done; };
+  const bool in_time =
+      deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
+  imports_.remove(import);
+  if (!in_time) throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
+  if (import->answer.error == ErrorCode::out_of_memory)
+    throw Error(ErrorCode::out_of_memory, "no memory to map a slot");
+  if (import->answer.error != ErrorCode{})
+    throw Error(ErrorCode::not_permitted,
+                "no slot to be mapped: it is guarded, gone, of another user, or the ticket is not good");
+  return std::move(import->answer);
+}
+
+void Control::serve_imports() {
+  std::vector<std::uint64_t> missing;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    for (const auto& import : imports_) {
+      if (import->keeper != nullptr || import->done) continue;
+      LinkKeeper* keeper = keeper_of(import->ticket.interface);
+      if (keeper == nullptr) {
+        missing.push_back(import->ticket.interface);
+      } else if (keeper->link() != nullptr) {
+        import->answer.number = next_request_++;
+        if (keeper->ask_import(*import)) import->keeper = keeper;
+      }
+    }
+  }
+  if (missing.empty()) return;
+  engine_.lock_.enter_as_other();
+  for (const std::uint64_t peer : missing) want_link(peer);
+  engine_.lock_.leave();
+}
+
+void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
+  const std::lock_guard lock(requests_mutex_);
+  for (const auto& import : imports_) {
+    if (import->keeper == nullptr || import->answer.number != number) continue;
+    import->answer = std::move(answer);
+    import->done = true;
+    request_done_.notify_all();
+    return;
+  }
+}
+
+void Control::fail_imports(std::uint64_t peer) {
+  const std::lock_guard lock(requests_mutex_);
+  for (const auto& import : imports_) {
+    if (import->ticket.interface != peer || import->done) continue;
+    import->answer.error = ErrorCode::not_permitted;
+    import->done = true;
+  }
+  request_done_.notify_all();
+}
+
+}  // namespace hamlyn::library
