@@ -36,6 +36,7 @@ class Collection {
 
 void add_short(Collection& all) {
   all.add(cacheline_limit());
+  all.add(mapped_latency());
   all.add(fast_latency());
   all.add_oshmem(oshmem_put());
   all.add_ucx({"posix", "put", 8, "oneway"});
@@ -51,6 +52,15 @@ void add_messages(Collection& all) {
     if (bytes == 65536) continue;
     all.add_ucx({"posix", "tag", bytes, "oneway"});
     all.add_openmpi(openmpi_send(bytes));
+  }
+}
+
+void add_mapped(Collection& all) {
+  all.add(fetch_add_limit());
+  all.add(mapped_fetch_add());
+  for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
+    all.add(mapped_bandwidth(bytes));
+    all.add_ucx({"posix", "put", bytes, "bandwidth"});
   }
 }
 
@@ -101,6 +111,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_rate(all);
   add_bandwidth(all);
   add_touched(all);
+  add_mapped(all);
   add_groups(all);
   add_wake(all);
   return all.take();

@@ -8,6 +8,8 @@ namespace hamlyn::tool::perf {
 
 // One cache line each way, each side writing its own.
 Meter cacheline_limit();
+// A locked addition to a word that the other core adds to all the time.
+Meter fetch_add_limit();
 // Futex wake of a process that sleeps.
 Meter wake_limit();
 // Messages that do not change, copied once by the receiver.

@@ -15,6 +15,7 @@ namespace {
 struct Bulk {
   std::size_t bytes;
   bool area;     // from a send buffer area
+  bool mapped;   // the receiver's slot is mapped: the sender stores them there itself
   bool touched;  // filled by the sender and read whole by the receiver; if not, one source that does not
                  // change
 
@@ -48,6 +49,7 @@ class Source {
     } else {
       buffer_.emplace(bulk.memory());
     }
+    if (bulk.mapped) party.map();
     const auto all = part(0, bulk.memory());
     hamlyn_fill(all.data(), all.size(), 0);
   }
@@ -112,26 +114,30 @@ void receive_all(Party& party, Room& room, const Bulk& bulk) {
 
 std::vector<double> run(Cores cores, const Bulk& bulk) {
   const PartyOptions sender{.bytes = 64};
-  const PartyOptions receiver{.bytes = bulk.memory(), .entries = kWindow};
+  const PartyOptions receiver{.bytes = bulk.memory(),
+                              .entries = kWindow,
+                              .sharing = bulk.mapped ? Sharing::mapped_read_write : Sharing::guarded};
   return run_parties(
       cores, 1, sender, [&](Party& party, Room&) { send_all(party, bulk); }, receiver,
       [&](Party& party, Room& room) { receive_all(party, room, bulk); });
 }
 
 Meter bandwidth(const std::string& what, const Bulk& bulk) {
-  return {
-      .name = (bulk.area ? "shm.area." : "shm.message.") + what + std::to_string(bulk.bytes) + ".bandwidth",
-      .round = [bulk](Cores cores, int) { return run(cores, bulk); }};
+  const std::string kind = bulk.area ? "shm.area." : bulk.mapped ? "shm.mapped.write." : "shm.message.";
+  return {.name = kind + what + std::to_string(bulk.bytes) + ".bandwidth",
+          .round = [bulk](Cores cores, int) { return run(cores, bulk); }};
 }
 
 }  // namespace
 
-Meter message_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false, false}); }
+Meter message_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false, false, false}); }
 
-Meter touched_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, false, true}); }
+Meter touched_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, false, false, true}); }
 
-Meter area_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, true, false}); }
+Meter area_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, true, false, false}); }
 
-Meter touched_area_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, true, true}); }
+Meter touched_area_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, true, false, true}); }
+
+Meter mapped_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false, true, false}); }
 
 }  // namespace hamlyn::tool::perf

@@ -33,7 +33,7 @@ std::string new_meeting() {
 }  // namespace
 
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
-    : area_(interface_, kControlBytes + options.bytes),
+    : area_(interface_, kControlBytes + options.bytes, options.sharing),
       queue_(interface_),
       slot_(area_, queue_, {.entries = options.entries, .places = options.places}),
       terminus_(interface_),

@@ -1,6 +1,7 @@
 #pragma once
 // One of two measuring processes that talk through Hamlyn: an interface with one of each thing, made from the
 // public headers as any user would.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@ inline constexpr std::size_t kControlBytes = 4096;
 struct PartyOptions {
   std::size_t bytes = 0;      // of message area, for the figure
   std::uint32_t entries = 0;  // metadata entries
+  Sharing sharing = Sharing::guarded;
   std::uint32_t places = 64;  // notification places for fast mode
 };
 
@@ -63,6 +65,9 @@ class Party {
   void bind(SendBufferArea& area) { expect_ok("bind", terminus_.bind(0, area)); }
   SendHandle send_from_area(const Ticket& ticket, std::uint64_t offset, std::uint64_t bytes);
   Interface& interface() { return interface_; }
+  // The other side's slot, mapped; its bytes behind the control bytes are the figure's.
+  MappedSlot& map() { return mapped_.emplace(interface_, other_, std::chrono::seconds{10}); }
+  std::span<std::byte> area() { return area_.bytes().subspan(kControlBytes); }
   void wait_until_sent(SendHandle handle);
 
   // Where a message lies.
@@ -91,6 +96,7 @@ class Party {
   Terminus terminus_;
   std::uint32_t entries_;
   Ticket other_;
+  std::optional<MappedSlot> mapped_;
 };
 
 using PartySide = std::function<void(Party&, Room&)>;

@@ -25,6 +25,12 @@ Meter touched_area_bandwidth(std::size_t bytes);
 // as a group, and with one for each.
 Meter group_cost(std::uint32_t messages);
 Meter single_cost(std::uint32_t messages);
+// The same messages into a mapped slot: stored by the sender, notified through the link.
+Meter mapped_bandwidth(std::size_t bytes);
+// A word stored into the other side's mapped slot, which looks at it in its own memory.
+Meter mapped_latency();
+// A locked addition to a word of a mapped slot, to which its owner adds all the time.
+Meter mapped_fetch_add();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 std::string test_name(const UcxTest& test) {
-  if (test.measure != "oneway") return test.kind + "_bw";
+  if (test.measure != "oneway") return test.kind == "tag" ? "tag_bw" : "ucp_" + test.kind + "_bw";
   return test.kind == "tag" ? "tag_lat" : "ucp_" + test.kind + "_lat";
 }
 
