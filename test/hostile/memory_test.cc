@@ -269,6 +269,17 @@ std::vector<Trial> wrong_areas() {
                    link.say(message, {});
                  },
                  true});
+  out.push_back({"a mapped slot that nobody asked for",
+                 [](RogueLink& link, std::uint64_t) {
+                   const shm::OwnedMemory good = shm::make_sealed_memory(4096);
+                   LinkMessage message = area_message();
+                   message.word = LinkWord::imported;
+                   const int both[] = {good.memfd.get(), good.memfd.get()};
+                   link.say(message, both);
+                 },
+                 true});
+  out.push_back({"the refusal of one that nobody asked for",
+                 [](RogueLink& link, std::uint64_t) { link.say(LinkWord::import_refused, 1, -1); }, true});
   out.push_back({"before any page", [](RogueLink& link, std::uint64_t) {
                    const shm::OwnedMemory good = shm::make_sealed_memory(4096);
                    const int fd = good.memfd.get();
