@@ -33,6 +33,10 @@ struct Piece {
 struct SendOptions {
   std::uint64_t offset = 0;                  // from the ticket's base
   std::span<const std::byte> metadata = {};  // up to 60 bytes, kept in the receiver's metadata entry
+  // The message is pending until the receiving interface says that all of it has landed (paper 1, section
+  // 2.4): then `ok`; `refused` if that interface refused it. The buffer must stay as long. At most 32 at a
+  // time to one interface; further ones wait in the terminus.
+  bool acknowledged = false;
 };
 
 class Terminus {

@@ -217,6 +217,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   end_places_at(index);
   for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
     forget_deadline(slot.entries[e]);
+  break_promises(index);
   --slot.queue->users;
   slot.queue->expect_no_more(slot.entry_count);
   slot.live = false;
@@ -282,6 +283,10 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
 
 void Core::send_replies(Link& link) noexcept {
   link.replies_due = false;
+  if (!send_acknowledgements(link)) {
+    link.replies_due = replies_due_ = true;  // again when there is room
+    return;
+  }
   for (std::uint32_t name = 0; name < link.places.size(); ++name) {
     const std::uint32_t index = link.places[name];
     if (index == kDeadRecord) continue;
@@ -472,7 +477,11 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   entry.offset = std::min(entry.offset, packet.offset);
   // Counting (paper 0, section 2.5): whatever the order, the sum is zero when the last packet has come.
   entry.accumulator += packet.delta;
-  if (packet.delta == 0 || entry.accumulator == 0) complete(slot, packet.slot, packet.entry, link.peer);
+  if (packet.delta == 0 || entry.accumulator == 0) {
+    complete(slot, packet.slot, packet.entry, link.peer);
+    if (link.acknowledgements.promised_count != 0) [[unlikely]]
+      settle_promises(packet.slot, packet.entry, Refusal::none);
+  }
   return Refusal::none;
 }
 
@@ -488,6 +497,10 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
       return take_abandon(link, packet);
     case Operation::area_write:
       return deposit_from_area(link, packet, payload);
+    case Operation::write_acknowledged:
+      return deposit_acknowledged(link, packet, payload);
+    case Operation::delivered:
+      return take_delivered(link, packet);
     default:
       return Refusal::malformed;
   }

@@ -164,6 +164,12 @@ class Core {
   Refusal deposit_in_place(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                            const AreaPart& part) noexcept;
   Refusal deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Refusal deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  void acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcept;
+  void settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept;
+  void break_promises(std::uint32_t slot) noexcept;
+  bool send_acknowledgements(Link& link) noexcept;  // false: some are still due
+  Refusal take_delivered(Link& link, const Packet& packet) noexcept;
   Refusal why_no_places(const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;

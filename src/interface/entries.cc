@@ -86,6 +86,7 @@ Status Core::disarm(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
   MetadataEntry& entry = slot.entries[entry_index];
   if (unread(entry)) return Status::invalid;
   forget_deadline(entry);
+  settle_promises(slot_index, entry_index, Refusal::entry_not_armed);
   entry.state = EntryState::idle;
   entry.accumulator = 0;
   ++entry.incarnation;  // what is still on its way of this message is of an incarnation that is over
@@ -101,6 +102,7 @@ Status Core::revoke(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
   entry.key = random_key();
   ++entry.incarnation;
   forget_deadline(entry);
+  settle_promises(slot_index, entry_index, Refusal::bad_key);
   if (unread(entry)) return Status::ok;
   entry.state = EntryState::idle;
   entry.accumulator = 0;
@@ -262,6 +264,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   entry.state = EntryState::failed;
   entry.accumulator = 0;
   ++entry.incarnation;
+  settle_promises(slot_index, entry_index, Refusal::stale_message);
   Notification notification;
   notification.kind = Notification::Kind::failed;
   notification.slot = slot_index;

@@ -71,6 +71,45 @@ struct SameSlot {
   std::uint32_t record = 0;
 };
 
+// Messages per link and direction whose delivery is to be acknowledged and is not yet.
+inline constexpr std::uint32_t kAcknowledgementLimit = 32;
+
+struct Acknowledgements {
+  struct Due {
+    std::uint32_t message;
+    Refusal cause;  // none: it has landed
+  };
+  struct Promise {  // of a message whose rest has not come
+    std::uint32_t slot;
+    std::uint32_t entry;
+    std::uint32_t message;
+  };
+  // Receiver's side.
+  std::uint32_t promised_count = 0;
+  std::uint32_t due_count = 0;
+  std::array<Promise, kAcknowledgementLimit> promised;
+  std::array<Due, kAcknowledgementLimit> due;
+  // Sender's side.
+  std::uint32_t awaited_count = 0;
+  std::array<std::uint32_t, kAcknowledgementLimit> awaited;  // messages
+
+  // False: there is no room now.
+  bool await(std::uint32_t message) noexcept {
+    if (awaited_count == kAcknowledgementLimit) return false;
+    awaited[awaited_count++] = message;
+    return true;
+  }
+  // False: it was not awaited.
+  bool await_no_more(std::uint32_t message) noexcept {
+    for (std::uint32_t i = 0; i < awaited_count; ++i) {
+      if (awaited[i] != message) continue;
+      awaited[i] = awaited[--awaited_count];
+      return true;
+    }
+    return false;
+  }
+};
+
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
@@ -114,6 +153,8 @@ class Link {
   bool broken_noted = false;
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
+
+  Acknowledgements acknowledgements;
 
   // Receiver's side.
   SameSlot same_slot;

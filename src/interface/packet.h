@@ -28,14 +28,16 @@ enum class Operation : std::uint8_t {
   open = 2,    // asks for notification places at a slot: word = the asker's outlet
   grant = 3,   // reply: word = outlet, delta = places (0: refused, see `slot`), entry = the place record
   credit = 4,  // reply: word = outlet, delta = places freed so far, modulo 2^32
-  continue_ring = 5,     // the next cell is the first of a new ring, already shown to the reader
-  area_write = 6,        // as write, but the data stands in an area of the sender (send_area.h)
-  get = 7,               // asks for bytes of a slot (interface/remote.h)
-  get_data = 8,          // reply: some of them
-  fetch = 9,             // fetch-and-op on a word of a slot
-  fetched = 10,          // reply: it is done, and what stood there before
-  abandon = 11,          // the rest of a message will not come: slot to entry, and word, as in its packets
-  refused_request = 13,  // reply: a get or a fetch was refused
+  continue_ring = 5,        // the next cell is the first of a new ring, already shown to the reader
+  area_write = 6,           // as write, but the data stands in an area of the sender (send_area.h)
+  get = 7,                  // asks for bytes of a slot (interface/remote.h)
+  get_data = 8,             // reply: some of them
+  fetch = 9,                // fetch-and-op on a word of a slot
+  fetched = 10,             // reply: it is done, and what stood there before
+  abandon = 11,             // the rest of a message will not come: slot to entry, and word, as in its packets
+  delivered = 12,           // reply: word = message, delta = 0 when it has landed, otherwise the Refusal
+  refused_request = 13,     // reply: a get or a fetch was refused
+  write_acknowledged = 14,  // a write, the first packet of a message that asks for `delivered`
 };
 
 // The first eight bytes of a cell are written last, as one store: the turn says that the rest is there.
@@ -139,6 +141,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
   if (lead.metadata_length > kMetadataLimit) return "metadata is longer than 60 bytes";
   switch (lead.operation) {
     case Operation::write:
+    case Operation::write_acknowledged:
       return nullptr;
     case Operation::open:
     case Operation::grant:
@@ -146,6 +149,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
     case Operation::continue_ring:
     case Operation::get:
     case Operation::abandon:
+    case Operation::delivered:
     case Operation::refused_request:
       return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
     case Operation::get_data:
@@ -169,6 +173,7 @@ inline const char* invalid_reply(const Lead& lead) noexcept {
     case Operation::credit:
     case Operation::get_data:
     case Operation::fetched:
+    case Operation::delivered:
     case Operation::refused_request:
       return invalid(lead, kReplyPayload);
     default:

@@ -75,31 +75,45 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   work.lent = false;
   work.packets_sent = 0;
   work.offset = ticket.base + options.offset;
-  work.link = core_.find_link(ticket.interface);
+  work.link = nullptr;
   work.status = Status::pending;
   work.message = core_.next_message();
   work.count = count;
   work.packets_left = 0;
   work.packet_size = 0;
+  work.acknowledged = options.acknowledged;
+  work.left = false;
   work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
   std::copy(options.metadata.begin(), options.metadata.end(), work.metadata.begin());
   // Names the entry, and how many messages it has had.
   work.sequence += work.sequence == 0 ? work_.size() + index_of(work) : work_.size();
   if (handle != nullptr) handle->sequence = work.sequence;
-  const bool behind_others = work.link != nullptr && pending_ != 0 && waits_for(*work.link);
+  Link* const link = core_.find_link(ticket.interface);
+  const bool behind_others = link != nullptr && pending_ != 0 && waits_for(*link);
   ++pending_;
   remove(free_, work);
   append(waiting_, work);
   core_.count_departure(1);
-  if (work.link == nullptr) {
-    core_.surroundings().want_link(ticket.interface);
-    return Status::pending;
-  }
-  ++work.link->departures;
+  if (!take_link(work)) return Status::pending;
   // Direct I/O: straight into the link, unless earlier messages wait for the same destination.
-  while (!behind_others && work.status == Status::pending && !work.lent && put_one_packet(work)) {
+  while (!behind_others && work.status == Status::pending && !work.lent && !work.left &&
+         put_one_packet(work)) {
   }
   return work.status;
+}
+
+// A message that is to be acknowledged has its link only once there is room to await it: until then others
+// may overtake it, and it keeps nobody awake.
+bool Terminus::take_link(Work& work) noexcept {
+  Link* const link = core_.find_link(work.ticket.interface);
+  if (link == nullptr) {
+    core_.surroundings().want_link(work.ticket.interface);
+    return false;
+  }
+  if (work.acknowledged && !link->acknowledgements.await(work.message)) return false;
+  work.link = link;
+  ++link->departures;
+  return true;
 }
 
 bool Terminus::waits_for(const Link& link) const noexcept {
@@ -125,10 +139,12 @@ bool Terminus::put_one_packet(Work& work) noexcept {
   if (work.parts != 0) return put_gathered(work);
   if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
+  const bool asks = first && work.acknowledged;
   if (first) start(work);
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
   Packet packet;
-  set_lead(packet, Operation::write, bytes, first ? work.metadata_length : 0);
+  set_lead(packet, asks ? Operation::write_acknowledged : Operation::write, bytes,
+           first ? work.metadata_length : 0);
   set_slot(packet, work.ticket);
   packet.offset = work.offset + work.sent;
   set_entry(packet, work.ticket.entry, first ? work.count + 1 - work.packets_left : 1);
@@ -140,27 +156,64 @@ bool Terminus::put_one_packet(Work& work) noexcept {
     return false;
   }
   work.sent += bytes;
-  if (--work.packets_left == 0) finish(work, Status::ok);
+  if (--work.packets_left == 0) {
+    if (work.acknowledged) {
+      await_delivery(work);
+    } else {
+      finish(work, Status::ok);
+    }
+  }
   return true;
 }
 
 void Terminus::finish(Work& work, Status status) noexcept {
+  const bool begun = work.packets_left != 0 || work.packets_sent != 0;
   // Half of it has left: its receiver would wait for the rest. (What has left whole may have arrived, and its
   // entry may be armed for another.)
-  if (status == Status::cancelled && !work.lent && (work.packets_left != 0 || work.packets_sent != 0))
+  if (status == Status::cancelled && begun && !work.lent && !work.left)
     core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
-  core_.count_departure(-1);
-  if (work.lent) {
+  if (work.left) {
+    remove(left_, work);
+  } else if (work.lent) {
+    core_.count_departure(-1);
     --work.link->lent;
     remove(lent_, work);
   } else {
+    core_.count_departure(-1);
     --pending_;
-    if (work.link != nullptr) --work.link->departures;
+    if (work.link != nullptr) {
+      --work.link->departures;
+      if (work.acknowledged && !begun) work.link->acknowledgements.await_no_more(work.message);
+    }
     remove(waiting_, work);
   }
   work.link = nullptr;
   append(free_, work);
+}
+
+// --- messages that have left, and wait to be acknowledged
+
+void Terminus::await_delivery(Work& work) noexcept {
+  work.left = true;
+  --pending_;
+  core_.count_departure(-1);
+  --work.link->departures;
+  remove(waiting_, work);
+  append(left_, work);
+}
+
+void Terminus::delivered(const Link& link, std::uint32_t message, Status status) noexcept {
+  for (std::uint32_t i = left_.first; i != kNobody; i = work_[i].next) {
+    Work& work = work_[i];
+    if (work.link == &link && work.message == message) return finish(work, status);
+  }
+  // A receiver may refuse the first packet while the rest is still here: that cannot be of use any more.
+  for (std::uint32_t i = waiting_.first; i != kNobody; i = work_[i].next) {
+    Work& work = work_[i];
+    if (work.link == &link && work.message == message && (work.packets_left != 0 || work.packets_sent != 0))
+      return finish(work, status);
+  }
 }
 
 bool Terminus::depart() noexcept {
@@ -175,14 +228,7 @@ bool Terminus::depart_once() noexcept {
   for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
     Work& work = work_[i];
     next = work.next;  // it may be finished here
-    if (work.link == nullptr) {
-      work.link = core_.find_link(work.ticket.interface);
-      if (work.link == nullptr) {
-        core_.surroundings().want_link(work.ticket.interface);
-        continue;
-      }
-      ++work.link->departures;
-    }
+    if (work.link == nullptr && !take_link(work)) continue;
     if (std::find(seen_.begin(), seen_.end(), work.link) != seen_.end()) continue;
     seen_.push_back(work.link);
     moved |= put_one_packet(work);
@@ -200,7 +246,10 @@ Status Terminus::status(SendHandle handle) const noexcept {
 Status Terminus::cancel(SendHandle handle) noexcept {
   const Status now = status(handle);
   if (now != Status::pending) return now;
-  finish(work_[handle.sequence % work_.size()], Status::cancelled);
+  Work& work = work_[handle.sequence % work_.size()];
+  // The other side may still read its buffers; it will say that it has not done so for ever.
+  if (work.left && work.from_area && work.link->taken_seen < work.mark) return Status::pending;
+  finish(work, Status::cancelled);
   return Status::ok;
 }
 
@@ -209,9 +258,11 @@ void Terminus::link_ended(const Link& link) noexcept {
     next = work_[i].next;
     if (work_[i].link == &link) finish(work_[i], Status::link_ended);
   }
-  for (std::uint32_t i = lent_.first, next = kNobody; i != kNobody; i = next) {
-    next = work_[i].next;
-    if (work_[i].link == &link) finish(work_[i], Status::link_ended);
+  for (const Row* row : {&lent_, &left_}) {
+    for (std::uint32_t i = row->first, next = kNobody; i != kNobody; i = next) {
+      next = work_[i].next;
+      if (work_[i].link == &link) finish(work_[i], Status::link_ended);
+    }
   }
 }
 

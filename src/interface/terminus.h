@@ -76,6 +76,8 @@ class Terminus {
   // Moves one packet for each destination after another while there is room. True if any moved.
   bool depart() noexcept;
   void link_ended(const Link& link) noexcept;
+  // The receiving interface has spoken of a message that asked for it.
+  void delivered(const Link& link, std::uint32_t message, Status status) noexcept;
   void link_refused(std::uint64_t peer) noexcept;
 
   // Somebody who waits for a link without a message that waits with it. Told here if there will be none.
@@ -113,6 +115,8 @@ class Terminus {
     std::uint64_t mark = 0;  // of the link, behind the last packet that does not carry its data
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
+    bool acknowledged = false;
+    bool left = false;  // whole, and not acknowledged yet
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
@@ -146,6 +150,7 @@ class Terminus {
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;
   bool put_in_place(Work& work) noexcept;
+  bool put_question(Work& work) noexcept;
   Status put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept;
   Status put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept;
   bool stands_in_shown_area(const Work& work) noexcept;
@@ -155,6 +160,7 @@ class Terminus {
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
               const SendOptions& options, SendHandle* handle) noexcept;
+  bool take_link(Work& work) noexcept;
   Status remember(const Ticket& ticket) noexcept;
   Status without_place(Link& link, Outlet& outlet) noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
@@ -163,10 +169,12 @@ class Terminus {
   bool put_one_packet(Work& work) noexcept;
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;
+  void await_delivery(Work& work) noexcept;
 
   Core& core_;
   std::vector<Work> work_;
   Row waiting_;
+  Row left_;  // gone, and not acknowledged yet
   Row free_;
   Row lent_;  // sent, but their buffers are still read
   std::uint32_t pending_ = 0;

@@ -75,6 +75,7 @@ bool Terminus::stands_in_shown_area(const Work& work) noexcept {
 // How many packets there will be is not known before: the last one's delta takes back what the others have
 // added (paper 0, section 2.5).
 bool Terminus::put_gathered(Work& work) noexcept {
+  if (work.acknowledged && work.packets_sent == 0 && !put_question(work)) return false;
   const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
   const bool from_area = stands_in_shown_area(work);
   std::size_t bytes = 0;
@@ -99,11 +100,28 @@ bool Terminus::put_gathered(Work& work) noexcept {
   ++work.packets_sent;
   work.sent += bytes;
   if (!last) return true;
-  if (work.from_area) {
+  if (work.acknowledged) {
+    await_delivery(work);  // whoever says that it has landed has read it
+  } else if (work.from_area) {
     lend(work);
   } else {
     finish(work, Status::ok);
   }
+  return true;
+}
+
+// An empty packet in front asks to be told when all has landed: what stands in an area cannot.
+bool Terminus::put_question(Work& work) noexcept {
+  Packet packet;
+  set_lead(packet, Operation::write_acknowledged, 0, work.metadata_length);
+  set_slot(packet, work.ticket);
+  packet.offset = work.offset;
+  set_entry(packet, work.ticket.entry, 1);
+  packet.word = message_word(work.message, work.ticket.incarnation);
+  const Status status = work.link->put(packet, nullptr, work.metadata.data());
+  if (status == Status::link_ended) finish(work, status);
+  if (status != Status::ok) return false;
+  ++work.packets_sent;
   return true;
 }
 
@@ -224,7 +242,7 @@ void Terminus::area_gone(std::uint32_t area) noexcept {
   for (std::uint32_t& tag : gathering_->tags) {
     if (tag == area) tag = Gathering::kNoArea;
   }
-  for (const Row* row : {&waiting_, &lent_}) {
+  for (const Row* row : {&waiting_, &lent_, &left_}) {
     for (std::uint32_t i = row->first, next = kNobody; i != kNobody; i = next) {
       Work& work = work_[i];
       next = work.next;

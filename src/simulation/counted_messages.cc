@@ -23,6 +23,7 @@ struct Message {
   std::vector<std::byte> data, metadata;
   interface::Terminus* terminus;
   SendHandle handle;
+  bool acknowledged;
   bool may_be_lost;
 };
 
@@ -89,8 +90,10 @@ void CountedMessages::start(Process& from) {
   const Ticket ticket = receiver.slot->ticket(entry);
   // In a guarded slot the ticket's bounds are the slot's; elsewhere they are the entry's.
   const std::uint64_t offset = ticket.bound > kRegion ? entry * kStride : 0;
-  const Status status = message->terminus->send(
-      ticket, message->data, {.offset = offset, .metadata = message->metadata}, &message->handle);
+  message->acknowledged = chance.one_in(3);
+  const SendOptions options{
+      .offset = offset, .metadata = message->metadata, .acknowledged = message->acknowledged};
+  const Status status = message->terminus->send(ticket, message->data, options, &message->handle);
   world_.note(from, "sends % bytes to entry % of process %: status %",
               {length, entry, to->number(), static_cast<std::uint64_t>(status)});
   if (status == Status::queue_full) return;
@@ -150,6 +153,10 @@ void CountedMessages::step(Process& process) {
 void CountedMessages::may_lose(Process& from, Process& to) {
   for (const auto& message : receivers_[to.number()].messages) {
     if (message != nullptr && message->from == &from) message->may_be_lost = true;
+  }
+  // It has arrived, but its acknowledgement may be lost.
+  for (const auto& message : settled_) {
+    if (message->acknowledged && message->from == &from && message->to == &to) message->may_be_lost = true;
   }
 }
 

@@ -1,0 +1,90 @@
+// Acknowledgements of delivery (paper 1, section 2.4: the sender needs to know that the recipients have got a
+// message). A message asks for one by its first packet; the receiving interface answers, as a reply, when the
+// whole message has landed, or when it will not. Both ends bound how many are outstanding per link, so that
+// there is always room to note one (design, section 4).
+#include <algorithm>
+
+#include "interface/core.h"
+#include "interface/deposit.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  Acknowledgements& owed = link.acknowledgements;
+  if (owed.promised_count + owed.due_count == kAcknowledgementLimit) return Refusal::over_budget;
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  SlotRecord& slot = slots_[index];
+  Refusal cause = Refusal::none;
+  if (packet.slot != index || slot.generation == 0) {
+    cause = Refusal::bad_slot;
+  } else if (slot.generation != packet.generation || !slot.live) {
+    cause = Refusal::stale_generation;
+  } else if (packet.entry == kNoEntry) {
+    cause = Refusal::mode_forbids;  // fast mode has no entry that is complete at some time
+  } else if (packet.entry < slot.entry_count && slot.entries[packet.entry].state == EntryState::gathering) {
+    cause = Refusal::mode_forbids;  // of a group nobody's message is complete by itself
+  } else {
+    cause = deposit_counted(link, slot, packet, payload, packet.lead.length);
+  }
+  const std::uint32_t message = message_of(packet.word);
+  if (cause == Refusal::none && slot.entries[packet.entry].state == EntryState::filling) {
+    owed.promised[owed.promised_count++] = {packet.slot, packet.entry, message};  // when the rest has come
+  } else {
+    acknowledge(link, message, cause);
+  }
+  return cause;
+}
+
+void Core::acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcept {
+  Acknowledgements& owed = link.acknowledgements;
+  owed.due[owed.due_count++] = {message, cause};  // there is room: promises and dues are bounded together
+  link.replies_due = replies_due_ = true;
+}
+
+// The entry's message is complete, or will not be.
+void Core::settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept {
+  for (Link* link : links_) {
+    Acknowledgements& owed = link->acknowledgements;
+    for (std::uint32_t i = 0; i < owed.promised_count;) {
+      const Acknowledgements::Promise promise = owed.promised[i];
+      if (promise.slot != slot || (promise.entry != entry && entry != kNoEntry)) {
+        ++i;
+        continue;
+      }
+      owed.promised[i] = owed.promised[--owed.promised_count];
+      acknowledge(*link, promise.message, cause);
+    }
+  }
+}
+
+void Core::break_promises(std::uint32_t slot) noexcept {
+  settle_promises(slot, kNoEntry, Refusal::stale_generation);
+}
+
+bool Core::send_acknowledgements(Link& link) noexcept {
+  Acknowledgements& owed = link.acknowledgements;
+  std::uint32_t sent = 0;
+  while (sent < owed.due_count) {
+    Packet reply{};
+    reply.lead.operation = Operation::delivered;
+    reply.word = owed.due[sent].message;
+    reply.delta = static_cast<std::uint32_t>(owed.due[sent].cause);
+    if (link.put_reply(reply) != Status::ok) break;
+    ++sent;
+  }
+  std::copy(owed.due.begin() + sent, owed.due.begin() + owed.due_count, owed.due.begin());
+  owed.due_count -= sent;
+  return owed.due_count == 0;
+}
+
+// At the sender.
+Refusal Core::take_delivered(Link& link, const Packet& packet) noexcept {
+  const auto message = static_cast<std::uint32_t>(packet.word);
+  if (packet.word != message || !link.acknowledgements.await_no_more(message)) return Refusal::unasked_reply;
+  const Status status = packet.delta == 0 ? Status::ok : Status::refused;
+  for (Terminus* terminus : termini_) terminus->delivered(link, message, status);
+  return Refusal::none;
+}
+
+}  // namespace hamlyn::interface
