@@ -55,6 +55,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   work.data = data.data();
   work.parts = 0;
   work.in_place = store_in_place(work, ticket, data, options.offset);
+  work.from_area = false;
   return post(work, ticket, count, data.size(), options, handle);
 }
 

@@ -82,6 +82,8 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::fetched), 10);
   EXPECT_EQ(static_cast<int>(Operation::refused_request), 13);
   EXPECT_EQ(static_cast<int>(Operation::abandon), 11);
+  EXPECT_EQ(static_cast<int>(Operation::delivered), 12);
+  EXPECT_EQ(static_cast<int>(Operation::write_acknowledged), 14);
   const char* const causes[] = {
       "none",          "malformed",         "bad_slot",  "stale_generation", "bad_key",
       "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
@@ -126,7 +128,7 @@ TEST(Validators, a_lead_says_what_is_wrong_with_it) {
   EXPECT_EQ(check(0, 0, 0), "unknown operation");
   EXPECT_EQ(check(0, 127, 0), "unknown operation");
   EXPECT_EQ(check(0, 255, 0), "unknown operation");
-  for (const int operation : {2, 3, 4, 5, 7, 11, 13}) {
+  for (const int operation : {2, 3, 4, 5, 7, 11, 12, 13}) {
     EXPECT_EQ(check(0, operation, 0), "");
     EXPECT_EQ(check(1, operation, 0), "a control packet carries no data");
     EXPECT_EQ(check(0, operation, 1), "a control packet carries no data");
@@ -165,8 +167,9 @@ TEST(Validators, only_replies_stand_among_replies) {
   EXPECT_FALSE(check(Operation::get_data, interface::kReplyPayload + 1));
   EXPECT_TRUE(check(Operation::fetched, 8));
   EXPECT_TRUE(check(Operation::refused_request, 0));
-  for (const Operation operation :
-       {Operation::none, Operation::write, Operation::open, Operation::continue_ring, Operation::get})
+  EXPECT_TRUE(check(Operation::delivered, 0));
+  for (const Operation operation : {Operation::none, Operation::write, Operation::open,
+                                    Operation::continue_ring, Operation::get, Operation::write_acknowledged})
     EXPECT_FALSE(check(operation, 0));
   EXPECT_FALSE(check(Operation::write, 0, 60)) << "there would be no metadata to copy";
   EXPECT_FALSE(check(Operation::fetch, 16));
