@@ -1,11 +1,13 @@
 #pragma once
 // Everything a user needs.
+#include "hamlyn/bulk.h"
 #include "hamlyn/error.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
+#include "hamlyn/multicast.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
 #include "hamlyn/rights.h"

@@ -84,6 +84,7 @@ Refusal Core::take_delivered(Link& link, const Packet& packet) noexcept {
   if (packet.word != message || !link.acknowledgements.await_no_more(message)) return Refusal::unasked_reply;
   const Status status = packet.delta == 0 ? Status::ok : Status::refused;
   for (Terminus* terminus : termini_) terminus->delivered(link, message, status);
+  surroundings_.settled();
   return Refusal::none;
 }
 

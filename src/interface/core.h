@@ -32,6 +32,8 @@ class Surroundings {
   virtual void attention() noexcept = 0;
   // A queue whose descriptor somebody waits on has got something.
   virtual void signal(Queue& queue) noexcept = 0;
+  // A reply has settled something that a thread may wait for.
+  virtual void settled() noexcept {}
 };
 
 class Core {

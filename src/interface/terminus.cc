@@ -54,7 +54,9 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   Work& work = work_[free_.first];
   work.data = data.data();
   work.parts = 0;
-  work.in_place = store_in_place(work, ticket, data, options.offset);
+  // What is stored in place has landed before anybody could ask, and is told of by one packet: to be asked
+  // for an acknowledgement it goes as packets.
+  work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
   work.from_area = false;
   return post(work, ticket, count, data.size(), options, handle);
 }

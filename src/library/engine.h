@@ -92,6 +92,9 @@ class Engine final : public interface::Surroundings {
   void want_link(std::uint64_t peer) noexcept override;
   void attention() noexcept override;
   void signal(interface::Queue& queue) noexcept override;
+  void settled() noexcept override {
+    if (waiting_ != 0) wake_waiting();
+  }
   // What the control thread has left to the interface thread: the descriptors of queues.
   void signal_what_is_due() noexcept;
 

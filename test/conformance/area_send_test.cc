@@ -63,6 +63,32 @@ class AreaSends : public Conformance {
   Area area{1u << 20};
 };
 
+TEST_P(AreaSends, are_acknowledged_when_all_has_landed) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  const std::vector<std::byte> metadata = pattern(33, 4);
+  for (int round = 0; round < 4; ++round) {  // through the ring at first, then out of the area
+    for (const std::size_t bytes : {0u, 16u, 65536u, 300000u}) {
+      const Piece piece{0, 7, bytes};
+      SendHandle handle;
+      ASSERT_EQ(terminus.send_gathered(slot.ticket(0), {&piece, 1},
+                                       {.metadata = metadata, .acknowledged = true}, &handle),
+                Status::pending);
+      const Notification n = next_message();
+      EXPECT_TRUE(same(slot.bytes(n), std::span<const std::byte>(source.data + 7, bytes)));
+      EXPECT_TRUE(same(slot.metadata(0), metadata));
+      EXPECT_TRUE(until([&] { return terminus.status(handle) != Status::pending; }));
+      EXPECT_EQ(terminus.status(handle), Status::ok);
+      ASSERT_EQ(slot.arm(0), Status::ok);
+    }
+  }
+  EXPECT_TRUE(shown(source));
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+  EXPECT_EQ(alice.core.find_link(bob.id)->acknowledgements.awaited_count, 0u);
+}
+
 TEST_P(AreaSends, arrive_whole_whether_the_area_is_shown_already_or_not) {
   TestSlot slot(bob, area, queue, {.entries = 1});
   Terminus terminus(alice.core, 8);

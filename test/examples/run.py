@@ -32,6 +32,8 @@ def main(daemon, program):
             "group": "200000 bytes from 3 messages, told of once",
             "modes": "refused: bad_key\nclient 0: please",
             "errors": "",
+            "bulk": "3145728 bytes",
+            "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",
         }
         if not printed.startswith(expected[pathlib.Path(program).name]):

@@ -105,7 +105,7 @@ class Siege {
     const std::size_t slot = pick(slots_.size());
     name(packet, slot);
     const std::uint64_t sizes[] = {0, 1, 15, 16, 16, 17, 64, 100, 512};
-    packet.lead.operation = Operation::write;
+    packet.lead.operation = pick(4) == 0 ? Operation::write_acknowledged : Operation::write;
     packet.lead.length = static_cast<std::uint16_t>(sizes[pick(std::size(sizes))]);
     const std::uint64_t room = (slot < 2 ? kSlotBytes : 512) - packet.lead.length;
     packet.offset = (slot < 2 ? 0 : 1024) + (pick(3) == 0 ? room : pick(room + 1));

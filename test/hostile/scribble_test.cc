@@ -106,7 +106,7 @@ class Scribbler {
                            : which < 3 * kEntries ? tickets_.one_shot[which - 2 * kEntries]
                                                   : tickets_.fast;
     Packet packet = packet_for(ticket, random_() % 4 == 0 ? 1024 : random_() % 17);
-    if (random_() % 8 == 0) packet.lead.operation = static_cast<Operation>(random_() % 7);
+    if (random_() % 8 == 0) packet.lead.operation = static_cast<Operation>(random_() % 16);
     if (random_() % 2 == 0) packet.delta = static_cast<std::uint32_t>(random_() % 4);
     return packet;
   }

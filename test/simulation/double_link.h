@@ -81,6 +81,9 @@ class DoubleLink final : public interface::Link {
   }
   bool has_room() noexcept override { return !out_.packets.full(); }
   std::size_t payload_limit() const noexcept override { return interface::kInlineData; }
+  // No message of an exploration stands in an area that is lent.
+  std::uint64_t put_count() const noexcept override { return 0; }
+  std::uint64_t taken_count() noexcept override { return 0; }
   std::size_t payload_limit_ever() const noexcept override { return interface::kInlineData; }
 
   bool one_reply_at_a_time = false;

@@ -1,0 +1,95 @@
+#include "hamlyn/multicast.h"
+
+#include "interface/terminus.h"
+#include "library/engine.h"
+
+namespace hamlyn {
+
+Multicast::Multicast(Interface& interface, std::size_t most) : interface_(interface), most_(most) {
+  if (most == 0 || most > 4096)
+    throw Error(ErrorCode::invalid_argument, "a multicast has 1 to 4096 recipients");
+  recipients_.reserve(most);
+  const base::RunLockGuard guard(interface.engine().lock());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  terminus_ = new interface::Terminus(interface.engine().core(), most);
+}
+
+Multicast::~Multicast() {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (guard) delete terminus_;
+}
+
+Status Multicast::check(std::span<const Ticket> recipients, std::span<const std::byte> data,
+                        const SendOptions& options) const noexcept {
+  if (recipients.size() > most_ || options.metadata.size() > interface::kMetadataLimit)
+    return Status::too_long;
+  for (const Ticket& ticket : recipients) {
+    if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
+    if (options.offset > ticket.bound || data.size() > ticket.bound - options.offset)
+      return Status::out_of_bounds;
+  }
+  return Status::ok;
+}
+
+Status Multicast::send(std::span<const Ticket> recipients, std::span<const std::byte> data,
+                       const SendOptions& options) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  if (waiting() != 0) return Status::pending;
+  if (const Status wrong = check(recipients, data, options); wrong != Status::ok) return wrong;
+  SendOptions acknowledged = options;
+  acknowledged.acknowledged = true;
+  recipients_.clear();  // and never longer than what is reserved
+  for (const Ticket& ticket : recipients) {
+    Recipient recipient;
+    recipient.status = terminus_->send(ticket, data, acknowledged, &recipient.handle);
+    recipients_.push_back(recipient);
+  }
+  engine.departure_waits();
+  return Status::ok;
+}
+
+// Under the lock.
+std::size_t Multicast::waiting() noexcept {
+  std::size_t count = 0;
+  for (Recipient& each : recipients_) {
+    if (each.status == Status::pending) each.status = terminus_->status(each.handle);
+    count += each.status == Status::pending ? 1u : 0u;
+  }
+  return count;
+}
+
+Status Multicast::wait(std::chrono::nanoseconds timeout) noexcept {
+  return interface_.engine().wait([&] { return waiting() == 0 ? Status::ok : Status::pending; },
+                                  library::deadline_in(timeout));
+}
+
+Multicast::Count Multicast::count() noexcept {
+  Count count;
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (!guard) return count;
+  count.waiting = waiting();
+  for (const Recipient& each : recipients_) count.delivered += each.status == Status::ok ? 1u : 0u;
+  count.failed = recipients_.size() - count.waiting - count.delivered;
+  return count;
+}
+
+Status Multicast::status(std::size_t recipient) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (!guard) return Status::forked;
+  if (recipient >= recipients_.size()) return Status::invalid;
+  waiting();
+  return recipients_[recipient].status;
+}
+
+void Multicast::stop() noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (!guard) return;
+  for (Recipient& each : recipients_) {
+    if (each.status == Status::pending) terminus_->cancel(each.handle);
+  }
+  waiting();
+}
+
+}  // namespace hamlyn
