@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "hamlyn/interface.h"
 #include "hamlyn/notification.h"
@@ -26,8 +27,15 @@ class NotificationQueue {
   NotificationQueue(const NotificationQueue&) = delete;
   NotificationQueue& operator=(const NotificationQueue&) = delete;
 
-  // The next notification if there is one; runs the interface when there is none. Never waits.
-  std::optional<Notification> poll() noexcept;
+  // Fills `out` with the next notifications, as many as there are, and returns how many. Runs the interface
+  // when there are none. Never waits.
+  std::size_t poll(std::span<Notification> out) noexcept;
+  // The next one, if there is one.
+  std::optional<Notification> poll() noexcept {
+    std::optional<Notification> next{std::in_place};
+    if (poll({&*next, 1}) == 0) next.reset();
+    return next;
+  }
 
   // Waits: spins about as long as a wake-up costs, then sleeps. ok, timed_out, cancelled or forked.
   Status receive(Notification& out) noexcept;
@@ -44,6 +52,8 @@ class NotificationQueue {
   }
 
  private:
+  std::size_t poll_slowly(std::span<Notification> out) noexcept;
+
   Interface& interface_;
   interface::Queue* queue_ = nullptr;
 };

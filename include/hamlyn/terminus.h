@@ -95,6 +95,9 @@ class Terminus {
   Interface& interface() noexcept { return interface_; }
 
  private:
+  Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                          std::uint64_t offset) noexcept;
+
   Interface& interface_;
   interface::Terminus* terminus_ = nullptr;
 };

@@ -29,6 +29,32 @@ inline void copy_up_to_16(std::byte* to, const std::byte* from, std::size_t byte
   for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
+struct TwoWords {
+  std::uint64_t first, second;
+};
+
+// `bytes` (0 to 16) of memory in two registers, with zeros behind them.
+inline TwoWords load_up_to_16(const std::byte* from, std::size_t bytes) noexcept {
+  std::uint64_t first = 0, second = 0;
+  if (bytes >= 8) {
+    std::memcpy(&first, from, 8);
+    if (bytes > 8) {
+      std::memcpy(&second, from + bytes - 8, 8);
+      second >>= 8 * (16 - bytes);
+    }
+  } else if (bytes >= 4) {
+    std::uint32_t head, tail;
+    std::memcpy(&head, from, 4);
+    std::memcpy(&tail, from + bytes - 4, 4);
+    first = head | std::uint64_t{tail} << 8 * (bytes - 4);
+  } else if (bytes != 0) {
+    first = std::to_integer<std::uint64_t>(from[0]) |
+            std::to_integer<std::uint64_t>(from[bytes / 2]) << 8 * (bytes / 2) |
+            std::to_integer<std::uint64_t>(from[bytes - 1]) << 8 * (bytes - 1);
+  }
+  return {first, second};
+}
+
 // Copies `Words` words of 8 bytes one by one. What has just been stored word by word is forwarded to such
 // loads; a wide load would have to wait until the stores have left the store buffer.
 template <std::size_t Words>

@@ -21,20 +21,27 @@ class RunLock {
   RunLock& operator=(const RunLock&) = delete;
 
   // False in a forked child: the lock, and all that it guards, belong to the parent.
-  bool enter() noexcept {
-    if (words_->owner.load(std::memory_order_relaxed) == self()) [[likely]] {
-      words_->inside.store(1, std::memory_order_relaxed);
-      // Pairs with the membarrier in enter_as_other: either we see its revocation or it sees us inside.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (words_->revoked.load(std::memory_order_acquire) == 0) [[likely]]
-        return true;
-    }
-    return enter_slowly();
+  bool enter() noexcept { return enter_quickly() || enter_slowly(); }
+
+  // For the shortest ways: false unless this thread is the owner and nobody else wants the lock. Whoever is
+  // told so calls enter() next, and is outside until then.
+  bool enter_quickly() noexcept {
+    Words& words = *words_;
+    if (words.owner.load(std::memory_order_relaxed) != self()) [[unlikely]]
+      return false;
+    words.inside.store(1, std::memory_order_relaxed);
+    // Pairs with the membarrier in enter_as_other: either we see its revocation or it sees us inside.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return words.revoked.load(std::memory_order_acquire) == 0;
+  }
+  // By whoever has entered quickly, at the same level of calls.
+  void leave_quickly() noexcept {
+    words_->inside.store(0, std::memory_order_release);  // pairs with the wait in keep_owner_out
   }
 
   void leave() noexcept {
     if (!words_->by_mutex) [[likely]] {
-      words_->inside.store(0, std::memory_order_release);  // pairs with the wait in enter_as_other
+      leave_quickly();
       return;
     }
     leave_slowly();

@@ -39,6 +39,7 @@ bool Core::run() noexcept {
     }
   }
   if (departures_ != 0 && depart()) moved = true;
+  direct_link_ = departures_ == 0 ? last_link_ : nullptr;
   return moved;
 }
 
@@ -94,9 +95,13 @@ void Core::add_link(Link& link) {
   free_link_indices_.pop_back();
   link_of_.emplace(link.peer, &link);
   links_.push_back(&link);
-  ++link_epoch_;
-  last_link_ = found_link_ = nullptr;
+  forget_links();
   ++counters_.links;
+}
+
+void Core::forget_links() noexcept {
+  last_link_ = found_link_ = direct_link_ = nullptr;
+  for (Terminus* terminus : termini_) terminus->forget_link();
 }
 
 Link* Core::find_link(std::uint64_t peer) noexcept {
@@ -109,8 +114,7 @@ Link* Core::find_link(std::uint64_t peer) noexcept {
 void Core::end_link(Link& link) noexcept {
   links_.erase(std::find(links_.begin(), links_.end(), &link));
   link_of_.erase(link.peer);
-  ++link_epoch_;
-  last_link_ = found_link_ = nullptr;
+  forget_links();
   --counters_.links;
   ++counters_.links_ended;
   for (Terminus* terminus : termini_) terminus->link_ended(link);
@@ -163,7 +167,8 @@ bool Core::drop_queue(Queue* queue) noexcept {
     if (places.queue != queue) continue;
     // Its slots are gone, so it is over; what was not taken goes with the queue.
     places.queue = nullptr;
-    places.freed = places.arrived;
+    places.freed += places.standing;
+    places.standing = 0;
     if (!link_waits_for(places)) release_record(record);
   }
   for (Link* link : links_) link->told_causes = 0;  // what told of them may go unread with the queue
@@ -202,7 +207,6 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.places = options.places;
   slot.mapping = nullptr;
   slot.live = true;
-  ++slot_epoch_;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;
     if (options.mode == Mode::guarded) slot.entries[e].state = EntryState::armed;
@@ -221,7 +225,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   --slot.queue->users;
   slot.queue->expect_no_more(slot.entry_count);
   slot.live = false;
-  ++slot_epoch_;
+  forget_slots();
   slot.entries = nullptr;
   slot.entry_count = 0;
   slot.entry_memory.reset();
@@ -235,7 +239,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
 
 void Core::change_key(std::uint32_t index) {
   slots_[index].key = random_key();
-  ++slot_epoch_;
+  forget_slots();
   end_places_at(index);  // nobody can use them any more
 }
 
@@ -260,13 +264,13 @@ bool Core::link_waits_for(const Places& places) noexcept {
 
 void Core::end_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
-  const std::uint32_t in_use = places.arrived - places.freed;
-  if (!places.over && places.queue != nullptr) places.queue->release(places.granted - in_use);
+  if (!places.over && places.queue != nullptr) places.queue->release(places.granted - places.standing);
   places.over = true;
+  places.find_tell_at();
   places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
-  ++slot_epoch_;
+  forget_slots();
   // A sender that lives hears that there is nothing more to be had here.
-  if (!link_waits_for(places) && in_use == 0) release_record(index);
+  if (!link_waits_for(places) && places.standing == 0) release_record(index);
 }
 
 void Core::release_record(std::uint32_t index) noexcept {
@@ -278,7 +282,8 @@ void Core::release_record(std::uint32_t index) noexcept {
 void Core::give_back_slowly(std::uint32_t index) noexcept {
   Places& places = records_[index];
   if (places.over && places.queue != nullptr) places.queue->release(1);
-  if (!link_waits_for(places) && places.over && places.arrived == places.freed) release_record(index);
+  places.find_tell_at();
+  if (!link_waits_for(places) && places.over && places.standing == 0) release_record(index);
 }
 
 void Core::send_replies(Link& link) noexcept {
@@ -297,7 +302,7 @@ void Core::send_replies(Link& link) noexcept {
     if (!places.answered || places.over) {
       reply.lead.operation = Operation::grant;
       reply.delta = places.over ? 0 : places.granted;
-    } else if (places.freed - places.told >= (places.granted + 1) / 2) {
+    } else if (places.credit_due()) {
       reply.lead.operation = Operation::credit;
       reply.delta = places.freed;
     } else {
@@ -309,10 +314,11 @@ void Core::send_replies(Link& link) noexcept {
     }
     places.answered = true;
     places.told = places.freed;
+    places.find_tell_at();
     if (places.over) {
       link.places[name] = kDeadRecord;
       places.link = 0;
-      if (places.arrived == places.freed) release_record(index);
+      if (places.standing == 0) release_record(index);
     }
   }
 }
@@ -344,7 +350,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     if (free_records_.empty()) {
       free_records_.reserve(records_.size() + 1);  // so that giving one back never allocates
       records_.emplace_back();
-      ++slot_epoch_;  // the records may have moved
+      forget_slots();  // the records may have moved
       free_records_.push_back(static_cast<std::uint32_t>(records_.size() - 1));
     }
   } catch (const std::bad_alloc&) {
@@ -365,6 +371,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     places.granted = slot.queue->reserve(slot.places);
   }
   places.over = places.granted == 0;
+  places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
   return cause;
@@ -375,7 +382,7 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   Outlet& outlet = *link.outlets[packet.word];
   if (!outlet.asked) return Refusal::malformed;
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
-  outlet.granted = packet.delta;
+  outlet.granted = outlet.left = packet.delta;
   outlet.record = packet.entry;
   outlet.refused = packet.delta == 0;
   outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
@@ -386,7 +393,8 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
   if (packet.word >= link.outlets.size()) return Refusal::malformed;
   Outlet& outlet = *link.outlets[packet.word];
-  if (packet.delta - outlet.freed <= outlet.used - outlet.freed) {
+  if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
+    outlet.left += packet.delta - outlet.freed;
     outlet.freed = packet.delta;
     return Refusal::none;
   }
@@ -403,7 +411,7 @@ Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, s
   if (link.outlets.size() == Link::kPlacesLimit) {
     if (reusable == nullptr) return nullptr;
     *reusable = Outlet{};
-    ++link_epoch_;  // whoever remembers it for another ticket looks again
+    forget_links();  // whoever remembers it for another ticket looks again
   } else {
     try {
       link.outlets.push_back(std::make_unique<Outlet>());
@@ -435,12 +443,20 @@ void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
 
 void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept {
   const SlotRecord& slot = slots_[packet.slot];
-  SameSlot& same = link.same_slot;
-  same = {slot_epoch_,       word_at(packet, kSlotWord),
-          packet.key,        word_at(packet, kEntryWord),
-          slot.base,         slot.bound,
-          &records_[record], slot.queue,
-          packet.slot,       record};
+  if (slot.bound < kInlineData) return;
+  link.same_slot = {slot.queue,
+                    word_at(packet, kSlotWord),
+                    packet.key,
+                    word_at(packet, kEntryWord),
+                    slot.base,
+                    slot.bound,
+                    &records_[record],
+                    packet.slot,
+                    record};
+}
+
+void Core::forget_slots() noexcept {
+  for (Link* link : links_) link->same_slot = {};
 }
 
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,

@@ -65,8 +65,6 @@ class Core {
     ++counters_.links_broken;
     surroundings_.attention();
   }
-  // Moves whenever a link comes or goes, so that what was remembered of links is looked up again.
-  std::uint64_t link_epoch() const noexcept { return link_epoch_; }
   bool departures_wait() const noexcept { return departures_ != 0; }
   bool something_to_do() noexcept;  // arrived, or able to depart
 
@@ -126,6 +124,7 @@ class Core {
   void drop_terminus(Terminus& terminus) noexcept;
   void count_departure(int change) noexcept {
     departures_ = static_cast<std::uint32_t>(static_cast<int>(departures_) + change);
+    not_directly();
   }
   std::uint32_t next_message() noexcept { return next_message_++; }
   Surroundings& surroundings() noexcept { return surroundings_; }
@@ -136,25 +135,33 @@ class Core {
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // Whether places that were given back by it are to be seen to.
+  static bool places_due(const Link& link) noexcept {
+    return link.same_slot.places->freed == link.same_slot.places->tell_at;
+  }
+  void see_to_places(const Link& link) noexcept { give_back_slowly(link.same_slot.record); }
   // Moves with each message that is complete. Who hands packets over stops then: the next look would fetch a
   // line that the peer is about to write, while the application waits for what has come.
   std::uint64_t completions() const noexcept { return completions_; }
-  // The link that brought something last; null after any link has come or gone.
-  Link* last_link() const noexcept { return last_link_; }
+  // The link that brought something last, while there is nothing else to do; otherwise null.
+  Link* direct_link() const noexcept { return direct_link_; }
+  // There is something else to do, until the next run.
+  void not_directly() noexcept { direct_link_ = nullptr; }
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:
   void give_back(std::uint32_t index) noexcept {
     Places& places = records_[index];
-    ++places.freed;
-    // Half of them free again: worth a reply.
-    if (places.freed - places.told >= (places.granted + 1) / 2 || places.over) [[unlikely]]
+    --places.standing;
+    if (++places.freed == places.tell_at) [[unlikely]]
       give_back_slowly(index);
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
-  bool accept_like_before(Link& link, const Words& words) noexcept;
+  static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
+  void forget_slots() noexcept;
+  void forget_links() noexcept;
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                           std::uint64_t length) noexcept;
   Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
@@ -209,6 +216,7 @@ class Core {
   std::vector<Link*> links_;
   Link* last_link_ = nullptr;
   Link* found_link_ = nullptr;
+  Link* direct_link_ = nullptr;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
   std::vector<std::uint32_t> free_link_indices_;
@@ -220,8 +228,6 @@ class Core {
   std::uint32_t departures_ = 0;  // messages that wait in termini
   std::uint32_t next_message_ = 1;
   std::uint64_t next_link_serial_ = 1;
-  std::uint64_t link_epoch_ = 1;
-  std::uint64_t slot_epoch_ = 1;  // moves when anything changes that SameSlot remembers
   bool replies_due_ = false;
 };
 

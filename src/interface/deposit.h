@@ -66,11 +66,11 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
     return Refusal::no_place;
   const std::uint32_t record = link.places[packet.delta];
   Places& places = records_[record];
-  if (places.slot != index || places.generation != packet.generation ||
-      places.arrived - places.freed >= places.granted) [[unlikely]] {
+  if (places.slot != index || places.generation != packet.generation || places.standing >= places.granted)
+      [[unlikely]] {
     return Refusal::no_place;
   }
-  ++places.arrived;
+  ++places.standing;
   move_bytes(slot.base + packet.offset, packet, payload);
   Queue& queue = *slot.queue;
   queue.push_fast(record, index, packet.offset, packet.lead.length, packet.word, link.peer);
@@ -80,20 +80,19 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   return Refusal::none;
 }
 
-// For short writes only. Every check of deposit, in fewer steps: slot, generation and kind by comparison with
-// a packet that passed; key; bounds; a place. The bytes move; the notification is left to the caller.
-__attribute__((always_inline)) inline bool Core::accept_like_before(Link& link, const Words& words) noexcept {
-  const SameSlot& same = link.same_slot;
+// For short writes only. Every check of deposit but for the place, in fewer steps: slot, generation, kind and
+// key by comparison with a packet that passed; bounds. The bytes move; the notification is left to the
+// caller.
+__attribute__((always_inline)) inline bool Core::accept_like_before(const SameSlot& same,
+                                                                    const Words& words) noexcept {
   if (words.word[kSlotWord] != same.slot_word || words.word[kEntryWord] != same.entry_word ||
-      words.word[kKeyWord] != same.key || same.epoch != slot_epoch_) [[unlikely]] {
+      words.word[kKeyWord] != same.key) [[unlikely]] {
     return false;
   }
-  Places& places = *same.places;
   const std::uint64_t offset = words.word[kOffsetWord];
   const std::uint64_t length = length_of(words);
-  if (!inside(offset, length, same.bound) || places.arrived - places.freed >= places.granted) [[unlikely]]
+  if (offset > same.bound - length) [[unlikely]]  // no short write is longer than what is remembered
     return false;
-  ++places.arrived;
   std::byte* const to = same.base + offset;
   if (length == kInlineData) [[likely]] {
     std::memcpy(to, &words.word[kDataWord], sizeof(std::uint64_t));
@@ -106,9 +105,12 @@ __attribute__((always_inline)) inline bool Core::accept_like_before(Link& link, 
 }
 
 inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
-  if (!accept_like_before(link, words)) [[unlikely]]
-    return false;
   const SameSlot& same = link.same_slot;
+  if (same.queue == nullptr || same.places->standing >= same.places->granted ||
+      !accept_like_before(same, words)) [[unlikely]] {
+    return false;
+  }
+  ++same.places->standing;
   Queue& queue = *same.queue;
   queue.push_fast(same.record, same.slot, words.word[kOffsetWord], length_of(words), words.word[kUserWord],
                   link.peer);
@@ -118,23 +120,16 @@ inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
 }
 
 // The same when the queue is empty and its owner asks for the next notification: it need not stand in the
-// queue.
-inline bool Core::take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept {
-  if (link.same_slot.queue != &queue || !accept_like_before(link, words)) [[unlikely]]
-    return false;
+// queue. Nothing of the link stands there, so it has a place, which is free again: places_due says what
+// follows.
+__attribute__((always_inline)) inline bool Core::take_like_before(Link& link, const Words& words,
+                                                                  Queue& queue, Notification& out) noexcept {
   const SameSlot& same = link.same_slot;
-  out.kind = Notification::Kind::message;
-  out.wrap = queue.pass();
-  out.fast = true;
-  out.cause = Refusal::none;
-  out.slot = same.slot;
-  out.entry = kNoEntry;
-  out.message_id = 0;
-  out.offset = words.word[kOffsetWord];
-  out.length = length_of(words);
-  out.word = words.word[kUserWord];
-  out.peer = link.peer;
-  give_back(same.record);
+  if (same.queue != &queue || !accept_like_before(same, words)) [[unlikely]]
+    return false;
+  fast_notification(out, queue.pass(), same.slot, words.word[kOffsetWord], length_of(words),
+                    words.word[kUserWord], link.peer);
+  ++same.places->freed;
   return true;
 }
 

@@ -24,12 +24,17 @@ struct Places {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
   std::uint32_t granted = 0;
-  std::uint32_t arrived = 0;  // modulo 2^32, as the next two
-  std::uint32_t freed = 0;
-  std::uint32_t told = 0;    // the freed count that the sender was told last
-  std::uint32_t outlet = 0;  // the sender's name for it
-  bool answered = false;     // the grant has left
-  bool over = false;         // the slot or the link is gone: places go back as they are taken
+  std::uint32_t standing = 0;  // notifications in the queue
+  std::uint32_t freed = 0;     // modulo 2^32, as the next two
+  std::uint32_t told = 0;      // the freed count that the sender was told last
+  std::uint32_t tell_at = 0;   // the freed count at which there is something to do
+  std::uint32_t outlet = 0;    // the sender's name for it
+  bool answered = false;       // the grant has left
+  bool over = false;           // the slot or the link is gone: places go back as they are taken
+
+  // Half of them free again: worth a reply.
+  bool credit_due() const noexcept { return freed - told >= (granted + 1) / 2; }
+  void find_tell_at() noexcept { tell_at = over ? freed + 1 : told + (granted + 1) / 2; }
 };
 
 // What all fast-mode packets to one slot have in common, as words of a packet.
@@ -46,27 +51,26 @@ struct Outlet {
   std::uint64_t key = 0;
   FastTarget target;  // once it is open
   std::uint32_t granted = 0;
-  std::uint32_t used = 0;  // modulo 2^32
-  std::uint32_t freed = 0;
+  std::uint32_t left = 0;    // places that are free
+  std::uint32_t freed = 0;   // as the receiver told last, modulo 2^32
   std::uint32_t record = 0;  // the receiver's name for it
   bool asked = false;
   bool refused = false;
 
   bool open() const noexcept { return granted != 0; }
-  bool has_place() const noexcept { return used - freed < granted; }
 };
 
-// Where the last fast-mode packet of a link went. What was checked then and cannot have changed since (the
-// slot epoch tells) is not looked up again; the packet's own fields are compared as whole words.
+// Where the last fast-mode packet of a link went. What was checked then is not looked up again until
+// something of it changes, which forgets it (Core::forget_slots); the packet's own fields are compared as
+// whole words.
 struct SameSlot {
-  std::uint64_t epoch = 0;
+  Queue* queue = nullptr;       // null: nothing is remembered
   std::uint64_t slot_word = 0;  // slot and generation
   std::uint64_t key = 0;
   std::uint64_t entry_word = 0;  // fast mode, and the place record's name
   std::byte* base = nullptr;
-  std::uint64_t bound = 0;
+  std::uint64_t bound = 0;  // at least kInlineData
   Places* places = nullptr;
-  Queue* queue = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t record = 0;
 };
@@ -119,8 +123,8 @@ class Link {
   // Puts one packet behind those before it. ok; queue_full: no room now; link_ended.
   virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept = 0;
   // The same for a fast-mode packet, from its words.
-  virtual Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                          const std::byte* data, std::size_t length) noexcept;
+  Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word, const std::byte* data,
+                  std::size_t length) noexcept;
   // The same for replies, which have a way of their own.
   virtual Status put_reply(const Packet& packet) noexcept = 0;
   // Hands up to `budget` packets that have arrived to the interface. Returns how many.

@@ -82,8 +82,14 @@ inline void set_lead(Packet& packet, Operation operation, std::size_t length, st
                              static_cast<std::uint64_t>(metadata) << 56;
   std::memcpy(&packet.lead, &word, sizeof word);
 }
+inline std::uint64_t slot_word(const Ticket& ticket) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, &ticket.slot, sizeof word);
+  return word;
+}
 inline void set_slot(Packet& packet, const Ticket& ticket) noexcept {
-  std::memcpy(&packet.slot, &ticket.slot, sizeof(std::uint64_t));
+  const std::uint64_t word = slot_word(ticket);
+  std::memcpy(&packet.slot, &word, sizeof word);
   packet.key = ticket.key;
 }
 inline void set_entry(Packet& packet, std::uint32_t entry, std::uint32_t delta) noexcept {

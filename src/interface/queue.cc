@@ -18,6 +18,7 @@ void Queue::append(const Notification& notification, std::uint32_t generation) n
   place.places = kNoPlaces;
   place.generation = generation;
   ++tail_;
+  ++standing_;
   ++common_used_;
 }
 

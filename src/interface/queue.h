@@ -16,12 +16,28 @@ namespace hamlyn::interface {
 
 inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
 
+// Filled in by whole words, so that copies of it need not wait for narrow stores.
+inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint64_t offset,
+                              std::uint64_t length, std::uint64_t word, std::uint64_t peer) noexcept {
+  static_assert(offsetof(Notification, kind) == 0 && offsetof(Notification, wrap) == 1 &&
+                offsetof(Notification, fast) == 2 && offsetof(Notification, slot) == 4 &&
+                offsetof(Notification, entry) == 8 && sizeof(Notification) == 48);
+  const std::uint64_t kind = std::uint64_t{wrap} << 8 | std::uint64_t{1} << 16 | std::uint64_t{slot} << 32;
+  const std::uint64_t entry = Ticket::kFast;
+  std::memcpy(static_cast<void*>(&out), &kind, sizeof kind);
+  std::memcpy(&out.entry, &entry, sizeof entry);
+  out.offset = offset;
+  out.length = length;
+  out.word = word;
+  out.peer = peer;
+}
+
 class Queue {
  public:
   // `places` is a power of two.
   explicit Queue(std::size_t places);
 
-  bool empty() const noexcept { return head_ == tail_; }
+  bool empty() const noexcept { return standing_ == 0; }
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
   // Fast mode: the sender holds a reservation, so there is room. `places` is the record that gets the place
@@ -29,23 +45,14 @@ class Queue {
   void push_fast(std::uint32_t places, std::uint32_t slot, std::uint64_t offset, std::uint64_t length,
                  std::uint64_t word, std::uint64_t peer) noexcept {
     Place& place = places_[tail_ & mask_];
-    // Whole words, so that take() need not wait for narrow stores.
-    const std::uint64_t kind =
-        std::uint64_t{next_wraps()} << 8 | std::uint64_t{1} << 16 | std::uint64_t{slot} << 32;
-    const std::uint64_t entry = Ticket::kFast;
-    std::memcpy(static_cast<void*>(&place.notification), &kind, sizeof kind);
-    std::memcpy(&place.notification.entry, &entry, sizeof entry);
-    place.notification.offset = offset;
-    place.notification.length = length;
-    place.notification.word = word;
-    place.notification.peer = peer;
+    fast_notification(place.notification, next_wraps(), slot, offset, length, word, peer);
     place.places = places;
     ++tail_;
+    ++standing_;
   }
   // A notification that passes through an empty queue without standing in it. Returns its wrap flag.
   bool pass() noexcept {
     const bool wrap = next_wraps();
-    ++head_;
     ++tail_;
     return wrap;
   }
@@ -61,10 +68,10 @@ class Queue {
   // The oldest notification, and the record to give its place back to, or kNoPlaces. Not to be called when
   // empty.
   std::uint32_t take(Notification& out) noexcept {
-    Place& place = places_[head_ & mask_];
+    Place& place = places_[(tail_ - standing_) & mask_];
     base::copy_words<sizeof(Notification) / 8>(&out, &place.notification);
     const std::uint32_t places = place.places;
-    ++head_;
+    --standing_;
     if (places == kNoPlaces) {
       taken_generation_ = place.generation;
       --common_used_;
@@ -92,10 +99,6 @@ class Queue {
   bool event_wanted = false;
 
  private:
-  static_assert(offsetof(Notification, kind) == 0 && offsetof(Notification, wrap) == 1 &&
-                offsetof(Notification, fast) == 2 && offsetof(Notification, slot) == 4 &&
-                offsetof(Notification, entry) == 8 && sizeof(Notification) == 48);
-
   struct alignas(64) Place {
     Notification notification;
     std::uint32_t places = kNoPlaces;
@@ -111,8 +114,8 @@ class Queue {
 
   std::unique_ptr<Place[]> places_;
   std::size_t mask_;
-  std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
+  std::uint64_t standing_ = 0;
   std::size_t reserved_ = 0;     // kept for fast mode, in use or not
   std::size_t common_used_ = 0;  // completions and events in the ring
 

@@ -10,6 +10,8 @@ namespace {
 constexpr int kPassesPerRun = 8;  // so that a run comes back to the arrivals soon
 }
 
+Outlet Terminus::nowhere;
+
 Terminus::Terminus(Core& core, std::size_t entries) : core_(core), work_(entries) {
   seen_.reserve(entries);
   for (Work& work : work_) append(free_, work);
@@ -291,7 +293,25 @@ void Terminus::remove(LinkWait& wait) noexcept {
   *at = wait.next;
 }
 
-// --- fast mode, the ways that are not the shortest
+// --- fast mode
+
+Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                           std::uint64_t offset) noexcept {
+  if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
+      !ticket.fast()) {
+    const Status found = remember(ticket);
+    if (found != Status::ok) return found;
+  }
+  if (last_.outlet->left == 0) return without_place();
+  Link& link = *last_.link;
+  if (pending_ != 0 && waits_for(link)) return Status::queue_full;
+  if (data.size() > link.payload_limit()) return too_long(link, data.size());
+  if (offset > ticket.bound || data.size() > ticket.bound - offset) return Status::out_of_bounds;
+  const Status status =
+      link.put_fast(last_.outlet->target, ticket.base + offset, word, data.data(), data.size());
+  if (status == Status::ok) --last_.outlet->left;
+  return status;
+}
 
 Status Terminus::remember(const Ticket& ticket) noexcept {
   last_ = {};
@@ -303,11 +323,14 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   }
   Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
   if (outlet == nullptr) return Status::no_place;
-  last_ = {core_.link_epoch(), ticket.interface, ticket.key, ticket.slot, ticket.generation, link, outlet};
+  last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
   return Status::ok;
 }
 
-Status Terminus::without_place(Link& link, Outlet& outlet) noexcept {
+Status Terminus::without_place() noexcept {
+  if (last_.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
+  Link& link = *last_.link;
+  Outlet& outlet = *last_.outlet;
   if (outlet.refused) return Status::refused;
   if (!outlet.asked) core_.ask_for_places(link, outlet);
   return outlet.open() ? Status::no_place : Status::connecting;
@@ -327,13 +350,13 @@ Status Terminus::ready(const Ticket& ticket) noexcept {
   }
   const Status found = remember(ticket);
   if (found != Status::ok) return found;
-  return last_.outlet->open() ? Status::ok : without_place(*last_.link, *last_.outlet);
+  return last_.outlet->open() ? Status::ok : without_place();
 }
 
 Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
-  if (!last_.outlet->has_place()) return Status::no_place;
+  if (last_.outlet->left == 0) return Status::no_place;
   return last_.link->has_room() ? Status::ok : Status::queue_full;
 }
 

@@ -93,6 +93,7 @@ void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   if (epoch_ == 0) epoch_ = 2;
   const std::uint32_t mine = epoch_;
   role_.store(role, std::memory_order_relaxed);
+  core_.not_directly();  // whoever polls next wakes us first
   arm_links(watched, epoch_);
   base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
   if (!core_.something_to_do()) {

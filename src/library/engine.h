@@ -57,20 +57,20 @@ class Engine final : public interface::Surroundings {
   void departure_waits() noexcept {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
   }
-  // The shortest way to the next notification of an empty queue: straight from the link that brought the last
-  // one. Every so often, and wherever there is anything else to do, it says `other`: run the interface.
-  shm::ShmLink::Taken take_directly(interface::Queue& queue, Notification& out) noexcept {
-    using Taken = shm::ShmLink::Taken;
-    auto* link = static_cast<shm::ShmLink*>(core_.last_link());
-    if (link == nullptr || ++direct_ % kDirectInARow == 0 || core_.departures_wait() ||
-        role_.load(std::memory_order_relaxed) != SleeperRole::nobody) {
-      return Taken::other;
+  // The link to look at first, while there is nothing else to do and the queue is empty; otherwise null.
+  // Every so often it says null, so that everything else gets its turn.
+  shm::ShmLink* direct_link(const interface::Queue& queue) noexcept {
+    auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
+    if (link == nullptr || !queue.empty() || --direct_left_ == 0) [[unlikely]] {
+      direct_left_ = kDirectInARow;
+      return nullptr;
     }
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    const Taken taken = link->take(core_, queue, out);
-    // Other links, and whoever waits on the queue's descriptor, are the run's business.
-    return taken == Taken::nothing_there && (core_.links().size() != 1 || queue.event >= 0) ? Taken::other
-                                                                                            : taken;
+    return link;
+  }
+  // Whether that link is all that a poll of this queue has to look at.
+  bool only_link(const interface::Queue& queue) noexcept {
+    return core_.links().size() == 1 && queue.event < 0;
   }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
@@ -132,7 +132,7 @@ class Engine final : public interface::Surroundings {
   interface::Core core_;
   PollRest poll_rest_;
   static constexpr unsigned kDirectInARow = 16;
-  unsigned direct_ = 0;
+  unsigned direct_left_ = kDirectInARow;
 
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
   std::atomic<SleeperRole> role_{SleeperRole::nobody};

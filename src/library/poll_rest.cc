@@ -6,22 +6,24 @@ namespace hamlyn::library {
 
 void PollRest::next(std::uint64_t now) noexcept {
   constexpr auto kTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
-  if (started_ == 0) {  // the trials begin with the next message
+  constexpr std::uint64_t kFraction = 256;  // of a cycle
+  if (started_ == 0) {                      // the trials begin with the next message
     best_.fill(std::numeric_limits<std::uint64_t>::max());
     trial_ = 0;
   } else if (trial_ < kTrials) {
-    best_[candidate_] = std::min(best_[candidate_], now - started_);
+    best_[candidate_] = std::min(best_[candidate_], (now - started_) * kFraction / messages_);
     ++trial_;
   }
+  messages_ = 0;
   if (trial_ == kTrials) {
     settle();
     started_ = 0;
-    left_ = kKeptMessages;
+    due_ = kKeptMessages;
     return;
   }
   candidate_ = trial_ % static_cast<std::uint32_t>(kPauses.size());
   started_ = now;
-  left_ = kTrialMessages;
+  due_ = kTrialMessages;
 }
 
 void PollRest::settle() noexcept {

@@ -7,6 +7,7 @@
 //
 // Under the run lock, but for rest().
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -20,25 +21,29 @@ class PollRest {
     for (std::uint32_t i = 0; i < pauses; ++i) base::pause();
   }
   std::uint32_t pauses() const noexcept { return kPauses[candidate_]; }
+  // So many looks at a time: coming back to the caller in between would make the next look late.
+  std::uint32_t looks() const noexcept { return kLooks[candidate_]; }
 
-  // A message was taken.
-  void taken() noexcept {
-    if (--left_ == 0) [[unlikely]]
-      next(base::cycles());
+  // Messages were taken.
+  void taken(std::size_t messages) noexcept { messages_ += static_cast<std::uint32_t>(messages); }
+  // To be called every now and then: the turn of the present candidate may be over.
+  void review() noexcept {
+    if (messages_ >= due_) next(base::cycles());
   }
-
-  // The turn of the present candidate is over at the time `now`, in cycles.
+  // It is, at the time `now`, in cycles.
   void next(std::uint64_t now) noexcept;
 
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
+  static constexpr std::array<std::uint32_t, 5> kLooks = {8, 4, 4, 2, 1};
   static constexpr std::uint32_t kTrialMessages = 32;
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;
 
   void settle() noexcept;
 
-  std::uint32_t left_ = kTrialMessages;
+  std::uint32_t messages_ = 0;  // of this turn
+  std::uint32_t due_ = kTrialMessages;
   std::uint32_t candidate_ = 1;
   std::uint32_t trial_ = 0;  // which one of candidates times rounds; that many: settled
   std::uint64_t started_ = 0;

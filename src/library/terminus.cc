@@ -34,6 +34,12 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
   return status;
 }
 
+__attribute__((noinline)) Status ring_and_leave(shm::ShmLink& link, base::RunLock& lock) noexcept {
+  link.ring();
+  lock.leave_quickly();
+  return Status::ok;
+}
+
 }  // namespace
 
 Terminus::Terminus(Interface& interface, std::size_t entries) : interface_(interface) {
@@ -103,14 +109,34 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   return status;
 }
 
+// The shortest way stands first and calls nothing but, at its end, what is rare: so it needs no room on the
+// stack.
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
-  library::Engine& engine = interface_.engine();
-  if (!engine.lock().enter()) [[unlikely]]
-    return Status::forked;
-  const Status status = terminus_->send_fast<shm::ShmLink>(ticket, data, word, offset);
-  engine.lock().leave();
-  return status;
+  base::RunLock& lock = interface_.engine().lock();
+  if (lock.enter_quickly()) [[likely]] {
+    interface::Link* any;
+    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, any)) [[likely]] {
+      auto& link = static_cast<shm::ShmLink&>(*any);
+      if (link.quick()) [[likely]] {
+        const bool must_ring =
+            link.put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
+        --outlet->left;
+        if (must_ring) [[unlikely]]
+          return ring_and_leave(link, lock);
+        lock.leave_quickly();
+        return Status::ok;
+      }
+    }
+    lock.leave_quickly();
+  }
+  return send_fast_slowly(ticket, data, word, offset);
+}
+
+Status Terminus::send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                                  std::uint64_t offset) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->send_fast(ticket, data, word, offset) : Status::forked;
 }
 
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {

@@ -10,9 +10,8 @@ void check_link(World& world, Process& process, const sim::SimLink& link) {
   Process& peer = world.process(link.peer);
   for (const std::uint32_t record : link.places) {
     const interface::Places& places = process.core().places()[record];
-    demand(places.arrived == places.freed, "a place is in use though all was read");
-    demand(places.granted == 0 || places.freed - places.told < (places.granted + 1) / 2,
-           "free places were not told of");
+    demand(places.standing == 0, "a place is in use though all was read");
+    demand(places.granted == 0 || !places.credit_due(), "free places were not told of");
   }
   const auto other = peer.links.find(process.number());
   if (other == peer.links.end()) return;
@@ -22,7 +21,8 @@ void check_link(World& world, Process& process, const sim::SimLink& link) {
            "a sender has places that the receiver does not know");
     const interface::Places& places = peer.core().places()[other->second->places[outlet->record]];
     demand(outlet->granted == places.granted, "a sender was granted another number of places");
-    demand(outlet->used == places.arrived, "sender and receiver count different messages");
+    demand(outlet->freed + outlet->granted - outlet->left == places.freed + places.standing,
+           "sender and receiver count different messages");
     demand(outlet->freed == places.told, "sender and receiver count different free places");
   }
 }
@@ -30,7 +30,7 @@ void check_link(World& world, Process& process, const sim::SimLink& link) {
 void check_queue(Process& process, const interface::Queue& queue) {
   std::size_t promised = 0;
   for (const interface::Places& places : process.core().places()) {
-    if (places.queue == &queue) promised += places.over ? places.arrived - places.freed : places.granted;
+    if (places.queue == &queue) promised += places.over ? places.standing : places.granted;
   }
   demand(promised == queue.reserved(), "a queue keeps places for nobody");
   demand(queue.common_used() == 0 && queue.empty(), "a queue that was read is not empty");

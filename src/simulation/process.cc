@@ -39,12 +39,10 @@ void Process::check() {
            "a queue has promised more places than it has");
   for (const auto& [peer, link] : links) {
     for (const auto& outlet : link->outlets)
-      demand(outlet->used - outlet->freed <= outlet->granted || outlet->refused,
-             "more places were used than granted");
+      demand(outlet->left <= outlet->granted || outlet->refused, "more places were used than granted");
     for (const std::uint32_t record : link->places) {
       const interface::Places& places = core().places()[record];
-      demand(places.arrived - places.freed <= places.granted,
-             "more notifications came than places were granted");
+      demand(places.standing <= places.granted, "more notifications came than places were granted");
     }
   }
 }

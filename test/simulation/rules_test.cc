@@ -81,14 +81,14 @@ class Node {
       digest.add(static_cast<std::uint64_t>(terminus.status(handles[i])));
     }
     for (const interface::Places& places : party.core.places()) {
-      digest.add(places.arrived);
+      digest.add(places.standing);
       digest.add(places.freed);
       digest.add(places.told);
     }
     for (const auto& outlet : link->outlets) {
       digest.add(outlet->asked);
       digest.add(outlet->granted);
-      digest.add(outlet->used);
+      digest.add(outlet->left);
       digest.add(outlet->freed);
     }
     digest.add(link->replies_due);

@@ -93,7 +93,7 @@ std::optional<Packet> RogueLink::reply() {
   interface::Words words;
   const bool came = eventually([&] { return replies_.look(words) || ended(); });
   if (!came || ended()) return std::nullopt;
-  replies_.skip_one();
+  replies_.skip(1);
   base::RealMemory::store_release(mine().credits.replies_taken, replies_.taken());
   return interface::packet_of(words);
 }

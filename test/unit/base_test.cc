@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/copy.h"
 #include "base/file_descriptor.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
@@ -25,6 +28,19 @@ std::size_t open_descriptors() {
   for (int fd = 0; fd < 1024; ++fd)
     if (open(fd)) ++count;
   return count;
+}
+
+TEST(Copy, LoadsUpTo16BytesAndNoMore) {
+  // Each length from memory of just that length, so that a sanitizer sees a byte too many.
+  for (std::size_t length = 0; length <= 16; ++length) {
+    std::vector<std::byte> from(length);
+    for (std::size_t i = 0; i < length; ++i) from[i] = std::byte(0x81 + 7 * i);
+    const base::TwoWords words = base::load_up_to_16(from.data(), length);
+    std::byte found[16];
+    std::memcpy(found, &words, sizeof found);
+    for (std::size_t i = 0; i < 16; ++i)
+      EXPECT_EQ(found[i], i < length ? from[i] : std::byte{0}) << length << ", " << i;
+  }
 }
 
 TEST(FileDescriptor, ClosesOnceAndMoves) {

@@ -115,7 +115,7 @@ std::string ring_run(Buffers buffers, int packets, int looks, std::size_t* state
       Packet packet;
       if (!look(mine, packet)) continue;
       Explorer::report(is_whole(packet, 100 * ++taken, kData));
-      mine.skip_one();
+      mine.skip(1);
     }
   });
   const std::string wrong = explorer.explore([](const auto& reports) -> std::string {
@@ -160,7 +160,7 @@ TEST(RingExplored, data_of_the_lap_before_is_never_taken_for_a_packet) {
     reader.skip(3);
     ASSERT_TRUE(writer.credit(3));
     writer.put(made_of(2, 16), reinterpret_cast<const std::byte*>(data), nullptr);
-    reader.skip_one();
+    reader.skip(1);
     ASSERT_TRUE(writer.credit(4));
     Explorer explorer(std::as_writable_bytes(std::span(&cells, 1)), buffers);
     explorer.add([&] {
@@ -173,7 +173,7 @@ TEST(RingExplored, data_of_the_lap_before_is_never_taken_for_a_packet) {
         Packet packet;
         if (!look(mine, packet)) continue;
         Explorer::report(packet.key);
-        mine.skip_one();
+        mine.skip(1);
       }
     });
     EXPECT_EQ(explorer.explore([](const auto& reports) -> std::string {
@@ -218,7 +218,7 @@ std::string wake_run(int packets) {
     int taken = 0;
     while (true) {
       while (mine.something_there()) {
-        mine.skip_one();
+        mine.skip(1);
         ++taken;
       }
       if (taken == packets) break;

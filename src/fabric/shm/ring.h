@@ -43,56 +43,59 @@ class RingWriter {
  public:
   // `written`: cells written before, in earlier rings of the same link.
   void reset(Packet* cells, std::uint32_t count, std::uint64_t written) noexcept {
-    cells_ = cells;
+    cells_ = next_ = cells;
     count_ = count;
-    index_ = 0;
     turn_ = 1;
-    base_ = written_ = written;
+    base_ = lap_ = written;
     room_until_ = base_ + count_;
     data_until_ = 0;
+    find_quick_end();
   }
 
   std::uint32_t count() const noexcept { return count_; }
-  std::uint64_t written() const noexcept { return written_; }
+  std::uint64_t written() const noexcept { return lap_ + index(); }
 
   // Room for `cells` and for the word that is cleared behind them.
-  bool has_room(std::uint32_t cells) const noexcept { return written_ + cells < room_until_; }
+  bool has_room(std::uint32_t cells) const noexcept { return written() + cells < room_until_; }
 
   // Takes the reader's word for how many cells it has taken. False: it cannot be.
   bool credit(std::uint64_t taken) noexcept {
-    if (taken > written_ || written_ - taken > written_) return false;
+    if (taken > written() || written() - taken > written()) return false;
     const std::uint64_t from = taken > base_ ? taken : base_;  // older ones were taken from an earlier ring
     if (from + count_ < room_until_) return false;             // credit once given cannot be taken back
     room_until_ = from + count_;
+    find_quick_end();
     return true;
   }
 
-  // A fast-mode packet of up to 16 bytes, from registers.
+  // Whether put_fast may be called: there is room, the ring does not wrap yet, and nothing behind the cell is
+  // to be cleared. Known by one comparison, so that the shortest way need not look at each.
+  bool quick() const noexcept { return next_ != quick_end_; }
+
+  // A fast-mode packet of up to 16 bytes, from registers; quick().
   void put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
                 const std::byte* data, std::size_t length) noexcept {
-    std::uint64_t* const cell = words(cells_ + index_);
-    const std::uint64_t lead = interface::short_write_lead(length) | turn_;
+    std::uint64_t* const cell = words(next_);
+    ++next_;
     if (length == interface::kInlineData) [[likely]] {
       Memory::store_relaxed(cell[6], load_word(data));
       Memory::store_relaxed(cell[7], load_word(data + 8));
     } else {
       put_inline(cell, data, length);
     }
-    advance();
-    if (written_ <= data_until_) [[unlikely]]
-      Memory::store_relaxed(words(cells_ + index_)[0], std::uint64_t{0});
     Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
     Memory::store_relaxed(cell[interface::kKeyWord], target.key);
     Memory::store_relaxed(cell[interface::kOffsetWord], offset);
     Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
     Memory::store_relaxed(cell[interface::kUserWord], word);
-    Memory::store_release(cell[interface::kLeadWord], lead);  // pairs with RingReader::look
+    // Pairs with RingReader::look.
+    Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
   }
 
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
   // (docs/performance.md).
   void prefetch() const noexcept {
-    const std::uint32_t at = index_ + kAhead;
+    const std::uint32_t at = index() + kAhead;
     base::prefetch_for_writing(cells_ + (at < count_ ? at : at - count_));
   }
 
@@ -101,22 +104,23 @@ class RingWriter {
   // Word by word, from registers: a wide load of what narrow stores have just written waits for the stores
   // (docs/performance.md has the figures).
   void put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
-    std::uint64_t* const cell = words(cells_ + index_);
+    std::uint64_t* const cell = words(next_);
     const std::uint64_t first = (word_of(packet.lead) & ~std::uint64_t{0xFFFFFFFF}) | turn_;
     const Lead lead = packet.lead;
     if (lead.length == interface::kInlineData && lead.metadata_length == 0) [[likely]] {
       Memory::store_relaxed(cell[6], load_word(data));
       Memory::store_relaxed(cell[7], load_word(data + 8));
-      advance();
+      advance(1);
     } else {
       put_data(cell, lead, data, metadata);
     }
-    if (written_ <= data_until_) [[unlikely]]
-      Memory::store_relaxed(words(cells_ + index_)[0], std::uint64_t{0});
+    if (written() <= data_until_) [[unlikely]]
+      Memory::store_relaxed(words(next_)[0], std::uint64_t{0});
 #pragma GCC unroll 8
     for (std::size_t i = 1; i < 6; ++i) Memory::store_relaxed(cell[i], packet_word(packet, i));
     // Pairs with the reader's load in RingReader::look: whoever sees the turn sees the packet.
     Memory::store_release(cell[0], first);
+    find_quick_end();
   }
 
  private:
@@ -131,20 +135,30 @@ class RingWriter {
     return load_word(reinterpret_cast<const std::byte*>(&packet) + i * sizeof(std::uint64_t));
   }
 
-  void advance() noexcept {
-    ++written_;
-    if (++index_ == count_) [[unlikely]] {
-      index_ = 0;
+  std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
+
+  // By no more than the rest of the lap.
+  void advance(std::uint32_t cells) noexcept {
+    next_ += cells;
+    if (index() == count_) [[unlikely]] {
+      next_ = cells_;
+      lap_ += count_;
       ++turn_;
     }
   }
 
-  __attribute__((noinline)) static void put_inline(std::uint64_t* cell, const std::byte* data,
-                                                   std::size_t length) noexcept {
-    std::byte inline_data[interface::kInlineData] = {};
-    base::copy_up_to_16(inline_data, data, length);
-    Memory::store_relaxed(cell[6], load_word(inline_data));
-    Memory::store_relaxed(cell[7], load_word(inline_data + 8));
+  // Up to the last cell of the lap, as far as there is room. While any cell may hold data of the lap before,
+  // nowhere.
+  void find_quick_end() noexcept {
+    const std::uint64_t room = room_until_ - 1 - lap_;
+    const std::uint64_t last = count_ - 1;
+    quick_end_ = written() < data_until_ ? next_ : cells_ + (room < last ? room : last);
+  }
+
+  static void put_inline(std::uint64_t* cell, const std::byte* data, std::size_t length) noexcept {
+    const base::TwoWords words = base::load_up_to_16(data, length);
+    Memory::store_relaxed(cell[6], words.first);
+    Memory::store_relaxed(cell[7], words.second);
   }
 
   // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
@@ -156,35 +170,30 @@ class RingWriter {
       put_inline(cell, data, left);
       left = 0;
     }
-    advance();
+    advance(1);
     if (left == 0 && lead.metadata_length == 0) return;
     if (lead.metadata_length != 0) {
-      Memory::copy_to_peer(cells_ + index_, metadata, lead.metadata_length);
-      advance();
+      Memory::copy_to_peer(next_, metadata, lead.metadata_length);
+      advance(1);
     }
     while (left != 0) {
-      const std::size_t run = (count_ - index_) * kCell;
+      const std::size_t run = (count_ - index()) * kCell;
       const std::size_t bytes = left < run ? left : run;
-      Memory::copy_to_peer(cells_ + index_, data, bytes);
+      Memory::copy_to_peer(next_, data, bytes);
       data += bytes;
       left -= bytes;
-      const auto cells = static_cast<std::uint32_t>((bytes + kCell - 1) / kCell);
-      written_ += cells;
-      index_ += cells;
-      if (index_ == count_) {
-        index_ = 0;
-        ++turn_;
-      }
+      advance(static_cast<std::uint32_t>((bytes + kCell - 1) / kCell));
     }
-    data_until_ = written_ + count_;  // for one lap, any cell may hold data
+    data_until_ = written() + count_;  // for one lap, any cell may hold data
   }
 
-  Packet* cells_ = nullptr;
-  std::uint32_t count_ = 0;
-  std::uint32_t index_ = 0;
+  Packet* next_ = nullptr;       // the cell that is written next
+  Packet* quick_end_ = nullptr;  // up to here without a look at anything else
   std::uint32_t turn_ = 1;
+  std::uint32_t count_ = 0;
+  Packet* cells_ = nullptr;
   std::uint64_t base_ = 0;
-  std::uint64_t written_ = 0;
+  std::uint64_t lap_ = 0;  // cells written before this lap
   std::uint64_t room_until_ = 0;
   std::uint64_t data_until_ = 0;
 };
@@ -193,14 +202,15 @@ template <class Memory = base::RealMemory>
 class RingReader {
  public:
   void reset(const Packet* cells, std::uint32_t count) noexcept {
-    cells_ = cells;
+    lap_ = taken();
+    cells_ = next_ = cells;
     count_ = count;
-    index_ = 0;
     turn_ = 1;
+    find_stop();
   }
 
   std::uint32_t count() const noexcept { return count_; }
-  std::uint64_t taken() const noexcept { return taken_; }
+  std::uint64_t taken() const noexcept { return lap_ + index(); }
 
   bool something_there() const noexcept {
     return static_cast<std::uint32_t>(Memory::load_relaxed(words()[0])) == turn_;
@@ -222,7 +232,7 @@ class RingReader {
   // Where the data and metadata of the packet stand. Its lead is valid and it fits the ring.
   Payload payload(const Lead& lead) const noexcept {
     Payload payload;
-    std::uint32_t at = index_ + 1 == count_ ? 0 : index_ + 1;
+    std::uint32_t at = index() + 1 == count_ ? 0 : index() + 1;
     if (lead.metadata_length != 0) {
       payload.metadata = bytes(at);
       at = at + 1 == count_ ? 0 : at + 1;
@@ -236,41 +246,54 @@ class RingReader {
     return payload;
   }
 
+  // Over one packet of so many cells, fewer than the ring has.
   void skip(std::uint32_t cells) noexcept {
-    taken_ += cells;
-    index_ += cells;
-    if (index_ >= count_) [[unlikely]] {
-      index_ -= count_;
+    const std::uint32_t at = index() + cells;
+    if (at < count_) {
+      next_ = cells_ + at;
+    } else {
+      lap_ += count_;
+      next_ = cells_ + (at - count_);
       ++turn_;
     }
+    find_stop();
   }
 
-  void skip_one() noexcept {
-    ++taken_;
-    if (++index_ == count_) [[unlikely]] {
-      index_ = 0;
-      ++turn_;
-    }
-  }
+  // Over a packet of one cell. False: something is to be done before the next look, see after_step().
+  bool step() noexcept { return ++next_ != stop_; }
+  bool at_stop() const noexcept { return next_ == stop_; }
+  void after_step() noexcept { skip(0); }
 
-  const void* ahead(std::uint32_t cells) const noexcept {
-    const std::uint32_t at = index_ + cells;
-    return cells_ + (at >= count_ ? at - count_ : at);
+  // Whether it is time to tell the writer what was taken: every quarter of the ring.
+  bool credit_due() const noexcept { return taken() - told_ >= count_ / 4; }
+  // The writer is told now.
+  std::uint64_t tell_taken() noexcept {
+    told_ = taken();
+    find_stop();
+    return told_;
   }
 
  private:
-  const std::uint64_t* words() const noexcept {
-    return reinterpret_cast<const std::uint64_t*>(cells_ + index_);
-  }
+  std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
+  const std::uint64_t* words() const noexcept { return reinterpret_cast<const std::uint64_t*>(next_); }
   const std::byte* bytes(std::uint32_t cell) const noexcept {
     return reinterpret_cast<const std::byte*>(cells_ + cell);
   }
 
-  const Packet* cells_ = nullptr;
-  std::uint32_t count_ = 0;
-  std::uint32_t index_ = 0;
+  // Where the lap ends or a credit is due: known by one comparison.
+  void find_stop() noexcept {
+    const std::uint64_t lap = count_ - index();
+    const std::uint64_t due = credit_due() ? 1 : told_ + count_ / 4 - taken();
+    stop_ = next_ + (due < lap ? due : lap);
+  }
+
+  const Packet* next_ = nullptr;  // the cell that is looked at
+  const Packet* stop_ = nullptr;
   std::uint32_t turn_ = 1;
-  std::uint64_t taken_ = 0;
+  std::uint32_t count_ = 0;
+  const Packet* cells_ = nullptr;
+  std::uint64_t lap_ = 0;   // cells taken before this lap
+  std::uint64_t told_ = 0;  // what the writer was told last
 };
 
 }  // namespace hamlyn::shm

@@ -44,7 +44,6 @@ ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_inter
       theirs_(static_cast<const Page*>(theirs.data())),
       payload_limit_(std::min(kHomePayload, mtu)),
       mtu_(mtu),
-      told_every_(kHomeCells / 4),
       surroundings_(surroundings),
       my_page_(std::move(mine)),
       their_page_(std::move(theirs)) {
@@ -70,14 +69,6 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   if (bell_.must_ring()) [[unlikely]]
     ring();
   return Status::ok;
-}
-
-Status ShmLink::put_fast_slowly(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                                const std::byte* data, std::size_t length) noexcept {
-  if (length > interface::kInlineData) return Link::put_fast(target, offset, word, data, length);
-  if (broken) return Status::link_ended;
-  if (!make_room(1)) return broken ? Status::link_ended : Status::queue_full;
-  return put_fast(target, offset, word, data, length);
 }
 
 Status ShmLink::put_reply(const Packet& packet) noexcept {
@@ -195,7 +186,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     ++count;
     const std::uint64_t lead = words.word[interface::kLeadWord];
     if (interface::is_short_write(lead) && core.deposit_like_before(*this, words)) [[likely]] {
-      in_.skip_one();
+      if (!in_.step()) [[unlikely]]
+        after_step();
     } else if (!arrive_other(core, interface::packet_of(words))) [[unlikely]] {
       broken = true;
       core.note_broken(*this);
@@ -204,8 +196,6 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
       budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
     }
     bytes += lead >> 32 & 0xFFFF;
-    if (in_.taken() - told_ >= told_every_) [[unlikely]]
-      publish_taken();
   }
   if (count != 0) {
     counters->packets_in += count;
@@ -222,8 +212,8 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
   in_.skip(cells);
-  // Its buffer is free: the sender may wait for that, and many more cells may not come.
-  if (packet.lead.operation == Operation::area_write) publish_taken();
+  // An area's buffer is free then: the sender may wait for that, and many more cells may not come.
+  if (packet.lead.operation == Operation::area_write || in_.credit_due()) publish_taken();
   return true;
 }
 
@@ -247,10 +237,19 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
   return count;
 }
 
+void ShmLink::settle(Core& core) noexcept {
+  if (Core::places_due(*this)) core.see_to_places(*this);
+  if (in_.at_stop()) after_step();
+}
+
+void ShmLink::after_step() noexcept {
+  in_.after_step();
+  if (in_.credit_due()) publish_taken();
+}
+
 // Pairs with take_credit at the other side.
 void ShmLink::publish_taken() noexcept {
-  told_ = in_.taken();
-  base::RealMemory::store_release(mine_->credits.taken, told_);
+  base::RealMemory::store_release(mine_->credits.taken, in_.tell_taken());
   if (bell_.must_ring(true)) [[unlikely]]
     ring();
 }
@@ -268,7 +267,6 @@ bool ShmLink::switch_in() noexcept {
   next_in_ = Mapping();  // what was read before, if it was no page
   const auto cells = static_cast<std::uint32_t>(in_ring_.size() / interface::kCell);
   in_.reset(static_cast<const Packet*>(in_ring_.data()), cells);
-  told_every_ = cells / 4;
   publish_taken();
   counters->memory_in = memory_in();
   return true;

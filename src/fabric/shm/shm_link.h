@@ -29,25 +29,24 @@ class ShmLink final : public interface::Link {
   static PageCheck check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
 
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
-  __attribute__((always_inline)) Status put_fast(const interface::FastTarget& target, std::uint64_t offset,
-                                                 std::uint64_t word, const std::byte* data,
-                                                 std::size_t length) noexcept override {
-    if (length > interface::kInlineData || !out_.has_room(1)) [[unlikely]] {
-      return put_fast_slowly(target, offset, word, data, length);
-    }
+  // The shortest way out: up to 16 bytes in fast mode, if quick(). Calls nothing. True: ring().
+  bool quick() const noexcept { return out_.quick(); }
+  __attribute__((always_inline)) bool put_quickly(const interface::FastTarget& target, std::uint64_t offset,
+                                                  std::uint64_t word, const std::byte* data,
+                                                  std::size_t length) noexcept {
     out_.put_fast(target, offset, word, data, length);
     if (++puts_ > kBurst) out_.prefetch();
     ++counters->packets_out;
     counters->bytes_out += length;
-    if (bell_.must_ring()) [[unlikely]]
-      ring();
-    return Status::ok;
+    return bell_.must_ring();
   }
+  void ring() noexcept;
   Status put_reply(const Packet& packet) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   // The shortest way in: if the next packet is a short one like the one before, for this queue, which is
-  // empty, its notification goes straight to `out`. `other`: nothing was done, `arrive` will see to it.
-  enum class Taken : std::uint8_t { nothing_there, taken, other };
+  // empty, its notification goes straight to `out`. Calls nothing. `taken_settle`: taken, and settle() is to
+  // be called. `other`: nothing was done, `arrive` will see to it.
+  enum class Taken : std::uint8_t { nothing_there, taken, taken_settle, other };
   __attribute__((always_inline)) Taken take(interface::Core& core, interface::Queue& queue,
                                             Notification& out) noexcept {
     interface::Words words;
@@ -56,14 +55,12 @@ class ShmLink final : public interface::Link {
         !core.take_like_before(*this, words, queue, out)) [[unlikely]] {
       return Taken::other;
     }
-    in_.skip_one();
     ++counters->packets_in;
     counters->bytes_in += out.length;
-    if (in_.taken() - told_ >= told_every_) [[unlikely]]
-      publish_taken();
     puts_ = 0;
-    return Taken::taken;
+    return in_.step() && !interface::Core::places_due(*this) ? Taken::taken : Taken::taken_settle;
   }
+  void settle(interface::Core& core) noexcept;
   bool something_arrived() const noexcept override {
     return in_.something_there() || replies_in_.something_there();
   }
@@ -112,8 +109,6 @@ class ShmLink final : public interface::Link {
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
   void break_off() noexcept;
-  Status put_fast_slowly(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                         const std::byte* data, std::size_t length) noexcept;
   bool make_room(std::uint32_t cells) noexcept;
   bool take_credit() noexcept;
   void switch_out() noexcept;
@@ -121,8 +116,8 @@ class ShmLink final : public interface::Link {
   unsigned arrive_replies(interface::Core& core) noexcept;
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
   bool usable(const Packet& packet, std::uint32_t cells) const noexcept;
+  void after_step() noexcept;
   void publish_taken() noexcept;
-  void ring() noexcept;
 
   // The shortest way needs these.
   RingWriter<> out_;
@@ -133,8 +128,6 @@ class ShmLink final : public interface::Link {
   const Page* theirs_;
   std::size_t payload_limit_;
   std::size_t mtu_;
-  std::uint32_t told_every_;  // cells taken between two credits
-  std::uint64_t told_ = 0;
   // So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
   // writing. In a to and fro that would only take lines away from a reader who looks at them.
   static constexpr unsigned kBurst = 4;

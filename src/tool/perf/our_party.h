@@ -47,6 +47,16 @@ class Party {
       return arrival;
     }
   }
+  // The same for as many as have arrived, up to `out.size()`. Returns how many, never 0.
+  std::size_t next(std::span<Notification> out) {
+    for (;;) {
+      const std::size_t count = queue_.poll(out);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (out[i].kind != Notification::Kind::message) throw_trouble(out[i]);
+      }
+      if (count != 0) return count;
+    }
+  }
   // Sleeps until something arrives.
   Notification next_asleep();
 
