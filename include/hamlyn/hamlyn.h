@@ -10,6 +10,7 @@
 #include "hamlyn/multicast.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/priority.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/priority.h"
 #include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"
 #include "hamlyn/status.h"
@@ -20,7 +21,13 @@ class Terminus;
 
 // Tells when the buffer of a send may be reused. A value.
 struct SendHandle {
-  std::uint64_t sequence = 0;  // 0: of nothing
+  std::uint64_t sequence = 0;  // the terminus numbers its sends from 1 on; 0: of nothing
+  std::uint32_t entry = 0;     // of the work queue
+};
+
+struct TerminusOptions {
+  std::size_t entries = 63;  // messages that may be under way at a time, 1 to 4096; 63 in the paper
+  Priority priority = Priority::normal;  // of everything that leaves here
 };
 
 // A part of a send buffer area: of the one bound to `tag`, `length` bytes from `offset` on.
@@ -41,8 +48,8 @@ struct SendOptions {
 
 class Terminus {
  public:
-  // `entries`: messages that may be under way at a time, 1 to 4096; 63 in the paper. Throws Error.
-  explicit Terminus(Interface& interface, std::size_t entries = 63);
+  // As many as wanted, per process and per thread. Throws Error.
+  explicit Terminus(Interface& interface, const TerminusOptions& options = {});
   ~Terminus();  // cancels what was not sent whole
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
@@ -76,8 +83,9 @@ class Terminus {
   // what the handle says of a message that was over before.
   Status cancel(SendHandle handle) noexcept;
 
-  // Fast mode (paper 0, section 2.7): one packet (up to the MTU), no metadata entry, one word of metadata in
-  // the receiver's queue. ok (the buffer is free), or connecting, no_place, queue_full: nothing was taken.
+  // Fast mode (paper 0, section 2.7): one packet (up to the MTU; urgent: up to 320 bytes), no metadata entry,
+  // one word of metadata in the receiver's queue. ok (the buffer is free), or connecting, no_place,
+  // queue_full: nothing was taken.
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word = 0,
                    std::uint64_t offset = 0) noexcept;
 
@@ -85,6 +93,9 @@ class Terminus {
   // `timeout`. ok, timed_out, cancelled, link_ended, refused.
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
+  // The sequence word: every send up to that number is over, direct ones too, and its buffer free. One load,
+  // without any lock. `status` says how a send ended.
+  std::uint64_t sequence() const noexcept;
   // pending, ok, link_ended, or cancelled. Runs nothing.
   Status status(SendHandle handle) const noexcept;
   // Waits until it is no longer pending. Also timed_out, cancelled.

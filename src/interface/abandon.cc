@@ -21,12 +21,13 @@ void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message) noex
   }
   ++link.departures;
   ++abandons_wait_;
-  count_departure(1);
+  departures_.count(1);
+  not_directly();
 }
 
 bool Core::send_abandons() noexcept {
   bool moved = false;
-  for (Link* link : links_) {
+  for (Link* link : links()) {
     std::size_t sent = 0;
     while (sent != link->abandons.size() &&
            link->put(link->abandons[sent], nullptr, nullptr) != Status::queue_full)
@@ -36,14 +37,14 @@ bool Core::send_abandons() noexcept {
     link->abandons.erase(link->abandons.begin(), link->abandons.begin() + static_cast<std::ptrdiff_t>(sent));
     link->departures -= static_cast<std::uint32_t>(sent);
     abandons_wait_ -= static_cast<std::uint32_t>(sent);
-    count_departure(-static_cast<int>(sent));
+    departures_.count(-static_cast<int>(sent));
   }
   return moved;
 }
 
 void Core::forget_abandons(Link& link) noexcept {
   abandons_wait_ -= static_cast<std::uint32_t>(link.abandons.size());
-  count_departure(-static_cast<int>(link.abandons.size()));
+  departures_.count(-static_cast<int>(link.abandons.size()));
   link.abandons.clear();
 }
 

@@ -44,7 +44,7 @@ void Core::acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcep
 
 // The entry's message is complete, or will not be.
 void Core::settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept {
-  for (Link* link : links_) {
+  for (Link* link : links()) {
     Acknowledgements& owed = link->acknowledgements;
     for (std::uint32_t i = 0; i < owed.promised_count;) {
       const Acknowledgements::Promise promise = owed.promised[i];

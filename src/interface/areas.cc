@@ -18,11 +18,11 @@ std::uint32_t Core::add_area(const std::byte* data, std::uint64_t size) {
 }
 
 void Core::drop_area(std::uint32_t number) noexcept {
-  for (Link* link : links_) link->taken_seen = link->taken_count();
+  for (Link* link : links()) link->taken_seen = link->taken_count();
   for (Terminus* terminus : termini_) terminus->area_gone(number);
   areas_[number].data = nullptr;
   const std::uint64_t bit = std::uint64_t{1} << number;
-  for (Link* link : links_) {
+  for (Link* link : links()) {
     link->areas_shown &= ~bit;
     link->areas_wanted &= ~bit;
   }

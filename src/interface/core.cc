@@ -25,32 +25,31 @@ Core::Core(Surroundings& surroundings, CounterPage& counters)
 Core::~Core() = default;
 
 bool Core::run() noexcept {
-  bool moved = false;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (links_[i]->arrive(*this, kSweepBudget) != 0) {
-      moved = true;
-      last_link_ = links_[i];
-    }
-  }
+  bool moved = sweep_.run(*this);
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
-    for (Link* link : links_) {
+    for (Link* link : links()) {
       if (link->replies_due) send_replies(*link);
     }
   }
-  if (departures_ != 0 && depart()) moved = true;
-  direct_link_ = departures_ == 0 ? last_link_ : nullptr;
+  if (abandons_wait_ != 0 && send_abandons()) [[unlikely]]
+    moved = true;
+  if (lent_ != 0 && take_back()) [[unlikely]]
+    moved = true;
+  if (held_ != 0) [[unlikely]] {
+    for (Terminus* terminus : termini_) moved |= terminus->go_on_with_held();
+  }
+  if (departures_.any() && departures_.run()) moved = true;
+  direct_link_ = departures_.any() ? nullptr : sweep_.last();
   return moved;
 }
 
-bool Core::depart() noexcept {
+bool Core::take_back() noexcept {
   bool moved = false;
-  if (abandons_wait_ != 0) [[unlikely]]
-    moved |= send_abandons();
-  for (Link* link : links_) {
+  for (Link* link : links()) {
     if (link->lent != 0) link->taken_seen = link->taken_count();
   }
-  for (Terminus* terminus : termini_) moved |= terminus->depart();
+  for (Terminus* terminus : termini_) moved |= terminus->take_back();
   return moved;
 }
 
@@ -59,14 +58,21 @@ void Core::drain(Link& link, std::uint64_t most) noexcept {
     const unsigned taken =
         link.arrive(*this, static_cast<unsigned>(std::min<std::uint64_t>(most, kSweepBudget)));
     if (taken == 0) return;
-    most -= taken;
+    most -= std::min<std::uint64_t>(most, taken);
   }
 }
 
 bool Core::something_to_do() noexcept {
-  for (Link* link : links_) {
-    if (link->something_arrived()) return true;
-    if ((link->departures != 0 || link->room_wanted) && link->has_room()) return true;
+  for (Link* link : links()) {
+    if (link->something_arrived()) {
+      sweep_.warm(*link);  // a peer that does not announce what it sends must not keep us awake
+      return true;
+    }
+    for (const Way& way : link->ways) {
+      const bool wanted = !way.lanes.empty() ||
+                          (way.level == Priority::normal && (link->room_wanted || !link->abandons.empty()));
+      if (wanted && link->has_room(way.level)) return true;
+    }
     if (link->replies_due && link->has_reply_room())
       return true;  // a peer that takes none must not keep us awake
     if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
@@ -75,7 +81,7 @@ bool Core::something_to_do() noexcept {
 }
 
 Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                      const std::byte* data, std::size_t length) noexcept {
+                      const std::byte* data, std::size_t length, Priority level) noexcept {
   Words words{};
   words.word[kLeadWord] = short_write_lead(length);
   words.word[kSlotWord] = target.slot_word;
@@ -83,7 +89,7 @@ Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint6
   words.word[kOffsetWord] = offset;
   words.word[kEntryWord] = target.entry_word;
   words.word[kUserWord] = word;
-  return put(packet_of(words), data, nullptr);
+  return put(packet_of(words), data, nullptr, level);
 }
 
 // --- links
@@ -94,13 +100,14 @@ void Core::add_link(Link& link) {
   link.index = free_link_indices_.back();
   free_link_indices_.pop_back();
   link_of_.emplace(link.peer, &link);
-  links_.push_back(&link);
+  sweep_.add(link);
   forget_links();
   ++counters_.links;
+  departures_.link_made(link);
 }
 
 void Core::forget_links() noexcept {
-  last_link_ = found_link_ = direct_link_ = nullptr;
+  found_link_ = direct_link_ = nullptr;
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
 
@@ -112,11 +119,12 @@ Link* Core::find_link(std::uint64_t peer) noexcept {
 }
 
 void Core::end_link(Link& link) noexcept {
-  links_.erase(std::find(links_.begin(), links_.end(), &link));
+  sweep_.remove(link);
   link_of_.erase(link.peer);
   forget_links();
   --counters_.links;
   ++counters_.links_ended;
+  departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link);
   forget_abandons(link);
   fail_entries(link);
@@ -149,6 +157,7 @@ void Core::tell_end(Link& link, Queue& queue) noexcept {
 }
 
 void Core::refuse_link(std::uint64_t peer) noexcept {
+  departures_.link_refused(peer);
   for (Terminus* terminus : termini_) terminus->link_refused(peer);
 }
 
@@ -171,7 +180,7 @@ bool Core::drop_queue(Queue* queue) noexcept {
     places.standing = 0;
     if (!link_waits_for(places)) release_record(record);
   }
-  for (Link* link : links_) link->told_causes = 0;  // what told of them may go unread with the queue
+  for (Link* link : links()) link->told_causes = 0;  // what told of them may go unread with the queue
   std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
   --counters_.queues;
   return true;
@@ -254,7 +263,7 @@ void Core::end_places_at(std::uint32_t slot) noexcept {
 
 // Whether a link is to be told of these places yet. If so, its replies are due.
 bool Core::link_waits_for(const Places& places) noexcept {
-  for (Link* link : links_) {
+  for (Link* link : links()) {
     if (link->serial != places.link) continue;
     link->replies_due = replies_due_ = true;
     return true;
@@ -426,7 +435,7 @@ Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, s
   return reusable;
 }
 
-void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
+void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   if (outlet.asked) return;
   std::uint64_t name = 0;
   while (link.outlets[name].get() != &outlet) ++name;
@@ -436,7 +445,7 @@ void Core::ask_for_places(Link& link, Outlet& outlet) noexcept {
   packet.generation = outlet.generation;
   packet.key = outlet.key;
   packet.word = name;
-  outlet.asked = link.put(packet, nullptr, nullptr) == Status::ok;
+  outlet.asked = link.put(packet, nullptr, nullptr, level) == Status::ok;
 }
 
 // --- deposit, the parts that are not the shortest way
@@ -456,7 +465,7 @@ void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record)
 }
 
 void Core::forget_slots() noexcept {
-  for (Link* link : links_) link->same_slot = {};
+  for (Link* link : links()) link->same_slot = {};
 }
 
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,

@@ -16,6 +16,7 @@
 #include "interface/packet.h"
 #include "interface/queue.h"
 #include "interface/slot_record.h"
+#include "interface/sweep.h"
 
 namespace hamlyn::interface {
 
@@ -56,7 +57,9 @@ class Core {
   void end_link(Link& link) noexcept;             // fails what waited for it; the caller then destroys it
   void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
   Link* find_link(std::uint64_t peer) noexcept;
-  const std::vector<Link*>& links() const noexcept { return links_; }
+  const std::vector<Link*>& links() const noexcept { return sweep_.links(); }
+  // Something is expected of a link: it is looked at often for a while.
+  void warm(Link& link) noexcept { sweep_.warm(link); }
   const std::vector<std::unique_ptr<Queue>>& queues() const noexcept { return queues_; }
   // A peer broke the protocol: whoever keeps the links ends it.
   void note_broken(Link& link) noexcept {
@@ -65,7 +68,14 @@ class Core {
     ++counters_.links_broken;
     surroundings_.attention();
   }
-  bool departures_wait() const noexcept { return departures_ != 0; }
+  bool departures_wait() const noexcept { return departures_.any(); }
+  Departures& departures() noexcept { return departures_; }
+  void count_held(int change) noexcept {
+    held_ = static_cast<std::uint32_t>(static_cast<int>(held_) + change);
+  }
+  void count_lent(int change) noexcept {
+    lent_ = static_cast<std::uint32_t>(static_cast<int>(lent_) + change);
+  }
   bool something_to_do() noexcept;  // arrived, or able to depart
 
   // Queues, slots.
@@ -111,7 +121,7 @@ class Core {
 
   // Places.
   Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
-  void ask_for_places(Link& link, Outlet& outlet) noexcept;
+  void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
 
   // Send buffer areas. Throws Error(out_of_memory) when there are kAreaLimit.
@@ -122,10 +132,6 @@ class Core {
   // Termini.
   void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }
   void drop_terminus(Terminus& terminus) noexcept;
-  void count_departure(int change) noexcept {
-    departures_ = static_cast<std::uint32_t>(static_cast<int>(departures_) + change);
-    not_directly();
-  }
   std::uint32_t next_message() noexcept { return next_message_++; }
   Surroundings& surroundings() noexcept { return surroundings_; }
   CounterPage& counters() noexcept { return counters_; }
@@ -168,6 +174,7 @@ class Core {
                           std::uint64_t length) noexcept;
   Refusal take_abandon(Link& link, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
+  bool take_back() noexcept;
   void forget_abandons(Link& link) noexcept;
   Refusal deposit_control(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal deposit_in_place(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
@@ -193,7 +200,6 @@ class Core {
   void release_record(std::uint32_t index) noexcept;
   Queue* queue_for(std::uint32_t slot) noexcept;
   void fail_entries(Link& link) noexcept;
-  bool depart() noexcept;
   void complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
                 std::uint64_t peer) noexcept;
   void fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
@@ -213,8 +219,7 @@ class Core {
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<Places> records_;
   std::vector<std::uint32_t> free_records_;
-  std::vector<Link*> links_;
-  Link* last_link_ = nullptr;
+  Sweep sweep_;
   Link* found_link_ = nullptr;
   Link* direct_link_ = nullptr;
   std::uint64_t completions_ = 0;
@@ -225,7 +230,9 @@ class Core {
   std::uint32_t abandons_wait_ = 0;
   std::vector<Terminus*> termini_;
   std::array<SendArea, kAreaLimit> areas_{};
-  std::uint32_t departures_ = 0;  // messages that wait in termini
+  std::uint32_t held_ = 0;  // messages that wait for room to await their acknowledgement
+  std::uint32_t lent_ = 0;  // messages whose buffers are still read
+  Departures departures_{*this};
   std::uint32_t next_message_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "hamlyn/notification.h"
+#include "hamlyn/priority.h"
 #include "hamlyn/status.h"
 #include "interface/counters.h"
+#include "interface/departures.h"
 #include "interface/packet.h"
 #include "interface/send_area.h"
+#include "interface/sweep.h"
 
 namespace hamlyn::interface {
 
@@ -120,24 +123,33 @@ class Link {
 
   virtual ~Link() = default;
 
-  // Puts one packet behind those before it. ok; queue_full: no room now; link_ended.
-  virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept = 0;
+  // Puts one packet behind those of its level before it. ok; queue_full: no room now; link_ended.
+  virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                     Priority level) noexcept = 0;
+  Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+    return put(packet, data, metadata, Priority::normal);
+  }
   // The same for a fast-mode packet, from its words.
   Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word, const std::byte* data,
-                  std::size_t length) noexcept;
+                  std::size_t length, Priority level) noexcept;
   // The same for replies, which have a way of their own.
   virtual Status put_reply(const Packet& packet) noexcept = 0;
   // Hands up to `budget` packets that have arrived to the interface. Returns how many.
   virtual unsigned arrive(Core& core, unsigned budget) noexcept = 0;
   // Whether a packet is there to be handed over; looks, changes nothing.
   virtual bool something_arrived() const noexcept = 0;
-  // Whether `put` would take a packet now.
-  virtual bool has_room() noexcept = 0;
+  // The words by which the sweep sees that something has come since now; one that is always so if it should
+  // rather ask.
+  virtual ColdLook cold_look() const noexcept;
+  // Whether `put` would take a packet of that level now.
+  virtual bool has_room(Priority level) noexcept = 0;
   // Whether `put_reply` would.
-  virtual bool has_reply_room() noexcept { return has_room(); }
-  // The most data that one packet can have now.
+  virtual bool has_reply_room() noexcept = 0;
+  // The most data that one normal packet can have now.
   virtual std::size_t payload_limit() const noexcept = 0;
-  // The most that one packet can have once the link has got itself more room: the MTU.
+  // The most that one urgent packet can have, now and ever.
+  virtual std::size_t urgent_payload_limit() const noexcept = 0;
+  // The most that one normal packet can have once the link has got itself more room: the MTU.
   virtual std::size_t payload_limit_ever() const noexcept = 0;
   // How much has been put here ever, and how much of that the other side is done with: who has put something
   // that it must not change until it was copied waits until the second has come to what the first was then.
@@ -146,14 +158,29 @@ class Link {
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
 
-  std::uint64_t serial = 0;      // of this interface's links; never reused
-  std::uint32_t index = 0;       // of those that there are now; given to the next when this one has gone
-  std::uint64_t peer = 0;        // the interface at the other side
-  std::uint32_t departures = 0;  // messages in termini that wait for this link
-  std::uint32_t lent = 0;        // messages whose buffers the other side has not given back yet
-  std::uint64_t taken_seen = 0;  // taken_count() when buffers were taken back last
-  bool room_wanted = false;      // somebody asked for room in vain since there last was some
-  bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
+  std::size_t payload_limit(Priority level) const noexcept {
+    return level == Priority::normal ? payload_limit() : urgent_payload_limit();
+  }
+
+  Way& way(Priority level) noexcept { return ways[static_cast<std::size_t>(level)]; }
+  // Whether those who wait for room come before a direct send: it has its turn when each of them had one.
+  bool others_first(Priority level) noexcept {
+    Way& way = this->way(level);
+    if (way.state != Way::State::full) return false;
+    way.direct_waits = true;
+    return true;
+  }
+
+  SweepPlace sweep;
+  std::array<Way, kPriorities> ways;  // who waits for room, by level
+  std::uint64_t serial = 0;           // of this interface's links; never reused
+  std::uint32_t index = 0;            // of those that there are now; given to the next when this one has gone
+  std::uint64_t peer = 0;             // the interface at the other side
+  std::uint32_t departures = 0;       // messages in termini that wait for this link
+  std::uint32_t lent = 0;             // messages whose buffers the other side has not given back yet
+  std::uint64_t taken_seen = 0;       // taken_count() when buffers were taken back last
+  bool room_wanted = false;           // somebody asked for room in vain since there last was some
+  bool broken = false;                // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one

@@ -33,6 +33,11 @@ static_assert(offsetof(AreaPart, generation) == 2 && offsetof(AreaPart, length) 
 // In the place of a number: the data stands where it is to be already, written by a trusted peer through its
 // mapping of the slot; `generation` is the mapping's. What remains is the notification.
 inline constexpr std::uint16_t kInPlace = 0xFFFF;
+inline bool is_in_place(const Packet& packet) noexcept {
+  std::uint16_t number;
+  std::memcpy(&number, packet.data, sizeof number);
+  return number == kInPlace;
+}
 
 // One's own area, found by its number.
 struct SendArea {

@@ -1,40 +1,105 @@
 #include "interface/terminus.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "interface/gathering.h"
 
 namespace hamlyn::interface {
 
 namespace {
-constexpr int kPassesPerRun = 8;  // so that a run comes back to the arrivals soon
+constexpr std::size_t kBucketsLimit = 256;
 }
 
 Outlet Terminus::nowhere;
 
-Terminus::Terminus(Core& core, std::size_t entries) : core_(core), work_(entries) {
-  seen_.reserve(entries);
-  for (Work& work : work_) append(free_, work);
+Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
+    : core_(core),
+      priority_(priority),
+      work_(entries),
+      lanes_(entries),
+      buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))) {
+  for (Work& work : work_) free_.append(work);
+  for (SubQueue& lane : lanes_) {
+    lane.terminus = this;
+    lane.next = std::exchange(free_lane_, &lane);
+  }
   core_.add_terminus(*this);
 }
 
 Terminus::~Terminus() {
-  while (waiting_.first != kNobody) finish(work_[waiting_.first], Status::cancelled);
-  while (lent_.first != kNobody) finish(work_[lent_.first], Status::ok);
+  while (Work* work = waiting_.first()) finish(*work, work->lent ? Status::ok : Status::cancelled);
   core_.drop_terminus(*this);
 }
 
-void Terminus::append(Row& row, Work& work) noexcept {
-  const std::uint32_t index = index_of(work);
-  work.previous = row.last;
-  work.next = kNobody;
-  (row.last == kNobody ? row.first : work_[row.last].next) = index;
-  row.last = index;
+// --- a sub-queue for each destination
+
+Terminus::SubQueue* Terminus::lane_of(std::uint64_t peer) noexcept {
+  SubQueue* lane = bucket(peer);
+  while (lane != nullptr && lane->peer != peer) lane = lane->next;
+  return lane;
 }
 
-void Terminus::remove(Row& row, Work& work) noexcept {
-  (work.previous == kNobody ? row.first : work_[work.previous].next) = work.next;
-  (work.next == kNobody ? row.last : work_[work.next].previous) = work.previous;
+// There is one for each entry at least.
+Terminus::SubQueue& Terminus::open_lane(std::uint64_t peer, Link* link) noexcept {
+  SubQueue& lane = *std::exchange(free_lane_, free_lane_->next);
+  lane.peer = peer;
+  lane.link = link;
+  lane.next = std::exchange(bucket(peer), &lane);
+  return lane;
+}
+
+void Terminus::close_lane(SubQueue& lane) noexcept {
+  core_.departures().stop(lane);
+  forget_lane(lane);
+}
+
+void Terminus::forget_lane(SubQueue& lane) noexcept {
+  SubQueue** at = &bucket(lane.peer);
+  while (*at != &lane) at = &(*at)->next;
+  *at = lane.next;
+  lane.next = std::exchange(free_lane_, &lane);
+}
+
+bool Terminus::link_made(Lane& lane, Link& link) noexcept {
+  auto& sub_queue = static_cast<SubQueue&>(lane);
+  auto& works = sub_queue.works;
+  base::Chain<Work, &Work::in_lane> kept;
+  for (Work *work = works.first(), *next; work != nullptr; work = next) {
+    next = works.next(*work);
+    works.remove(*work);
+    if (!await_room(*work, link)) {
+      work->lane = nullptr;
+      continue;
+    }
+    work->link = &link;
+    ++link.departures;
+    kept.append(*work);
+  }
+  works = kept;
+  if (works.empty()) {
+    forget_lane(sub_queue);
+    return false;
+  }
+  lane.link = &link;
+  return true;
+}
+
+void Terminus::fail(Lane& lane, Status status) noexcept {
+  auto& works = static_cast<SubQueue&>(lane).works;
+  for (Work *work = works.first(), *next; work != nullptr; work = next) {
+    next = works.next(*work);
+    finish(*work, status);
+  }
+}
+
+Status Terminus::depart_one(Lane& lane, std::size_t& bytes) noexcept {
+  Work& work = *static_cast<SubQueue&>(lane).works.first();
+  const std::size_t before = work.sent;
+  const Status status = put_one_packet(work);
+  bytes += std::min(work.sent - before, kPacketLimit);  // of an area only its name leaves
+  return status;
 }
 
 // --- counted messages
@@ -53,7 +118,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   if (handle != nullptr) *handle = {};
   const Status wrong = check(ticket, data.size(), options);
   if (wrong != Status::ok) return wrong;
-  Work& work = work_[free_.first];
+  Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
   // What is stored in place has landed before anybody could ask, and is told of by one packet: to be asked
@@ -68,7 +133,7 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
   if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
   if (options.metadata.size() > kMetadataLimit || length > 0xFFFFFFFFu) return Status::too_long;
   if (options.offset > ticket.bound || length > ticket.bound - options.offset) return Status::out_of_bounds;
-  return free_.first == kNobody ? Status::queue_full : Status::ok;
+  return free_.empty() ? Status::queue_full : Status::ok;
 }
 
 // Puts the first free entry, which has its data, to work.
@@ -90,57 +155,71 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   work.left = false;
   work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
   std::copy(options.metadata.begin(), options.metadata.end(), work.metadata.begin());
-  // Names the entry, and how many messages it has had.
-  work.sequence += work.sequence == 0 ? work_.size() + index_of(work) : work_.size();
-  if (handle != nullptr) handle->sequence = work.sequence;
-  Link* const link = core_.find_link(ticket.interface);
-  const bool behind_others = link != nullptr && pending_ != 0 && waits_for(*link);
+  work.held = false;
+  work.sequence = ++sent_;
+  if (handle != nullptr) *handle = {work.sequence, index_of(work)};
   ++pending_;
-  remove(free_, work);
-  append(waiting_, work);
-  core_.count_departure(1);
-  if (!take_link(work)) return Status::pending;
-  // Direct I/O: straight into the link, unless earlier messages wait for the same destination.
-  while (!behind_others && work.status == Status::pending && !work.lent && !work.left &&
-         put_one_packet(work)) {
-  }
-  return work.status;
+  free_.remove(work);
+  waiting_.append(work);
+  core_.departures().count(1);
+  core_.not_directly();
+  return place(work);
 }
 
-// A message that is to be acknowledged has its link only once there is room to await it: until then others
-// may overtake it, and it keeps nobody awake.
-bool Terminus::take_link(Work& work) noexcept {
-  Link* const link = core_.find_link(work.ticket.interface);
-  if (link == nullptr) {
-    core_.surroundings().want_link(work.ticket.interface);
-    return false;
-  }
-  if (work.acknowledged && !link->acknowledgements.await(work.message)) return false;
-  work.link = link;
-  ++link->departures;
-  return true;
-}
-
-bool Terminus::waits_for(const Link& link) const noexcept {
-  for (std::uint32_t i = waiting_.first; i != kNobody; i = work_[i].next) {
-    const Work& work = work_[i];
-    // Also what waits since before there was this link.
-    if (work.link == &link || (work.link == nullptr && work.ticket.interface == link.peer)) return true;
-  }
+// A message that is to be acknowledged goes on only once there is room to await it: until then others may
+// overtake it, and it keeps nobody awake.
+bool Terminus::await_room(Work& work, Link& link) noexcept {
+  if (!work.acknowledged || link.acknowledgements.await(work.message)) return true;
+  work.held = true;
+  held_.append(work);
+  core_.count_held(1);
   return false;
+}
+
+// Sends it, or has it wait for its turn.
+Status Terminus::place(Work& work) noexcept {
+  const std::uint64_t peer = work.ticket.interface;
+  SubQueue* lane = lane_of(peer);
+  Link* const link = lane != nullptr ? lane->link : core_.find_link(peer);
+  if (link != nullptr && !await_room(work, *link)) return Status::pending;
+  work.link = link;
+  if (link != nullptr) {
+    ++link->departures;
+    core_.warm(*link);  // who is sent something may well answer
+  }
+  Way* const way = link == nullptr ? nullptr : &link->way(priority_);
+  // Direct I/O: straight into the link, unless earlier messages wait there.
+  const bool direct = way != nullptr && way->state == Way::State::idle;
+  Status last = Status::ok;
+  while (direct && last == Status::ok && work.status == Status::pending && !work.lent && !work.left &&
+         (work.parts != 0 || work.sent < kDirectBytes))
+    last = put_one_packet(work);
+  if (work.status != Status::pending || work.lent || work.left) return work.status;
+  if (lane == nullptr) {
+    lane = &open_lane(peer, link);
+    if (way == nullptr) {
+      core_.departures().start_without_link(*lane);
+    } else {
+      core_.departures().start(*lane, last == Status::ok ? Way::State::ready : Way::State::full);
+    }
+  }
+  work.lane = lane;
+  lane->works.append(work);
+  if (!direct && way != nullptr) core_.departures().run(*way);
+  return work.status;
 }
 
 // The first packet's delta is what the others, one each, leave of the message's count: 0, or a share of a
 // group's (paper 0, section 2.5).
 void Terminus::start(Work& work) noexcept {
-  if (work.length > work.link->payload_limit()) work.link->want_room();
-  work.packet_size = work.link->payload_limit();
+  if (priority_ == Priority::normal && work.length > work.link->payload_limit()) work.link->want_room();
+  work.packet_size = work.link->payload_limit(priority_);
   work.packets_left =
       work.length == 0 ? 1
                        : static_cast<std::uint32_t>((work.length + work.packet_size - 1) / work.packet_size);
 }
 
-bool Terminus::put_one_packet(Work& work) noexcept {
+Status Terminus::put_one_packet(Work& work) noexcept {
   if (work.parts != 0) return put_gathered(work);
   if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
@@ -154,11 +233,11 @@ bool Terminus::put_one_packet(Work& work) noexcept {
   packet.offset = work.offset + work.sent;
   set_entry(packet, work.ticket.entry, first ? work.count + 1 - work.packets_left : 1);
   packet.word = message_word(work.message, work.ticket.incarnation);
-  const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data());
+  const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data(), priority_);
   if (status != Status::ok) {
     if (first) work.packets_left = 0;
     if (status == Status::link_ended) finish(work, status);
-    return false;
+    return status;
   }
   work.sent += bytes;
   if (--work.packets_left == 0) {
@@ -168,7 +247,7 @@ bool Terminus::put_one_packet(Work& work) noexcept {
       finish(work, Status::ok);
     }
   }
-  return true;
+  return Status::ok;
 }
 
 void Terminus::finish(Work& work, Status status) noexcept {
@@ -178,80 +257,83 @@ void Terminus::finish(Work& work, Status status) noexcept {
   if (status == Status::cancelled && begun && !work.lent && !work.left)
     core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
+  if (!work.left) core_.departures().count(-1);
   if (work.left) {
-    remove(left_, work);
+    left_.remove(work);
   } else if (work.lent) {
-    core_.count_departure(-1);
     --work.link->lent;
-    remove(lent_, work);
+    core_.count_lent(-1);
+    lent_.remove(work);
   } else {
-    core_.count_departure(-1);
-    --pending_;
-    if (work.link != nullptr) {
-      --work.link->departures;
-      if (work.acknowledged && !begun) work.link->acknowledgements.await_no_more(work.message);
-    }
-    remove(waiting_, work);
+    if (work.link != nullptr && work.acknowledged && !begun)
+      work.link->acknowledgements.await_no_more(work.message);
+    leave_lane(work);
   }
   work.link = nullptr;
-  append(free_, work);
+  waiting_.remove(work);
+  free_.append(work);
+  // Pairs with sequence(): whoever sees the number may reuse the buffers.
+  sequence_.store(waiting_.empty() ? sent_ : waiting_.first()->sequence - 1, std::memory_order_release);
 }
 
 // --- messages that have left, and wait to be acknowledged
 
 void Terminus::await_delivery(Work& work) noexcept {
+  leave_lane(work);
+  core_.departures().count(-1);
   work.left = true;
-  --pending_;
-  core_.count_departure(-1);
-  --work.link->departures;
-  remove(waiting_, work);
-  append(left_, work);
+  left_.append(work);
 }
 
 void Terminus::delivered(const Link& link, std::uint32_t message, Status status) noexcept {
-  for (std::uint32_t i = left_.first; i != kNobody; i = work_[i].next) {
-    Work& work = work_[i];
-    if (work.link == &link && work.message == message) return finish(work, status);
+  for (Work* work = left_.first(); work != nullptr; work = left_.next(*work)) {
+    if (work->link == &link && work->message == message) return finish(*work, status);
   }
   // A receiver may refuse the first packet while the rest is still here: that cannot be of use any more.
-  for (std::uint32_t i = waiting_.first; i != kNobody; i = work_[i].next) {
-    Work& work = work_[i];
-    if (work.link == &link && work.message == message && (work.packets_left != 0 || work.packets_sent != 0))
-      return finish(work, status);
+  for (Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
+    if (work->link == &link && work->message == message &&
+        (work->packets_left != 0 || work->packets_sent != 0))
+      return finish(*work, status);
   }
 }
 
-bool Terminus::depart() noexcept {
-  bool moved = lent_.first != kNobody && take_back();
-  for (int pass = 0; pass < kPassesPerRun && pending_ != 0 && depart_once(); ++pass) moved = true;
-  return moved;
-}
-
-bool Terminus::depart_once() noexcept {
+bool Terminus::go_on_with_held() noexcept {
   bool moved = false;
-  seen_.clear();
-  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
-    Work& work = work_[i];
-    next = work.next;  // it may be finished here
-    if (work.link == nullptr && !take_link(work)) continue;
-    if (std::find(seen_.begin(), seen_.end(), work.link) != seen_.end()) continue;
-    seen_.push_back(work.link);
-    moved |= put_one_packet(work);
+  for (Work *work = held_.first(), *next, *const last = held_.last(); work != nullptr; work = next) {
+    next = work == last ? nullptr : held_.next(*work);
+    held_.remove(*work);
+    work->held = false;
+    core_.count_held(-1);
+    place(*work);
+    moved |= !work->held;
   }
   return moved;
+}
+
+void Terminus::leave_lane(Work& work) noexcept {
+  --pending_;
+  if (work.link != nullptr) --work.link->departures;
+  if (std::exchange(work.held, false)) {
+    held_.remove(work);
+    core_.count_held(-1);
+  }
+  if (SubQueue* lane = std::exchange(work.lane, nullptr)) {
+    lane->works.remove(work);
+    if (lane->works.empty()) close_lane(*lane);
+  }
 }
 
 Status Terminus::status(SendHandle handle) const noexcept {
   if (handle.sequence == 0) return Status::ok;
-  const Work& work = work_[handle.sequence % work_.size()];
-  if (handle.sequence > work.sequence) return Status::invalid;
+  if (handle.sequence > sent_ || handle.entry >= work_.size()) return Status::invalid;
+  const Work& work = work_[handle.entry];
   return handle.sequence == work.sequence ? work.status : Status::ok;  // or long over
 }
 
 Status Terminus::cancel(SendHandle handle) noexcept {
   const Status now = status(handle);
   if (now != Status::pending) return now;
-  Work& work = work_[handle.sequence % work_.size()];
+  Work& work = work_[handle.entry];
   // The other side may still read its buffers; it will say that it has not done so for ever.
   if (work.left && work.from_area && work.link->taken_seen < work.mark) return Status::pending;
   finish(work, Status::cancelled);
@@ -259,24 +341,15 @@ Status Terminus::cancel(SendHandle handle) noexcept {
 }
 
 void Terminus::link_ended(const Link& link) noexcept {
-  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
-    next = work_[i].next;
-    if (work_[i].link == &link) finish(work_[i], Status::link_ended);
-  }
-  for (const Row* row : {&lent_, &left_}) {
-    for (std::uint32_t i = row->first, next = kNobody; i != kNobody; i = next) {
-      next = work_[i].next;
-      if (work_[i].link == &link) finish(work_[i], Status::link_ended);
+  for (auto* const works : {&lent_, &left_}) {
+    for (Work *work = works->first(), *next; work != nullptr; work = next) {
+      next = works->next(*work);
+      if (work->link == &link) finish(*work, Status::link_ended);
     }
   }
 }
 
 void Terminus::link_refused(std::uint64_t peer) noexcept {
-  for (std::uint32_t i = waiting_.first, next = kNobody; i != kNobody; i = next) {
-    Work& work = work_[i];
-    next = work.next;
-    if (work.link == nullptr && work.ticket.interface == peer) finish(work, Status::refused);
-  }
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next) {
     if (wait->peer == peer) wait->refused = true;
   }
@@ -297,46 +370,52 @@ void Terminus::remove(LinkWait& wait) noexcept {
 
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
-  if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
+  const Last& last = last_of_level();
+  if (last.peer != ticket.interface || last.slot_word != slot_word(ticket) || last.key != ticket.key ||
       !ticket.fast()) {
     const Status found = remember(ticket);
     if (found != Status::ok) return found;
   }
-  if (last_.outlet->left == 0) return without_place();
-  Link& link = *last_.link;
-  if (pending_ != 0 && waits_for(link)) return Status::queue_full;
-  if (data.size() > link.payload_limit()) return too_long(link, data.size());
+  if (last.outlet->left == 0) return without_place();
+  Link& link = *last.link;
+  if ((pending_ != 0 && lane_of(link.peer) != nullptr) || link.others_first(priority_))
+    return Status::queue_full;
+  if (data.size() > link.payload_limit(priority_)) return too_long(link, data.size());
   if (offset > ticket.bound || data.size() > ticket.bound - offset) return Status::out_of_bounds;
   const Status status =
-      link.put_fast(last_.outlet->target, ticket.base + offset, word, data.data(), data.size());
-  if (status == Status::ok) --last_.outlet->left;
+      link.put_fast(last.outlet->target, ticket.base + offset, word, data.data(), data.size(), priority_);
+  if (status == Status::ok) --last.outlet->left;
   return status;
 }
 
 Status Terminus::remember(const Ticket& ticket) noexcept {
-  last_ = {};
+  Last& last = last_of_level();
+  last = {};
   if (invalid(ticket) != nullptr || !ticket.fast()) return Status::invalid;
   Link* link = core_.find_link(ticket.interface);
   if (link == nullptr) {
     core_.surroundings().want_link(ticket.interface);
     return Status::connecting;
   }
+  core_.warm(*link);
   Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
   if (outlet == nullptr) return Status::no_place;
-  last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
+  last = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
   return Status::ok;
 }
 
 Status Terminus::without_place() noexcept {
-  if (last_.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
-  Link& link = *last_.link;
-  Outlet& outlet = *last_.outlet;
+  const Last& last = last_of_level();
+  if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
+  Link& link = *last.link;
+  Outlet& outlet = *last.outlet;
   if (outlet.refused) return Status::refused;
-  if (!outlet.asked) core_.ask_for_places(link, outlet);
+  if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
   return outlet.open() ? Status::no_place : Status::connecting;
 }
 
 Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
+  if (priority_ != Priority::normal) return Status::too_long;
   link.want_room();
   return bytes > link.payload_limit_ever() ? Status::too_long : Status::queue_full;
 }
@@ -350,14 +429,15 @@ Status Terminus::ready(const Ticket& ticket) noexcept {
   }
   const Status found = remember(ticket);
   if (found != Status::ok) return found;
-  return last_.outlet->open() ? Status::ok : without_place();
+  return last_of_level().outlet->open() ? Status::ok : without_place();
 }
 
 Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
-  if (last_.outlet->left == 0) return Status::no_place;
-  return last_.link->has_room() ? Status::ok : Status::queue_full;
+  const Last& last = last_of_level();
+  if (last.outlet->left == 0) return Status::no_place;
+  return last.link->has_room(priority_) ? Status::ok : Status::queue_full;
 }
 
 }  // namespace hamlyn::interface

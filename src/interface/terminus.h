@@ -1,14 +1,17 @@
 #pragma once
-// A send terminus (paper 0, section 2.3): a private work queue. Each destination is a sub-queue of its own in
-// effect: within one pass the first message to a destination may move, and a stalled one holds up nobody
-// else.
+// A send terminus (paper 0, section 2.3): a private work queue, with a sub-queue for each destination, so
+// that one that is stalled holds up nobody else. Whose packet leaves when, of several termini and
+// destinations, is the order of departures.
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/chain.h"
+#include "hamlyn/priority.h"
 #include "hamlyn/share.h"
 #include "hamlyn/status.h"
 #include "hamlyn/terminus.h"
@@ -21,7 +24,7 @@ struct Gathering;
 
 class Terminus {
  public:
-  Terminus(Core& core, std::size_t entries);
+  Terminus(Core& core, std::size_t entries, Priority priority = Priority::normal);
   ~Terminus();
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
@@ -57,17 +60,29 @@ class Terminus {
   }
 
   Status status(SendHandle handle) const noexcept;
+  // The sequence word (paper 0, section 2.3): every message up to that number is over. Without the lock.
+  std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_acquire); }
+  Priority priority() const noexcept { return priority_; }
   // Whether a link to there is up and, for fast mode, places are granted. Asks for what is missing.
   Status ready(const Ticket& ticket) noexcept;
   // The same, and whether there is a free place and room now.
   Status place_free(const Ticket& ticket) noexcept;
 
-  // Moves one packet for each destination after another while there is room. True if any moved.
-  bool depart() noexcept;
+  // For the order of departures. One packet of a lane's first message, its length added to `bytes`: ok,
+  // queue_full, or link_ended.
+  Status depart_one(Lane& lane, std::size_t& bytes) noexcept;
+  // False: all of it waits for something else.
+  bool link_made(Lane& lane, Link& link) noexcept;
+  // Its messages are over, and so is the lane.
+  void fail(Lane& lane, Status status) noexcept;
+  // What the other side has given back, or never will.
+  bool take_back() noexcept;
+  // What waits for room to await its acknowledgement.
+  bool go_on_with_held() noexcept;
   void link_ended(const Link& link) noexcept;
   // The receiving interface has spoken of a message that asked for it.
   void delivered(const Link& link, std::uint32_t message, Status status) noexcept;
-  void forget_link() noexcept { last_ = {}; }
+  void forget_link() noexcept { last_ = last_in_level_ = {}; }
   void link_refused(std::uint64_t peer) noexcept;
 
   // Somebody who waits for a link without a message that waits with it. Told here if there will be none.
@@ -80,16 +95,21 @@ class Terminus {
   void remove(LinkWait& wait) noexcept;
 
  private:
+  // So much of a message goes straight into the link; the rest takes its turns.
+  static constexpr std::size_t kDirectBytes = 65536;
+
+  struct SubQueue;
   struct Work {
     Ticket ticket;
     const std::byte* data = nullptr;
     std::size_t length = 0;
     std::size_t sent = 0;
-    std::uint64_t offset = 0;    // from the slot's base
-    Link* link = nullptr;        // null: not made yet
-    std::uint64_t sequence = 0;  // of its handle; 0: never used
-    std::uint32_t next = 0;      // pending after it, or free after it
-    std::uint32_t previous = 0;  // pending before it
+    std::uint64_t offset = 0;         // from the slot's base
+    Link* link = nullptr;             // null: not made yet
+    SubQueue* lane = nullptr;         // null: waits for nobody
+    std::uint64_t sequence = 0;       // of its handle; 0: never used
+    base::ChainLinks<Work> in_order;  // of all that are pending, or free
+    base::ChainLinks<Work> in_lane;   // or of all that are lent
     Status status = Status::ok;
     std::uint32_t message = 0;
     std::uint32_t count = 0;         // what its packets add up to, modulo 2^32
@@ -107,6 +127,7 @@ class Terminus {
     std::uint8_t metadata_length = 0;
     bool acknowledged = false;
     bool left = false;  // whole, and not acknowledged yet
+    bool held = false;  // until there is room to await its acknowledgement
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
@@ -120,55 +141,62 @@ class Terminus {
     Outlet* outlet = &nowhere;
   };
 
-  // Entries in a row: those that are pending, in the order they were sent in, or those that are free, the
-  // longest free first, so that handles tell of failures for as long as can be.
-  struct Row {
-    std::uint32_t first = kNobody;
-    std::uint32_t last = kNobody;
+  struct SubQueue : Lane {
+    base::Chain<Work, &Work::in_lane> works;
+    SubQueue* next = nullptr;  // in its bucket, or free
   };
-  static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
-  void append(Row& row, Work& work) noexcept;
-  void remove(Row& row, Work& work) noexcept;
-  std::uint32_t index_of(const Work& work) const noexcept {
-    return static_cast<std::uint32_t>(&work - work_.data());
-  }
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
-  bool put_gathered(Work& work) noexcept;
+  Status put_gathered(Work& work) noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;
-  bool put_in_place(Work& work) noexcept;
-  bool put_question(Work& work) noexcept;
+  Status put_in_place(Work& work) noexcept;
+  Status put_question(Work& work) noexcept;
   Status put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept;
   Status put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept;
   bool stands_in_shown_area(const Work& work) noexcept;
   void lend(Work& work) noexcept;
-  bool take_back() noexcept;
+  std::uint32_t index_of(const Work& work) const noexcept {
+    return static_cast<std::uint32_t>(&work - work_.data());
+  }
 
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
               const SendOptions& options, SendHandle* handle) noexcept;
-  bool take_link(Work& work) noexcept;
+  Status place(Work& work) noexcept;
+  bool await_room(Work& work, Link& link) noexcept;
+  void await_delivery(Work& work) noexcept;
+  Last& last_of_level() noexcept { return priority_ == Priority::normal ? last_ : last_in_level_; }
   Status remember(const Ticket& ticket) noexcept;
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
-  bool waits_for(const Link& link) const noexcept;
-  bool depart_once() noexcept;
-  bool put_one_packet(Work& work) noexcept;
+  SubQueue*& bucket(std::uint64_t peer) noexcept { return buckets_[peer & (buckets_.size() - 1)]; }
+  SubQueue* lane_of(std::uint64_t peer) noexcept;
+  SubQueue& open_lane(std::uint64_t peer, Link* link) noexcept;
+  void close_lane(SubQueue& lane) noexcept;
+  void leave_lane(Work& work) noexcept;
+  void forget_lane(SubQueue& lane) noexcept;
+  Status put_one_packet(Work& work) noexcept;
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;
-  void await_delivery(Work& work) noexcept;
 
   Core& core_;
+  const Priority priority_;
   std::vector<Work> work_;
-  Row waiting_;
-  Row left_;  // gone, and not acknowledged yet
-  Row free_;
-  Row lent_;  // sent, but their buffers are still read
+  base::Chain<Work, &Work::in_order> waiting_;  // as they were sent: all that are not over
+  base::Chain<Work, &Work::in_order> free_;  // the longest free first, so that handles tell of failures long
+  base::Chain<Work, &Work::in_lane> lent_;   // sent, but their buffers are still read
+  base::Chain<Work, &Work::in_lane> left_;   // gone, and not acknowledged yet
+  base::Chain<Work, &Work::in_lane> held_;   // to be acknowledged, when there is room to await it
   std::uint32_t pending_ = 0;
-  std::vector<const void*> seen_;  // destinations that had their turn in this pass
+  std::uint64_t sent_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};
+  std::vector<SubQueue> lanes_;  // as many as entries
+  SubQueue* free_lane_ = nullptr;
+  std::vector<SubQueue*> buckets_;  // by destination; a power of two of them
   Last last_;
+  Last last_in_level_;  // of the urgent level, which has no shortest way
   LinkWait* link_waits_ = nullptr;
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
 };

@@ -49,7 +49,7 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
   }
   const Status wrong = check(ticket, length, options);
   if (wrong != Status::ok) return wrong;
-  Work& work = work_[free_.first];
+  Work& work = *free_.first();
   if (parts != 0) std::copy_n(found.begin(), parts, gathering_->parts[index_of(work)].begin());
   work.data = nullptr;
   work.in_place = false;
@@ -61,6 +61,7 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
 }
 
 bool Terminus::stands_in_shown_area(const Work& work) noexcept {
+  if (priority_ != Priority::normal) return false;  // what is urgent is short, and carries its data
   const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
   if (part.length - work.part_sent < kLeastFromArea) return false;
   const std::uint64_t bit = std::uint64_t{1} << part.area;
@@ -74,16 +75,19 @@ bool Terminus::stands_in_shown_area(const Work& work) noexcept {
 
 // How many packets there will be is not known before: the last one's delta takes back what the others have
 // added (paper 0, section 2.5).
-bool Terminus::put_gathered(Work& work) noexcept {
-  if (work.acknowledged && work.packets_sent == 0 && !put_question(work)) return false;
+Status Terminus::put_gathered(Work& work) noexcept {
+  if (work.acknowledged && work.packets_sent == 0) {
+    const Status asked = put_question(work);
+    if (asked != Status::ok) return asked;
+  }
   const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
   const bool from_area = stands_in_shown_area(work);
   std::size_t bytes = 0;
   if (from_area) {
     bytes = std::min<std::size_t>(part.length - work.part_sent, kAreaPacketLimit);
   } else {
-    if (work.length > work.link->payload_limit()) work.link->want_room();
-    bytes = std::min<std::size_t>(work.length - work.sent, work.link->payload_limit());
+    if (priority_ == Priority::normal && work.length > work.link->payload_limit()) work.link->want_room();
+    bytes = std::min<std::size_t>(work.length - work.sent, work.link->payload_limit(priority_));
   }
   const bool last = work.sent + bytes == work.length;
   Packet packet;
@@ -95,11 +99,11 @@ bool Terminus::put_gathered(Work& work) noexcept {
       from_area ? put_from_area(work, packet, bytes) : put_through_ring(work, packet, bytes);
   if (status != Status::ok) {
     if (status == Status::link_ended) finish(work, status);
-    return false;
+    return status;
   }
   ++work.packets_sent;
   work.sent += bytes;
-  if (!last) return true;
+  if (!last) return Status::ok;
   if (work.acknowledged) {
     await_delivery(work);  // whoever says that it has landed has read it
   } else if (work.from_area) {
@@ -107,22 +111,21 @@ bool Terminus::put_gathered(Work& work) noexcept {
   } else {
     finish(work, Status::ok);
   }
-  return true;
+  return Status::ok;
 }
 
 // An empty packet in front asks to be told when all has landed: what stands in an area cannot.
-bool Terminus::put_question(Work& work) noexcept {
+Status Terminus::put_question(Work& work) noexcept {
   Packet packet;
   set_lead(packet, Operation::write_acknowledged, 0, work.metadata_length);
   set_slot(packet, work.ticket);
   packet.offset = work.offset;
   set_entry(packet, work.ticket.entry, 1);
   packet.word = message_word(work.message, work.ticket.incarnation);
-  const Status status = work.link->put(packet, nullptr, work.metadata.data());
+  const Status status = work.link->put(packet, nullptr, work.metadata.data(), priority_);
   if (status == Status::link_ended) finish(work, status);
-  if (status != Status::ok) return false;
-  ++work.packets_sent;
-  return true;
+  if (status == Status::ok) ++work.packets_sent;
+  return status;
 }
 
 Status Terminus::put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept {
@@ -132,7 +135,7 @@ Status Terminus::put_from_area(Work& work, Packet& packet, std::size_t bytes) no
   std::byte data[sizeof there];
   std::memcpy(data, &there, sizeof there);
   set_lead(packet, Operation::area_write, sizeof there, work.packets_sent == 0 ? work.metadata_length : 0);
-  const Status status = work.link->put(packet, data, work.metadata.data());
+  const Status status = work.link->put(packet, data, work.metadata.data(), priority_);
   if (status != Status::ok) return status;
   work.link->counters->bytes_out += bytes - std::uint64_t{sizeof there};
   work.from_area = true;
@@ -171,7 +174,7 @@ Status Terminus::put_through_ring(Work& work, Packet& packet, std::size_t bytes)
     part_sent = 0;
   }
   set_lead(packet, Operation::write, bytes, work.packets_sent == 0 ? work.metadata_length : 0);
-  const Status status = work.link->put(packet, data, work.metadata.data());
+  const Status status = work.link->put(packet, data, work.metadata.data(), priority_);
   if (status != Status::ok) return status;
   work.part = part;
   work.part_sent = part_sent;
@@ -198,7 +201,7 @@ bool Terminus::store_in_place(Work& work, const Ticket& ticket, std::span<const 
   return false;
 }
 
-bool Terminus::put_in_place(Work& work) noexcept {
+Status Terminus::put_in_place(Work& work) noexcept {
   const AreaPart there{kInPlace, work.mapping, static_cast<std::uint32_t>(work.length), 0};
   std::byte data[sizeof there];
   std::memcpy(data, &there, sizeof there);
@@ -208,29 +211,26 @@ bool Terminus::put_in_place(Work& work) noexcept {
   packet.offset = work.offset;
   set_entry(packet, work.ticket.entry, work.count);
   packet.word = message_word(work.message, work.ticket.incarnation);
-  const Status status = work.link->put(packet, data, work.metadata.data());
-  if (status == Status::queue_full) return false;
-  finish(work, status);
-  return status == Status::ok;
+  const Status status = work.link->put(packet, data, work.metadata.data(), priority_);
+  if (status != Status::queue_full) finish(work, status);
+  return status;
 }
 
 // All has left, but the other side still reads it: its count of what it has taken says when that is over.
 void Terminus::lend(Work& work) noexcept {
-  --pending_;
-  --work.link->departures;
-  remove(waiting_, work);
+  leave_lane(work);
   work.lent = true;
   ++work.link->lent;
-  append(lent_, work);
+  core_.count_lent(1);
+  lent_.append(work);
 }
 
 bool Terminus::take_back() noexcept {
   bool moved = false;
-  for (std::uint32_t i = lent_.first, next = kNobody; i != kNobody; i = next) {
-    Work& work = work_[i];
-    next = work.next;
-    if (work.link->taken_seen < work.mark) continue;
-    finish(work, Status::ok);
+  for (Work *work = lent_.first(), *next; work != nullptr; work = next) {
+    next = lent_.next(*work);
+    if (work->link->taken_seen < work->mark) continue;
+    finish(*work, Status::ok);
     moved = true;
   }
   return moved;
@@ -242,15 +242,12 @@ void Terminus::area_gone(std::uint32_t area) noexcept {
   for (std::uint32_t& tag : gathering_->tags) {
     if (tag == area) tag = Gathering::kNoArea;
   }
-  for (const Row* row : {&waiting_, &lent_, &left_}) {
-    for (std::uint32_t i = row->first, next = kNobody; i != kNobody; i = next) {
-      Work& work = work_[i];
-      next = work.next;
-      const auto& parts = gathering_->parts[i];
-      if (std::any_of(parts.begin(), parts.begin() + work.parts,
-                      [&](const Gathering::Part& part) { return part.area == area; }))
-        finish(work, Status::cancelled);
-    }
+  for (Work *work = waiting_.first(), *next; work != nullptr; work = next) {
+    next = waiting_.next(*work);
+    const auto& parts = gathering_->parts[index_of(*work)];
+    if (std::any_of(parts.begin(), parts.begin() + work->parts,
+                    [&](const Gathering::Part& part) { return part.area == area; }))
+      finish(*work, Status::cancelled);
   }
 }
 

@@ -70,7 +70,8 @@ class Engine final : public interface::Surroundings {
   }
   // Whether that link is all that a poll of this queue has to look at.
   bool only_link(const interface::Queue& queue) noexcept {
-    return core_.links().size() == 1 && queue.event < 0;
+    return core_.links().size() == 1 && queue.event < 0 &&
+           !static_cast<shm::ShmLink*>(core_.links().front())->urgent_happened();
   }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;

@@ -42,12 +42,14 @@ __attribute__((noinline)) Status ring_and_leave(shm::ShmLink& link, base::RunLoc
 
 }  // namespace
 
-Terminus::Terminus(Interface& interface, std::size_t entries) : interface_(interface) {
-  if (entries == 0 || entries > 4096)
+Terminus::Terminus(Interface& interface, const TerminusOptions& options) : interface_(interface) {
+  if (options.entries == 0 || options.entries > 4096)
     throw Error(ErrorCode::invalid_argument, "a terminus has 1 to 4096 entries");
+  if (static_cast<std::size_t>(options.priority) >= kPriorities)
+    throw Error(ErrorCode::invalid_argument, "a terminus has one of the levels that hamlyn/priority.h names");
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  terminus_ = new interface::Terminus(interface.engine().core(), entries);
+  terminus_ = new interface::Terminus(interface.engine().core(), options.entries, options.priority);
 }
 
 Terminus::~Terminus() {
@@ -148,6 +150,8 @@ Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds t
   return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
                        [&] { return terminus_->place_free(ticket); });
 }
+
+std::uint64_t Terminus::sequence() const noexcept { return terminus_->sequence(); }
 
 Status Terminus::status(SendHandle handle) const noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());

@@ -34,7 +34,7 @@ struct Identity {
 
 // What one user may have at a time.
 struct Quotas {
-  std::uint64_t interfaces = 256;
+  std::uint64_t interfaces = 4096;
   std::uint64_t links = 8192;  // ends of links; other users may open at most half of them
   std::uint64_t bytes = std::uint64_t{4} << 30;
   std::uint64_t names = 1024;

@@ -7,7 +7,8 @@ namespace hamlyn::simulation {
 Process::Process(std::uint64_t number, sim::Generator& chance) : party(number) {
   for (auto& queue : queues) queue = core().make_queue(std::size_t{16} << chance.below(3));
   for (auto& terminus : termini)
-    terminus = std::make_unique<interface::Terminus>(core(), chance.between(1, 63));
+    terminus = std::make_unique<interface::Terminus>(core(), chance.between(1, 63),
+                                                     static_cast<Priority>(chance.below(kPriorities)));
 }
 
 Process::~Process() { drop_links(); }

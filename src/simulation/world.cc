@@ -20,6 +20,8 @@ sim::Weather weather_of(sim::Generator& chance) {
   weather.mtu = 64 * chance.between(1, 16);
   weather.window = chance.between(2, 40);
   weather.reply_window = chance.between(1, 12);
+  weather.urgent_window = chance.between(1, 8);
+  weather.urgent_mtu = 64 * chance.between(1, 5);
   return weather;
 }
 

@@ -35,6 +35,8 @@ def main(daemon, program):
             "bulk": "3145728 bytes",
             "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",
+            "priorities": "answered while the bulk was under way",
+            "termini": "3 termini have sent 8 messages each",
         }
         if not printed.startswith(expected[pathlib.Path(program).name]):
             sys.exit("printed something else")

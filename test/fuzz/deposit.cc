@@ -57,7 +57,7 @@ class Siege {
   void stand() {
     for (int batch = 0; batch < kBatches; ++batch) {
       write();
-      link_->arrive(core_, 64);
+      for (int turn = 0; turn < 4; ++turn) link_->arrive(core_, 64);
       core_.run();
       core_.expire(++now_);
       read();
@@ -170,6 +170,13 @@ class Siege {
       reply.lead.turn = 1 + static_cast<std::uint32_t>(pick(2));
       std::memcpy(&page->replies[pick(shm::kReplyCells)], &reply, sizeof reply);
     }
+    if (pick(20) == 0) {
+      Packet urgent = any();
+      urgent.lead.turn = 1 + static_cast<std::uint32_t>(pick(2));
+      std::memcpy(&page->urgent[pick(shm::kUrgentCells)], &urgent, sizeof urgent);
+      page->announcement.announced += static_cast<std::uint32_t>(pick(2));
+    }
+    if (pick(20) == 0) page->credits.urgent_taken = pick(4);
     if (pick(20) == 0) page->credits.taken = pick(4);
     if (pick(20) == 0) page->credits.replies_taken = pick(4);
     if (pick(20) == 0) page->watch.watch = static_cast<std::uint32_t>(random_());

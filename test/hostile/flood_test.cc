@@ -93,6 +93,33 @@ TEST_P(HostileFlood, AsksForAllPlacesThereAre) {
   world.expect_clean();
 }
 
+// Nobody is kept waiting by an urgent ring that is never empty: not the neighbour, and not what the rogue
+// itself sends at the normal level.
+TEST_P(HostileFlood, FillsTheUrgentRingWithoutEnd) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    interface::Packet urgent = packet_for(world.tickets().fast, 16);
+    urgent.key ^= 1;
+    bool sent = false;
+    for (std::uint64_t i = 0; !line.take<char>(0ms); ++i) {
+      for (int burst = 0; burst < 64; ++burst) {
+        if (!link.put_urgent(urgent)) return 1;
+      }
+      link.ring();
+      if (i == 20) sent = link.put(packet_for(world.tickets().counted[0], 16));
+    }
+    return sent ? 0 : 2;
+  });
+  EXPECT_TRUE(eventually([&] { return world.report().counted == 1; }))
+      << "its own normal level has its share";
+  world.expect_goes_on();
+  EXPECT_GT(world.report().errors[static_cast<std::size_t>(Refusal::bad_key)], 20u * 64);
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
 TEST_P(HostileFlood, HangsUpAndGoesOnWriting) {
   World world(options());
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {

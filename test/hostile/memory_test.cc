@@ -292,12 +292,16 @@ std::vector<Trial> wrong_areas() {
 std::vector<Trial> wrong_cells() {
   using interface::Operation;
   std::vector<Trial> out;
-  const auto cell = [&](const std::string& what, interface::Lead lead, bool reply = false) {
+  enum class Ring { main, reply, urgent };
+  const auto cell = [&](const std::string& what, interface::Lead lead, Ring ring = Ring::main) {
     out.push_back({what,
-                   [lead, reply](RogueLink& link, std::uint64_t) {
-                     interface::Packet* to = reply ? link.mine().replies : link.mine().cells;
+                   [lead, ring](RogueLink& link, std::uint64_t) {
+                     interface::Packet* to = ring == Ring::reply    ? link.mine().replies
+                                             : ring == Ring::urgent ? link.mine().urgent
+                                                                    : link.mine().cells;
                      base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(to),
                                                      shm::word_of(lead));
+                     base::RealMemory::store_release(link.mine().announcement.announced, 1u);
                      link.ring();
                    },
                    true});
@@ -309,20 +313,26 @@ std::vector<Trial> wrong_cells() {
   cell("255 bytes of metadata", {1, 16, Operation::write, 255});
   cell("longer than the MTU", {1, 8193, Operation::write, 0});
   cell("the longest there is", {1, 65535, Operation::write, 0});
-  cell("longer than the ring", {1, 48 * 64, Operation::write, 0});
-  cell("as long as the ring, with metadata", {1, 46 * 64 + 1, Operation::write, 1});
+  cell("longer than the ring", {1, 40 * 64, Operation::write, 0});
+  cell("as long as the ring, with metadata", {1, 38 * 64 + 1, Operation::write, 1});
   cell("an area's part that says not which", {1, 0, Operation::area_write, 0});
   cell("an area's part with data behind it", {1, 17, Operation::area_write, 0});
-  cell("an area's part among replies", {1, 16, Operation::area_write, 0}, true);
+  cell("an area's part among replies", {1, 16, Operation::area_write, 0}, Ring::reply);
+  cell("an urgent area's part", {1, 16, Operation::area_write, 0}, Ring::urgent);
   cell("a control packet with data", {1, 16, Operation::open, 0});
   cell("a control packet with metadata", {1, 0, Operation::credit, 4});
   cell("to be continued nowhere", {1, 0, Operation::continue_ring, 0});
-  cell("a write among the replies", {1, 16, Operation::write, 0}, true);
-  cell("a write with metadata among the replies", {1, 0, Operation::write, 60}, true);
-  cell("a request among the replies", {1, 0, Operation::get, 0}, true);
-  cell("a reply longer than replies are", {1, interface::kReplyPayload + 1, Operation::get_data, 0}, true);
-  cell("a reply of no kind", {1, 0, Operation{99}, 0}, true);
-  cell("replies continued", {1, 0, Operation::continue_ring, 0}, true);
+  cell("a write among the replies", {1, 16, Operation::write, 0}, Ring::reply);
+  cell("a write with metadata among the replies", {1, 0, Operation::write, 60}, Ring::reply);
+  cell("a request among the replies", {1, 0, Operation::get, 0}, Ring::reply);
+  cell("a reply longer than replies are", {1, interface::kReplyPayload + 1, Operation::get_data, 0},
+       Ring::reply);
+  cell("a reply of no kind", {1, 0, Operation{99}, 0}, Ring::reply);
+  cell("replies continued", {1, 0, Operation::continue_ring, 0}, Ring::reply);
+  cell("an urgent packet longer than urgent ones are", {1, 321, Operation::write, 0}, Ring::urgent);
+  cell("an urgent packet of no kind", {1, 0, Operation{99}, 0}, Ring::urgent);
+  cell("urgent metadata of 61 bytes", {1, 0, Operation::write, 61}, Ring::urgent);
+  cell("the urgent ring continued", {1, 0, Operation::continue_ring, 0}, Ring::urgent);
   return out;
 }
 

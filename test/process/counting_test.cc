@@ -150,7 +150,7 @@ TEST_F(Counting, AMessageThatLosesItsRestFailsItsEntry) {
     const std::vector<std::byte> data(1 << 20);
     for (int i = 0; i < 2; ++i) {
       while (true) {
-        auto terminus = std::make_unique<Terminus>(interface, 1);
+        auto terminus = std::make_unique<Terminus>(interface, TerminusOptions{.entries = 1});
         if (terminus->connect(ticket, kPatience) != Status::ok) return 1;
         SendHandle handle;
         const Status sent = terminus->send(ticket, data, {}, &handle);

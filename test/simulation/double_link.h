@@ -48,7 +48,9 @@ class DoubleLink final : public interface::Link {
     peer = peer_number;
   }
 
-  Status put(const interface::Packet& packet, const std::byte* data, const std::byte*) noexcept override {
+  using Link::put;
+  Status put(const interface::Packet& packet, const std::byte* data, const std::byte*,
+             Priority) noexcept override {
     if (out_.packets.full()) return Status::queue_full;
     Channel::Parcel parcel{packet, false};
     std::copy_n(data, packet.lead.length, parcel.packet.data);  // messages of an exploration are short
@@ -79,8 +81,11 @@ class DoubleLink final : public interface::Link {
   bool something_arrived() const noexcept override {
     return !in_.packets.arrived.empty() || !in_.replies.arrived.empty();
   }
-  bool has_room() noexcept override { return !out_.packets.full(); }
+  bool has_room(Priority) noexcept override { return !out_.packets.full(); }
+  bool has_reply_room() noexcept override { return !out_.replies.full(); }
+  using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return interface::kInlineData; }
+  std::size_t urgent_payload_limit() const noexcept override { return interface::kInlineData; }
   // No message of an exploration stands in an area that is lent.
   std::uint64_t put_count() const noexcept override { return 0; }
   std::uint64_t taken_count() noexcept override { return 0; }

@@ -53,6 +53,7 @@ bool RogueLink::say(LinkWord word, std::uint64_t value, int fd) const {
 bool RogueLink::exchange(std::uint64_t interface, shm::OwnedMemory page) {
   mine_ = page.mapping ? std::move(page) : shm::ShmLink::prepare_page(interface, interface::kPacketLimit);
   out_.reset(mine().cells, shm::kHomeCells, 0);
+  urgent_.reset(mine().urgent, shm::kUrgentCells, 0);
   if (!say(LinkWord::page, 0, mine_.memfd.get())) return false;
   pollfd readable{event_.socket.get(), POLLIN, 0};
   if (::poll(&readable, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) <= 0) return false;
@@ -86,6 +87,18 @@ bool RogueLink::put(const Packet& packet, const void* data, const void* metadata
   out_.put(packet, static_cast<const std::byte*>(data == nullptr ? packet.data : data),
            static_cast<const std::byte*>(metadata));
   ring();
+  return true;
+}
+
+bool RogueLink::put_urgent(const Packet& packet) {
+  const std::uint32_t cells = interface::cells_of(packet.lead);
+  while (!urgent_.has_room(cells)) {
+    if (!urgent_.credit(base::RealMemory::load_acquire(theirs().credits.urgent_taken)) && ended())
+      return false;
+  }
+  urgent_.put(packet, packet.data, nullptr);
+  auto& announced = mine().announcement.announced;
+  base::RealMemory::store_release(announced, base::RealMemory::load_relaxed(announced) + 1);
   return true;
 }
 

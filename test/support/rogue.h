@@ -42,6 +42,8 @@ class RogueLink {
 
   // Puts one packet as an honest sender would: waits for room. False: none, the link has ended.
   bool put(const interface::Packet& packet, const void* data = nullptr, const void* metadata = nullptr);
+  // The same by the urgent ring.
+  bool put_urgent(const interface::Packet& packet);
   // The next reply, waited for.
   std::optional<interface::Packet> reply();
   // Wakes the victim, as a sender rings its doorbell.
@@ -55,6 +57,7 @@ class RogueLink {
   shm::Mapping theirs_;
   base::FileDescriptor their_memfd_;
   shm::RingWriter<> out_;
+  shm::RingWriter<> urgent_;
   shm::RingReader<> replies_;
 };
 

@@ -40,11 +40,12 @@ static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, generation) == 12 
 static_assert(offsetof(PageHeader, magic) == 0 && offsetof(PageHeader, structures) == 8 &&
               offsetof(PageHeader, cell_bytes) == 10 && offsetof(PageHeader, mtu) == 12 &&
               offsetof(PageHeader, interface) == 16 && sizeof(PageHeader) == 64);
-static_assert(offsetof(shm::Credits, taken) == 0 && offsetof(shm::Credits, replies_taken) == 8);
+static_assert(offsetof(shm::Credits, taken) == 0 && offsetof(shm::Credits, replies_taken) == 8 &&
+              offsetof(shm::Credits, urgent_taken) == 16);
 static_assert(offsetof(shm::Watch, watch) == 0 && offsetof(shm::Watch, doorbell) == 4);
 static_assert(offsetof(Page, header) == 0 && offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
-              offsetof(Page, reserved) == 192 && offsetof(Page, replies) == 256 &&
-              offsetof(Page, cells) == 1024 && sizeof(Page) == 4096);
+              offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
+              offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536 && sizeof(Page) == 4096);
 static_assert(offsetof(LinkMessage, magic) == 0 && offsetof(LinkMessage, version) == 4 &&
               offsetof(LinkMessage, word) == 6 && offsetof(LinkMessage, value) == 8 &&
               offsetof(LinkMessage, bytes) == 16 && offsetof(LinkMessage, number) == 24 &&

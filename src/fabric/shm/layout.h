@@ -13,7 +13,8 @@ namespace hamlyn::shm {
 inline constexpr std::uint64_t kPageMagic = 0x31304B4E4C4D4148u;  // "HAMLNK01", little-endian
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uint32_t kReplyCells = 12;
-inline constexpr std::uint32_t kHomeCells = 48;
+inline constexpr std::uint32_t kUrgentCells = 8;  // the urgent ring never grows: it is for short messages
+inline constexpr std::uint32_t kHomeCells = 40;
 inline constexpr std::uint32_t kGrownCells[] = {2048, 16384};  // 128 KiB, 1 MiB
 
 // Never changes after the page was shown.
@@ -30,7 +31,8 @@ struct alignas(64) PageHeader {
 struct alignas(64) Credits {
   std::uint64_t taken;          // cells of the opposite main ring taken since the link was made
   std::uint64_t replies_taken;  // likewise of the opposite reply ring
-  std::uint8_t reserved[48];
+  std::uint64_t urgent_taken;   // likewise of the opposite urgent ring
+  std::uint8_t reserved[40];
 };
 
 struct alignas(64) Watch {
@@ -40,18 +42,26 @@ struct alignas(64) Watch {
   std::uint8_t reserved[56];
 };
 
+// In a line of its own: what is written here disturbs no sender who looks at the watch word.
+struct alignas(64) Announcement {
+  std::uint32_t announced;  // replies and urgent packets published by the owner, modulo 2^32
+  std::uint8_t reserved[60];
+};
+
 struct alignas(kPage) Page {
   PageHeader header;
   Credits credits;
   Watch watch;
-  std::uint8_t reserved[64];
+  Announcement announcement;
   interface::Packet replies[kReplyCells];
+  interface::Packet urgent[kUrgentCells];
   interface::Packet cells[kHomeCells];
 };
 
 static_assert(sizeof(Page) == kPage && std::is_trivially_copyable_v<Page>);
 static_assert(offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
-              offsetof(Page, replies) == 256 && offsetof(Page, cells) == 1024);
+              offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
+              offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536);
 
 // Null if the header is one we can talk to, otherwise what is wrong with it. `header` is a private copy.
 inline const char* invalid(const PageHeader& header, std::uint64_t peer) noexcept {

@@ -212,6 +212,10 @@ class RingReader {
   std::uint32_t count() const noexcept { return count_; }
   std::uint64_t taken() const noexcept { return lap_ + index(); }
 
+  std::uint32_t turn() const noexcept { return turn_; }
+  // Where the next packet's turn will stand.
+  const std::uint32_t* turn_at() const noexcept { return reinterpret_cast<const std::uint32_t*>(words()); }
+
   bool something_there() const noexcept {
     return static_cast<std::uint32_t>(Memory::load_relaxed(words()[0])) == turn_;
   }

@@ -14,10 +14,13 @@ namespace hamlyn::shm {
 
 using interface::cells_of;
 using interface::Core;
+using interface::kUrgentInARow;
 using interface::Operation;
 
 namespace {
 constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home page's cells
+// With header and metadata it fits the urgent ring, and the cell that stays free there.
+constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 }  // namespace
 
 OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
@@ -52,12 +55,17 @@ ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_inter
   in_.reset(theirs_->cells, kHomeCells);
   replies_out_.reset(mine_->replies, kReplyCells, 0);
   replies_in_.reset(theirs_->replies, kReplyCells);
+  urgent_out_.reset(mine_->urgent, kUrgentCells, 0);
+  urgent_in_.reset(theirs_->urgent, kUrgentCells);
   bell_.reset(&theirs_->watch.watch, &mine_->watch.doorbell);
 }
 
 // --- sending
 
-Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                    Priority level) noexcept {
+  if (level == Priority::urgent) [[unlikely]]
+    return put_urgent(packet, data, metadata);
   const std::uint32_t cells = cells_of(packet.lead);
   if (!out_.has_room(cells)) [[unlikely]] {
     if (broken) return Status::link_ended;
@@ -71,6 +79,18 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   return Status::ok;
 }
 
+Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+  const std::uint32_t cells = cells_of(packet.lead);
+  if (!urgent_out_.has_room(cells) && (!take_urgent_credit() || !urgent_out_.has_room(cells)))
+    return broken ? Status::link_ended : Status::queue_full;
+  urgent_out_.put(packet, data, metadata);
+  announce();
+  ++counters->packets_out;
+  counters->bytes_out += packet.lead.length;
+  if (bell_.must_ring()) ring();
+  return Status::ok;
+}
+
 Status ShmLink::put_reply(const Packet& packet) noexcept {
   if (!replies_out_.has_room(1)) {
     if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
@@ -78,8 +98,22 @@ Status ShmLink::put_reply(const Packet& packet) noexcept {
     if (!replies_out_.has_room(1)) return Status::queue_full;
   }
   replies_out_.put(packet, nullptr, nullptr);
+  announce();
   if (bell_.must_ring()) ring();
   return Status::ok;
+}
+
+// Pairs with cold_look at the other side.
+void ShmLink::announce() noexcept {
+  base::RealMemory::store_release(mine_->announcement.announced, ++announced_);
+}
+
+interface::ColdLook ShmLink::cold_look() const noexcept {
+  // Before the rings: what is not seen there is announced later.
+  const std::uint32_t* at = &theirs_->announcement.announced;
+  const std::uint32_t announced = base::RealMemory::load_acquire(*at);
+  if (replies_in_.something_there() || urgent_in_.something_there()) return Link::cold_look();
+  return {in_.turn_at(), at, in_.turn(), announced};
 }
 
 // The peer does not keep to the protocol: whoever keeps the links ends this one.
@@ -100,6 +134,17 @@ bool ShmLink::take_credit() noexcept {
   return true;
 }
 
+// Pairs with arrive_urgent at the other side.
+bool ShmLink::take_urgent_credit() noexcept {
+  const std::uint64_t taken = base::RealMemory::load_acquire(theirs_->credits.urgent_taken);
+  if (taken < urgent_taken_ || !urgent_out_.credit(taken)) {
+    break_off();
+    return false;
+  }
+  urgent_taken_ = taken;
+  return true;
+}
+
 bool ShmLink::make_room(std::uint32_t cells) noexcept {
   if (!take_credit()) return false;
   if (growth_ == Growth::ready && out_.has_room(1)) switch_out();
@@ -109,7 +154,14 @@ bool ShmLink::make_room(std::uint32_t cells) noexcept {
   return false;
 }
 
-bool ShmLink::has_room() noexcept {
+std::size_t ShmLink::urgent_payload_limit() const noexcept { return std::min(kUrgentPayload, mtu_); }
+
+bool ShmLink::has_room(Priority level) noexcept {
+  if (level == Priority::urgent) {
+    const std::uint32_t most = kUrgentCells - 1;
+    return broken || urgent_out_.has_room(most) || (take_urgent_credit() && urgent_out_.has_room(most)) ||
+           broken;
+  }
   const auto cells = static_cast<std::uint32_t>(payload_limit_ / interface::kCell + 2);
   const bool room = broken || out_.has_room(cells) || (take_credit() && out_.has_room(cells));
   room_wanted = !room;
@@ -157,7 +209,10 @@ void ShmLink::switch_out() noexcept {
   if (bell_.must_ring()) ring();
 }
 
-bool ShmLink::work_pending() noexcept { return !broken && take_credit() && out_.written() != last_taken_; }
+bool ShmLink::work_pending() noexcept {
+  return !broken && take_credit() && take_urgent_credit() &&
+         (out_.written() != last_taken_ || urgent_out_.written() != urgent_taken_);
+}
 
 void ShmLink::ring() noexcept {
   ++counters->doorbells;
@@ -167,17 +222,30 @@ void ShmLink::ring() noexcept {
 
 // --- receiving
 
+namespace {
+
 // Total over any bytes: false means that the peer does not keep to the protocol.
-bool ShmLink::usable(const Packet& packet, std::uint32_t cells) const noexcept {
-  return interface::invalid(packet.lead, mtu_) == nullptr && cells < in_.count();
+bool usable(const Packet& packet, std::size_t payload_limit, std::uint32_t ring) noexcept {
+  return interface::invalid(packet.lead, payload_limit) == nullptr && cells_of(packet.lead) < ring;
 }
+
+}  // namespace
 
 unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   if (broken) [[unlikely]]
     return 0;
+  unsigned replies = 0;
   if (replies_in_.something_there()) [[unlikely]]
-    arrive_replies(core);  // replies are taken first
+    replies = arrive_replies(core);  // replies are taken first; who waits for one hears that something moved
   unsigned count = 0;
+  if (urgent_in_.something_there()) [[unlikely]] {
+    count = arrive_urgent(core, budget);
+    // The application hears of it before the link goes on, unless that has been the rule for long.
+    if (urgent_in_a_row_ < kUrgentInARow || broken) return count + replies;
+    urgent_in_a_row_ = 0;
+    budget = std::min(budget, count + 1);
+  }
+  const unsigned urgent = count;
   std::uint64_t bytes = 0;
   puts_ = 0;
   const std::uint64_t completions = core.completions();
@@ -196,18 +264,21 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
       budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
     }
     bytes += lead >> 32 & 0xFFFF;
+    if (!interface::is_short_write(lead) && urgent_in_.something_there()) [[unlikely]] {
+      break;  // it overtakes at the packet boundary: in the next turn
+    }
   }
-  if (count != 0) {
-    counters->packets_in += count;
+  if (count != urgent) {
+    counters->packets_in += count - urgent;
     counters->bytes_in += bytes;
   }
-  return count;
+  return count + replies;
 }
 
 // All but the shortest packets. False: the peer does not keep to the protocol.
 bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);
-  if (!usable(packet, cells)) return false;
+  if (!usable(packet, mtu_, in_.count())) return false;
   if (packet.lead.operation == Operation::continue_ring) return switch_in();
   const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
@@ -215,6 +286,32 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   // An area's buffer is free then: the sender may wait for that, and many more cells may not come.
   if (packet.lead.operation == Operation::area_write || in_.credit_due()) publish_taken();
   return true;
+}
+
+unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
+  unsigned count = 0;
+  const unsigned most = std::min(budget, kUrgentInARow - urgent_in_a_row_);
+  interface::Words words;
+  while (count < most && urgent_in_.look(words)) {
+    const Packet packet = interface::packet_of(words);
+    if (!usable(packet, urgent_payload_limit(), kUrgentCells) ||
+        packet.lead.operation == Operation::continue_ring ||
+        (packet.lead.operation == Operation::area_write && !interface::is_in_place(packet))) {
+      broken = true;  // what is urgent carries its data, or finds it in place
+      core.note_broken(*this);
+      break;
+    }
+    ++count;
+    const Refusal refusal = core.deposit(*this, packet, urgent_in_.payload(packet.lead));
+    if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+    urgent_in_.skip(cells_of(packet.lead));
+    counters->bytes_in += packet.lead.length;
+  }
+  counters->packets_in += count;
+  urgent_in_a_row_ += count;
+  base::RealMemory::store_release(mine_->credits.urgent_taken, urgent_in_.taken());
+  if (bell_.must_ring(true)) ring();
+  return count;
 }
 
 unsigned ShmLink::arrive_replies(Core& core) noexcept {

@@ -28,7 +28,9 @@ class ShmLink final : public interface::Link {
   };
   static PageCheck check_page(const Mapping& theirs, std::uint64_t peer) noexcept;
 
-  Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept override;
+  using Link::put;
+  Status put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+             Priority level) noexcept override;
   // The shortest way out: up to 16 bytes in fast mode, if quick(). Calls nothing. True: ring().
   bool quick() const noexcept { return out_.quick(); }
   __attribute__((always_inline)) bool put_quickly(const interface::FastTarget& target, std::uint64_t offset,
@@ -62,11 +64,16 @@ class ShmLink final : public interface::Link {
   }
   void settle(interface::Core& core) noexcept;
   bool something_arrived() const noexcept override {
-    return in_.something_there() || replies_in_.something_there();
+    return in_.something_there() || replies_in_.something_there() || urgent_in_.something_there();
   }
-  bool has_room() noexcept override;
+  interface::ColdLook cold_look() const noexcept override;
+  // Once urgent packets have come here, `take` is not the only way to look.
+  bool urgent_happened() const noexcept { return urgent_in_.taken() != 0; }
+  bool has_room(Priority level) noexcept override;
   bool has_reply_room() noexcept override;
+  using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return payload_limit_; }
+  std::size_t urgent_payload_limit() const noexcept override;
   std::size_t payload_limit_ever() const noexcept override { return mtu_; }
   void want_room() noexcept override;
   std::uint64_t put_count() const noexcept override { return out_.written(); }
@@ -99,7 +106,7 @@ class ShmLink final : public interface::Link {
 
   // Cells that the peer has not taken yet, and a count that moves when it takes some.
   bool work_pending() noexcept;
-  std::uint64_t progress() const noexcept { return last_taken_; }
+  std::uint64_t progress() const noexcept { return last_taken_ + urgent_taken_; }
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
@@ -113,11 +120,14 @@ class ShmLink final : public interface::Link {
   bool take_credit() noexcept;
   void switch_out() noexcept;
   bool switch_in() noexcept;
+  Status put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept;
+  bool take_urgent_credit() noexcept;
   unsigned arrive_replies(interface::Core& core) noexcept;
+  unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
-  bool usable(const Packet& packet, std::uint32_t cells) const noexcept;
   void after_step() noexcept;
   void publish_taken() noexcept;
+  void announce() noexcept;
 
   // The shortest way needs these.
   RingWriter<> out_;
@@ -134,6 +144,11 @@ class ShmLink final : public interface::Link {
   unsigned puts_ = 0;  // since this side last looked for arrivals
 
   RingWriter<> replies_out_;
+  RingWriter<> urgent_out_;
+  RingReader<> urgent_in_;
+  std::uint64_t urgent_taken_ = 0;  // by the peer
+  std::uint32_t announced_ = 0;
+  unsigned urgent_in_a_row_ = 0;  // since a normal packet had its turn because of them
   interface::Surroundings& surroundings_;
   std::uint64_t last_taken_ = 0;
   Growth growth_ = Growth::none;

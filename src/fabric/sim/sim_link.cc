@@ -18,10 +18,16 @@ SimLink::SimLink(SimNet& net, std::size_t number, std::size_t other, std::uint64
 
 SimLink::~SimLink() { net_.forget(*this); }
 
-Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
+std::size_t SimLink::urgent_payload_limit() const noexcept {
+  return std::min(net_.weather().urgent_mtu, net_.weather().mtu);
+}
+
+Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                    Priority level) noexcept {
   if (cut_ || broken) return Status::link_ended;
-  if (untaken_ >= net_.weather().window) return Status::queue_full;
+  if (untaken(level) >= window(level)) return Status::queue_full;
   auto parcel = std::make_shared<Parcel>();
+  parcel->level = level;
   parcel->packet = packet;
   const std::size_t length = packet.lead.length;
   if (length <= interface::kInlineData) {
@@ -33,7 +39,7 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
               parcel->metadata.begin());
   parcel->number = next_put_;
   untaken_puts_.insert(next_put_++);
-  ++untaken_;
+  ++untaken(level);
   ++counters->packets_out;
   counters->bytes_out += length;
   net_.send(other_, std::move(parcel));
@@ -59,27 +65,34 @@ unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
     deposit(core, *parcel);
   }
   unsigned count = 0;
-  while (count < budget && !arrived_.empty() && !broken) {
-    const std::shared_ptr<Parcel> parcel = std::move(arrived_.front());
-    arrived_.pop_front();
+  while (count < budget && !broken) {
+    const bool urgent = !urgent_.empty() && (arrived_.empty() || urgent_in_a_row_ < interface::kUrgentInARow);
+    if (!urgent && arrived_.empty()) break;
+    urgent_in_a_row_ = urgent ? urgent_in_a_row_ + 1 : 0;
     ++count;
-    ++counters->packets_in;
-    counters->bytes_in += parcel->packet.lead.length;
-    deposit(core, *parcel);
-    if (parcel->packet.lead.operation == Operation::area_write)
+    if (take(core, urgent ? urgent_ : arrived_) == Operation::area_write)
       budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
-    if (SimLink* end = other()) {
-      --end->untaken_;
-      end->untaken_puts_.erase(parcel->number);
-    }
   }
   return count;
+}
+
+Operation SimLink::take(Core& core, Arrived& from) noexcept {
+  const std::shared_ptr<Parcel> parcel = std::move(from.front());
+  from.pop_front();
+  ++counters->packets_in;
+  counters->bytes_in += parcel->packet.lead.length;
+  deposit(core, *parcel);
+  if (SimLink* end = other()) {
+    --end->untaken(parcel->level);
+    end->untaken_puts_.erase(parcel->number);
+  }
+  return parcel->packet.lead.operation;
 }
 
 void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
   const interface::Lead& lead = parcel.packet.lead;
   // There is no ring here to continue in.
-  if ((parcel.reply ? invalid_reply(lead) : invalid(lead, payload_limit())) != nullptr ||
+  if ((parcel.reply ? invalid_reply(lead) : invalid(lead, payload_limit(parcel.level))) != nullptr ||
       lead.operation == Operation::continue_ring) {
     broken = true;
     core.note_broken(*this);

@@ -1,5 +1,6 @@
 #pragma once
 // One end of a simulated link. It lives and dies with the interface that holds it; the net knows both ends.
+#include <array>
 #include <deque>
 #include <memory>
 #include <set>
@@ -14,17 +15,23 @@ class SimLink final : public interface::Link {
   SimLink(SimNet& net, std::size_t number, std::size_t other, std::uint64_t peer);
   ~SimLink() override;
 
-  Status put(const interface::Packet& packet, const std::byte* data,
-             const std::byte* metadata) noexcept override;
+  using Link::put;
+  Status put(const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
+             Priority level) noexcept override;
   Status put_reply(const interface::Packet& packet) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
-  bool something_arrived() const noexcept override { return !arrived_.empty() || !replies_.empty(); }
-  bool has_room() noexcept override { return cut_ || untaken_ < net_.weather().window; }
+  bool something_arrived() const noexcept override {
+    return !arrived_.empty() || !replies_.empty() || !urgent_.empty();
+  }
+  bool has_room(Priority level) noexcept override { return cut_ || untaken(level) < window(level); }
+  bool has_reply_room() noexcept override { return cut_ || untaken_replies_ < net_.weather().reply_window; }
+  using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return net_.weather().mtu; }
   std::uint64_t put_count() const noexcept override { return next_put_; }
   std::uint64_t taken_count() noexcept override {
     return untaken_puts_.empty() ? next_put_ : *untaken_puts_.begin();
   }
+  std::size_t urgent_payload_limit() const noexcept override;
   std::size_t payload_limit_ever() const noexcept override { return net_.weather().mtu; }
 
   // The other end has gone, or the link was cut: whoever keeps the links drains and ends this one.
@@ -34,7 +41,12 @@ class SimLink final : public interface::Link {
   friend class SimNet;
   using Arrived = std::deque<std::shared_ptr<Parcel>>;
 
+  interface::Operation take(interface::Core& core, Arrived& from) noexcept;
   void deposit(interface::Core& core, const Parcel& parcel) noexcept;
+  std::size_t& untaken(Priority level) noexcept { return untaken_[static_cast<std::size_t>(level)]; }
+  std::size_t window(Priority level) const noexcept {
+    return level == Priority::normal ? net_.weather().window : net_.weather().urgent_window;
+  }
   SimLink* other() const noexcept { return net_.ends_[other_]; }
 
   SimNet& net_;
@@ -43,9 +55,11 @@ class SimLink final : public interface::Link {
   bool cut_ = false;
   std::uint64_t next_put_ = 0;
   std::set<std::uint64_t> untaken_puts_;  // they overtake each other, but all below the first are taken
-  std::size_t untaken_ = 0;               // sent, and not yet taken by the other end
+  std::array<std::size_t, kPriorities> untaken_{};  // sent, and not yet taken by the other end
   std::size_t untaken_replies_ = 0;
   Arrived arrived_;
+  Arrived urgent_;
+  unsigned urgent_in_a_row_ = 0;
   Arrived replies_;
 };
 

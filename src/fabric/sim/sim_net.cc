@@ -39,7 +39,11 @@ bool SimNet::step() {
   now_ = arrival.time;
   SimLink* end = ends_[arrival.end];
   if (end == nullptr || end->cut_) return true;
-  (arrival.parcel->reply ? end->replies_ : end->arrived_).push_back(arrival.parcel);
+  const Parcel& parcel = *arrival.parcel;
+  auto& arrived = parcel.reply                       ? end->replies_
+                  : parcel.level == Priority::urgent ? end->urgent_
+                                                     : end->arrived_;
+  arrived.push_back(arrival.parcel);
   return true;
 }
 

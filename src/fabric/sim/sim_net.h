@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/sim/generator.h"
+#include "hamlyn/priority.h"
 #include "interface/packet.h"
 
 namespace hamlyn::sim {
@@ -24,6 +25,7 @@ struct Parcel {
   std::vector<std::byte> data;  // empty if inline
   bool reply = false;
   std::uint64_t number = 0;  // of what its sender has put
+  Priority level = Priority::normal;
 };
 
 // How the links behave. Equal delays keep the order of packets.
@@ -32,6 +34,8 @@ struct Weather {
   std::uint64_t most_delay = 100;
   std::size_t mtu = interface::kPacketLimit;
   std::size_t window = 64;  // packets of one direction that were sent and not yet taken
+  std::size_t urgent_window = 4;
+  std::size_t urgent_mtu = 320;
   std::size_t reply_window = 12;
 };
 

@@ -97,6 +97,14 @@ void add_groups(Collection& all) {
   }
 }
 
+void add_urgent_and_links(Collection& all) {
+  all.add(urgent_latency());
+  for (const std::size_t links :
+       {std::size_t{1}, std::size_t{16}, std::size_t{64}, std::size_t{256}, std::size_t{1000}})
+    all.add(links_latency(links));
+  all.add(cold_link_latency(1000));
+}
+
 void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency());
@@ -113,6 +121,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_touched(all);
   add_mapped(all);
   add_groups(all);
+  add_urgent_and_links(all);
   add_wake(all);
   return all.take();
 }

@@ -20,7 +20,8 @@ constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
   throw std::runtime_error(std::string(doing) + ": " + name(status) + ", " + advice(status));
 }
 
-// A name that no other run uses at the same time.
+}  // namespace
+
 std::string new_meeting() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number)
@@ -29,8 +30,6 @@ std::string new_meeting() {
   std::snprintf(text.data(), text.size(), "perf-%016llx", static_cast<unsigned long long>(number));
   return text.data();
 }
-
-}  // namespace
 
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
     : area_(interface_, kControlBytes + options.bytes, options.sharing),
@@ -44,10 +43,15 @@ Party::Party(const PartyOptions& options, const std::string& meeting, int side)
   if (status != Status::ok) throw_status("connect", status);
 }
 
-void Party::hand_over_entries() {
-  for (std::uint32_t i = 0; i < entries_; ++i) {
-    const Ticket ticket = slot_.ticket(i);
-    const auto data = std::as_bytes(std::span{&ticket, 1});
+std::vector<Ticket> Party::entry_tickets() {
+  std::vector<Ticket> tickets;
+  for (std::uint32_t entry = 0; entry < entries_; ++entry) tickets.push_back(slot_.ticket(entry));
+  return tickets;
+}
+
+void Party::hand_over(std::span<const Ticket> tickets) {
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    const auto data = std::as_bytes(tickets.subspan(i, 1));
     while (true) {
       const Status status = terminus_.send_fast(other_, data, i, i * sizeof(Ticket));
       if (status == Status::ok) break;

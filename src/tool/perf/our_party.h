@@ -33,8 +33,10 @@ class Party {
   // side's up and makes the link. Throws std::runtime_error.
   Party(const PartyOptions& options, const std::string& meeting, int side);
 
-  // Gives the other side a ticket for each metadata entry, in a message each.
-  void hand_over_entries();
+  // Gives the other side tickets, in a message each.
+  void hand_over(std::span<const Ticket> tickets);
+  std::vector<Ticket> entry_tickets();
+  void hand_over_entries() { hand_over(entry_tickets()); }
   // Takes the tickets that the other side hands over.
   std::vector<Ticket> take_tickets(std::size_t count);
 
@@ -56,6 +58,12 @@ class Party {
       }
       if (count != 0) return count;
     }
+  }
+  // One look.
+  std::optional<Notification> look() {
+    std::optional<Notification> arrival = queue_.poll();
+    if (arrival && arrival->kind != Notification::Kind::message) throw_trouble(*arrival);
+    return arrival;
   }
   // Sleeps until something arrives.
   Notification next_asleep();
@@ -79,6 +87,7 @@ class Party {
   MappedSlot& map() { return mapped_.emplace(interface_, other_, std::chrono::seconds{10}); }
   std::span<std::byte> area() { return area_.bytes().subspan(kControlBytes); }
   void wait_until_sent(SendHandle handle);
+  bool sent(SendHandle handle) const { return terminus_.status(handle) == Status::ok; }
 
   // Where a message lies.
   std::span<std::byte> bytes(const Notification& notification) { return slot_.bytes(notification); }
@@ -108,6 +117,9 @@ class Party {
   Ticket other_;
   std::optional<MappedSlot> mapped_;
 };
+
+// A name under which two processes meet, that no other run uses at the same time.
+std::string new_meeting();
 
 using PartySide = std::function<void(Party&, Room&)>;
 

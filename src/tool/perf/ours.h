@@ -31,6 +31,12 @@ Meter mapped_bandwidth(std::size_t bytes);
 Meter mapped_latency();
 // A locked addition to a word of a mapped slot, to which its owner adds all the time.
 Meter mapped_fetch_add();
+// 16 bytes in fast mode at the urgent level, while the same link is kept full of bulk at the normal one.
+Meter urgent_latency();
+// 16 bytes in fast mode from one busy sender among so many that the receiver has links with, and back.
+Meter links_latency(std::size_t links);
+// There by a link of those that was silent for long; of the way there alone.
+Meter cold_link_latency(std::size_t links);
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

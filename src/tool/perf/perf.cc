@@ -10,6 +10,7 @@
 
 #include "tool/perf/catalogue.h"
 #include "tool/perf/cores.h"
+#include "tool/perf/derived.h"
 #include "tool/perf/keeper.h"
 #include "tool/perf/machine.h"
 #include "tool/perf/peers.h"
@@ -92,6 +93,7 @@ int measure_and_report(const PerfOptions& options) {
   Report report{describe_machine(cores), utc_now(), HAMLYN_VERSION, {}, {}, {}};
   Outcome outcome = measure(meters, cores, options.rounds);
   report.figures = std::move(outcome.figures);
+  add_derived(report.figures);
   report.targets = compare(all_targets(), report.figures);
   if (options.peers) report.absent = absent_peers();
   const std::string text = options.json ? to_json(report) : to_text(report);

@@ -28,6 +28,11 @@ const std::vector<Target>& all_targets() {
       {"shm.group2.16.cost", below, 1, "shm.single2.16.cost", {}},
       {"shm.group8.16.cost", below, 1, "shm.single8.16.cost", {}},
       {"shm.group32.16.cost", below, 1, "shm.single32.16.cost", {}},
+      {"shm.urgent.16.oneway", at_most, 1, "limit.urgent.16.oneway", {}},
+      {"shm.links64.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
+      {"shm.links256.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
+      {"shm.links1000.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
+      {"shm.links1000.cold.16.oneway", at_most, 1, "limit.links1000.cold.16.oneway", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
   };
   return targets;

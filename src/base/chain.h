@@ -1,0 +1,45 @@
+#pragma once
+// A list whose links stand in its members, so that neither joining nor leaving it allocates or searches.
+#include <cstddef>
+
+namespace hamlyn::base {
+
+template <class T>
+struct ChainLinks {
+  T* next = nullptr;
+  T* previous = nullptr;
+};
+
+template <class T, ChainLinks<T> T::*kLinks>
+class Chain {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  T* first() const noexcept { return first_; }
+  T* last() const noexcept { return last_; }
+  static T* next(const T& one) noexcept { return (one.*kLinks).next; }
+
+  void append(T& one) noexcept {
+    one.*kLinks = {nullptr, last_};
+    (last_ == nullptr ? first_ : (last_->*kLinks).next) = &one;
+    last_ = &one;
+  }
+  void remove(T& one) noexcept {
+    const ChainLinks<T> links = one.*kLinks;
+    (links.previous == nullptr ? first_ : (links.previous->*kLinks).next) = links.next;
+    (links.next == nullptr ? last_ : (links.next->*kLinks).previous) = links.previous;
+    one.*kLinks = {};
+  }
+  // The first becomes the last.
+  void rotate() noexcept {
+    if (first_ == last_) return;
+    T& one = *first_;
+    remove(one);
+    append(one);
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+};
+
+}  // namespace hamlyn::base

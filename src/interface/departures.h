@@ -1,0 +1,98 @@
+#pragma once
+// Whose packet departs next (paper 0, section 2.3; paper 1, section 5): links in turn, and at each link and
+// level the termini that have something for it in turn, packet by packet. The urgent level goes first, but
+// the normal one gets every so manieth packet. A link without room costs a look now and then, whatever waits
+// for it.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/chain.h"
+#include "hamlyn/priority.h"
+
+namespace hamlyn::interface {
+
+// Urgent packets in a row while normal ones wait; then it is the turn of a normal one. At both ends of a
+// link: where packets leave and where they are taken.
+inline constexpr unsigned kUrgentInARow = 8;
+
+class Core;
+class Link;
+class Terminus;
+
+// What one terminus has for one destination, as the order of departures sees it.
+struct Lane {
+  Terminus* terminus = nullptr;
+  std::uint64_t peer = 0;
+  Link* link = nullptr;  // null: not made yet
+  base::ChainLinks<Lane> in_turn;
+};
+
+using Lanes = base::Chain<Lane, &Lane::in_turn>;
+
+// One level of one link.
+struct Way {
+  enum class State : std::uint8_t {
+    idle,   // nobody waits
+    ready,  // a packet may leave
+    full,   // there was no room for one
+    rests,  // a direct send wants its turn
+  };
+  Link* link = nullptr;
+  Lanes lanes;  // who waits, whose turn is next first
+  base::ChainLinks<Way> in_turn;
+  Priority level = Priority::normal;
+  State state = State::idle;
+  bool direct_waits = false;  // a direct send came while there was no room
+};
+
+class Departures {
+ public:
+  // A run comes back to the arrivals soon.
+  static constexpr unsigned kPacketsPerRun = 16;
+  static constexpr std::size_t kBytesPerRun = 16384;
+  static constexpr unsigned kLooksPerRun = 8;  // at ways that had no room
+
+  explicit Departures(Core& core) noexcept : core_(core) {}
+
+  // Messages that wait, with a link or without.
+  bool any() const noexcept { return messages_ != 0; }
+  void count(int change) noexcept {
+    messages_ = static_cast<std::uint32_t>(static_cast<int>(messages_) + change);
+  }
+
+  // Joins those who wait for the lane's link. `full`: there was no room for its first packet.
+  void start(Lane& lane, Way::State state = Way::State::ready) noexcept;
+  // Joins those who wait for a link that is still to be made.
+  void start_without_link(Lane& lane) noexcept;
+  // Leaves either.
+  void stop(Lane& lane) noexcept;
+
+  void link_made(Link& link) noexcept;
+  void link_ended(Link& link) noexcept;
+  void link_refused(std::uint64_t peer) noexcept;
+
+  // Lets some packets leave. True if any did.
+  bool run() noexcept;
+  // The same for one link and level.
+  void run(Way& way) noexcept;
+
+ private:
+  using Ways = base::Chain<Way, &Way::in_turn>;
+
+  void look_for_link() noexcept;
+  void look_for_room() noexcept;
+  Way* next_way() noexcept;
+  bool serve(Way& way, std::size_t& bytes) noexcept;
+  void set(Way& way, Way::State state) noexcept;
+  void leave(Way& way) noexcept;
+  Ways& ready(const Way& way) noexcept { return ready_[static_cast<std::size_t>(way.level)]; }
+
+  Core& core_;
+  Ways ready_[kPriorities];
+  Ways full_;  // or rests
+  Lanes without_link_;
+  std::uint32_t messages_ = 0;
+  unsigned urgent_in_a_row_ = 0;
+};
+
+}  // namespace hamlyn::interface

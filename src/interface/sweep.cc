@@ -1,0 +1,111 @@
+#include "interface/sweep.h"
+
+#include <algorithm>
+
+#include "base/memory.h"
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+namespace {
+
+constexpr std::uint32_t kZero = 0;
+constexpr ColdLook kNever{&kZero, &kZero, 1, 0};
+
+bool arrived(const ColdLook& look) noexcept {
+  return base::RealMemory::load_relaxed(*look.turn_at) == look.turn ||
+         base::RealMemory::load_relaxed(*look.announced_at) != look.announced;
+}
+
+}  // namespace
+
+ColdLook Link::cold_look() const noexcept { return {&kZero, &kZero, 0, 0}; }
+
+void Sweep::add(Link& link) {
+  cold_.reserve(links_.size() + 1);
+  links_.push_back(&link);
+  cold_.push_back(link.cold_look());
+  link.sweep = {static_cast<std::uint32_t>(links_.size() - 1), false, false};
+  last_ = nullptr;
+}
+
+void Sweep::remove(Link& link) noexcept {
+  if (link.sweep.hot) cool(link);
+  // The last one takes its place.
+  const std::uint32_t index = link.sweep.index;
+  links_[index] = links_.back();
+  links_[index]->sweep.index = index;
+  cold_[index] = cold_.back();
+  links_.pop_back();
+  cold_.pop_back();
+  if (next_ >= links_.size()) next_ = 0;
+  last_ = nullptr;
+}
+
+void Sweep::cool(Link& link) noexcept {
+  *std::find(hot_.begin(), hot_.begin() + hot_count_, &link) = hot_[hot_count_ - 1];
+  --hot_count_;
+  link.sweep.hot = false;
+  cold_[link.sweep.index] = link.cold_look();
+}
+
+void Sweep::warm(Link& link) noexcept {
+  if (link.sweep.hot) return;
+  if (hot_count_ == kHot) {
+    // Not the last one: it may be looked at without our knowing (Core::direct_link).
+    victim_ = (victim_ + 1) % kHot;
+    if (hot_[victim_] == last_) victim_ = (victim_ + 1) % kHot;
+    cool(*hot_[victim_]);
+  }
+  hot_[hot_count_++] = &link;
+  link.sweep.hot = true;
+  cold_[link.sweep.index] = kNever;
+}
+
+void Sweep::cool_down() noexcept {
+  for (std::size_t i = hot_count_; i-- > 0;) {
+    Link& link = *hot_[i];
+    if (!link.sweep.brought && &link != last_) cool(link);
+    link.sweep.brought = false;
+  }
+}
+
+bool Sweep::arrive(Core& core, Link& link) noexcept {
+  if (link.arrive(core, Core::kSweepBudget) == 0) return false;
+  link.sweep.brought = true;
+  last_ = &link;
+  return true;
+}
+
+// It may have brought nothing but replies: then it is told of those only.
+bool Sweep::look_at(Core& core, Link& link) noexcept {
+  if (arrive(core, link)) {
+    warm(link);
+    return true;
+  }
+  if (!link.sweep.hot) cold_[link.sweep.index] = link.cold_look();
+  return false;
+}
+
+bool Sweep::run(Core& core) noexcept {
+  bool moved = false;
+  for (std::size_t i = 0; i < hot_count_; ++i) moved |= arrive(core, *hot_[i]);
+  if (hot_count_ == links_.size()) return moved;
+  moved |= slice(core);
+  quiet_ = moved ? 0 : quiet_ + 1;
+  if (++runs_ % kCoolEvery == 0) cool_down();
+  return moved;
+}
+
+bool Sweep::slice(Core& core) noexcept {
+  bool moved = false;
+  const std::size_t grown = kLeastSlice << std::min<std::uint32_t>(quiet_ / kGrowEvery, 3);
+  for (std::size_t left = std::min(grown, links_.size()); left != 0; --left) {
+    if (arrived(cold_[next_])) [[unlikely]]
+      moved |= look_at(core, *links_[next_]);
+    if (++next_ == links_.size()) next_ = 0;
+  }
+  return moved;
+}
+
+}  // namespace hamlyn::interface

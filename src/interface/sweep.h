@@ -1,0 +1,71 @@
+#pragma once
+// Finding the link that has something (design, section 6): a run looks at the few hot links, which brought
+// something lately or were sent something, and at a slice of the others. Of a cold link it reads two words of
+// the peer's, which stand together with all others' in one table; the slice grows while nothing comes, so
+// that a link that was cold for long is found soon, and is small while something does.
+//
+// No structure is written by several senders, and nothing is asked of them: a peer can spoil its own link's
+// look, never another's.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hamlyn::interface {
+
+class Core;
+class Link;
+
+// Something has arrived on a link if the one word is what it waits for or the other has moved.
+struct ColdLook {
+  const std::uint32_t* turn_at;
+  const std::uint32_t* announced_at;
+  std::uint32_t turn;
+  std::uint32_t announced;
+};
+
+// What a link knows of its place in the sweep.
+struct SweepPlace {
+  std::uint32_t index = 0;
+  bool hot = false;
+  bool brought = false;  // something, since the hot links were last looked through
+};
+
+class Sweep {
+ public:
+  static constexpr std::size_t kHot = 8;
+  static constexpr std::size_t kLeastSlice = 8;  // cold links per run
+  static constexpr std::size_t kMostSlice = 64;
+  static constexpr std::uint32_t kGrowEvery = 8;     // runs without anything double the slice
+  static constexpr std::uint32_t kCoolEvery = 1024;  // runs; hot links that brought nothing are cold then
+
+  const std::vector<Link*>& links() const noexcept { return links_; }
+  void add(Link& link);
+  void remove(Link& link) noexcept;
+  // Something is expected of it.
+  void warm(Link& link) noexcept;
+  // The link that brought something last; null after any link has come or gone.
+  Link* last() const noexcept { return last_; }
+
+  // Hands over what is found. True if anything was.
+  bool run(Core& core) noexcept;
+
+ private:
+  bool arrive(Core& core, Link& link) noexcept;
+  bool look_at(Core& core, Link& link) noexcept;
+  bool slice(Core& core) noexcept;
+  void cool(Link& link) noexcept;
+  void cool_down() noexcept;
+
+  std::vector<Link*> links_;
+  std::vector<ColdLook> cold_;  // of each link, as links_; of a hot one: never
+  std::array<Link*, kHot> hot_{};
+  std::size_t hot_count_ = 0;
+  std::size_t victim_ = 0;  // who must make room among the hot next
+  std::size_t next_ = 0;    // where the slice begins
+  std::uint32_t quiet_ = 0;
+  std::uint32_t runs_ = 0;
+  Link* last_ = nullptr;
+};
+
+}  // namespace hamlyn::interface

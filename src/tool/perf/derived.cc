@@ -1,0 +1,28 @@
+#include "tool/perf/derived.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+constexpr double kTwoPackets = 2 * 8192;
+constexpr double kColdNanoseconds = 3000;
+
+Figure bound(const char* name, const Figure& base, double more) {
+  const double value = base.summary.median + more;
+  return {name, base.unit, {value, value, value, value, value}, false, base.runs};
+}
+
+}  // namespace
+
+void add_derived(std::vector<Figure>& figures) {
+  const Figure* fast = find(figures, "shm.fast.16.oneway");
+  const Figure* bandwidth = find(figures, "shm.message.65536.bandwidth");
+  const Figure* links = find(figures, "shm.links1000.16.oneway");
+  std::vector<Figure> derived;
+  // GB/s are bytes per nanosecond.
+  if (fast != nullptr && bandwidth != nullptr)
+    derived.push_back(bound("limit.urgent.16.oneway", *fast, kTwoPackets / bandwidth->summary.median));
+  if (links != nullptr) derived.push_back(bound("limit.links1000.cold.16.oneway", *links, kColdNanoseconds));
+  for (Figure& figure : derived) figures.push_back(std::move(figure));
+}
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,151 @@
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "tool/perf/clock.h"
+#include "tool/perf/our_party.h"
+#include "tool/perf/our_short.h"
+#include "tool/perf/ours.h"
+#include "tool/perf/statistics.h"
+#include "tool/perf/timing.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kWarmUp = 5000;
+constexpr std::uint64_t kExchanges = 50000;
+constexpr std::uint64_t kColdMessages = 3000;
+constexpr std::uint64_t kRest = 20000;  // ticks without traffic before a message on a cold link
+constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
+
+// The peers: as many interfaces of one process, of which the first is busy, and takes all answers.
+class Peers {
+ public:
+  Peers(std::size_t count, const std::string& meeting) {
+    while (peers_.size() < count) {
+      peers_.push_back(std::make_unique<Peer>());
+      if (peers_.size() == 1) {
+        answers_ = std::make_unique<Answers>(peers_[0]->interface);
+        peers_[0]->interface.publish(meeting + "-answers", answers_->slot.ticket());
+        receiver_ = peers_[0]->interface.lookup(meeting, seconds{10});
+      }
+      const Status status = peers_.back()->terminus.connect(receiver_, seconds{10});
+      expect(status == Status::ok, name(status));
+    }
+  }
+  std::size_t size() const { return peers_.size(); }
+
+  void send(std::size_t peer, std::uint64_t number) {
+    for (;;) {
+      const Status status = peers_[peer]->terminus.send_fast(receiver_, ShortMessage{number}.bytes(), number);
+      if (status == Status::ok) return;
+      expect(status == Status::no_place || status == Status::queue_full, name(status));
+      peers_[peer]->interface.run();
+    }
+  }
+  // To and fro: there by that peer's link, back by the first one's.
+  void exchange(std::size_t peer, std::uint64_t number) {
+    send(peer, number);
+    std::optional<Notification> answer;
+    while (!(answer = answers_->queue.poll())) {
+    }
+    expect(answer->word == number, "a message is missing");
+  }
+
+ private:
+  struct Peer {
+    Interface interface;
+    Terminus terminus{interface};
+  };
+  struct Answers {
+    explicit Answers(Interface& interface) : area{interface, 4096}, queue{interface} {}
+    MessageArea area;
+    NotificationQueue queue;
+    Slot slot{area, queue, {.places = 64}};
+  };
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::unique_ptr<Answers> answers_;
+  Ticket receiver_;
+};
+
+void busy(Peers& peers, std::span<std::uint64_t> moments) {
+  for (std::uint64_t i = 0; i < kWarmUp + moments.size(); ++i) {
+    peers.exchange(0, i);
+    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+  }
+}
+
+void ask(Room& room, std::size_t links, const std::string& meeting) {
+  Peers peers{links, meeting};
+  std::vector<std::uint64_t> moments(kExchanges + 1);
+  busy(peers, moments);
+  room.report(half_round_trips(moments));
+  peers.send(0, kGoodbye);
+}
+
+// Each time another link, that was silent for long; the way back is the busy link's, and taken off.
+void ask_cold(Room& room, std::size_t links, const std::string& meeting) {
+  Peers peers{links, meeting};
+  std::vector<std::uint64_t> moments(kExchanges / 10);
+  busy(peers, moments);
+  const double back = summarize(half_round_trips(moments)).median;
+  std::vector<double> there;
+  std::uint64_t peer = 1;
+  for (std::uint64_t i = 0; i < kColdMessages; ++i) {
+    peer = 1 + (peer * 389 + 7) % (links - 1);
+    const std::uint64_t until = hamlyn_ticks() + kRest;
+    while (hamlyn_ticks() < until) hamlyn_rest(8);
+    const std::uint64_t start = hamlyn_ticks();
+    peers.exchange(peer, i);
+    there.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick() - back);
+  }
+  room.report(there);
+  peers.send(0, kGoodbye);
+}
+
+void answer(std::size_t links, const std::string& meeting) {
+  Interface interface;
+  MessageArea area{interface, 4096};
+  NotificationQueue queue{interface, links * 64};
+  Slot slot{area, queue, {.places = 16}};
+  Terminus terminus{interface};
+  interface.publish(meeting, slot.ticket());
+  const Ticket to = interface.lookup(meeting + "-answers", seconds{30});
+  expect(terminus.connect(to, seconds{30}) == Status::ok, "no link for answers");
+  for (;;) {
+    const auto arrival = queue.poll();
+    if (!arrival) continue;
+    expect(arrival->kind == Notification::Kind::message, "no message but a notification of trouble");
+    if (arrival->word == kGoodbye) return;
+    const ShortMessage message{arrival->word};
+    Status status;
+    while ((status = terminus.send_fast(to, message.bytes(), arrival->word)) != Status::ok) {
+      expect(status == Status::no_place || status == Status::queue_full, name(status));
+      interface.run();
+    }
+  }
+}
+
+using Asker = void (*)(Room&, std::size_t, const std::string&);
+
+Meter meter(const std::string& kind, std::size_t links, Asker asker) {
+  const auto round = [links, asker](Cores cores, int) {
+    const std::string meeting = new_meeting();
+    return run_pair(
+        cores, {.results = kExchanges}, [&](Room& room) { asker(room, links, meeting); },
+        [&](Room&) { answer(links, meeting); });
+  };
+  return {.name = "shm.links" + std::to_string(links) + kind + ".16.oneway",
+          .round = round,
+          .single_operations = true};
+}
+
+}  // namespace
+
+Meter links_latency(std::size_t links) { return meter("", links, ask); }
+
+Meter cold_link_latency(std::size_t links) { return meter(".cold", links, ask_cold); }
+
+}  // namespace hamlyn::tool::perf
