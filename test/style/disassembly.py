@@ -34,6 +34,7 @@ JUMP = re.compile(r"^(j\w+) ([0-9a-f]+) ")
 LOAD = re.compile(r"^(mov\w*) +(0x[0-9a-f]+)?\((%\w+)\),(%\w+)$")
 POINTER = re.compile(r"^mov +0x[0-9a-f]+\(%r\w+\),(%r\w+)$")  # the link knows the next cell by its address
 DESTINATION = re.compile(r"^(?!cmp|test|j|push|nop|call)\S+ .*?(%\w+)$")
+REACH = 64  # instructions on a way from the address of a cell on: enough to load all of it and to look at it
 KEPT_BY_CALLS = {"rbx", "rbp", "r12", "r13", "r14", "r15"}
 
 
@@ -64,14 +65,13 @@ def whole(register):
 
 def loads_from(code, order, start, register):
     """The offsets that are loaded through the address in `register` from `start` on, for each way through the code."""
-    ways, seen, todo = set(), set(), [(start, frozenset([register]), ())]
+    ways, seen, todo = set(), {}, [(start, frozenset([register]), (), 0)]
     while todo:
-        state = todo.pop()
-        place, holders, loaded = state
-        if state in seen or len(loaded) > CELL:
+        place, holders, loaded, steps = todo.pop()
+        if seen.get((place, holders, loaded), REACH + 1) <= steps:
             continue
-        seen.add(state)
-        if place not in code or not holders:
+        seen[place, holders, loaded] = steps
+        if place not in code or not holders or steps == REACH:
             ways.add(loaded)
             continue
         text = code[place]
@@ -85,9 +85,9 @@ def loads_from(code, order, start, register):
             holders = holders - {whole(destination.group(1))}
         jump = JUMP.match(text)
         if jump:
-            todo.append((int(jump.group(2), 16), holders, loaded))
+            todo.append((int(jump.group(2), 16), holders, loaded, steps + 1))
         if not text.startswith(("jmp", "ret")):
-            todo.append((following, holders, loaded))
+            todo.append((following, holders, loaded, steps + 1))
         elif not jump:
             ways.add(loaded)
     return ways
