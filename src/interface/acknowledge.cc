@@ -20,10 +20,11 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
     cause = Refusal::bad_slot;
   } else if (slot.generation != packet.generation || !slot.live) {
     cause = Refusal::stale_generation;
-  } else if (packet.entry == kNoEntry) {
-    cause = Refusal::mode_forbids;  // fast mode has no entry that is complete at some time
-  } else if (packet.entry < slot.entry_count && slot.entries[packet.entry].state == EntryState::gathering) {
-    cause = Refusal::mode_forbids;  // of a group nobody's message is complete by itself
+  } else if (packet.entry == kNoEntry ||
+             (packet.entry < slot.entry_count && slot.entries[packet.entry].state == EntryState::gathering)) {
+    // Fast mode has no entry that is complete at some time, and of a group nobody's message is complete by
+    // itself.
+    cause = Refusal::mode_forbids;
   } else {
     cause = deposit_counted(link, slot, packet, payload, packet.lead.length);
   }
