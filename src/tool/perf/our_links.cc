@@ -114,10 +114,12 @@ void answer(std::size_t links, const std::string& meeting) {
   interface.publish(meeting, slot.ticket());
   const Ticket to = interface.lookup(meeting + "-answers", seconds{30});
   expect(terminus.connect(to, seconds{30}) == Status::ok, "no link for answers");
-  for (;;) {
-    const auto arrival = queue.poll();
+  // Asleep until all links are made: who polls would have the processor to himself.
+  Notification first;
+  expect(queue.receive(first, seconds{50}) == Status::ok, "no message came");
+  for (std::optional<Notification> arrival = first;; arrival = queue.poll()) {
     if (!arrival) continue;
-    expect(arrival->kind == Notification::Kind::message, "no message but a notification of trouble");
+    expect(arrival->kind == Notification::Kind::message, name(arrival->cause));
     if (arrival->word == kGoodbye) return;
     const ShortMessage message{arrival->word};
     Status status;
