@@ -11,6 +11,7 @@
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
 #include "hamlyn/priority.h"
+#include "hamlyn/remote.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"

@@ -24,6 +24,7 @@ enum class Refusal : std::uint8_t {
   unasked_reply,      // answers no request of this link, or with more than was asked for
   bad_share,          // of a group: it adds nothing, or more than the group has left
   bad_area,           // data said to stand where the sender has shown nothing
+  too_long,           // a get of more bytes than the slot gives at a time
   count,              // (how many there are)
 };
 
@@ -46,6 +47,10 @@ struct Notification {
     failed,          // the entry will not complete; failure() says why
     protocol_error,  // packets of one link were refused for one cause; `word` says how many
     link_ended,      // a link that had used this queue ended
+    // A remote operation of this interface that asked for it is over; `word` is its own, slot, offset and
+    // length say where a get landed.
+    remote_done,
+    remote_failed,  // `cause` says why it was refused; none: its link ended, or where it was to land is gone
   };
 
   Kind kind = Kind::message;

@@ -28,6 +28,8 @@ class Slot {
     std::uint32_t entries = 0;   // metadata entries, at most 2^20; armed at once unless paranoid
     bool fast = true;            // takes fast-mode packets (not in the paranoid modes)
     std::uint32_t places = 256;  // queue places kept for fast mode per link that sends here
+    bool fetches = false;        // takes fetch-and-ops (paper 1, section 3.1; not in paranoid one-shot mode)
+    std::uint32_t gets = 0;      // bytes that one remote get may ask for, up to 64 KiB; 0: none (likewise)
   };
 
   // A part of the slot that an entry is limited to, from the slot's base.
@@ -39,7 +41,8 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // A ticket for fast mode. Throws Error(invalid_argument) if the slot does not take it.
+  // A ticket for fast mode and remote operations, whichever the slot takes. Throws Error(invalid_argument) if
+  // it takes neither.
   Ticket ticket() const;
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
   Ticket ticket(std::uint32_t entry) const;
@@ -96,6 +99,7 @@ class Slot {
   void* pointer(std::uint32_t entry) const noexcept;
 
   std::uint32_t index() const noexcept { return index_; }
+  Interface& interface() noexcept { return interface_; }
 
  private:
   Ticket ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept;

@@ -8,12 +8,15 @@
 
 #include "hamlyn/interface.h"
 #include "hamlyn/priority.h"
+#include "hamlyn/remote.h"
 #include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"
 #include "hamlyn/status.h"
 #include "hamlyn/ticket.h"
 
 namespace hamlyn {
+
+class Slot;
 
 namespace interface {
 class Terminus;
@@ -102,6 +105,27 @@ class Terminus {
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
   // Waits until a fast-mode send to `ticket` has a place and room, or the link has ended.
   Status wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
+
+  // Remote operations (docs/remote-operations.md). They leave at once, behind earlier messages of this
+  // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;
+  // connecting, queue_full (as many are under way as there may be: 16 per link, or all entries of this
+  // terminus; or the link has no room), no_place (in the queue of the options), link_ended, out_of_bounds,
+  // invalid: nothing was done. Several may be under way, and be done in any order.
+  //
+  // Does `fetch` on the word at `options.offset`; `ok` if it is one without an answer.
+  Status fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options = {},
+               RemoteHandle* handle = nullptr) noexcept;
+  // Brings `length` bytes (up to 64 KiB, else too_long) to `into`, a slot of this interface, from its byte
+  // `at` on. They land in pieces and any order, and must not be read before it is over. If the slot goes or
+  // its key is changed before, the rest does not land, and it ends as `cancelled`.
+  Status get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,
+             const RemoteOptions& options = {}, RemoteHandle* handle = nullptr) noexcept;
+  // pending, ok, refused (and why), link_ended, cancelled. Kept until as many later operations were started
+  // as this terminus has entries; then invalid. Runs nothing.
+  Outcome outcome(RemoteHandle handle) const noexcept;
+  // Waits until it is over: spins for about as long as answers have taken lately, then sleeps (paper 1,
+  // section 5.2.3). How it ended; or, as its status, timed_out or cancelled, and `outcome` is still pending.
+  Outcome wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface() noexcept { return interface_; }
 

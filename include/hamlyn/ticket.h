@@ -11,6 +11,8 @@ namespace hamlyn {
 struct Ticket {
   // An entry of all ones: fast mode, no metadata entry (paper 0, section 2.7).
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
+  // No metadata entry and no fast mode: for remote operations alone.
+  static constexpr std::uint32_t kRemote = 0xFFFFFFFEu;
 
   std::uint64_t host = 0;       // 0: this host
   std::uint64_t interface = 0;  // the node's number of the receiving interface; never reused

@@ -68,4 +68,27 @@ inline void copy_words(void* to, const void* from) noexcept {
   }
 }
 
+// Copies memory that other threads may write at the same time: an aligned word of 8 bytes is copied as it was
+// at one moment.
+inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  const auto copy = [&]<class Unit>(Unit) {
+    auto& source = *reinterpret_cast<Unit*>(const_cast<std::byte*>(from));
+    const Unit unit = std::atomic_ref<Unit>(source).load(std::memory_order_relaxed);
+    std::memcpy(to, &unit, sizeof unit);
+    to += sizeof unit;
+    from += sizeof unit;
+    bytes -= sizeof unit;
+  };
+  while (bytes != 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint64_t) != 0) {
+    if (bytes >= 4 && reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint32_t) == 0) {
+      copy(std::uint32_t{});
+    } else {
+      copy(std::uint8_t{});
+    }
+  }
+  while (bytes >= sizeof(std::uint64_t)) copy(std::uint64_t{});
+  if (bytes >= sizeof(std::uint32_t)) copy(std::uint32_t{});
+  while (bytes != 0) copy(std::uint8_t{});
+}
+
 }  // namespace hamlyn::base

@@ -152,6 +152,8 @@ const char* name(Refusal cause) noexcept {
       return "bad_share";
     case Refusal::bad_area:
       return "bad_area";
+    case Refusal::too_long:
+      return "too_long";
     case Refusal::count:
       break;
   }

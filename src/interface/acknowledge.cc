@@ -71,7 +71,7 @@ bool Core::send_acknowledgements(Link& link) noexcept {
     reply.lead.operation = Operation::delivered;
     reply.word = owed.due[sent].message;
     reply.delta = static_cast<std::uint32_t>(owed.due[sent].cause);
-    if (link.put_reply(reply) != Status::ok) break;
+    if (link.put_reply(reply, nullptr) != Status::ok) break;
     ++sent;
   }
   std::copy(owed.due.begin() + sent, owed.due.begin() + owed.due_count, owed.due.begin());

@@ -29,7 +29,7 @@ bool Core::run() noexcept {
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
     for (Link* link : links()) {
-      if (link->replies_due) send_replies(*link);
+      if (link->replies_due && send_replies(*link)) moved = true;
     }
   }
   if (abandons_wait_ != 0 && send_abandons()) [[unlikely]]
@@ -127,6 +127,7 @@ void Core::end_link(Link& link) noexcept {
   departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link);
   forget_abandons(link);
+  fail_requests(link);
   fail_entries(link);
   free_link_indices_.push_back(link.index);
   for (std::size_t i = 0; i < link.refused.size(); ++i) {
@@ -180,6 +181,7 @@ bool Core::drop_queue(Queue* queue) noexcept {
     places.standing = 0;
     if (!link_waits_for(places)) release_record(record);
   }
+  forget_queue(queue);
   for (Link* link : links()) link->told_causes = 0;  // what told of them may go unread with the queue
   std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
   --counters_.queues;
@@ -215,6 +217,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.mode = options.mode;
   slot.places = options.places;
   slot.mapping = nullptr;
+  slot.fetches = options.fetches && options.mode != Mode::paranoid_one_shot;
+  slot.gets = options.mode != Mode::paranoid_one_shot ? std::min(options.gets, kGetLimit) : 0;
   slot.live = true;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;
@@ -295,11 +299,12 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
   if (!link_waits_for(places) && places.over && places.standing == 0) release_record(index);
 }
 
-void Core::send_replies(Link& link) noexcept {
+// True if an answer, or a part of one, has left.
+bool Core::send_replies(Link& link) noexcept {
   link.replies_due = false;
   if (!send_acknowledgements(link)) {
     link.replies_due = replies_due_ = true;  // again when there is room
-    return;
+    return false;
   }
   for (std::uint32_t name = 0; name < link.places.size(); ++name) {
     const std::uint32_t index = link.places[name];
@@ -317,9 +322,9 @@ void Core::send_replies(Link& link) noexcept {
     } else {
       continue;
     }
-    if (link.put_reply(reply) != Status::ok) {
+    if (link.put_reply(reply, nullptr) != Status::ok) {
       link.replies_due = replies_due_ = true;  // again when there is room
-      return;
+      return false;
     }
     places.answered = true;
     places.told = places.freed;
@@ -330,6 +335,7 @@ void Core::send_replies(Link& link) noexcept {
       if (places.standing == 0) release_record(index);
     }
   }
+  return link.remote.owed_busy != 0 && send_owed(link);
 }
 
 // Why a link may have no places at the slot that it names.
@@ -526,6 +532,14 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
       return deposit_acknowledged(link, packet, payload);
     case Operation::delivered:
       return take_delivered(link, packet);
+    case Operation::get:
+      return serve_get(link, packet);
+    case Operation::fetch:
+      return serve_fetch(link, packet);
+    case Operation::get_data:
+    case Operation::fetched:
+    case Operation::refused_request:
+      return take_answer(link, packet, payload);
     default:
       return Refusal::malformed;
   }

@@ -15,6 +15,7 @@
 #include "interface/link.h"
 #include "interface/packet.h"
 #include "interface/queue.h"
+#include "interface/remote.h"
 #include "interface/slot_record.h"
 #include "interface/sweep.h"
 
@@ -138,6 +139,10 @@ class Core {
 
   // One packet of any fabric, already copied to private memory (deposit.h). What it returns is counted here.
   Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  // The same for one of the ring of replies.
+  Refusal deposit_reply(Link& link, const Packet& packet, const Payload& payload) noexcept {
+    return deposit_control(link, packet, payload);
+  }
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
@@ -190,10 +195,28 @@ class Core {
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
+
+  // Remote operations (remote.cc).
+  enum class Piece : std::uint8_t { none, more, last };  // what could leave of an answer
+  Refusal serve_get(Link& link, const Packet& packet) noexcept;
+  Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
+  Refusal do_fetch(const Packet& packet, std::uint64_t& before) noexcept;
+  bool may_answer(const Link& link) const noexcept;
+  void answer(Link& link, const Packet& reply) noexcept;
+  void owe(Link& link, const Packet& what, std::uint32_t sent) noexcept;
+  Piece put_owed(Link& link, Owed& owed) noexcept;
+  Piece put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
+  bool send_owed(Link& link) noexcept;
+  Refusal take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
+  void finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept;
+  void fail_requests(Link& link) noexcept;
+  void forget_queue(const Queue* queue) noexcept;
+
   bool link_waits_for(const Places& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
   void end_places_at(std::uint32_t slot) noexcept;
-  void send_replies(Link& link) noexcept;
+  bool send_replies(Link& link) noexcept;
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
   void tell_end(Link& link, Queue& queue) noexcept;
   void error_taken(const Notification& notification) noexcept;

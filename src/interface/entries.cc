@@ -281,7 +281,8 @@ void Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
 // From here on the entry may be armed again: never more than one notification of it stands in the queue.
 void Core::completion_taken(const Notification& notification, std::uint32_t generation) noexcept {
   if (notification.kind == Notification::Kind::protocol_error) return error_taken(notification);
-  if (notification.kind == Notification::Kind::link_ended) return;
+  if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
+    return;
   SlotRecord& slot = slots_[notification.slot];
   if (slot.live && slot.generation == generation) slot.entries[notification.entry].state = EntryState::read;
 }

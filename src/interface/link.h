@@ -12,6 +12,7 @@
 #include "interface/counters.h"
 #include "interface/departures.h"
 #include "interface/packet.h"
+#include "interface/remote.h"
 #include "interface/send_area.h"
 #include "interface/sweep.h"
 
@@ -132,9 +133,9 @@ class Link {
   // The same for a fast-mode packet, from its words.
   Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word, const std::byte* data,
                   std::size_t length, Priority level) noexcept;
-  // The same for replies, which have a way of their own.
-  virtual Status put_reply(const Packet& packet) noexcept = 0;
-  // Hands up to `budget` packets that have arrived to the interface. Returns how many.
+  // The same for replies, which have a way of their own: up to kReplyPayload bytes of data, no metadata.
+  virtual Status put_reply(const Packet& packet, const std::byte* data) noexcept = 0;
+  // Hands all replies and up to `budget` packets that have arrived to the interface. Returns how many.
   virtual unsigned arrive(Core& core, unsigned budget) noexcept = 0;
   // Whether a packet is there to be handed over; looks, changes nothing.
   virtual bool something_arrived() const noexcept = 0;
@@ -143,7 +144,7 @@ class Link {
   virtual ColdLook cold_look() const noexcept;
   // Whether `put` would take a packet of that level now.
   virtual bool has_room(Priority level) noexcept = 0;
-  // Whether `put_reply` would.
+  // Whether `put_reply` would take the longest of replies.
   virtual bool has_reply_room() noexcept = 0;
   // The most data that one normal packet can have now.
   virtual std::size_t payload_limit() const noexcept = 0;
@@ -202,6 +203,8 @@ class Link {
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them
+
+  RemoteWork remote;  // of both sides
 };
 
 }  // namespace hamlyn::interface

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy.h"
 #include "hamlyn/ticket.h"
 
 namespace hamlyn::interface {
@@ -108,7 +109,7 @@ inline constexpr std::size_t kLeadWord = 0, kSlotWord = 1, kKeyWord = 2, kOffset
 
 inline Packet packet_of(const Words& words) noexcept {
   Packet packet;
-  std::memcpy(&packet, &words, sizeof packet);
+  base::copy_words<kCell / sizeof(std::uint64_t)>(&packet, words.word);
   return packet;
 }
 inline std::uint64_t word_at(const Packet& packet, std::size_t index) noexcept {

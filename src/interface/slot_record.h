@@ -21,9 +21,11 @@ struct SlotRecord {
   MetadataEntry* entries = nullptr;
   bool live = false;
   bool fast = false;
+  bool fetches = false;
   Mode mode = Mode::guarded;
   const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
   std::uint32_t places = 0;                // for each link
+  std::uint32_t gets = 0;                  // bytes that one get may ask for
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one

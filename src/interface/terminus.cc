@@ -19,7 +19,8 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
       priority_(priority),
       work_(entries),
       lanes_(entries),
-      buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))) {
+      buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))),
+      requests_(core, *this, entries) {
   for (Work& work : work_) free_.append(work);
   for (SubQueue& lane : lanes_) {
     lane.terminus = this;

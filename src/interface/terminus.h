@@ -17,6 +17,7 @@
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"
 #include "interface/core.h"
+#include "interface/requests.h"
 
 namespace hamlyn::interface {
 
@@ -58,6 +59,11 @@ class Terminus {
     link = last_.link;
     return last_.outlet;
   }
+
+  // Gets and fetch-ops.
+  Requests& requests() noexcept { return requests_; }
+  // Whether what this terminus has sent there before has not left yet.
+  bool messages_wait_for(const Link& link) noexcept { return pending_ != 0 && lane_of(link.peer) != nullptr; }
 
   Status status(SendHandle handle) const noexcept;
   // The sequence word (paper 0, section 2.3): every message up to that number is over. Without the lock.
@@ -199,6 +205,7 @@ class Terminus {
   Last last_in_level_;  // of the urgent level, which has no shortest way
   LinkWait* link_waits_ = nullptr;
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
+  Requests requests_;
 };
 
 }  // namespace hamlyn::interface

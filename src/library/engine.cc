@@ -214,6 +214,35 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
   return true;
 }
 
+Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept {
+  constexpr unsigned kLooksPerRun = 16;
+  Clock::time_point begin{};
+  const interface::Requests::Place place = requests.find(handle);
+  for (unsigned look = 1;; ++look) {
+    if (!lock_.enter()) return {Status::forked, Refusal::none, 0};
+    if (look % kLooksPerRun == 0) {
+      run_polled();
+    } else if (interface::Link* link = requests.link(place)) {
+      if (shm_link(link).take_replies(core_) != 0 && waiting_ != 0) wake_waiting();
+    }
+    const Outcome outcome = requests.outcome(place);
+    if (outcome.status != Status::pending) {
+      poll_rest_.taken(1);
+      poll_rest_.review();
+      reply_spin_ = kMostReplySpin;
+      lock_.leave();
+      return outcome;
+    }
+    const std::uint32_t rest = poll_rest_.pauses();
+    lock_.leave();
+    PollRest::rest(rest);
+    if (look % kLooksPerRun != 0) continue;
+    const Clock::time_point now = Clock::now();
+    if (look == kLooksPerRun) begin = now;
+    if (now - begin >= reply_spin_) return outcome;
+  }
+}
+
 void Engine::cancel() noexcept {
   cancels_.fetch_add(1, std::memory_order_relaxed);
   wake_waiting();

@@ -2,6 +2,7 @@
 // What stands behind a hamlyn::Interface: the interface's state machine, its run lock, and the two threads
 // that serve it: the interface thread, which runs it when nobody polls, and the control thread, which keeps
 // the links and talks to the node (design, section 7).
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "fabric/shm/shm_link.h"
 #include "hamlyn/interface.h"
 #include "interface/core.h"
+#include "interface/requests.h"
 #include "library/futex.h"
 #include "library/poll_rest.h"
 
@@ -29,6 +31,13 @@ Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept;
 
 // Who would notice an arrival now, apart from those who poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
+
+// How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
+// section 5.2).
+inline constexpr std::chrono::microseconds kSpin{8};
+// An answer may need a wake-up at the other side before it is on its way: worth as much again, and a half, as
+// long as such answers do come in that time.
+inline constexpr std::chrono::microseconds kMostReplySpin{30};
 
 class Engine final : public interface::Surroundings {
  public:
@@ -83,6 +92,12 @@ class Engine final : public interface::Surroundings {
   Status wait(Ready ready, Deadline deadline) noexcept;
   void cancel() noexcept;
 
+  // Looks for the answer of a remote operation, first where it will stand, for as long as answers have lately
+  // been worth to be spun for. Then it may still be pending.
+  Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept;
+  // It was not worth it: the answer came later.
+  void reply_was_slow() noexcept { reply_spin_ = std::max(reply_spin_ / 2, std::chrono::nanoseconds{kSpin}); }
+
   // A descriptor that is readable when the queue may hold something.
   int descriptor(interface::Queue& queue);
   // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
@@ -132,6 +147,7 @@ class Engine final : public interface::Surroundings {
   interface::CounterPage& counters_;
   interface::Core core_;
   PollRest poll_rest_;
+  std::chrono::nanoseconds reply_spin_ = kMostReplySpin;
   static constexpr unsigned kDirectInARow = 16;
   unsigned direct_left_ = kDirectInARow;
 
@@ -151,10 +167,6 @@ class Engine final : public interface::Surroundings {
   std::unique_ptr<Control> control_;
   std::unique_ptr<InterfaceThread> thread_;
 };
-
-// How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
-// section 5.2).
-inline constexpr std::chrono::microseconds kSpin{8};
 
 template <class Ready>
 Status Engine::wait(Ready ready, Deadline deadline) noexcept {

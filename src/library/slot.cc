@@ -25,6 +25,10 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
   if (area.sharing() != Sharing::guarded && options.mode != Mode::guarded)
     throw Error(ErrorCode::invalid_argument,
                 "a mapped slot cannot be paranoid: whoever maps it writes or reads without being checked");
+  if (options.gets > interface::kGetLimit)
+    throw Error(ErrorCode::invalid_argument, "a remote get may ask for 64 KiB at most");
+  if (options.mode == Mode::paranoid_one_shot && (options.fetches || options.gets != 0))
+    throw Error(ErrorCode::invalid_argument, "a paranoid one-shot slot takes no remote operations");
   data_ = area.bytes().data() + options.base;
   size_ = options.bound == 0 ? area_size - options.base : options.bound;
   library::Engine& engine = interface_.engine();
@@ -44,8 +48,12 @@ Ticket Slot::ticket() const {
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   const interface::SlotRecord& slot = engine.core().slot(index_);
-  if (!slot.fast) throw Error(ErrorCode::invalid_argument, "this slot does not take fast-mode messages");
+  const bool remote = slot.mode == Mode::guarded && (slot.fetches || slot.gets != 0);
+  if (!slot.fast && !remote)
+    throw Error(ErrorCode::invalid_argument,
+                "this slot takes neither fast-mode messages nor remote operations");
   Ticket ticket;
+  ticket.entry = slot.fast ? Ticket::kFast : Ticket::kRemote;
   ticket.interface = engine.id();
   ticket.slot = index_;
   ticket.generation = slot.generation;

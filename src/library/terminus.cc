@@ -1,5 +1,7 @@
 #include "hamlyn/terminus.h"
 
+#include "hamlyn/notification_queue.h"
+#include "hamlyn/slot.h"
 #include "interface/terminus.h"
 
 #include "library/engine.h"
@@ -38,6 +40,13 @@ __attribute__((noinline)) Status ring_and_leave(shm::ShmLink& link, base::RunLoc
   link.ring();
   lock.leave_quickly();
   return Status::ok;
+}
+
+// Null: none was named. Nothing: one of another interface.
+std::optional<interface::Queue*> queue_of(const RemoteOptions& options, const Interface& own) noexcept {
+  if (options.queue == nullptr) return nullptr;
+  if (&options.queue->interface() != &own) return std::nullopt;
+  return &options.queue->inside();
 }
 
 }  // namespace
@@ -152,6 +161,50 @@ Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds t
 }
 
 std::uint64_t Terminus::sequence() const noexcept { return terminus_->sequence(); }
+
+Status Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
+                       RemoteHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status = terminus_->requests().fetch(ticket, fetch, options, *queue, handle);
+  engine.lock().leave();
+  return status;
+}
+
+Status Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,
+                     const RemoteOptions& options, RemoteHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue || &into.interface() != &interface_) return Status::invalid;
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status =
+      terminus_->requests().get(ticket, {into.index(), at, length}, options, *queue, handle);
+  engine.lock().leave();
+  return status;
+}
+
+Outcome Terminus::outcome(RemoteHandle handle) const noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->requests().outcome(handle) : Outcome{Status::forked, Refusal::none, 0};
+}
+
+Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
+  library::Engine& engine = interface_.engine();
+  interface::Requests& requests = terminus_->requests();
+  Outcome outcome = engine.spin_for_reply(requests, handle);
+  if (outcome.status != Status::pending) return outcome;
+  engine.reply_was_slow();
+  const auto ready = [&] {
+    outcome = requests.outcome(handle);
+    return outcome.status;
+  };
+  const Status status = engine.wait(ready, library::deadline_in(timeout));
+  return status == outcome.status ? outcome : Outcome{status, Refusal::none, 0};
+}
 
 Status Terminus::status(SendHandle handle) const noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());

@@ -15,5 +15,6 @@ std::vector<std::unique_ptr<Operation>> make_operations(World& world);
 std::unique_ptr<Operation> make_counted_messages(World& world);
 std::unique_ptr<Operation> make_groups(World& world);
 std::unique_ptr<Operation> make_fast_messages(World& world);
+std::unique_ptr<Operation> make_remote_operations(World& world);
 
 }  // namespace hamlyn::simulation

@@ -133,6 +133,10 @@ void Receiver::handle(const Notification& notification) {
     case Notification::Kind::failed:
     case Notification::Kind::link_ended:
       gone_ = true;
+      break;
+    case Notification::Kind::remote_done:  // the transfer asks for none
+    case Notification::Kind::remote_failed:
+      break;
   }
 }
 

@@ -205,6 +205,10 @@ void Sender::handle(const Notification& notification) {
     case Notification::Kind::failed:
     case Notification::Kind::link_ended:
       gone_ = true;
+      break;
+    case Notification::Kind::remote_done:  // the transfer asks for none
+    case Notification::Kind::remote_failed:
+      break;
   }
 }
 

@@ -143,7 +143,7 @@ TEST_P(Acknowledged, replies_that_nobody_asked_for_are_refused) {
   reply.lead.operation = Operation::delivered;
   for (const std::uint64_t word : {std::uint64_t{0}, std::uint64_t{7}, ~std::uint64_t{0}}) {
     reply.word = word;
-    ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(reply), Status::ok);
+    ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(reply, nullptr), Status::ok);
     rest();
   }
   EXPECT_EQ(bob.refused(Refusal::unasked_reply), 3u);

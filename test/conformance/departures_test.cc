@@ -27,7 +27,7 @@ class CountingLink final : public interface::Link {
     offsets.push_back(packet.offset);
     return Status::ok;
   }
-  Status put_reply(const interface::Packet&) noexcept override { return Status::ok; }
+  Status put_reply(const interface::Packet&, const std::byte*) noexcept override { return Status::ok; }
   unsigned arrive(interface::Core&, unsigned) noexcept override { return 0; }
   bool something_arrived() const noexcept override { return false; }
   bool has_room(Priority) noexcept override {

@@ -263,7 +263,7 @@ TEST_P(Refusals, replies_that_nobody_waits_for) {
       packet.word = outlet;
       packet.delta = 1;
       EXPECT_EQ(refusal_of(packet), Refusal::malformed);
-      ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet), Status::ok);
+      ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
       rest();
     }
   }
@@ -276,7 +276,7 @@ TEST_P(Refusals, replies_that_nobody_waits_for) {
   set_lead(packet, Operation::credit, 0, 0);
   packet.word = 0;
   packet.delta = 2;
-  ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet), Status::ok);
+  ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
   rest();
   EXPECT_EQ(bob.refused(Refusal::malformed), 13u);
   int sent = 1;

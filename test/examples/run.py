@@ -37,6 +37,7 @@ def main(daemon, program):
             "areas": "Gathered: 500010 bytes",
             "priorities": "answered while the bulk was under way",
             "termini": "3 termini have sent 8 messages each",
+            "remote": "1000 jobs, each done once",
         }
         if not printed.startswith(expected[pathlib.Path(program).name]):
             sys.exit("printed something else")

@@ -88,7 +88,13 @@ class Victim {
 
  private:
   static Slot::Options at(std::size_t place, Mode mode) {
-    return {.base = place * kSlotBytes, .bound = kSlotBytes, .mode = mode, .entries = kEntries};
+    const bool remote = place == kOpen || place == kParanoid;
+    return {.base = place * kSlotBytes,
+            .bound = kSlotBytes,
+            .mode = mode,
+            .entries = kEntries,
+            .fetches = remote,
+            .gets = remote ? kMostGet : 0};
   }
 
   void take(const Notification& arrival) {
@@ -114,6 +120,9 @@ class Victim {
         break;
       case Notification::Kind::link_ended:
         ++report_.ended;
+        break;
+      case Notification::Kind::remote_done:
+      case Notification::Kind::remote_failed:
         break;
     }
   }

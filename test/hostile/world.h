@@ -24,6 +24,8 @@ inline constexpr std::size_t kSlotBytes = 4096;
 inline constexpr std::uint32_t kEntries = 8;
 // Bounds of the entries of the paranoid slots.
 inline constexpr Slot::Limits kLimits{1024, 512};
+// The most that one get may ask for at the open and the paranoid slot, which take remote operations.
+inline constexpr std::uint32_t kMostGet = 256;
 // A counted message of this length in the open slot is an honest sender's, of one byte all over.
 inline constexpr std::size_t kHonestBytes = kSlotBytes / kEntries - 3;
 

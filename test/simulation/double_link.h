@@ -57,10 +57,11 @@ class DoubleLink final : public interface::Link {
     out_.packets.under_way.push_back(parcel);
     return Status::ok;
   }
-  Status put_reply(const interface::Packet& packet) noexcept override {
+  Status put_reply(const interface::Packet& packet, const std::byte* data) noexcept override {
     Channel& channel = rules_.replies_share_the_ring ? out_.packets : out_.replies;
     if (channel.full()) return Status::queue_full;
     channel.under_way.push_back({packet, true});
+    std::copy_n(data, packet.lead.length, channel.under_way.back().packet.data);  // short, too
     if (rules_.grants_are_not_reserved && packet.lead.operation == interface::Operation::grant)
       channel.under_way.back().packet.delta += 2;
     return Status::ok;

@@ -21,6 +21,10 @@ namespace {
 constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home page's cells
 // With header and metadata it fits the urgent ring, and the cell that stays free there.
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
+constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
+constexpr std::uint32_t kRepliesUntold = 4;
+static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
+static_assert(kRepliesUntold + kReplyCellsMost < kReplyCells, "one fits, whatever is untold");
 }  // namespace
 
 OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
@@ -91,13 +95,14 @@ Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const st
   return Status::ok;
 }
 
-Status ShmLink::put_reply(const Packet& packet) noexcept {
-  if (!replies_out_.has_room(1)) {
+Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
+  const std::uint32_t cells = cells_of(packet.lead);
+  if (!replies_out_.has_room(cells)) {
     if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
     if (broken) return Status::link_ended;
-    if (!replies_out_.has_room(1)) return Status::queue_full;
+    if (!replies_out_.has_room(cells)) return Status::queue_full;
   }
-  replies_out_.put(packet, nullptr, nullptr);
+  replies_out_.put(packet, data, nullptr);
   announce();
   if (bell_.must_ring()) ring();
   return Status::ok;
@@ -169,9 +174,9 @@ bool ShmLink::has_room(Priority level) noexcept {
 }
 
 bool ShmLink::has_reply_room() noexcept {
-  if (broken || replies_out_.has_room(1)) return true;
+  if (broken || replies_out_.has_room(kReplyCellsMost)) return true;
   if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
-  return broken || replies_out_.has_room(1);
+  return broken || replies_out_.has_room(kReplyCellsMost);
 }
 
 void ShmLink::want_room() noexcept {
@@ -324,13 +329,18 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
       core.note_broken(*this);
       break;
     }
-    const Refusal refusal = core.deposit(*this, packet, replies_in_.payload(packet.lead));
+    const Refusal refusal = core.deposit_reply(*this, packet, replies_in_.payload(packet.lead));
     if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
     replies_in_.skip(cells_of(packet.lead));
     ++count;
   }
-  base::RealMemory::store_release(mine_->credits.replies_taken, replies_in_.taken());
-  if (bell_.must_ring(true)) ring();
+  // Not each time: the other side reads that line. It always has room for the longest reply without the last
+  // few.
+  if (replies_in_.taken() - replies_told_ >= kRepliesUntold) {
+    replies_told_ = replies_in_.taken();
+    base::RealMemory::store_release(mine_->credits.replies_taken, replies_told_);
+    if (bell_.must_ring(true)) ring();
+  }
   return count;
 }
 

@@ -43,7 +43,7 @@ class ShmLink final : public interface::Link {
     return bell_.must_ring();
   }
   void ring() noexcept;
-  Status put_reply(const Packet& packet) noexcept override;
+  Status put_reply(const Packet& packet, const std::byte* data) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   // The shortest way in: if the next packet is a short one like the one before, for this queue, which is
   // empty, its notification goes straight to `out`. Calls nothing. `taken_settle`: taken, and settle() is to
@@ -63,6 +63,10 @@ class ShmLink final : public interface::Link {
     return in_.step() && !interface::Core::places_due(*this) ? Taken::taken : Taken::taken_settle;
   }
   void settle(interface::Core& core) noexcept;
+  // Replies alone. Returns how many there were.
+  unsigned take_replies(interface::Core& core) noexcept {
+    return replies_in_.something_there() && !broken ? arrive_replies(core) : 0;
+  }
   bool something_arrived() const noexcept override {
     return in_.something_there() || replies_in_.something_there() || urgent_in_.something_there();
   }
@@ -149,6 +153,7 @@ class ShmLink final : public interface::Link {
   std::uint64_t urgent_taken_ = 0;  // by the peer
   std::uint32_t announced_ = 0;
   unsigned urgent_in_a_row_ = 0;  // since a normal packet had its turn because of them
+  std::uint64_t replies_told_ = 0;
   interface::Surroundings& surroundings_;
   std::uint64_t last_taken_ = 0;
   Growth growth_ = Growth::none;

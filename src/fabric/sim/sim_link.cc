@@ -22,12 +22,8 @@ std::size_t SimLink::urgent_payload_limit() const noexcept {
   return std::min(net_.weather().urgent_mtu, net_.weather().mtu);
 }
 
-Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
-                    Priority level) noexcept {
-  if (cut_ || broken) return Status::link_ended;
-  if (untaken(level) >= window(level)) return Status::queue_full;
+std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* data) {
   auto parcel = std::make_shared<Parcel>();
-  parcel->level = level;
   parcel->packet = packet;
   const std::size_t length = packet.lead.length;
   if (length <= interface::kInlineData) {
@@ -35,22 +31,30 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
   } else {
     parcel->data.assign(data, data + length);
   }
+  return parcel;
+}
+
+Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                    Priority level) noexcept {
+  if (cut_ || broken) return Status::link_ended;
+  if (untaken(level) >= window(level)) return Status::queue_full;
+  std::shared_ptr<Parcel> parcel = packed(packet, data);
+  parcel->level = level;
   std::copy_n(metadata, std::min<std::size_t>(packet.lead.metadata_length, interface::kCell),
               parcel->metadata.begin());
   parcel->number = next_put_;
   untaken_puts_.insert(next_put_++);
   ++untaken(level);
   ++counters->packets_out;
-  counters->bytes_out += length;
+  counters->bytes_out += packet.lead.length;
   net_.send(other_, std::move(parcel));
   return Status::ok;
 }
 
-Status SimLink::put_reply(const Packet& packet) noexcept {
+Status SimLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
   if (cut_ || broken) return Status::link_ended;
   if (untaken_replies_ >= net_.weather().reply_window) return Status::queue_full;
-  auto parcel = std::make_shared<Parcel>();
-  parcel->packet = packet;
+  std::shared_ptr<Parcel> parcel = packed(packet, data);
   parcel->reply = true;
   ++untaken_replies_;
   net_.send(other_, std::move(parcel));
@@ -58,10 +62,12 @@ Status SimLink::put_reply(const Packet& packet) noexcept {
 }
 
 unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
+  unsigned replies = 0;
   while (!replies_.empty() && !broken) {
     const std::shared_ptr<Parcel> parcel = std::move(replies_.front());
     replies_.pop_front();
     if (SimLink* end = other()) --end->untaken_replies_;
+    ++replies;
     deposit(core, *parcel);
   }
   unsigned count = 0;
@@ -73,7 +79,7 @@ unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
     if (take(core, urgent ? urgent_ : arrived_) == Operation::area_write)
       budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
   }
-  return count;
+  return count + replies;
 }
 
 Operation SimLink::take(Core& core, Arrived& from) noexcept {

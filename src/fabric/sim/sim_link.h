@@ -18,7 +18,7 @@ class SimLink final : public interface::Link {
   using Link::put;
   Status put(const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
              Priority level) noexcept override;
-  Status put_reply(const interface::Packet& packet) noexcept override;
+  Status put_reply(const interface::Packet& packet, const std::byte* data) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   bool something_arrived() const noexcept override {
     return !arrived_.empty() || !replies_.empty() || !urgent_.empty();
@@ -42,6 +42,7 @@ class SimLink final : public interface::Link {
   using Arrived = std::deque<std::shared_ptr<Parcel>>;
 
   interface::Operation take(interface::Core& core, Arrived& from) noexcept;
+  static std::shared_ptr<Parcel> packed(const interface::Packet& packet, const std::byte* data);
   void deposit(interface::Core& core, const Parcel& parcel) noexcept;
   std::size_t& untaken(Priority level) noexcept { return untaken_[static_cast<std::size_t>(level)]; }
   std::size_t window(Priority level) const noexcept {

@@ -38,6 +38,8 @@ void add_short(Collection& all) {
   all.add(cacheline_limit());
   all.add(mapped_latency());
   all.add(fast_latency());
+  all.add(fetch_add_round_trip());
+  all.add(get_round_trip());
   all.add_oshmem(oshmem_put());
   all.add_ucx({"posix", "put", 8, "oneway"});
   all.add_ucx({"posix", "am", 8, "oneway"});
@@ -108,6 +110,7 @@ void add_urgent_and_links(Collection& all) {
 void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency());
+  all.add(passive_get_round_trip());
 }
 
 }  // namespace

@@ -34,7 +34,11 @@ std::string new_meeting() {
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
     : area_(interface_, kControlBytes + options.bytes, options.sharing),
       queue_(interface_),
-      slot_(area_, queue_, {.entries = options.entries, .places = options.places}),
+      slot_(area_, queue_,
+            {.entries = options.entries,
+             .places = options.places,
+             .fetches = options.remote,
+             .gets = options.remote ? 4096u : 0u}),
       terminus_(interface_),
       entries_(options.entries) {
   interface_.publish(meeting + "-" + std::to_string(side), slot_.ticket());
@@ -128,6 +132,26 @@ void Party::wait_until_sent(SendHandle handle) {
   if (handle.sequence == 0 || terminus_.status(handle) == Status::ok) return;
   const Status status = terminus_.wait(handle, seconds{10});
   if (status != Status::ok) throw_status("wait", status);
+}
+
+std::uint64_t Party::fetch_add(std::uint64_t offset, std::uint64_t operand) {
+  RemoteHandle handle;
+  const Status asked = terminus_.fetch(other_, {.op = FetchOp::add, .bytes = 8, .operand = operand},
+                                       {.offset = kControlBytes + offset}, &handle);
+  if (asked != Status::pending) throw_status("fetch", asked);
+  const Outcome outcome = terminus_.wait_outcome(handle, seconds{10});
+  if (outcome.status != Status::ok) throw_status("fetch", outcome.status);
+  return outcome.value;
+}
+
+std::span<const std::byte> Party::get(std::uint64_t offset, std::size_t length) {
+  const std::uint64_t at = kControlBytes + offset;
+  RemoteHandle handle;
+  const Status asked = terminus_.get(other_, slot_, at, length, {.offset = at}, &handle);
+  if (asked != Status::pending) throw_status("get", asked);
+  const Outcome outcome = terminus_.wait_outcome(handle, seconds{10});
+  if (outcome.status != Status::ok) throw_status("get", outcome.status);
+  return area_.bytes().subspan(at, length);
 }
 
 void Party::arm(std::uint32_t entry) {

@@ -25,6 +25,7 @@ struct PartyOptions {
   std::uint32_t entries = 0;  // metadata entries
   Sharing sharing = Sharing::guarded;
   std::uint32_t places = 64;  // notification places for fast mode
+  bool remote = false;        // takes fetch-and-ops and gets
 };
 
 class Party {
@@ -88,6 +89,13 @@ class Party {
   std::span<std::byte> area() { return area_.bytes().subspan(kControlBytes); }
   void wait_until_sent(SendHandle handle);
   bool sent(SendHandle handle) const { return terminus_.status(handle) == Status::ok; }
+
+  // At the other side, `offset` bytes behind its control bytes: adds to a word, and gives what stood there;
+  // or brings bytes, to the same place here.
+  std::uint64_t fetch_add(std::uint64_t offset, std::uint64_t operand);
+  std::span<const std::byte> get(std::uint64_t offset, std::size_t length);
+  // What the other side does so with.
+  std::span<std::byte> figure_bytes() { return area_.bytes().subspan(kControlBytes); }
 
   // Where a message lies.
   std::span<std::byte> bytes(const Notification& notification) { return slot_.bytes(notification); }

@@ -37,6 +37,10 @@ Meter urgent_latency();
 Meter links_latency(std::size_t links);
 // There by a link of those that was silent for long; of the way there alone.
 Meter cold_link_latency(std::size_t links);
+// Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.
+Meter fetch_add_round_trip();
+Meter get_round_trip();
+Meter passive_get_round_trip();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

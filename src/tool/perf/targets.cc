@@ -34,6 +34,9 @@ const std::vector<Target>& all_targets() {
       {"shm.links1000.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
       {"shm.links1000.cold.16.oneway", at_most, 1, "limit.links1000.cold.16.oneway", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
+      {"shm.fetchadd.8.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
+      {"shm.get.16.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
+      {"shm.get.passive.16.roundtrip", at_most, 1.5, "limit.wake.oneway", {}},
   };
   return targets;
 }

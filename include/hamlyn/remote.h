@@ -1,0 +1,57 @@
+#pragma once
+// Remote operations: fetch-and-op on a word of another interface's slot (paper 1, section 3.1) and remote get
+// of its bytes (paper 1, section 3.3). Both are done by the interface at the other side, whatever its
+// application does meanwhile; `Terminus::fetch` and `Terminus::get` ask for them.
+#include <cstdint>
+
+#include "hamlyn/notification.h"
+#include "hamlyn/status.h"
+
+namespace hamlyn {
+
+class NotificationQueue;
+
+// Each is atomic against every other one and against the owner's own std::atomic_ref on that word. The word
+// takes the result; what stood there before comes back.
+enum class FetchOp : std::uint8_t {
+  add = 1,  // modulo the word's size
+  bit_and,
+  bit_or,
+  bit_xor,
+  swap,        // takes the operand
+  min_signed,  // two's complement
+  max_signed,
+  min_unsigned,
+  max_unsigned,
+  compare_and_swap,  // takes the operand if it equals `compare`
+};
+
+struct Fetch {
+  FetchOp op = FetchOp::add;
+  std::uint32_t bytes = 8;    // of the word, 4 or 8. It must lie at a multiple of that in the owner's memory
+  std::uint64_t operand = 0;  // for a word of 4 bytes the low half counts, here and in the result
+  std::uint64_t compare = 0;
+};
+
+struct RemoteOptions {
+  std::uint64_t offset = 0;  // from the ticket's base
+  // A fetch without answer: nothing comes back, not even that it was done, and it counts for no limit. If it
+  // is refused, only the other side hears of it.
+  bool answered = true;
+  NotificationQueue* queue = nullptr;  // hears when it is over; must outlive it
+  std::uint64_t word = 0;              // for that notification
+};
+
+// Of a remote operation of one terminus. A value.
+struct RemoteHandle {
+  std::uint64_t sequence = 0;  // 0: of nothing
+};
+
+// How a remote operation ended. After link_ended nobody knows whether it was done.
+struct Outcome {
+  Status status = Status::invalid;
+  Refusal cause = Refusal::none;  // for Status::refused: why, as the other side says
+  std::uint64_t value = 0;        // fetch: what stood there before
+};
+
+}  // namespace hamlyn

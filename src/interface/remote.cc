@@ -1,0 +1,311 @@
+// The core's part of remote operations: requests of others are checked like any packet (design, section 4),
+// done, and answered; replies land where this side has asked for them.
+#include "interface/remote.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "hamlyn/remote.h"
+#include "interface/deposit.h"
+#include "interface/requests.h"
+
+namespace hamlyn::interface {
+
+namespace {
+
+constexpr unsigned kPiecesPerTurn = 64;  // then others have their turn
+
+// Bounds and key of a packet at a paranoid slot are the entry's (paper 0, section 2.7).
+Refusal why_not_entry(const SlotRecord& slot, const Packet& packet, std::uint64_t bytes) noexcept {
+  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
+  const MetadataEntry& entry = slot.entries[packet.entry];
+  if (packet.key != entry.key) return Refusal::bad_key;
+  if (packet.offset < entry.base || !inside(packet.offset - entry.base, bytes, entry.bound))
+    return Refusal::out_of_bounds;
+  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
+  const bool open = entry.state == EntryState::armed || entry.state == EntryState::filling ||
+                    entry.state == EntryState::gathering;
+  if (!open) return Refusal::entry_not_armed;
+  return Refusal::none;
+}
+
+Refusal why_not(const std::vector<SlotRecord>& slots, const Packet& packet, std::uint64_t bytes) noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots.size());
+  const SlotRecord& slot = slots[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  if (slot.mode == Mode::guarded && packet.key != slot.key) return Refusal::bad_key;
+  if (slot.mode != Mode::guarded) {
+    const Refusal cause = why_not_entry(slot, packet, bytes);
+    if (cause != Refusal::none) return cause;
+  }
+  return inside(packet.offset, bytes, slot.bound) ? Refusal::none : Refusal::out_of_bounds;
+}
+
+Refusal why_no_get(const std::vector<SlotRecord>& slots, const Packet& packet) noexcept {
+  const Refusal cause = why_not(slots, packet, packet.delta);
+  if (cause != Refusal::none) return cause;
+  if (packet.delta == 0) return Refusal::malformed;
+  const std::uint32_t limit = slots[packet.slot].gets;
+  if (limit == 0) return Refusal::mode_forbids;
+  return packet.delta <= limit ? Refusal::none : Refusal::too_long;
+}
+
+// Locked instructions only: the owner's threads may work on the same word. A word that crosses a cache line
+// would hold up every processor of the machine, ten thousand times as long as one that does not; those are
+// refused before they come here.
+template <class Word>
+Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
+  std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
+  using Signed = std::make_signed_t<Word>;
+  const auto replace_if = [&](auto better) {
+    Word now = word.load();
+    while (better(now) && !word.compare_exchange_weak(now, operand)) {
+    }
+    return now;
+  };
+  switch (op) {
+    case FetchOp::add:
+      return word.fetch_add(operand);
+    case FetchOp::bit_and:
+      return word.fetch_and(operand);
+    case FetchOp::bit_or:
+      return word.fetch_or(operand);
+    case FetchOp::bit_xor:
+      return word.fetch_xor(operand);
+    case FetchOp::swap:
+      return word.exchange(operand);
+    case FetchOp::min_signed:
+      return replace_if([&](Word now) { return static_cast<Signed>(operand) < static_cast<Signed>(now); });
+    case FetchOp::max_signed:
+      return replace_if([&](Word now) { return static_cast<Signed>(operand) > static_cast<Signed>(now); });
+    case FetchOp::min_unsigned:
+      return replace_if([&](Word now) { return operand < now; });
+    case FetchOp::max_unsigned:
+      return replace_if([&](Word now) { return operand > now; });
+    case FetchOp::compare_and_swap:
+      word.compare_exchange_strong(compare, operand);
+      return compare;
+  }
+  return 0;
+}
+
+Packet reply_to(const Packet& request, Operation operation, std::size_t length) noexcept {
+  Packet reply{};
+  set_lead(reply, operation, length, 0);
+  reply.word = message_of(request.word);  // the requester's number, and nothing else of the request
+  return reply;
+}
+
+Packet refused(const Packet& request, Refusal cause, std::uint32_t sent) noexcept {
+  Packet reply = reply_to(request, Operation::refused_request, 0);
+  reply.offset = sent;
+  reply.delta = static_cast<std::uint32_t>(cause);
+  return reply;
+}
+
+Words words_of(const Packet& packet) noexcept {
+  Words words;
+  std::memcpy(&words, &packet, sizeof words);
+  return words;
+}
+
+}  // namespace
+
+// --- the target's side
+
+Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
+  if (link.remote.owed_busy == RemoteWork::kAll) return Refusal::over_budget;
+  const Refusal cause = why_no_get(slots_, packet);
+  if (cause != Refusal::none) {
+    answer(link, refused(packet, cause, 0));
+    return cause;
+  }
+  std::uint32_t sent = 0;
+  Piece piece = may_answer(link) ? Piece::more : Piece::none;
+  while (piece == Piece::more) piece = put_data(link, packet, sent);
+  if (piece != Piece::last) owe(link, packet, sent);
+  return Refusal::none;
+}
+
+Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
+  const bool answered = (packet.delta & kUnanswered) == 0;
+  if (answered && link.remote.owed_busy == RemoteWork::kAll) return Refusal::over_budget;
+  std::uint64_t before = 0;
+  const Refusal cause = do_fetch(packet, before);
+  if (!answered) return cause;
+  if (cause != Refusal::none) {
+    answer(link, refused(packet, cause, 0));
+  } else {
+    Packet reply = reply_to(packet, Operation::fetched, sizeof before);
+    std::memcpy(reply.data, &before, sizeof before);
+    answer(link, reply);
+  }
+  return cause;
+}
+
+Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
+  const std::uint32_t op = packet.delta & 0xFF;
+  const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
+  if (op < static_cast<std::uint32_t>(FetchOp::add) ||
+      op > static_cast<std::uint32_t>(FetchOp::compare_and_swap) || (bytes != 4 && bytes != 8) ||
+      packet.delta > (kUnanswered | 0xFFFF)) {
+    return Refusal::malformed;
+  }
+  const Refusal cause = why_not(slots_, packet, bytes);
+  if (cause != Refusal::none) return cause;
+  const SlotRecord& slot = slots_[packet.slot];
+  if (!slot.fetches) return Refusal::mode_forbids;
+  std::byte* const place = slot.base + packet.offset;
+  if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
+  std::uint64_t operands[2];
+  std::memcpy(operands, packet.data, sizeof operands);
+  if (bytes == 8) {
+    before = apply<std::uint64_t>(static_cast<FetchOp>(op), place, operands[0], operands[1]);
+  } else {
+    before = apply<std::uint32_t>(static_cast<FetchOp>(op), place, static_cast<std::uint32_t>(operands[0]),
+                                  static_cast<std::uint32_t>(operands[1]));
+  }
+  return Refusal::none;
+}
+
+// At once, if nothing else waits to be answered and there is room.
+bool Core::may_answer(const Link& link) const noexcept {
+  return link.remote.owed_busy == 0 && !link.replies_due;
+}
+
+void Core::answer(Link& link, const Packet& reply) noexcept {
+  if (may_answer(link) && link.put_reply(reply, reply.data) == Status::ok) return;
+  owe(link, reply, 0);
+}
+
+// Later, from a work entry, which is there.
+void Core::owe(Link& link, const Packet& what, std::uint32_t sent) noexcept {
+  RemoteWork& work = link.remote;
+  const auto place = static_cast<std::uint32_t>(std::countr_one(work.owed_busy));
+  work.owed_busy |= 1u << place;
+  work.owed[place] = {words_of(what), sent};
+  link.replies_due = replies_due_ = true;
+}
+
+Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
+  const Packet packet = packet_of(owed.packet);
+  if (packet.lead.operation != Operation::get)
+    return link.put_reply(packet, packet.data) == Status::ok ? Piece::last : Piece::none;
+  // A key that was changed, or a slot that went, since the last piece left stops it.
+  const Refusal cause = why_no_get(slots_, packet);
+  if (cause == Refusal::none) return put_data(link, packet, owed.sent);
+  owed.packet = words_of(refused(packet, cause, owed.sent));
+  return put_owed(link, owed);
+}
+
+Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
+  const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
+  alignas(8) std::byte copy[kReplyPayload];
+  base::copy_from_shared(copy, slots_[request.slot].base + request.offset + sent, bytes);
+  Packet reply = reply_to(request, Operation::get_data, bytes);
+  reply.offset = sent;
+  if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
+  sent += bytes;
+  return sent == request.delta ? Piece::last : Piece::more;
+}
+
+// A piece of each in turn. True if any left.
+bool Core::send_owed(Link& link) noexcept {
+  RemoteWork& work = link.remote;
+  bool moved = false;
+  for (unsigned pieces = 0; work.owed_busy != 0; ++pieces) {
+    const std::uint32_t later = work.owed_busy & ~((1u << work.owed_turn) - 1);
+    const auto place = static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : work.owed_busy));
+    const Piece piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : Piece::none;
+    if (piece == Piece::none) {
+      link.replies_due = replies_due_ = true;  // again when there is room
+      return moved;
+    }
+    moved = true;
+    if (piece == Piece::last) work.owed_busy &= ~(1u << place);
+    work.owed_turn = (place + 1) % kOutstanding;
+  }
+  return moved;
+}
+
+// --- the requester's side
+
+Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  const auto id = static_cast<std::uint32_t>(packet.word);
+  Asked& asked = link.remote.asked[id % kOutstanding];
+  if (packet.word != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
+  switch (packet.lead.operation) {
+    case Operation::fetched: {
+      if (!asked.fetch) return Refusal::unasked_reply;
+      std::uint64_t value;
+      std::memcpy(&value, packet.data, sizeof value);
+      finish(link, asked, Status::ok, value);
+      return Refusal::none;
+    }
+    case Operation::get_data:
+      return land_piece(link, asked, packet, payload);
+    default:  // refused
+      if (asked.cause != Refusal::none || packet.delta == 0 ||
+          packet.delta >= static_cast<std::uint32_t>(Refusal::count) || packet.offset > asked.length ||
+          packet.offset < asked.landed) {
+        return Refusal::unasked_reply;
+      }
+      // What has left before may be overtaken: it is waited for.
+      asked.cause = static_cast<Refusal>(packet.delta);
+      asked.until = static_cast<std::uint32_t>(packet.offset);
+      if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);
+      return Refusal::none;
+  }
+}
+
+// Each piece once, whole, and where it belongs.
+Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept {
+  const std::uint32_t bytes = packet.lead.length;
+  if (asked.fetch || packet.offset >= asked.until || packet.offset % kReplyPayload != 0)
+    return Refusal::unasked_reply;
+  const auto from = static_cast<std::uint32_t>(packet.offset);
+  const std::uint32_t piece = from / kReplyPayload;
+  const std::uint64_t bit = std::uint64_t{1} << piece % 64;
+  if (bytes != std::min<std::uint32_t>(asked.length - from, kReplyPayload) ||
+      bytes > asked.until - asked.landed || (asked.pieces[piece / 64] & bit) != 0) {
+    return Refusal::unasked_reply;
+  }
+  asked.pieces[piece / 64] |= bit;
+  // Under the requester's own key: its slot must still be the one, and its key the one, that it named.
+  const SlotRecord& slot = slots_[asked.slot];
+  if (asked.owner != nullptr && slot.live && slot.generation == asked.generation && slot.key == asked.key) {
+    move_bytes(slot.base + asked.offset + from, packet, payload);
+  } else {
+    asked.lost = true;
+  }
+  asked.landed += bytes;
+  if (asked.landed == asked.until) {
+    const bool whole = asked.cause == Refusal::none;
+    finish(link, asked, !whole ? Status::refused : asked.lost ? Status::cancelled : Status::ok, 0);
+  }
+  return Refusal::none;
+}
+
+void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept {
+  if (asked.owner != nullptr) asked.owner->over(asked, link.peer, status, value);
+  link.remote.answered(asked);
+}
+
+// Its link has ended: whether it was done is not known.
+void Core::fail_requests(Link& link) noexcept {
+  for (Asked& asked : link.remote.asked) {
+    if (asked.busy) finish(link, asked, Status::link_ended, 0);
+  }
+  link.remote.owed_busy = 0;
+}
+
+void Core::forget_queue(const Queue* queue) noexcept {
+  for (Link* link : links()) {
+    for (const Asked& asked : link->remote.asked) {
+      if (asked.owner != nullptr) asked.owner->forget_queue(asked, queue);
+    }
+  }
+}
+
+}  // namespace hamlyn::interface

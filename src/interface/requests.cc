@@ -1,0 +1,161 @@
+#include "interface/requests.h"
+
+#include "interface/deposit.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+Requests::Requests(Core& core, Terminus& terminus, std::size_t entries)
+    : core_(core), terminus_(terminus), records_(entries) {}
+
+// What is still to come is taken and dropped: its landing is nobody's any more.
+Requests::~Requests() {
+  for (Link* link : core_.links()) {
+    for (Asked& asked : link->remote.asked) {
+      if (asked.owner != this) continue;
+      if (records_[asked.record].queue != nullptr) records_[asked.record].queue->release(1);
+      asked.owner = nullptr;
+    }
+  }
+}
+
+Status Requests::link_for(const Ticket& ticket, std::uint64_t offset, std::uint64_t length,
+                          Link*& link) noexcept {
+  if (invalid(ticket) != nullptr) return Status::invalid;
+  if (!inside(offset, length, ticket.bound)) return Status::out_of_bounds;
+  link = core_.find_link(ticket.interface);
+  if (link == nullptr) {
+    core_.surroundings().want_link(ticket.interface);
+    return Status::connecting;
+  }
+  // Behind what this terminus has sent there before.
+  return terminus_.messages_wait_for(*link) ? Status::queue_full : Status::ok;
+}
+
+Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options, Queue* queue,
+                       RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (fetch.bytes != 4 && fetch.bytes != 8) return Status::invalid;
+  if (fetch.op < FetchOp::add || fetch.op > FetchOp::compare_and_swap) return Status::invalid;
+  Link* link = nullptr;
+  const Status found = link_for(ticket, options.offset, fetch.bytes, link);
+  if (found != Status::ok) return found;
+  Packet packet;
+  set_lead(packet, Operation::fetch, kInlineData, 0);
+  set_entry(packet, ticket.entry,
+            fetch_delta(static_cast<std::uint32_t>(fetch.op), fetch.bytes, options.answered));
+  const std::uint64_t operands[2] = {fetch.operand, fetch.compare};
+  const auto* const data = reinterpret_cast<const std::byte*>(operands);
+  if (options.answered) return put(*link, ticket, packet, data, options, queue, nullptr, handle);
+  set_slot(packet, ticket);
+  packet.offset = ticket.base + options.offset;
+  packet.word = message_word(0, ticket.incarnation);
+  return link->put(packet, data, nullptr);
+}
+
+Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
+                     RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (landing.length > kGetLimit) return Status::too_long;
+  if (landing.length == 0 || !inside(landing.offset, landing.length, core_.slot(landing.slot).bound))
+    return Status::invalid;
+  Link* link = nullptr;
+  const Status found = link_for(ticket, options.offset, landing.length, link);
+  if (found != Status::ok) return found;
+  Packet packet;
+  set_lead(packet, Operation::get, 0, 0);
+  set_entry(packet, ticket.entry, static_cast<std::uint32_t>(landing.length));
+  return put(*link, ticket, packet, nullptr, options, queue, &landing, handle);
+}
+
+// A record whose operation is over, the longest unused first; kNobody if all are under way.
+std::uint32_t Requests::free_record() noexcept {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const std::size_t at = next_;
+    next_ = next_ + 1 == records_.size() ? 0 : next_ + 1;
+    if (records_[at].outcome.status != Status::pending) return static_cast<std::uint32_t>(at);
+  }
+  return kNobody;
+}
+
+Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
+                     const RemoteOptions& options, Queue* queue, const Landing* landing,
+                     RemoteHandle* handle) noexcept {
+  RemoteWork& work = link.remote;
+  if (!work.may_ask()) return Status::queue_full;
+  const std::uint32_t index = free_record();
+  if (index == kNobody) return Status::queue_full;
+  // Its notification has its place from now on (design, section 4).
+  if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
+  Asked& asked = work.next();
+  set_slot(packet, ticket);
+  packet.offset = ticket.base + options.offset;
+  packet.word = message_word(asked.id, ticket.incarnation);
+  const Status status = link.put(packet, data, nullptr);
+  if (status != Status::ok) {
+    if (queue != nullptr) queue->release(1);
+    return status;
+  }
+  work.use(asked);
+  asked.fetch = landing == nullptr;
+  asked.cause = Refusal::none;
+  asked.owner = this;
+  asked.record = index;
+  if (landing != nullptr) {
+    const SlotRecord& slot = core_.slot(landing->slot);
+    asked.lost = false;
+    asked.length = asked.until = static_cast<std::uint32_t>(landing->length);
+    asked.landed = 0;
+    asked.slot = landing->slot;
+    asked.generation = slot.generation;
+    asked.key = slot.key;
+    asked.offset = landing->offset;
+    asked.pieces = {};
+  } else {
+    asked.length = asked.until = asked.landed = 0;
+    asked.slot = kNoEntry;
+    asked.offset = 0;
+  }
+  Record& record = records_[index];
+  record.link = &link;
+  record.sequence += record.sequence == 0 ? records_.size() + index : records_.size();
+  record.outcome = {Status::pending, Refusal::none, 0};
+  record.queue = queue;
+  record.word = options.word;
+  if (handle != nullptr) handle->sequence = record.sequence;
+  return Status::pending;
+}
+
+Requests::Place Requests::find(RemoteHandle handle) const noexcept {
+  return {handle.sequence, handle.sequence % records_.size()};
+}
+
+Outcome Requests::outcome(RemoteHandle handle) const noexcept { return outcome(find(handle)); }
+
+void Requests::over(const Asked& asked, std::uint64_t peer, Status status, std::uint64_t value) noexcept {
+  Record& record = records_[asked.record];
+  record.outcome = {status, asked.cause, value};
+  Queue* const queue = record.queue;
+  if (queue == nullptr) return;
+  record.queue = nullptr;
+  Notification notification;
+  notification.kind =
+      status == Status::ok ? Notification::Kind::remote_done : Notification::Kind::remote_failed;
+  notification.cause = asked.cause;
+  notification.slot = asked.slot;
+  notification.entry = kNoEntry;
+  notification.offset = asked.offset;
+  notification.length = asked.length;
+  notification.word = record.word;
+  notification.peer = peer;
+  queue->release(1);  // makes the room that the next line takes
+  queue->push(notification, 0);
+  if (queue->event_wanted) core_.surroundings().signal(*queue);
+}
+
+void Requests::forget_queue(const Asked& asked, const Queue* queue) noexcept {
+  Record& record = records_[asked.record];
+  if (record.queue == queue) record.queue = nullptr;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,84 @@
+#pragma once
+// The remote operations that a terminus has asked for, and how they ended. A request leaves at once or not at
+// all: the papers' direct interface is the one for them (paper 1, section 5.2.2).
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hamlyn/remote.h"
+#include "hamlyn/ticket.h"
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+class Terminus;
+
+// Where a get lands: a part of a slot of this interface.
+struct Landing {
+  std::uint32_t slot = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+class Requests {
+ public:
+  Requests(Core& core, Terminus& terminus, std::size_t entries);
+  ~Requests();
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  // pending: asked. ok: a fetch that nobody answers has left. Otherwise nothing was done. `queue` is the one
+  // of the options.
+  Status fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options, Queue* queue,
+               RemoteHandle* handle) noexcept;
+  Status get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
+             RemoteHandle* handle) noexcept;
+
+  // `invalid`: no such operation, or so long over that its place has another.
+  Outcome outcome(RemoteHandle handle) const noexcept;
+
+  // The same for whoever looks often.
+  struct Place {
+    std::uint64_t sequence;
+    std::size_t index;
+  };
+  Place find(RemoteHandle handle) const noexcept;
+  Outcome outcome(Place place) const noexcept {
+    const Record& record = records_[place.index];
+    return place.sequence != 0 && place.sequence == record.sequence ? record.outcome : Outcome{};
+  }
+  // The link by which the answer will come; null if it is over.
+  Link* link(Place place) const noexcept {
+    const Record& record = records_[place.index];
+    return place.sequence == record.sequence && record.outcome.status == Status::pending ? record.link
+                                                                                         : nullptr;
+  }
+
+  // Told by the core: `asked` is over.
+  void over(const Asked& asked, std::uint64_t peer, Status status, std::uint64_t value) noexcept;
+  // The queue of `asked` is gone.
+  void forget_queue(const Asked& asked, const Queue* queue) noexcept;
+
+ private:
+  struct Record {
+    std::uint64_t sequence = 0;  // of its handle; 0: never used
+    Outcome outcome;
+    Link* link = nullptr;  // while it is pending
+    Queue* queue = nullptr;
+    std::uint64_t word = 0;
+  };
+  static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
+
+  Status link_for(const Ticket& ticket, std::uint64_t offset, std::uint64_t length, Link*& link) noexcept;
+  Status put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
+             const RemoteOptions& options, Queue* queue, const Landing* landing,
+             RemoteHandle* handle) noexcept;
+  std::uint32_t free_record() noexcept;
+
+  Core& core_;
+  Terminus& terminus_;
+  std::vector<Record> records_;
+  std::size_t next_ = 0;  // the record that was used longest ago, or is not free
+};
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "tool/perf/our_short.h"
+#include "tool/perf/ours.h"
+#include "tool/perf/sleeping.h"
+#include "tool/perf/timing.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+constexpr std::uint64_t kWarmUp = 5000;
+constexpr std::uint64_t kExchanges = 50000;
+constexpr std::uint64_t kPassiveWarmUp = 50;
+constexpr std::uint64_t kPassiveExchanges = 1000;
+constexpr PartyOptions kParty{.bytes = 64, .remote = true};
+
+// Both sides say it: the target that its bytes are there, the other that it needs no more.
+constexpr std::uint64_t kReady = 1;
+
+void wait_until_ready(Party& party) { expect(party.next()->word == kReady, "another message came"); }
+
+void put_bytes(Party& party) {
+  const ShortMessage message{kReady};
+  std::copy(message.bytes().begin(), message.bytes().end(), party.figure_bytes().begin() + 16);
+  party.send_fast({}, kReady);
+}
+
+void get_bytes(Party& party, std::uint64_t) {
+  const auto bytes = party.get(16, 16);
+  expect(std::memcmp(bytes.data(), ShortMessage{kReady}.bytes().data(), 16) == 0,
+         "a get brought other bytes");
+}
+
+void add_one(Party& party, std::uint64_t number) {
+  expect(party.fetch_add(0, 1) == number, "a fetch-and-op was lost, or done twice");
+}
+
+template <class Operation>
+PartySide asking(Operation operation) {
+  return [operation](Party& party, Room& room) {
+    std::vector<double> trips;
+    trips.reserve(kExchanges);
+    wait_until_ready(party);
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 0; i < kWarmUp + kExchanges; ++i) {
+      operation(party, i);
+      const std::uint64_t now = hamlyn_ticks();
+      if (i >= kWarmUp) trips.push_back(static_cast<double>(now - before) * ns_per_tick());
+      before = now;
+    }
+    party.send_fast({}, kReady);
+    room.report(trips);
+  };
+}
+
+// The target polls for messages, of which none comes before the end.
+void poll(Party& party, Room&) {
+  put_bytes(party);
+  wait_until_ready(party);
+}
+
+void ask_passive(Party& party, Room& room) {
+  std::vector<double> trips;
+  trips.reserve(kPassiveExchanges);
+  wait_until_ready(party);
+  for (std::uint64_t i = 0; i < kPassiveWarmUp + kPassiveExchanges; ++i) {
+    pause_before_message();
+    const std::uint64_t start = hamlyn_ticks();
+    get_bytes(party, i);
+    const double trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+    if (i >= kPassiveWarmUp) trips.push_back(trip);
+  }
+  std::atomic_ref<std::byte>(room.memory()[0]).store(std::byte{1}, std::memory_order_relaxed);
+  room.report(trips);
+}
+
+// The target computes: not one call of the library before the other side has all.
+void compute(Party& party, Room& room) {
+  put_bytes(party);
+  const std::atomic_ref<std::byte> done(room.memory()[0]);
+  while (done.load(std::memory_order_relaxed) == std::byte{0}) {
+  }
+}
+
+Meter polled(const char* name, const PartySide& ask) {
+  const auto round = [ask](Cores cores, int) {
+    return run_parties(cores, kExchanges, kParty, ask, kParty, poll);
+  };
+  return {.name = name, .round = round, .single_operations = true};
+}
+
+}  // namespace
+
+Meter fetch_add_round_trip() { return polled("shm.fetchadd.8.roundtrip", asking(add_one)); }
+Meter get_round_trip() { return polled("shm.get.16.roundtrip", asking(get_bytes)); }
+
+Meter passive_get_round_trip() {
+  const auto round = [](Cores cores, int) {
+    return run_parties(cores, kPassiveExchanges, kParty, ask_passive, kParty, compute);
+  };
+  return {.name = "shm.get.passive.16.roundtrip", .round = round, .single_operations = true};
+}
+
+}  // namespace hamlyn::tool::perf
