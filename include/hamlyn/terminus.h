@@ -108,9 +108,9 @@ class Terminus {
 
   // Remote operations (docs/remote-operations.md). They leave at once, behind earlier messages of this
   // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;
-  // connecting, queue_full (as many are under way as there may be: 16 per link, or all entries of this
-  // terminus; or the link has no room), no_place (in the queue of the options), link_ended, out_of_bounds,
-  // invalid: nothing was done. Several may be under way, and be done in any order.
+  // connecting, queue_full (as many are under way as there may be: 16 per link and level, or all entries of
+  // this terminus; or the link has no room), no_place (in the queue of the options), link_ended,
+  // out_of_bounds, invalid: nothing was done. Several may be under way, and be done in any order.
   //
   // Does `fetch` on the word at `options.offset`; `ok` if it is one without an answer.
   Status fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options = {},

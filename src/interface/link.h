@@ -204,7 +204,8 @@ class Link {
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them
 
-  RemoteWork remote;  // of both sides
+  RemoteWork remote;                     // of both sides
+  Priority arriving = Priority::normal;  // level of what is being handed over
 };
 
 }  // namespace hamlyn::interface

@@ -115,7 +115,7 @@ Words words_of(const Packet& packet) noexcept {
 // --- the target's side
 
 Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
-  if (link.remote.owed_busy == RemoteWork::kAll) return Refusal::over_budget;
+  if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   const Refusal cause = why_no_get(slots_, packet);
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
@@ -123,14 +123,18 @@ Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
   }
   std::uint32_t sent = 0;
   Piece piece = may_answer(link) ? Piece::more : Piece::none;
-  while (piece == Piece::more) piece = put_data(link, packet, sent);
+  while (piece == Piece::more) {
+    piece = put_data(link, packet, sent);
+    if (piece != Piece::none) link.remote.left(link.arriving);
+    if (piece == Piece::more && !may_answer(link)) break;
+  }
   if (piece != Piece::last) owe(link, packet, sent);
   return Refusal::none;
 }
 
 Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   const bool answered = (packet.delta & kUnanswered) == 0;
-  if (answered && link.remote.owed_busy == RemoteWork::kAll) return Refusal::over_budget;
+  if (answered && !link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   std::uint64_t before = 0;
   const Refusal cause = do_fetch(packet, before);
   if (!answered) return cause;
@@ -169,22 +173,24 @@ Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
   return Refusal::none;
 }
 
-// At once, if nothing else waits to be answered and there is room.
+// At once, if nothing else of its level waits to be answered, and if it is its level's turn. (Whether there
+// is room is seen later.)
 bool Core::may_answer(const Link& link) const noexcept {
-  return link.remote.owed_busy == 0 && !link.replies_due;
+  if (link.arriving == Priority::normal) return link.remote.owed_busy == 0 && !link.replies_due;
+  return (link.remote.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && link.remote.may_go_first();
 }
 
 void Core::answer(Link& link, const Packet& reply) noexcept {
-  if (may_answer(link) && link.put_reply(reply, reply.data) == Status::ok) return;
+  if (may_answer(link) && link.put_reply(reply, reply.data) == Status::ok) {
+    link.remote.left(link.arriving);
+    return;
+  }
   owe(link, reply, 0);
 }
 
-// Later, from a work entry, which is there.
+// Later, from a work entry of its level, which is there.
 void Core::owe(Link& link, const Packet& what, std::uint32_t sent) noexcept {
-  RemoteWork& work = link.remote;
-  const auto place = static_cast<std::uint32_t>(std::countr_one(work.owed_busy));
-  work.owed_busy |= 1u << place;
-  work.owed[place] = {words_of(what), sent};
+  link.remote.owe(link.arriving, {words_of(what), sent});
   link.replies_due = replies_due_ = true;
 }
 
@@ -210,13 +216,13 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
   return sent == request.delta ? Piece::last : Piece::more;
 }
 
-// A piece of each in turn. True if any left.
+// Level by level, a piece of each in turn. True if any left.
 bool Core::send_owed(Link& link) noexcept {
   RemoteWork& work = link.remote;
   bool moved = false;
   for (unsigned pieces = 0; work.owed_busy != 0; ++pieces) {
-    const std::uint32_t later = work.owed_busy & ~((1u << work.owed_turn) - 1);
-    const auto place = static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : work.owed_busy));
+    const Priority level = work.level_owed();
+    const std::uint32_t place = work.next_owed(level);
     const Piece piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : Piece::none;
     if (piece == Piece::none) {
       link.replies_due = replies_due_ = true;  // again when there is room
@@ -224,7 +230,8 @@ bool Core::send_owed(Link& link) noexcept {
     }
     moved = true;
     if (piece == Piece::last) work.owed_busy &= ~(1u << place);
-    work.owed_turn = (place + 1) % kOutstanding;
+    work.left(level);
+    work.owed_turn[static_cast<std::size_t>(level)] = (place + 1) % kRequestPlaces;
   }
   return moved;
 }
@@ -233,7 +240,7 @@ bool Core::send_owed(Link& link) noexcept {
 
 Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
   const auto id = static_cast<std::uint32_t>(packet.word);
-  Asked& asked = link.remote.asked[id % kOutstanding];
+  Asked& asked = link.remote.asked[id % kRequestPlaces];
   if (packet.word != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
   switch (packet.lead.operation) {
     case Operation::fetched: {
@@ -290,6 +297,7 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
 void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept {
   if (asked.owner != nullptr) asked.owner->over(asked, link.peer, status, value);
   link.remote.answered(asked);
+  surroundings_.settled();
 }
 
 // Its link has ended: whether it was done is not known.

@@ -1,6 +1,7 @@
 #pragma once
 // What a link keeps of gets and fetch-ops, in both directions (paper 1, sections 3.1 and 3.3). Each direction
-// has kOutstanding of them at most. The requester keeps where a reply may land in memory of its own, under
+// and level has kOutstanding of them at most: urgent ones never wait for a place that others hold. The
+// requester keeps where a reply may land in memory of its own, under
 // the number that the reply must carry; the target keeps what it has still to answer in work entries that are
 // reserved from the start. So nothing that arrives waits for something that leaves: a request is worked off
 // into its entry, a reply lands where it was asked for, at once.
@@ -10,13 +11,16 @@
 #include <cstdint>
 
 #include "hamlyn/notification.h"
+#include "hamlyn/priority.h"
+#include "interface/departures.h"
 #include "interface/packet.h"
 
 namespace hamlyn::interface {
 
 class Requests;
 
-inline constexpr std::uint32_t kOutstanding = 16;  // per link and direction
+inline constexpr std::uint32_t kOutstanding = 16;  // per link, direction and level
+inline constexpr std::uint32_t kRequestPlaces = kOutstanding * kPriorities;
 inline constexpr std::uint32_t kGetLimit = 65536;  // the most that one get may ask for
 inline constexpr std::uint32_t kPieces = kGetLimit / kReplyPayload;
 
@@ -55,29 +59,61 @@ struct Owed {
 
 struct RemoteWork {
   RemoteWork() noexcept {
-    for (std::uint32_t i = 0; i < kOutstanding; ++i) asked[i].id = i;
+    for (std::uint32_t i = 0; i < kRequestPlaces; ++i) asked[i].id = i;
   }
 
-  bool may_ask() const noexcept { return asked_busy != kAll; }
+  // The places of a level, a bit for each.
+  static constexpr std::uint32_t of(Priority level) noexcept {
+    return ((1u << kOutstanding) - 1) << kOutstanding * static_cast<std::uint32_t>(level);
+  }
+
+  bool may_ask(Priority level) const noexcept { return (~asked_busy & of(level)) != 0; }
   // A free place among the requests; there is one. Its number stays until it is used.
-  Asked& next() noexcept { return asked[static_cast<std::size_t>(std::countr_one(asked_busy))]; }
+  Asked& next(Priority level) noexcept {
+    return asked[static_cast<std::size_t>(std::countr_zero(~asked_busy & of(level)))];
+  }
   void use(Asked& request) noexcept {
-    asked_busy |= 1u << (request.id % kOutstanding);
+    asked_busy |= 1u << (request.id % kRequestPlaces);
     request.busy = true;
   }
   void answered(Asked& request) noexcept {
-    asked_busy &= ~(1u << (request.id % kOutstanding));
-    request.id += kOutstanding;
+    asked_busy &= ~(1u << (request.id % kRequestPlaces));
+    request.id += kRequestPlaces;
     request.busy = false;
     request.owner = nullptr;
   }
 
-  static constexpr std::uint32_t kAll = (1u << kOutstanding) - 1;
+  bool may_owe(Priority level) const noexcept { return (~owed_busy & of(level)) != 0; }
+  void owe(Priority level, const Owed& what) noexcept {
+    const auto place = static_cast<std::uint32_t>(std::countr_zero(~owed_busy & of(level)));
+    owed_busy |= 1u << place;
+    owed[place] = what;
+  }
+  // Whose turn it is among those of a level that are owed an answer.
+  std::uint32_t next_owed(Priority level) const noexcept {
+    const std::uint32_t busy = owed_busy & of(level);
+    const std::uint32_t later = busy & ~((1u << owed_turn[static_cast<std::size_t>(level)]) - 1);
+    return static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : busy));
+  }
+  // The level whose answer leaves next. Urgent ones first, with the same bound as where packets leave.
+  Priority level_owed() const noexcept {
+    if ((owed_busy & of(Priority::urgent)) == 0) return Priority::normal;
+    return may_go_first() ? Priority::urgent : Priority::normal;
+  }
+  bool may_go_first() const noexcept {
+    return urgent_in_a_row < kUrgentInARow || (owed_busy & of(Priority::normal)) == 0;
+  }
+  void left(Priority level) noexcept {
+    urgent_in_a_row = level == Priority::urgent ? urgent_in_a_row + 1 : 0;
+  }
+
   std::uint32_t asked_busy = 0;  // a bit for each place in use
   std::uint32_t owed_busy = 0;
-  std::uint32_t owed_turn = 0;  // whose piece leaves next
-  std::array<Asked, kOutstanding> asked;
-  std::array<Owed, kOutstanding> owed;
+  unsigned urgent_in_a_row = 0;
+  std::array<std::uint32_t, kPriorities> owed_turn{};
+  std::array<Asked, kRequestPlaces> asked;
+  std::array<Owed, kRequestPlaces> owed;
 };
+static_assert(kRequestPlaces == 32, "a bit of a word for each; shifts stay below the word's size");
 
 }  // namespace hamlyn::interface

@@ -28,8 +28,11 @@ Status Requests::link_for(const Ticket& ticket, std::uint64_t offset, std::uint6
     core_.surroundings().want_link(ticket.interface);
     return Status::connecting;
   }
-  // Behind what this terminus has sent there before.
-  return terminus_.messages_wait_for(*link) ? Status::queue_full : Status::ok;
+  core_.warm(*link);  // it will answer
+  // Behind what this terminus has sent there before, and those who wait for room have their turns first.
+  if (terminus_.messages_wait_for(*link) || link->others_first(terminus_.priority()))
+    return Status::queue_full;
+  return Status::ok;
 }
 
 Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options, Queue* queue,
@@ -50,7 +53,7 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(0, ticket.incarnation);
-  return link->put(packet, data, nullptr);
+  return link->put(packet, data, nullptr, terminus_.priority());
 }
 
 Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
@@ -82,16 +85,17 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
                      const RemoteOptions& options, Queue* queue, const Landing* landing,
                      RemoteHandle* handle) noexcept {
   RemoteWork& work = link.remote;
-  if (!work.may_ask()) return Status::queue_full;
+  const Priority level = terminus_.priority();
+  if (!work.may_ask(level)) return Status::queue_full;
   const std::uint32_t index = free_record();
   if (index == kNobody) return Status::queue_full;
   // Its notification has its place from now on (design, section 4).
   if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
-  Asked& asked = work.next();
+  Asked& asked = work.next(level);
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(asked.id, ticket.incarnation);
-  const Status status = link.put(packet, data, nullptr);
+  const Status status = link.put(packet, data, nullptr, level);
   if (status != Status::ok) {
     if (queue != nullptr) queue->release(1);
     return status;

@@ -9,9 +9,13 @@ namespace {
 
 using interface::kOutstanding;
 using interface::kReplyPayload;
+using interface::kRequestPlaces;
 using interface::Operation;
 using interface::Requests;
 using interface::Terminus;
+
+// Of the first request of the normal level on a link.
+constexpr std::uint64_t kFirst = kOutstanding * static_cast<std::uint64_t>(Priority::normal);
 
 class Remote : public Conformance {
  protected:
@@ -430,9 +434,9 @@ TEST_P(Remote, in_paranoid_slots_key_and_bounds_are_the_entrys) {
 // --- replies
 
 TEST_P(Remote, replies_that_nobody_asked_for_do_nothing) {
-  const std::uint64_t ok = kOutstanding;  // a number that the next request will not have
+  const std::uint64_t ok = kFirst + kRequestPlaces;  // a number that the next request will not have
   std::uint64_t sent = 0;
-  for (const std::uint64_t word : {std::uint64_t{0}, ok, ~std::uint64_t{0}, std::uint64_t{1} << 32}) {
+  for (const std::uint64_t word : {kFirst, ok, ~std::uint64_t{0}, std::uint64_t{1} << 32}) {
     forge(bob, Operation::fetched, word, 8);
     forge(bob, Operation::get_data, word, 16);
     forge(bob, Operation::refused_request, word, 0, 0, 1);
@@ -447,7 +451,7 @@ TEST_P(Remote, replies_that_nobody_asked_for_do_nothing) {
 TEST_P(Remote, replies_beside_what_was_asked_for_do_nothing) {
   RemoteHandle handle;
   ASSERT_EQ(asks.get(slot.ticket(), {landing.index(), 1000, 600}, {}, nullptr, &handle), Status::pending);
-  const std::uint64_t id = 0;  // the first of the link
+  const std::uint64_t id = kFirst;
   struct Lie {
     Operation operation;
     std::uint64_t word;
@@ -468,7 +472,7 @@ TEST_P(Remote, replies_beside_what_was_asked_for_do_nothing) {
       {Operation::get_data, id, 256, ~std::uint64_t{0} - 255, 0},
       {Operation::get_data, id, 256, std::uint64_t{1} << 32, 0},
       {Operation::get_data, id + 1, 256, 0, 0},
-      {Operation::get_data, id + kOutstanding, 256, 0, 0},
+      {Operation::get_data, id + kRequestPlaces, 256, 0, 0},
       {Operation::get_data, id | std::uint64_t{1} << 40, 256, 0, 0},
       {Operation::refused_request, id, 0, 0, 0},
       {Operation::refused_request, id, 0, 0, static_cast<std::uint32_t>(Refusal::count)},
@@ -508,11 +512,12 @@ TEST_P(Remote, replies_beside_what_was_asked_for_do_nothing) {
 TEST_P(Remote, an_answer_counts_once) {
   const Outcome outcome = fetch(slot.ticket(), {.operand = 1});
   EXPECT_EQ(outcome.status, Status::ok);
-  for (const std::uint64_t word : {0u, 1u, kOutstanding}) forge(bob, Operation::fetched, word, 8);
+  for (const std::uint64_t word : {kFirst, kFirst + 1, kFirst + kRequestPlaces})
+    forge(bob, Operation::fetched, word, 8);
   EXPECT_EQ(unasked(), 3u);
   RemoteHandle handle;
   ASSERT_EQ(asks.fetch(slot.ticket(), {.operand = 1}, {}, nullptr, &handle), Status::pending);
-  forge(bob, Operation::fetched, 0, 8);  // the former one's number
+  forge(bob, Operation::fetched, kFirst, 8);  // the former one's number
   EXPECT_EQ(asks.outcome(handle).status, Status::pending);
   EXPECT_EQ(end_of(handle).value, 1u);
   EXPECT_EQ(unasked(), 4u);

@@ -1,7 +1,8 @@
 // Packets that a hostile peer may put into its ring, a fixed number from fixed seeds: right ones, right but
 // for a few fields or bits, and noise. They go the whole way, from cells through the link into the interface.
-// Nothing outside of the slots may change, and the interface must go on. HAMLYN_FUZZ_SEED runs one seed
-// alone, HAMLYN_FUZZ_RUNS more of them.
+// The same stands among its replies, while it asks for remote operations itself. Nothing outside of the slots
+// may change or be told, nothing asked for may stay without an end, and the interface must go on.
+// HAMLYN_FUZZ_SEED runs one seed alone, HAMLYN_FUZZ_RUNS more of them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -13,6 +14,7 @@
 
 #include "fabric/shm/shm_link.h"
 #include "interface/core.h"
+#include "interface/terminus.h"
 
 namespace hamlyn {
 namespace {
@@ -41,10 +43,13 @@ struct Alone final : interface::Surroundings {
 class Siege {
  public:
   explicit Siege(std::uint64_t seed) : random_(seed), area_(kPlaces * kSlotBytes, kGuard) {
+    for (std::size_t place = 1; place < kPlaces; place += 2)
+      std::fill_n(area_.data() + place * kSlotBytes, kSlotBytes, std::byte{0});
     queue_ = core_.make_queue(256);
     const Mode modes[] = {Mode::guarded, Mode::guarded, Mode::paranoid, Mode::paranoid_one_shot};
     for (std::size_t i = 0; i < std::size(modes); ++i) {
-      Slot::Options options{.mode = modes[i], .entries = kEntries, .fast = i == 0, .places = 64};
+      Slot::Options options{
+          .mode = modes[i], .entries = kEntries, .fast = i == 0, .places = 64, .fetches = true, .gets = 2048};
       std::byte* base = area_.data() + (2 * i + 1) * kSlotBytes;
       slots_.push_back(core_.make_slot(base, kSlotBytes, queue_, options));
       for (std::uint32_t e = 0; e < kEntries && modes[i] != Mode::guarded; ++e)
@@ -56,11 +61,13 @@ class Siege {
 
   void stand() {
     for (int batch = 0; batch < kBatches; ++batch) {
+      if (pick(4) == 0) ask();
       write();
       for (int turn = 0; turn < 4; ++turn) link_->arrive(core_, 64);
       core_.run();
       core_.expire(++now_);
       read();
+      see_answers();
       if (link_->broken || pick(200) == 0) {
         part();
         join();
@@ -70,14 +77,21 @@ class Siege {
   }
   std::uint64_t arrived() const { return arrived_; }
   std::uint64_t refused() const { return refused_; }
+  std::uint64_t answered() const { return answered_; }  // of what was asked here
+  std::uint64_t pieces() const { return pieces_; }      // of what stands here, to the rogue
 
  private:
   void join() {
     theirs_ = shm::ShmLink::prepare_page(kPeer, 8192);
     shm::ForeignMemory seen = shm::map_foreign_memory(theirs_.memfd, sizeof(shm::Page));
     ASSERT_EQ(seen.refusal, nullptr);
-    link_ = std::make_unique<shm::ShmLink>(
-        surroundings_, kPeer, 8192, shm::ShmLink::prepare_page(1, 8192).mapping, std::move(seen.mapping));
+    shm::Mapping mine = shm::ShmLink::prepare_page(1, 8192).mapping;
+    const auto* const page = static_cast<const shm::Page*>(mine.data());
+    answers_ = {};
+    answers_.reset(page->replies, shm::kReplyCells);
+    replies_at_ = 0;
+    link_ =
+        std::make_unique<shm::ShmLink>(surroundings_, kPeer, 8192, std::move(mine), std::move(seen.mapping));
     core_.add_link(*link_);
     Packet open{};
     open.lead.operation = Operation::open;
@@ -90,6 +104,28 @@ class Siege {
   void part() {
     core_.end_link(*link_);
     link_.reset();
+    for (const RemoteHandle handle : asked_) {
+      const Status status = terminus_.requests().outcome(handle).status;
+      EXPECT_NE(status, Status::pending) << "it would be waited for without end";
+      answered_ += status == Status::ok ? 1 : 0;
+    }
+    asked_.clear();
+  }
+  // The victim wants something of the rogue, which then may answer.
+  void ask() {
+    Ticket ticket;
+    ticket.interface = kPeer;
+    ticket.slot = 1;
+    ticket.generation = 1;
+    ticket.entry = Ticket::kRemote;
+    ticket.bound = kSlotBytes;
+    RemoteHandle handle;
+    const std::uint64_t length = 1 + pick(600);
+    const Status status =
+        pick(2) == 0
+            ? terminus_.requests().fetch(ticket, {.operand = 1}, {}, nullptr, &handle)
+            : terminus_.requests().get(ticket, {slots_[1], kSlotBytes - length, length}, {}, queue_, &handle);
+    if (status == Status::pending) asked_.push_back(handle);
   }
 
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
@@ -122,8 +158,42 @@ class Siege {
     return packet;
   }
 
-  Packet any() {
+  // A get or a fetch that the interface would serve.
+  Packet request() {
     Packet packet = right();
+    packet.lead.metadata_length = 0;
+    packet.lead.operation = pick(2) == 0 ? Operation::get : Operation::fetch;
+    const bool fetch = packet.lead.operation == Operation::fetch;
+    packet.lead.length = fetch ? interface::kInlineData : 0;
+    packet.offset &= ~std::uint64_t{7};
+    packet.delta = fetch ? interface::fetch_delta(static_cast<std::uint32_t>(1 + pick(10)),
+                                                  pick(2) == 0 ? 4 : 8, pick(4) != 0)
+                         : static_cast<std::uint32_t>(1 + pick(300));
+    return packet;
+  }
+
+  // To something that may have been asked.
+  Packet reply() {
+    Packet packet{};
+    const Operation kinds[] = {Operation::get_data,  Operation::fetched, Operation::refused_request,
+                               Operation::delivered, Operation::grant,   Operation::credit};
+    packet.lead.operation = kinds[pick(8) % std::size(kinds)];
+    const std::uint64_t places = interface::kRequestPlaces;
+    packet.word = places / 2 + pick(3) + places * pick(4);
+    if (packet.lead.operation == Operation::fetched) packet.lead.length = 8;
+    if (packet.lead.operation == Operation::get_data) {
+      packet.lead.length = static_cast<std::uint16_t>(pick(2) == 0 ? interface::kReplyPayload : pick(257));
+      packet.offset = interface::kReplyPayload * pick(3);
+    }
+    if (packet.lead.operation == Operation::refused_request) {
+      packet.offset = pick(2) * pick(700);
+      packet.delta = static_cast<std::uint32_t>(pick(20));
+    }
+    return packet;
+  }
+
+  Packet any() {
+    Packet packet = pick(4) == 0 ? request() : right();
     auto* const words = reinterpret_cast<std::uint32_t*>(&packet);
     switch (pick(6)) {
       case 0:
@@ -142,7 +212,7 @@ class Siege {
         break;
       }
       case 4:
-        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(5));
+        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(14));
         break;
       default:
         if (pick(10) == 0) {
@@ -165,7 +235,18 @@ class Siege {
     // No more than the ring holds, or the two would lose each other.
     const std::uint64_t until = at_ + shm::kHomeCells - 16;
     for (std::uint64_t i = pick(16); i != 0 && at_ < until; --i) place(any());
-    if (pick(20) == 0) {
+    // Its answers, as far as there is room, now and then with a bit that is wrong.
+    for (std::uint64_t i = pick(4); i != 0 && !asked_.empty(); --i) {
+      Packet packet = reply();
+      if (pick(20) == 0) reinterpret_cast<std::uint32_t*>(&packet)[1 + pick(15)] ^= 1u << pick(32);
+      packet.lead.turn = static_cast<std::uint32_t>(replies_at_ / shm::kReplyCells) + 1;
+      std::memcpy(&page->replies[replies_at_ % shm::kReplyCells], &packet, sizeof packet);
+      replies_at_ += interface::cells_of(packet.lead);
+      link_->arrive(core_, 1);
+      if (link_->broken) return;
+    }
+    page->credits.replies_taken = answers_.taken();
+    if (pick(50) == 0) {
       Packet reply = any();
       reply.lead.turn = 1 + static_cast<std::uint32_t>(pick(2));
       std::memcpy(&page->replies[pick(shm::kReplyCells)], &reply, sizeof reply);
@@ -178,7 +259,7 @@ class Siege {
     }
     if (pick(20) == 0) page->credits.urgent_taken = pick(4);
     if (pick(20) == 0) page->credits.taken = pick(4);
-    if (pick(20) == 0) page->credits.replies_taken = pick(4);
+    if (pick(100) == 0) page->credits.replies_taken = pick(4);
     if (pick(20) == 0) page->watch.watch = static_cast<std::uint32_t>(random_());
   }
 
@@ -204,6 +285,32 @@ class Siege {
     }
   }
 
+  // What the victim tells the rogue: never of bytes that stand outside of the slots.
+  void see_answers() {
+    interface::Words words;
+    while (answers_.look(words)) {
+      const Packet packet = interface::packet_of(words);
+      const std::size_t length = packet.lead.length;
+      ASSERT_LE(length, interface::kReplyPayload);
+      std::byte bytes[interface::kReplyPayload] = {};
+      if (length <= interface::kInlineData) {
+        std::memcpy(bytes, packet.data, length);
+      } else {
+        const interface::Payload payload = answers_.payload(packet.lead);
+        std::memcpy(bytes, payload.first, payload.first_length);
+        std::memcpy(bytes + payload.first_length, payload.second, length - payload.first_length);
+      }
+      std::size_t guards = 0, most = 0;
+      for (const std::byte byte : bytes) {
+        guards = byte == kGuard ? guards + 1 : 0;
+        most = std::max(most, guards);
+      }
+      ASSERT_LT(most, 6u) << "a neighbour's bytes";
+      pieces_ += packet.lead.operation == Operation::get_data ? 1 : 0;
+      answers_.skip(interface::cells_of(packet.lead));
+    }
+  }
+
   bool guards_stand() const {
     for (std::size_t place = 0; place < kPlaces; place += 2) {
       // All the same byte, if each is the one before it.
@@ -222,6 +329,14 @@ class Siege {
   std::vector<std::uint32_t> slots_;
   shm::OwnedMemory theirs_;
   std::unique_ptr<shm::ShmLink> link_;
+  interface::Terminus terminus_ {
+    core_, 8
+  };
+  std::vector<RemoteHandle> asked_;
+  shm::RingReader<> answers_;  // the rogue's
+  std::uint64_t replies_at_ = 0;
+  std::uint64_t answered_ = 0;
+  std::uint64_t pieces_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t arrived_ = 0;
@@ -237,16 +352,20 @@ TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
   const std::uint64_t first = number("HAMLYN_FUZZ_SEED", 1);
   const std::uint64_t runs =
       number("HAMLYN_FUZZ_RUNS", std::getenv("HAMLYN_FUZZ_SEED") != nullptr ? 1 : kRuns);
-  std::uint64_t arrived = 0, refused = 0;
+  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0;
   for (std::uint64_t seed = first; seed != first + runs && !HasFailure(); ++seed) {
     SCOPED_TRACE("HAMLYN_FUZZ_SEED=" + std::to_string(seed));
     Siege siege(seed);
     siege.stand();
     arrived += siege.arrived();
     refused += siege.refused();
+    answered += siege.answered();
+    pieces += siege.pieces();
   }
   EXPECT_GT(arrived, runs) << "the packets are not so wrong that none gets deep";
   EXPECT_GT(refused, runs);
+  EXPECT_GT(answered, runs / 4);
+  EXPECT_GT(pieces, runs);
 }
 
 // Every load of the peer's memory returns something else.

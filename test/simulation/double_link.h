@@ -15,6 +15,9 @@ struct Broken {
   bool grants_are_not_reserved = false;   // the sender is told of more places than are kept for it
   bool replies_share_the_ring = false;    // replies stand in line behind requests
   bool budget_is_ignored = false;         // a link is served until it is empty
+  bool work_is_not_reserved = false;      // a request without room for its answer is not taken on
+  bool answers_come_first = false;        // nothing is taken before all requests are answered
+  bool departing_comes_first = false;     // nothing is taken before all messages have left
 };
 
 struct Channel {
@@ -67,6 +70,8 @@ class DoubleLink final : public interface::Link {
     return Status::ok;
   }
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override {
+    if (rules_.answers_come_first && replies_due) return 0;
+    if (rules_.departing_comes_first && core.departures_wait()) return 0;
     while (!in_.replies.arrived.empty()) take(core, in_.replies);
     unsigned count = 0;
     while ((count < budget || rules_.budget_is_ignored) && !in_.packets.arrived.empty()) {
@@ -99,7 +104,8 @@ class DoubleLink final : public interface::Link {
   void take(interface::Core& core, Channel& channel) noexcept {
     const Channel::Parcel parcel = channel.arrived.front();
     channel.arrived.pop_front();
-    const Refusal refusal = core.deposit(*this, parcel.packet, {});
+    const bool too_many = rules_.work_is_not_reserved && !parcel.reply && out_.replies.full();
+    const Refusal refusal = too_many ? Refusal::over_budget : core.deposit(*this, parcel.packet, {});
     if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet.slot);
   }
 

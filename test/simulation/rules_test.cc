@@ -3,6 +3,7 @@
 // every order comes to its end, and without it some order does not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "interface/terminus.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kMostStates = 40000;  // beyond, a case is not small
 
 // What both nodes do, each to the other.
 struct Plan {
-  enum class Kind { counted, acknowledged, fast };
+  enum class Kind { counted, acknowledged, fast, remote };
   Kind kind = Kind::counted;
   std::uint32_t messages = 2;
   std::size_t window = 1;               // of a link
@@ -43,15 +44,18 @@ class Node {
   Node(std::uint64_t number, const Plan& plan)
       : party(number),
         queue(party.core.make_queue(plan.places)),
-        slot(party, area, queue, {.entries = plan.messages, .places = 1}),
+        slot(party, area, queue, {.entries = plan.messages, .places = 1, .fetches = true, .gets = 16}),
         terminus(party.core, plan.messages),
         handles(plan.messages),
+        asked(plan.messages),
         plan_(plan) {}
 
   void send(Node& to) {
     if (sent == plan_.messages) return;
     Status status;
-    if (plan_.kind == Plan::Kind::fast) {
+    if (plan_.kind == Plan::Kind::remote) {
+      status = ask(to.slot.ticket());
+    } else if (plan_.kind == Plan::Kind::fast) {
       status = terminus.send_fast(to.slot.ticket(), {}, sent, 0);
     } else {
       const SendOptions options{.acknowledged = plan_.kind == Plan::Kind::acknowledged};
@@ -59,15 +63,25 @@ class Node {
     }
     if (status == Status::ok || status == Status::pending) ++sent;
   }
+  Status ask(const Ticket& ticket) {
+    interface::Requests& requests = terminus.requests();
+    if (sent % 2 == 0) return requests.fetch(ticket, {.operand = 1}, {}, nullptr, &asked[sent]);
+    return requests.get(ticket, {slot.index(), 16, 16}, {}, nullptr, &asked[sent]);
+  }
   void read() {
     if (plan_.read_when_all_has_left && (sent < plan_.messages || party.core.departures_wait())) return;
     const std::optional<Notification> n = take(party, queue);
     if (n && n->kind == Notification::Kind::message) ++received;
   }
   // Everything is sent, has come, and is known to have come.
-  bool done() const {
+  bool done() {
     for (const SendHandle handle : handles) {
       if (terminus.status(handle) == Status::pending) return false;
+    }
+    if (plan_.kind == Plan::Kind::remote) {
+      return std::all_of(asked.begin(), asked.end(), [&](RemoteHandle handle) {
+        return terminus.requests().outcome(handle).status == Status::ok;
+      });
     }
     return sent == plan_.messages && received == plan_.messages;
   }
@@ -79,6 +93,7 @@ class Node {
     for (std::uint32_t i = 0; i < plan_.messages; ++i) {
       digest.add(static_cast<std::uint64_t>(slot.entry(i).state));
       digest.add(static_cast<std::uint64_t>(terminus.status(handles[i])));
+      digest.add(static_cast<std::uint64_t>(terminus.requests().outcome(asked[i]).status));
     }
     for (const interface::Places& places : party.core.places()) {
       digest.add(places.standing);
@@ -94,6 +109,8 @@ class Node {
     digest.add(link->replies_due);
     digest.add(link->acknowledgements.due_count);
     digest.add(link->acknowledgements.awaited_count);
+    digest.add(link->remote.asked_busy);
+    digest.add(link->remote.owed_busy);
   }
 
   Party party;
@@ -103,6 +120,7 @@ class Node {
   Terminus terminus;
   std::unique_ptr<DoubleLink> link;
   std::vector<SendHandle> handles;
+  std::vector<RemoteHandle> asked;
   std::uint32_t sent = 0;
   std::uint32_t received = 0;
 
@@ -149,7 +167,7 @@ class TwoNodes {
         deliver(which - 6);
     }
   }
-  bool done() const { return nodes_[0].done() && nodes_[1].done(); }
+  bool done() { return nodes_[0].done() && nodes_[1].done(); }
   std::uint64_t state() {
     Digest digest;
     for (Node& node : nodes_) node.describe(digest);
@@ -223,6 +241,30 @@ TEST(Rules, replies_do_not_stand_behind_requests) {
   const Plan plan{.kind = Plan::Kind::acknowledged, .messages = 2, .window = 1, .one_reply_at_a_time = true};
   expect_that_all_orders_end(plan);
   EXPECT_GT(explore_plan(plan, {.replies_share_the_ring = true}).stuck, 0u);
+}
+
+// A request has its work entry at the target before it is asked. Without the rule, one that comes while there
+// is no room for its answer is lost.
+TEST(Rules, requests_have_their_work_entries_reserved) {
+  const Plan plan{.kind = Plan::Kind::remote, .messages = 2, .window = 1};
+  expect_that_all_orders_end(plan);
+  EXPECT_GT(explore_plan(plan, {.work_is_not_reserved = true}).stuck, 0u);
+}
+
+// What cannot be answered yet waits in its work entry, and answers go on landing where that was reserved.
+// Without the rule, two interfaces that owe each other answers wait for each other's to be taken.
+TEST(Rules, answers_are_taken_whatever_is_still_to_be_answered) {
+  const Plan plan{.kind = Plan::Kind::remote, .messages = 2, .window = 1};
+  expect_that_all_orders_end(plan);
+  EXPECT_GT(explore_plan(plan, {.answers_come_first = true}).stuck, 0u);
+}
+
+// Arriving before departing. Without the rule, two interfaces with more to send than their links hold wait
+// for each other to take it.
+TEST(Rules, what_arrives_is_taken_before_what_departs_has_left) {
+  const Plan plan{.messages = 2, .window = 1};
+  expect_that_all_orders_end(plan);
+  EXPECT_GT(explore_plan(plan, {.departing_comes_first = true}).stuck, 0u);
 }
 
 // Packets that a flooding link hands over before a neighbour's only one has its turn.

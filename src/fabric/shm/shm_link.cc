@@ -296,6 +296,7 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
 unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   unsigned count = 0;
   const unsigned most = std::min(budget, kUrgentInARow - urgent_in_a_row_);
+  arriving = Priority::urgent;
   interface::Words words;
   while (count < most && urgent_in_.look(words)) {
     const Packet packet = interface::packet_of(words);
@@ -312,6 +313,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
     urgent_in_.skip(cells_of(packet.lead));
     counters->bytes_in += packet.lead.length;
   }
+  arriving = Priority::normal;
   counters->packets_in += count;
   urgent_in_a_row_ += count;
   base::RealMemory::store_release(mine_->credits.urgent_taken, urgent_in_.taken());

@@ -87,6 +87,7 @@ Operation SimLink::take(Core& core, Arrived& from) noexcept {
   from.pop_front();
   ++counters->packets_in;
   counters->bytes_in += parcel->packet.lead.length;
+  arriving = parcel->level;
   deposit(core, *parcel);
   if (SimLink* end = other()) {
     --end->untaken(parcel->level);
