@@ -1,5 +1,6 @@
 #pragma once
 // Starts the running program a second time, so that one example shows both processes.
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ class SecondProcess {
   ~SecondProcess() { wait(); }
   SecondProcess(const SecondProcess&) = delete;
   SecondProcess& operator=(const SecondProcess&) = delete;
+
+  void signal(int number) { kill(pid_, number); }
 
   // Whether it has ended well.
   bool wait() {

@@ -24,6 +24,7 @@ enum class ErrorCode : std::uint16_t {
   out_of_memory,         // memory or a limit of the system is used up; the text says which
   system,                // a system call failed; the text says which and how
   forked,                // this process is a forked child: make a new Interface
+  disk_full,             // there is no space for a file, or no quota, or its size is limited
 };
 
 // The name as written above. Never null.

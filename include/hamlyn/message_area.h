@@ -2,18 +2,33 @@
 // Memory of this process that messages may land in (paper 0, section 2.2). Of the kind `guarded` it is
 // private: no peer maps it. The other kinds are mapped slots (docs/areas.md): whoever holds a ticket of a
 // slot on the area may map the whole of it.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/status.h"
 
 namespace hamlyn {
+
+namespace library {
+class DurableArea;
+}
 
 enum class Sharing : std::uint8_t {
   guarded,            // private: every byte comes through the interface
   mapped_read_only,   // any holder of a ticket may map and read it
   mapped_read_write,  // holders of a ticket who run as this process's user may map, read and write it
+};
+
+// What a durable area is kept in: a regular file, by its path (made if it is not there, for this user alone)
+// or by a descriptor of the caller's, open for reading and writing. By its path, one area at a time has it.
+struct AreaFile {
+  std::string path = {};
+  int descriptor = -1;
 };
 
 class MessageArea {
@@ -24,7 +39,12 @@ class MessageArea {
   // Memory that is there already and stays the caller's: whole pages of 4096, page-aligned, writable, until
   // this object is gone. Throws Error(invalid_argument).
   MessageArea(Interface& interface, std::span<std::byte> memory);
-  ~MessageArea();  // its slots must be gone
+  // A durable area (paper 1, section 3.5.1; docs/areas.md): memory that starts with what the file has, and
+  // acknowledgements of messages to it that are given only when their data is in the file and safe from a
+  // crash of the host. Nobody maps it. Its space on the disk is taken here. Throws Error: disk_full,
+  // not_permitted (another area has the file), invalid_argument, out_of_memory, system.
+  MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes);
+  ~MessageArea();  // its slots must be gone. A durable area waits for its disk
   MessageArea(const MessageArea&) = delete;
   MessageArea& operator=(const MessageArea&) = delete;
 
@@ -34,6 +54,12 @@ class MessageArea {
   // Error: invalid_argument (of the guarded kind), out_of_memory.
   void revoke();
 
+  // Durable areas: puts `length` bytes from `offset` on, as they are now, into the file, and waits until they
+  // are safe. For what this process has written itself, and for messages that nobody asked to have
+  // acknowledged. ok; not_durable: the file could not be written, now or ever before; timed_out;
+  // out_of_bounds; invalid: the area is not durable; forked. Throws std::bad_alloc.
+  Status sync(std::size_t offset, std::size_t length, std::chrono::nanoseconds timeout);
+
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
   std::span<std::byte> bytes(std::size_t offset, std::size_t length) noexcept {
     return bytes().subspan(offset, length);
@@ -41,6 +67,7 @@ class MessageArea {
   // Whether it is locked in memory: populated it is in any case.
   bool wired() const noexcept { return wired_; }
   Sharing sharing() const noexcept { return sharing_; }
+  bool durable() const noexcept { return durable_ != nullptr; }
   Interface& interface() noexcept { return interface_; }
 
  private:
@@ -53,6 +80,7 @@ class MessageArea {
   bool callers_ = false;  // the memory is the caller's
   Sharing sharing_ = Sharing::guarded;
   const std::uint64_t* generation_ = nullptr;  // of a mapped kind
+  std::unique_ptr<library::DurableArea> durable_;
 };
 
 }  // namespace hamlyn

@@ -25,6 +25,7 @@ enum class Refusal : std::uint8_t {
   bad_share,          // of a group: it adds nothing, or more than the group has left
   bad_area,           // data said to stand where the sender has shown nothing
   too_long,           // a get of more bytes than the slot gives at a time
+  not_durable,        // it has landed, but the file of a durable area could not be written
   count,              // (how many there are)
 };
 

@@ -20,6 +20,7 @@ enum class Status : std::uint8_t {
   invalid,          // the ticket or handle is no such thing
   share_too_small,  // a share counts fewer than the packets of such a message, or of the parts it is split
                     // into
+  not_durable,      // it has landed, but the receiver's file could not be written: do not count on it
   forked,           // this process is a forked child: it has no interface until it makes its own
 };
 

@@ -42,6 +42,8 @@ const char* name(ErrorCode code) noexcept {
       return "system";
     case ErrorCode::forked:
       return "forked";
+    case ErrorCode::disk_full:
+      return "disk_full";
   }
   return "unknown";
 }
@@ -74,6 +76,8 @@ const char* name(Status status) noexcept {
       return "invalid";
     case Status::share_too_small:
       return "share_too_small";
+    case Status::not_durable:
+      return "not_durable";
     case Status::forked:
       return "forked";
   }
@@ -108,6 +112,8 @@ const char* advice(Status status) noexcept {
       return "Check where the ticket or the handle came from.";
     case Status::share_too_small:
       return "Split it into fewer or shorter parts, or have the group's owner give each member less buffer.";
+    case Status::not_durable:
+      return "The receiver's file cannot be written: its area is to be made anew, on a disk that works.";
     case Status::forked:
       return "Make a new Interface in the forked process.";
   }
@@ -154,6 +160,8 @@ const char* name(Refusal cause) noexcept {
       return "bad_area";
     case Refusal::too_long:
       return "too_long";
+    case Refusal::not_durable:
+      return "not_durable";
     case Refusal::count:
       break;
   }

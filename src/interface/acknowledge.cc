@@ -1,7 +1,7 @@
 // Acknowledgements of delivery (paper 1, section 2.4: the sender needs to know that the recipients have got a
 // message). A message asks for one by its first packet; the receiving interface answers, as a reply, when the
-// whole message has landed, or when it will not. Both ends bound how many are outstanding per link, so that
-// there is always room to note one (design, section 4).
+// whole message has landed, or when it will not; of a durable area, when it is in the file. Both ends bound
+// how many are outstanding per link, so that there is always room to note one (design, section 4).
 #include <algorithm>
 
 #include "interface/core.h"
@@ -29,10 +29,12 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
     cause = deposit_counted(link, slot, packet, payload, packet.lead.length);
   }
   const std::uint32_t message = message_of(packet.word);
-  if (cause == Refusal::none && slot.entries[packet.entry].state == EntryState::filling) {
-    owed.promised[owed.promised_count++] = {packet.slot, packet.entry, message};  // when the rest has come
+  Acknowledgements::Promise promise{packet.slot, packet.entry, message, false, nullptr, {}};
+  if (cause == Refusal::none &&
+      (slot.entries[packet.entry].state == EntryState::filling || await_sync(promise))) {
+    owed.promised[owed.promised_count++] = promise;  // when the rest has come, or the file is written
   } else {
-    acknowledge(link, message, cause);
+    acknowledge(link, message, cause == Refusal::none ? landed(index) : cause);
   }
   return cause;
 }
@@ -48,13 +50,15 @@ void Core::settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal caus
   for (Link* link : links()) {
     Acknowledgements& owed = link->acknowledgements;
     for (std::uint32_t i = 0; i < owed.promised_count;) {
-      const Acknowledgements::Promise promise = owed.promised[i];
-      if (promise.slot != slot || (promise.entry != entry && entry != kNoEntry)) {
+      Acknowledgements::Promise& promise = owed.promised[i];
+      if (promise.store != nullptr || promise.slot != slot || (promise.entry != entry && entry != kNoEntry) ||
+          (cause == Refusal::none && await_sync(promise))) {
         ++i;
         continue;
       }
-      owed.promised[i] = owed.promised[--owed.promised_count];
-      acknowledge(*link, promise.message, cause);
+      const std::uint32_t message = promise.message;
+      promise = owed.promised[--owed.promised_count];
+      acknowledge(*link, message, cause == Refusal::none ? landed(slot) : cause);
     }
   }
 }
@@ -83,7 +87,10 @@ bool Core::send_acknowledgements(Link& link) noexcept {
 Refusal Core::take_delivered(Link& link, const Packet& packet) noexcept {
   const auto message = static_cast<std::uint32_t>(packet.word);
   if (packet.word != message || !link.acknowledgements.await_no_more(message)) return Refusal::unasked_reply;
-  const Status status = packet.delta == 0 ? Status::ok : Status::refused;
+  const Status status = packet.delta == 0 ? Status::ok
+                        : packet.delta == static_cast<std::uint32_t>(Refusal::not_durable)
+                            ? Status::not_durable
+                            : Status::refused;
   for (Terminus* terminus : termini_) terminus->delivered(link, message, status);
   surroundings_.settled();
   return Refusal::none;

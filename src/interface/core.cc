@@ -219,6 +219,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.mapping = nullptr;
   slot.fetches = options.fetches && options.mode != Mode::paranoid_one_shot;
   slot.gets = options.mode != Mode::paranoid_one_shot ? std::min(options.gets, kGetLimit) : 0;
+  slot.store = nullptr;
   slot.live = true;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;

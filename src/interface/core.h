@@ -34,6 +34,8 @@ class Surroundings {
   virtual void attention() noexcept = 0;
   // A queue whose descriptor somebody waits on has got something.
   virtual void signal(Queue& queue) noexcept = 0;
+  // A message has landed in a durable area: whoever writes its file should begin a sync.
+  virtual void must_sync(Store&) noexcept {}
   // A reply has settled something that a thread may wait for.
   virtual void settled() noexcept {}
 };
@@ -130,6 +132,12 @@ class Core {
   void drop_area(std::uint32_t number) noexcept;  // messages out of it that are under way are cancelled
   const SendArea& area(std::uint32_t number) const noexcept { return areas_[number]; }
 
+  // Durable areas (durable.cc). A sync begins: adds to `ranges` where the messages stand that have landed and
+  // that none has covered. It covers those, and no later ones.
+  void begin_sync(Store& store, std::vector<StoredRange>& ranges) noexcept;
+  // It is over: their senders are told. False: some wait for room; whoever runs the interface does it then.
+  bool end_sync(Store& store, bool done) noexcept;
+
   // Termini.
   void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }
   void drop_terminus(Terminus& terminus) noexcept;
@@ -187,6 +195,8 @@ class Core {
   Refusal deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept;
   void acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcept;
+  bool await_sync(Acknowledgements::Promise& promise) noexcept;
+  Refusal landed(std::uint32_t slot) const noexcept;
   void settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept;
   void break_promises(std::uint32_t slot) noexcept;
   bool send_acknowledgements(Link& link) noexcept;  // false: some are still due

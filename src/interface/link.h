@@ -14,6 +14,7 @@
 #include "interface/packet.h"
 #include "interface/remote.h"
 #include "interface/send_area.h"
+#include "interface/store.h"
 #include "interface/sweep.h"
 
 namespace hamlyn::interface {
@@ -87,10 +88,13 @@ struct Acknowledgements {
     std::uint32_t message;
     Refusal cause;  // none: it has landed
   };
-  struct Promise {  // of a message whose rest has not come
+  struct Promise {  // of a message whose rest has not come, or that is not durable yet
     std::uint32_t slot;
     std::uint32_t entry;
     std::uint32_t message;
+    bool syncing;       // the sync that runs covers it
+    Store* store;       // all of it has landed there; null: not yet
+    StoredRange range;  // and this is where
   };
   // Receiver's side.
   std::uint32_t promised_count = 0;

@@ -8,6 +8,7 @@
 #include "hamlyn/mode.h"
 #include "interface/metadata.h"
 #include "interface/queue.h"
+#include "interface/store.h"
 
 namespace hamlyn::interface {
 
@@ -24,6 +25,7 @@ struct SlotRecord {
   bool fetches = false;
   Mode mode = Mode::guarded;
   const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
+  Store* store = nullptr;                  // of a durable area; else null
   std::uint32_t places = 0;                // for each link
   std::uint32_t gets = 0;                  // bytes that one get may ask for
   std::unique_ptr<MetadataEntry[]> entry_memory;

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/throw_system.h"
 #include "library/control.h"
+#include "library/durable_area.h"
 #include "library/interface_thread.h"
 
 namespace hamlyn::library {
@@ -66,6 +67,7 @@ std::uint64_t Engine::id() const noexcept { return control_->interface_id(); }
 std::uint64_t Engine::random_key() { return base::random_key(); }
 void Engine::want_link(std::uint64_t peer) noexcept { control_->want_link(peer); }
 void Engine::attention() noexcept { control_->attention(); }
+void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
 // --- sleeping
 

@@ -108,6 +108,7 @@ class Engine final : public interface::Surroundings {
   void want_link(std::uint64_t peer) noexcept override;
   void attention() noexcept override;
   void signal(interface::Queue& queue) noexcept override;
+  void must_sync(interface::Store& store) noexcept override;
   void settled() noexcept override {
     if (waiting_ != 0) wake_waiting();
   }

@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include "library/area_file.h"
 #include "library/control.h"
+#include "library/durable_area.h"
 #include "library/engine.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -17,6 +19,26 @@ constexpr std::size_t kPage = 4096;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// Populated now: an error here instead of a signal, or a wait for the kernel, when something arrives.
+shm::Mapping private_memory(std::size_t bytes) {
+  const std::size_t size = whole_pages(bytes);
+  shm::Mapping memory;
+  if (void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      data != MAP_FAILED)
+    memory = {data, size};
+  if (!memory || madvise(memory.data(), size, MADV_POPULATE_WRITE) != 0)
+    throw Error(ErrorCode::out_of_memory,
+                "no memory for a message area of " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+
+void check(Interface& interface, std::size_t bytes) {
+  if (bytes == 0 || bytes > (std::size_t{1} << 47))
+    throw Error(ErrorCode::invalid_argument, "an area has at least one byte");
+  if (interface.engine().lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+}
+
 void count(Interface& interface, std::uint64_t bytes) noexcept {
   const base::RunLockGuard guard(interface.engine().lock());
   if (guard) interface.engine().core().counters().areas_bytes += bytes;
@@ -26,11 +48,8 @@ void count(Interface& interface, std::uint64_t bytes) noexcept {
 
 MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing)
     : interface_(interface), size_(bytes), sharing_(sharing) {
-  if (bytes == 0 || bytes > (std::size_t{1} << 47))
-    throw Error(ErrorCode::invalid_argument, "an area has at least one byte");
+  check(interface, bytes);
   library::Engine& engine = interface.engine();
-  if (engine.lock().forked())
-    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   if (sharing != Sharing::guarded) {
     size_ = whole_pages(bytes);
     const shm::Writers writers =
@@ -38,12 +57,7 @@ MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharin
     engine.control().have_done(
         [&] { data_ = engine.control().make_mapped_area(size_, writers, &generation_); });
   } else {
-    void* data =
-        mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED)
-      throw Error(ErrorCode::out_of_memory,
-                  "no memory for a message area of " + std::to_string(bytes) + " bytes");
-    data_ = static_cast<std::byte*>(data);
+    data_ = static_cast<std::byte*>(private_memory(bytes).release());
   }
   wired_ = mlock(data_, whole_pages(size_)) == 0;
   count(interface, size_);
@@ -60,9 +74,27 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory)
   count(interface, size_);
 }
 
+MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes)
+    : interface_(interface), size_(bytes) {
+  check(interface, bytes);
+  base::FileDescriptor opened = library::open_area_file(file, bytes);
+  shm::Mapping memory = private_memory(bytes);
+  const std::span content(static_cast<std::byte*>(memory.data()), bytes);
+  library::read_area_file(opened, content);
+  durable_ = std::make_unique<library::DurableArea>(interface.engine(), content, std::move(opened));
+  data_ = static_cast<std::byte*>(memory.release());
+  wired_ = mlock(data_, whole_pages(size_)) == 0;
+  count(interface, size_);
+}
+
 MessageArea::~MessageArea() {
   count(interface_, 0 - std::uint64_t{size_});
   library::Engine& engine = interface_.engine();
+  if (engine.lock().forked()) {
+    (void)durable_.release();  // its thread is the parent's
+  } else {
+    durable_.reset();
+  }
   if (callers_) {
     if (wired_) munlock(data_, size_);
   } else if (sharing_ == Sharing::guarded) {
@@ -70,6 +102,13 @@ MessageArea::~MessageArea() {
   } else if (!engine.lock().forked()) {
     engine.control().have_done([&] { engine.control().drop_mapped_area(data_); });
   }
+}
+
+Status MessageArea::sync(std::size_t offset, std::size_t length, std::chrono::nanoseconds timeout) {
+  if (durable_ == nullptr) return Status::invalid;
+  if (interface_.engine().lock().forked()) return Status::forked;
+  if (offset > size_ || length > size_ - offset) return Status::out_of_bounds;
+  return durable_->sync({offset, length}, library::deadline_in(timeout));
 }
 
 void MessageArea::revoke() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "library/durable_area.h"
 #include "library/engine.h"
 
 namespace hamlyn {
@@ -36,6 +37,7 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   index_ = engine.core().make_slot(data_, size_, &queue.inside(), options);
   if (area.sharing() == Sharing::mapped_read_write) engine.core().slot(index_).mapping = area.generation_;
+  engine.core().slot(index_).store = area.durable_.get();
 }
 
 Slot::~Slot() {

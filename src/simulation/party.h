@@ -18,6 +18,7 @@ class Party final : public interface::Surroundings {
   void want_link(std::uint64_t peer) noexcept override { wanted.insert(peer); }
   void attention() noexcept override { ++attentions; }
   void signal(interface::Queue&) noexcept override { ++signals; }
+  void must_sync(interface::Store& store) noexcept override { to_sync.insert(&store); }
 
   interface::CounterPage& counters() noexcept {
     return *counters_;
@@ -33,6 +34,7 @@ class Party final : public interface::Surroundings {
 
   const std::uint64_t id;
   std::set<std::uint64_t> wanted;  // peers that there was no link to
+  std::set<interface::Store*> to_sync;
   int attentions = 0;
   int signals = 0;
 

@@ -76,6 +76,7 @@ void Process::leave() {
   for (auto& [peer, link] : links) core().end_link(*link);
   links.clear();
   for (auto& terminus : termini) terminus.reset();
+  own_termini_.clear();
   slots_.clear();
   for (interface::Queue*& queue : queues) {
     demand(queue->reserved() == 0, "a queue keeps places for links that have gone");

@@ -28,6 +28,10 @@ class Process {
   // A slot on it that notifies any of its queues; `owner` hears of what comes there.
   OwnedSlot& make_slot(Operation& owner, Area& area, const Slot::Options& options, sim::Generator& chance);
   Operation* owner_of(std::uint32_t slot) const noexcept;
+  // A terminus that nobody else uses: its handles tell how a message ended until its owner sends again.
+  interface::Terminus& make_terminus(std::size_t entries) {
+    return *own_termini_.emplace_back(std::make_unique<interface::Terminus>(core(), entries));
+  }
   interface::Terminus& terminus(sim::Generator& chance) noexcept {
     return *termini[chance.below(termini.size())];
   }
@@ -55,6 +59,7 @@ class Process {
   std::vector<std::unique_ptr<Area>> areas_;
   std::vector<std::unique_ptr<OwnedSlot>> slots_;
   std::map<std::uint32_t, Operation*> owners_;  // by slot
+  std::vector<std::unique_ptr<interface::Terminus>> own_termini_;
 };
 
 }  // namespace hamlyn::simulation

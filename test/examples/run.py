@@ -33,6 +33,7 @@ def main(daemon, program):
             "modes": "refused: bad_key\nclient 0: please",
             "errors": "",
             "bulk": "3145728 bytes",
+            "durable": "In the file: prepare to commit",
             "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",
             "priorities": "answered while the bulk was under way",

@@ -1,0 +1,53 @@
+// A message that is acknowledged when it is on the receiver's disk, and found there after a crash.
+#include <hamlyn/hamlyn.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "spawn_self.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kBytes = 1 << 16;
+constexpr const char kWords[] = "prepare to commit";
+
+// Takes what comes, until it is killed.
+int receive(const std::string& name) {
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, {.path = name}, kBytes};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot slot{area, queue, {.entries = 1}};
+  interface.publish(std::filesystem::path(name).filename().string(), slot.ticket(0));
+  hamlyn::Notification arrival;
+  if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+  // It has landed, and may not be on the disk yet. To be sure of that here, too:
+  if (area.sync(arrival.offset, arrival.length, 30s) != hamlyn::Status::ok) return 1;
+  queue.receive(arrival, 30s);
+  return 1;  // nothing more was to come
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) return receive(argv[1]);
+
+  const auto file = std::filesystem::temp_directory_path() / ("durable." + std::to_string(getpid()));
+  {
+    SecondProcess receiver{file.string()};
+    hamlyn::Interface interface;
+    const hamlyn::Ticket ticket = interface.lookup(file.filename().string(), 30s);
+    hamlyn::Terminus terminus{interface};
+    hamlyn::SendHandle handle;
+    terminus.send(ticket, std::as_bytes(std::span(kWords)), {.acknowledged = true}, &handle);
+    if (terminus.wait(handle, 30s) != hamlyn::Status::ok) return 1;
+    receiver.signal(SIGKILL);
+  }
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, {.path = file.string()}, kBytes};
+  std::printf("In the file: %s\n", reinterpret_cast<const char*>(area.bytes().data()));
+  std::filesystem::remove(file);
+}

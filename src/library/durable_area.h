@@ -1,0 +1,57 @@
+#pragma once
+// A durable area's own thread: it writes to the file what has landed and is to be acknowledged. Each area has
+// one, so that a slow disk holds up what is meant for that disk and nothing else: not the interface, which
+// never touches the file, nor another area.
+//
+// The file is written and not mapped: a store into a mapped file may wait for the disk, or end the process by
+// a signal when somebody has cut the file short.
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "hamlyn/status.h"
+#include "interface/store.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+
+class DurableArea final : public interface::Store {
+ public:
+  DurableArea(Engine& engine, std::span<std::byte> memory, base::FileDescriptor file);
+  // When what has landed is in the file, or that has failed. There is nothing of the kind in a forked child.
+  ~DurableArea();
+  DurableArea(const DurableArea&) = delete;
+  DurableArea& operator=(const DurableArea&) = delete;
+
+  // Under the run lock, from the data path.
+  void wake() noexcept;
+  // Waits until those bytes, as they are now, are in the file: ok, not_durable, timed_out.
+  Status sync(interface::StoredRange range, Deadline deadline);
+
+ private:
+  void main() noexcept;
+  bool round() noexcept;
+
+  Engine& engine_;
+  const std::span<std::byte> memory_;
+  const base::FileDescriptor file_;
+  std::vector<interface::StoredRange> ranges_;      // of this round: of messages
+  std::vector<interface::StoredRange> own_ranges_;  // and by sync
+  std::atomic<std::uint32_t> word_{0};              // moves when the thread should look
+  std::atomic<bool> stop_{false};
+
+  std::mutex mutex_;
+  std::condition_variable round_over_;
+  std::vector<interface::StoredRange> asked_;  // by sync
+  std::uint64_t last_asked_ = 0;               // calls of sync are numbered from 1 on
+  std::uint64_t last_over_ = 0;
+  bool has_failed_ = false;  // as `failed`, which is under the run lock
+  std::thread thread_;
+};
+
+}  // namespace hamlyn::library
