@@ -114,10 +114,10 @@ TEST_F(Durable, ADiskThatFailsIsToldToWhoeverAsked) {
     Interface interface(options());
     MessageArea area(interface, {.path = file_}, kBytes);
     NotificationQueue queue(interface);
-    Slot slot(area, queue, {.entries = 2});
-    // From here on the kernel refuses each write to the file; the signal about it ends nobody.
-    const rlimit nothing{0, 0};
-    if (::setrlimit(RLIMIT_FSIZE, &nothing) != 0) return 1;
+    Slot slot(area, queue, {.base = 100000, .entries = 2});
+    // From here on the kernel refuses each write to that part of the file; the signal about it ends nobody.
+    const rlimit few{65536, 65536};
+    if (::setrlimit(RLIMIT_FSIZE, &few) != 0) return 1;
     for (std::uint32_t entry = 0; entry < 2; ++entry) line.put(slot.ticket(entry));
     Notification arrival;
     for (int i = 0; i < 2; ++i) {
