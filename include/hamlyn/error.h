@@ -12,7 +12,7 @@ enum class ErrorCode : std::uint16_t {
   version_mismatch,      // the other side speaks another version of the structures
   quota_interfaces,      // this user has attached as many interfaces as it may
   quota_links,           // this user has as many links as it may
-  quota_bytes,           // this user's links hold as many bytes as they may
+  quota_bytes,           // this user's links and areas hold as many bytes as they may
   quota_names,           // this user has registered as many names as it may
   name_taken,            // another process holds that name
   name_unknown,          // nobody has registered that name, or not for you

@@ -16,7 +16,7 @@ namespace hamlyn {
 class SendBufferArea {
  public:
   // `bytes`, rounded up to whole pages of 4096, zeroed and populated. At most 64 areas per interface.
-  // Throws Error: invalid_argument, out_of_memory, system, forked.
+  // Throws Error: invalid_argument, quota_bytes, out_of_memory, system, forked.
   SendBufferArea(Interface& interface, std::size_t bytes);
   ~SendBufferArea();  // messages out of it that are under way are cancelled
   SendBufferArea(const SendBufferArea&) = delete;

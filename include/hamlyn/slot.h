@@ -25,6 +25,7 @@ class Slot {
     std::size_t base = 0;   // first byte, from the area's start
     std::size_t bound = 0;  // bytes; 0: to the area's end
     Mode mode = Mode::guarded;
+    Access access = Access::read_write;
     std::uint32_t entries = 0;   // metadata entries, at most 2^20; armed at once unless paranoid
     bool fast = true;            // takes fast-mode packets (not in the paranoid modes)
     std::uint32_t places = 256;  // queue places kept for fast mode per link that sends here
@@ -41,8 +42,8 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // A ticket for fast mode and remote operations, whichever the slot takes. Throws Error(invalid_argument) if
-  // it takes neither.
+  // A ticket for fast mode, remote operations and mapping, whichever the slot takes. Throws
+  // Error(invalid_argument) if it takes none of them.
   Ticket ticket() const;
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
   Ticket ticket(std::uint32_t entry) const;

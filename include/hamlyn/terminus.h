@@ -76,11 +76,14 @@ class Terminus {
   // out_of_bounds: a piece reaches beyond its area; too_long: more pieces than that.
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options = {},
                        SendHandle* handle = nullptr) noexcept;
-  // The same as a member of a group, or for one: the share's whole count goes with this message, so it is
+  // The same two as a member of a group, or for one: the share's whole count goes with this message, so it is
   // used up, and the next message needs another share or a piece that was split off before. Also
-  // share_too_small: the share counts fewer packets than `data` may need; then nothing was taken.
+  // share_too_small: the share counts fewer packets than the data may need; invalid: to be acknowledged,
+  // which no message of a group is by itself. Then nothing was taken.
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
+  Status send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options = {},
+                       SendHandle* handle = nullptr) noexcept;
   // Forgets the rest of a message that is pending; its handle says `cancelled`, and the buffer is free. If
   // some of it had left, the receiver's entry fails with Failure::abandoned (paper 1, section 3.7). ok, or
   // what the handle says of a message that was over before.

@@ -213,17 +213,20 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.entry_memory = std::move(entries);
   slot.entries = slot.entry_memory.get();
   slot.pointers = std::move(pointers);
-  slot.fast = options.fast && options.mode == Mode::guarded;
+  slot.access = options.access;
+  slot.fast = options.fast && options.mode == Mode::guarded && options.access != Access::read_only;
   slot.mode = options.mode;
   slot.places = options.places;
   slot.mapping = nullptr;
-  slot.fetches = options.fetches && options.mode != Mode::paranoid_one_shot;
-  slot.gets = options.mode != Mode::paranoid_one_shot ? std::min(options.gets, kGetLimit) : 0;
+  slot.fetches =
+      options.access == Access::read_write && options.fetches && options.mode != Mode::paranoid_one_shot;
+  const bool gives = options.access != Access::write_only && options.mode != Mode::paranoid_one_shot;
+  slot.gets = gives ? std::min(options.gets, kGetLimit) : 0;
   slot.store = nullptr;
   slot.live = true;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;
-    if (options.mode == Mode::guarded) slot.entries[e].state = EntryState::armed;
+    if (options.mode == Mode::guarded) slot.entries[e].state = slot.armed_state();
   }
   ++queue->users;
   ++counters_.slots;
@@ -496,7 +499,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     entry.user_length = 0;
   } else if (entry.state != EntryState::filling) {
     if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload, length);
-    return Refusal::entry_not_armed;
+    return entry.state == EntryState::readable ? Refusal::mode_forbids : Refusal::entry_not_armed;
   } else if (entry.message != message_of(packet.word) || entry.link != link.serial) {
     return Refusal::entry_busy;
   }

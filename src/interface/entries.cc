@@ -21,6 +21,10 @@ bool unread(const MetadataEntry& entry) noexcept {
   return entry.state == EntryState::complete || entry.state == EntryState::failed;
 }
 
+bool may_be_armed(const MetadataEntry& entry) noexcept {
+  return !waits(entry) && !unread(entry) && entry.state != EntryState::readable;
+}
+
 }  // namespace
 
 // --- arming
@@ -33,11 +37,11 @@ Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
     return arm_anew(slot_index, entry_index, {});  // the first time
   if (slot.mode == Mode::paranoid_one_shot)
     return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
-  if (waits(entry) || unread(entry)) return Status::invalid;
+  if (!may_be_armed(entry)) return Status::invalid;
   forget_deadline(entry);
   entry.user_length = 0;
   entry.link = 0;
-  entry.state = EntryState::armed;
+  entry.state = slot.armed_state();
   return Status::ok;
 }
 
@@ -47,7 +51,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
   SlotRecord& slot = slots_[slot_index];
   if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
-  if (waits(entry) || unread(entry)) return Status::invalid;
+  if (!may_be_armed(entry)) return Status::invalid;
   if (limits.base > slot.bound) return Status::out_of_bounds;
   forget_deadline(entry);
   entry.base = limits.base;
@@ -55,7 +59,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
   entry.key = random_key();
   entry.user_length = 0;
   entry.link = 0;
-  entry.state = EntryState::armed;
+  entry.state = slot.armed_state();
   return Status::ok;
 }
 
@@ -63,7 +67,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
 // them fits 32 bits. Each arming is an incarnation of its own: shares of the one before are worth nothing.
 Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, const Slot::Limits& limits) {
   SlotRecord& slot = slots_[slot_index];
-  if (entry_index >= slot.entry_count) return Status::invalid;
+  if (entry_index >= slot.entry_count || slot.access == Access::read_only) return Status::invalid;
   if (link_words_ == 0) make_link_indices();
   slot.links.resize(slot.entry_count * link_words_);
   const Status armed =

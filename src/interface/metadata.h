@@ -17,6 +17,7 @@ enum class EntryState : std::uint8_t {
   complete,   // all has come; its notification is in the queue or waits for a place there
   failed,     // it will not come; likewise
   read,       // the notification was taken, or there was to be none
+  readable,   // of a read-only slot: takes nothing, but remote gets may name it
 };
 
 struct alignas(64) MetadataEntry {

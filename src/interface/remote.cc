@@ -24,7 +24,7 @@ Refusal why_not_entry(const SlotRecord& slot, const Packet& packet, std::uint64_
     return Refusal::out_of_bounds;
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   const bool open = entry.state == EntryState::armed || entry.state == EntryState::filling ||
-                    entry.state == EntryState::gathering;
+                    entry.state == EntryState::gathering || entry.state == EntryState::readable;
   if (!open) return Refusal::entry_not_armed;
   return Refusal::none;
 }

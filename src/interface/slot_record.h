@@ -24,6 +24,7 @@ struct SlotRecord {
   bool fast = false;
   bool fetches = false;
   Mode mode = Mode::guarded;
+  Access access = Access::read_write;
   const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
   Store* store = nullptr;                  // of a durable area; else null
   std::uint32_t places = 0;                // for each link
@@ -31,7 +32,11 @@ struct SlotRecord {
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
-  std::vector<std::uint64_t> links;   // groups: per entry a set of links, a bit per link's index
+  // Of an entry that is armed. Those of a read-only slot take no message.
+  EntryState armed_state() const noexcept {
+    return access == Access::read_only ? EntryState::readable : EntryState::armed;
+  }
+  std::vector<std::uint64_t> links;  // groups: per entry a set of links, a bit per link's index
 };
 
 }  // namespace hamlyn::interface

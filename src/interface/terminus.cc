@@ -108,10 +108,15 @@ Status Terminus::depart_one(Lane& lane, std::size_t& bytes) noexcept {
 Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
-  if (invalid(share) != nullptr) return Status::invalid;
+  const Status wrong = check(share, data.size(), options);
+  return wrong != Status::ok ? wrong : send(share.ticket, share.count, data, options, handle);
+}
+
+Status Terminus::check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept {
+  // Of a group nobody's message has landed whole by itself.
+  if (invalid(share) != nullptr || options.acknowledged) return Status::invalid;
   // So a share is never less than the number of its packets, whatever links they go by.
-  if (packets_at_most(data.size()) > share.count) return Status::share_too_small;
-  return send(share.ticket, share.count, data, options, handle);
+  return packets_at_most(length) > share.count ? Status::share_too_small : Status::ok;
 }
 
 Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,

@@ -42,7 +42,13 @@ class Terminus {
   Status bind(std::uint32_t tag, std::uint32_t area);
   Status unbind(std::uint32_t tag) noexcept;
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options,
-                       SendHandle* handle) noexcept;
+                       SendHandle* handle) noexcept {
+    return send_gathered(ticket, nullptr, pieces, options, handle);
+  }
+  Status send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options,
+                       SendHandle* handle) noexcept {
+    return send_gathered(share.ticket, &share, pieces, options, handle);
+  }
   void area_gone(std::uint32_t area) noexcept;
 
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
@@ -154,6 +160,9 @@ class Terminus {
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
+  static Status check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept;
+  Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
+                       const SendOptions& options, SendHandle* handle) noexcept;
   Status put_gathered(Work& work) noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;

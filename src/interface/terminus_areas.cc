@@ -29,7 +29,7 @@ Status Terminus::unbind(std::uint32_t tag) noexcept {
   return Status::ok;
 }
 
-Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> pieces,
+Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
                                const SendOptions& options, SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   if (pieces.size() > kPieceLimit) return Status::too_long;
@@ -47,7 +47,8 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
     if (length > 0xFFFFFFFFu) return Status::too_long;
     found[parts++] = {area.data + piece.offset, piece.offset, piece.length, number, area.generation};
   }
-  const Status wrong = check(ticket, length, options);
+  Status wrong = share != nullptr ? check(*share, length, options) : Status::ok;
+  if (wrong == Status::ok) wrong = check(ticket, length, options);
   if (wrong != Status::ok) return wrong;
   Work& work = *free_.first();
   if (parts != 0) std::copy_n(found.begin(), parts, gathering_->parts[index_of(work)].begin());
@@ -57,7 +58,7 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
   work.part = 0;
   work.part_sent = 0;
   work.from_area = false;
-  return post(work, ticket, 0, length, options, handle);
+  return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle);
 }
 
 bool Terminus::stands_in_shown_area(const Work& work) noexcept {
@@ -74,7 +75,8 @@ bool Terminus::stands_in_shown_area(const Work& work) noexcept {
 }
 
 // How many packets there will be is not known before: the last one's delta takes back what the others have
-// added (paper 0, section 2.5).
+// added (paper 0, section 2.5), or adds what they leave of a share. Each but the last carries 64 bytes or
+// more, so a share is enough for them.
 Status Terminus::put_gathered(Work& work) noexcept {
   if (work.acknowledged && work.packets_sent == 0) {
     const Status asked = put_question(work);

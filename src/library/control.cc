@@ -238,6 +238,12 @@ void Control::serve_requests() {
   bool answered = false;
   for (auto at = requests_.begin(); at != requests_.end();) {
     Request& request = **at;
+    if (request.kind == node::RequestKind::area_bytes && !client_) {
+      standing_.area_bytes = request.bytes;  // nobody counts: the next daemon hears of it
+      request.done = answered = true;
+      at = requests_.erase(at);
+      continue;
+    }
     if (request.number == 0 && !request.cancelled && client_) send_request(request);
     if (request.cancelled && request.number != 0 && client_) client_->cancel(request.number);
     if (request.cancelled && (request.number == 0 || !client_)) {
@@ -261,6 +267,9 @@ void Control::send_request(Request& request) {
     case node::RequestKind::withdraw:
       client_->withdraw(request.number, request.name);
       break;
+    case node::RequestKind::area_bytes:
+      client_->area_bytes(request.number, request.bytes);
+      break;
     default:
       client_->lookup(request.number, request.name, request.wait);
       break;
@@ -279,6 +288,7 @@ void Control::read_node() {
       next_attach_ = {};
       const std::lock_guard lock(requests_mutex_);
       for (const auto& request : requests_) request->number = 0;  // to be asked again
+      attention();
       return;
     }
     if (event->kind == node::Event::Kind::introduced) {

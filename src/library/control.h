@@ -52,6 +52,11 @@ class Control {
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number);
   void drop_area(std::uint32_t number) noexcept;
 
+  // For those who make areas that others may be shown: within the user's quota of bytes, or throws Error.
+  // Says of what is given back.
+  void take_area_bytes(std::uint64_t bytes);
+  void give_back_area_bytes(std::uint64_t bytes) noexcept;
+
   // For errands: message areas that others may map.
   std::byte* make_mapped_area(std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
   void renew_mapped_area(std::byte* data);
@@ -69,6 +74,7 @@ class Control {
     std::string name;
     Rights rights;
     Ticket ticket;
+    std::uint64_t bytes = 0;
     bool wait = false;
     std::uint64_t number = 0;  // 0: not sent yet
     bool cancelled = false;
@@ -132,6 +138,8 @@ class Control {
     std::exception_ptr failure;
   };
   std::vector<Errand*> errands_;
+  std::mutex area_bytes_mutex_;   // one change at a time
+  std::uint64_t area_bytes_ = 0;  // as the node has granted
   std::list<std::shared_ptr<Import>> imports_;
   bool attached_ = false;  // or failed: the constructor may go on
 

@@ -31,6 +31,31 @@ void Control::do_errands() {
   }
 }
 
+void Control::take_area_bytes(std::uint64_t bytes) {
+  const std::lock_guard lock(area_bytes_mutex_);
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::area_bytes;
+  request->name = "an area";
+  request->bytes = area_bytes_ + bytes;
+  ask(request, options_.timeout);
+  area_bytes_ += bytes;
+}
+
+void Control::give_back_area_bytes(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(area_bytes_mutex_);
+  area_bytes_ -= bytes;
+  try {
+    auto request = std::make_shared<Request>();
+    request->kind = node::RequestKind::area_bytes;
+    request->bytes = area_bytes_;
+    const std::lock_guard requests_lock(requests_mutex_);
+    requests_.push_back(std::move(request));
+  } catch (const std::bad_alloc&) {
+    return;  // the next one says it, too
+  }
+  attention();
+}
+
 shm::Mapping Control::make_area(std::size_t bytes, std::uint32_t& number) {
   shm::OwnedMemory made = shm::make_sealed_memory(bytes);
   engine_.lock_.enter_as_other();

@@ -54,8 +54,14 @@ MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharin
     size_ = whole_pages(bytes);
     const shm::Writers writers =
         sharing == Sharing::mapped_read_only ? shm::Writers::owner : shm::Writers::everybody;
-    engine.control().have_done(
-        [&] { data_ = engine.control().make_mapped_area(size_, writers, &generation_); });
+    engine.control().take_area_bytes(size_);
+    try {
+      engine.control().have_done(
+          [&] { data_ = engine.control().make_mapped_area(size_, writers, &generation_); });
+    } catch (...) {
+      engine.control().give_back_area_bytes(size_);
+      throw;
+    }
   } else {
     data_ = static_cast<std::byte*>(private_memory(bytes).release());
   }
@@ -101,6 +107,7 @@ MessageArea::~MessageArea() {
     munmap(data_, whole_pages(size_));
   } else if (!engine.lock().forked()) {
     engine.control().have_done([&] { engine.control().drop_mapped_area(data_); });
+    engine.control().give_back_area_bytes(size_);
   }
 }
 

@@ -17,7 +17,13 @@ SendBufferArea::SendBufferArea(Interface& interface, std::size_t bytes)
   if (engine.lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   shm::Mapping mapping;
-  engine.control().have_done([&] { mapping = engine.control().make_area(size_, number_); });
+  engine.control().take_area_bytes(size_);
+  try {
+    engine.control().have_done([&] { mapping = engine.control().make_area(size_, number_); });
+  } catch (...) {
+    engine.control().give_back_area_bytes(size_);
+    throw;
+  }
   data_ = static_cast<std::byte*>(mapping.release());
 }
 
@@ -25,6 +31,7 @@ SendBufferArea::~SendBufferArea() {
   library::Engine& engine = interface_.engine();
   if (engine.lock().forked()) return;  // a forked child has neither the mapping nor the control thread
   engine.control().have_done([&] { engine.control().drop_area(number_); });
+  engine.control().give_back_area_bytes(size_);
   const shm::Mapping mapping(data_, size_);
 }
 

@@ -30,6 +30,15 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
     throw Error(ErrorCode::invalid_argument, "a remote get may ask for 64 KiB at most");
   if (options.mode == Mode::paranoid_one_shot && (options.fetches || options.gets != 0))
     throw Error(ErrorCode::invalid_argument, "a paranoid one-shot slot takes no remote operations");
+  if (options.fetches && options.access != Access::read_write)
+    throw Error(ErrorCode::invalid_argument, "a fetch-and-op reads and writes: the slot must allow both");
+  if (options.gets != 0 && options.access == Access::write_only)
+    throw Error(ErrorCode::invalid_argument, "a write-only slot gives nothing to remote gets");
+  const bool unchecked = area.sharing() == Sharing::mapped_read_write;
+  if ((options.access == Access::read_only && unchecked) ||
+      (options.access == Access::write_only && area.sharing() != Sharing::guarded))
+    throw Error(ErrorCode::invalid_argument,
+                "whoever maps the area could do what the slot does not allow, without being checked");
   data_ = area.bytes().data() + options.base;
   size_ = options.bound == 0 ? area_size - options.base : options.bound;
   library::Engine& engine = interface_.engine();
@@ -51,7 +60,7 @@ Ticket Slot::ticket() const {
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   const interface::SlotRecord& slot = engine.core().slot(index_);
   const bool remote = slot.mode == Mode::guarded && (slot.fetches || slot.gets != 0);
-  if (!slot.fast && !remote)
+  if (!slot.fast && !remote && slot.access != Access::read_only)
     throw Error(ErrorCode::invalid_argument,
                 "this slot takes neither fast-mode messages nor remote operations");
   Ticket ticket;
@@ -71,7 +80,7 @@ Ticket Slot::ticket(std::uint32_t entry) const {
   const interface::SlotRecord& slot = engine.core().slot(index_);
   if (entry >= slot.entry_count)
     throw Error(ErrorCode::invalid_argument, "this slot has no such metadata entry");
-  if (paranoid(slot) && slot.entries[entry].state != interface::EntryState::armed)
+  if (paranoid(slot) && slot.entries[entry].state != slot.armed_state())
     throw Error(ErrorCode::invalid_argument, "an entry of a paranoid slot has a ticket once it is armed");
   return ticket_of(slot, entry);
 }

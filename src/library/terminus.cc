@@ -101,6 +101,16 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
   return status;
 }
 
+Status Terminus::send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options,
+                               SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  const Status status = terminus_->send_gathered(share, pieces, options, handle);
+  if (status == Status::pending) engine.departure_waits();
+  return status;
+}
+
 Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();

@@ -86,6 +86,7 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
     adopt.bytes = side.bytes;
     out.send(adopt);
   }
+  if (out.standing_.area_bytes != 0) out.area_bytes(++out.own_requests_, out.standing_.area_bytes);
   for (const auto& [name, entry] : out.standing_.names) {
     const std::uint64_t request = ++out.own_requests_;
     out.asked_[request] = {RequestKind::publish, name, entry, 0, 0};
@@ -156,6 +157,13 @@ bool Client::link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t
   return send(out);
 }
 
+bool Client::area_bytes(std::uint64_t request, std::uint64_t bytes) {
+  asked_[request] = {RequestKind::area_bytes, {}, {}, 0, bytes};
+  Request out = make(RequestKind::area_bytes, request);
+  out.bytes = bytes;
+  return send(out);
+}
+
 bool Client::report(std::uint64_t link, std::uint64_t refused) {
   Request out = make(RequestKind::report, 0, link);
   out.bytes = refused;
@@ -176,8 +184,11 @@ bool Client::remember(const Reply& reply, Event& event) {
   } else if (reply.kind == ReplyKind::withdrawn || (own && reply.kind == ReplyKind::refused)) {
     standing_.names.erase(name);
   } else if (reply.kind == ReplyKind::granted) {
-    if (const auto side = standing_.links.find(link); side != standing_.links.end())
+    if (kind == RequestKind::area_bytes) {
+      standing_.area_bytes = bytes;
+    } else if (const auto side = standing_.links.find(link); side != standing_.links.end()) {
       side->second.bytes = bytes;
+    }
   }
   asked_.erase(asked);
   if (own) event.request = 0;

@@ -47,6 +47,7 @@ struct Standing {
   Token token{};
   std::map<std::string, Name, std::less<>> names;
   std::map<std::uint64_t, Link> links;
+  std::uint64_t area_bytes = 0;
 };
 
 struct Event {
@@ -55,7 +56,7 @@ struct Event {
     introduced,  // a link may be made: peer*, link, initiator, socket, pidfd. At the asker with its
                  // `request`, at the other end with request 0
     linked,   // the asked peer has a link with this process already; its introduction came before this event
-    granted,  // link_bytes was within the quota
+    granted,  // link_bytes, or area_bytes, was within the quota
     published,
     withdrawn,
     found,  // ticket; peer* of who registered it
@@ -119,6 +120,10 @@ class Client {
   // This end of a link wants to hold `bytes` of memory in all (it starts with kLinkBytes): granted, or
   // refused: quota_bytes, and the old figure stays.
   bool link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes);
+
+  // This process wants to have `bytes` in all areas that others may be shown: granted, or refused:
+  // quota_bytes, and the old figure stays.
+  bool area_bytes(std::uint64_t request, std::uint64_t bytes);
 
   // So many packets of a link's other end were refused since it was made. No answer. The node may have a rule
   // that cuts the link then.

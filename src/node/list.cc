@@ -18,7 +18,7 @@ std::string text_of(const char (&text)[size]) {
 void add(NodeList& out, const AttachedReply& reply, base::FileDescriptor counters) {
   out.attached.push_back({reply.interface, reply.uid, reply.gid, reply.pid, text_of(reply.program),
                           std::chrono::milliseconds{reply.age_ms}, reply.links, reply.link_bytes,
-                          reply.refused, std::move(counters)});
+                          reply.area_bytes, reply.refused, std::move(counters)});
 }
 
 void finish(NodeList& out, const NodeReply& reply) {

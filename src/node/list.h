@@ -19,6 +19,7 @@ struct AttachedProcess {
   std::chrono::milliseconds age{};  // since it attached
   std::uint64_t links = 0;          // its ends of links
   std::uint64_t link_bytes = 0;     // its memory in them
+  std::uint64_t area_bytes = 0;     // and in areas that others may be shown
   std::uint64_t refused = 0;        // packets, as it has reported of the links that it has
   base::FileDescriptor
       counters;  // its counter page, if it has one and it is this user's (for root: everybody's)

@@ -49,6 +49,9 @@ Request only_its_fields(const Request& request) noexcept {
       out.peer = request.peer;
       out.bytes = request.bytes;
       break;
+    case RequestKind::area_bytes:
+      out.bytes = request.bytes;
+      break;
     case RequestKind::publish:
       take_name();
       out.flags = request.flags & kSomeRights;
@@ -70,7 +73,7 @@ Request only_its_fields(const Request& request) noexcept {
 
 // Null, or what is wrong with it.
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::report)
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::area_bytes)
     return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)
@@ -304,6 +307,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return link_ended(connection, request.number);
       case RequestKind::link_bytes:
         return link_bytes(id, connection, request);
+      case RequestKind::area_bytes:
+        return area_bytes(id, connection, request);
       case RequestKind::adopt_link:
         return adopt_link(connection, request);
       case RequestKind::publish:
@@ -435,7 +440,8 @@ void Node::check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const
                   "other users have opened half of the links that " + who + "may have"};
   }
   if (user.bytes + ends * kLinkBytes > options_.quotas.bytes) {
-    throw Refused{ErrorCode::quota_bytes, who + "has used up quotas.bytes: end some links, or raise it"};
+    throw Refused{ErrorCode::quota_bytes,
+                  who + "has used up quotas.bytes: end some links or areas, or raise it"};
   }
 }
 
@@ -481,21 +487,32 @@ void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& r
   const auto found = connection.links.find(request.number);
   if (found == connection.links.end())
     throw Refused{ErrorCode::invalid_argument, "this process has no such link"};
-  User& user = users_[connection.who.uid];
-  const std::uint64_t others = user.bytes - found->second.bytes;
-  // Giving back is always allowed, also above a quota.
-  if (request.bytes > found->second.bytes &&
-      (others > options_.quotas.bytes || request.bytes > options_.quotas.bytes - others)) {
-    throw Refused{ErrorCode::quota_bytes,
-                  "user " + std::to_string(connection.who.uid) + " has " + std::to_string(user.bytes) +
-                      " bytes in links and may not have so many more: end some, or raise quotas.bytes"};
-  }
-  connection.bytes = connection.bytes - found->second.bytes + request.bytes;
-  user.bytes = others + request.bytes;
-  found->second.bytes = request.bytes;
+  const std::uint64_t before = found->second.bytes;
+  change_bytes(connection.who.uid, found->second.bytes, request.bytes);
+  connection.bytes = connection.bytes - before + request.bytes;
   Reply reply = make_reply(ReplyKind::granted, request.request);
   reply.link = request.number;
   answer(id, reply);
+}
+
+void Node::change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to) {
+  User& user = users_[uid];
+  const std::uint64_t others = user.bytes - from;
+  // Giving back is always allowed, also above a quota.
+  if (to > from && (others > options_.quotas.bytes || to > options_.quotas.bytes - others)) {
+    throw Refused{ErrorCode::quota_bytes, "user " + std::to_string(uid) + " has " +
+                                              std::to_string(user.bytes) +
+                                              " bytes in links and areas and may not have so many more: end "
+                                              "some, or raise quotas.bytes"};
+  }
+  user.bytes = others + to;
+  from = to;
+}
+
+// Of send buffer areas, and of message areas that others map: the process's own word, like that on links.
+void Node::area_bytes(std::uint64_t id, Connection& connection, const Request& request) {
+  change_bytes(connection.who.uid, connection.area_bytes, request.bytes);
+  answer(id, make_reply(ReplyKind::granted, request.request));
 }
 
 // A link that is older than this daemon. It exists whether we like it or not; beyond the quotas it is not
@@ -645,6 +662,7 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
     reply.age_ms = static_cast<std::uint64_t>((now_ - one.since).count());
     reply.links = one.links.size();
     reply.link_bytes = one.bytes;
+    reply.area_bytes = one.area_bytes;
     for (const auto& [link, side] : one.links) reply.refused += side.refused;
     put_text(reply.program, one.who.program);
     const bool details = connection.who.uid == 0 || connection.who.uid == one.who.uid;
@@ -688,6 +706,7 @@ void Node::forget(std::uint64_t id) {
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
   User& user = users_[uid];
   user.names -= connection.names.size();
+  user.bytes -= connection.area_bytes;
   const std::uint64_t interface = connection.interface;
   if (connection.stage == Stage::attached) {
     --user.interfaces;

@@ -119,6 +119,7 @@ class Node {
     std::uint64_t interface = 0;
     bool counters = false;
     std::uint64_t bytes = 0;                      // sum over links
+    std::uint64_t area_bytes = 0;                 // of areas that it shows
     std::map<std::uint64_t, Side> links;          // by number of the link
     std::map<std::uint64_t, std::uint64_t> with;  // peer to link
     std::set<std::string, std::less<>> names;
@@ -158,6 +159,7 @@ class Node {
   void cancel(std::uint64_t id, Connection& connection, const Request& request);
   void link_ended(Connection& connection, std::uint64_t link);
   void link_bytes(std::uint64_t id, Connection& connection, const Request& request);
+  void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
   void report(std::uint64_t id, Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
@@ -166,6 +168,7 @@ class Node {
   bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
   template <class Which>
   void resume(std::uint64_t id, Which&& which);
+  void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
   void check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const;
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);

@@ -13,7 +13,7 @@
 namespace hamlyn::node {
 
 inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
 inline constexpr std::uint32_t kStructuresVersion = 2;
@@ -63,6 +63,7 @@ enum class RequestKind : std::uint32_t {
   cancel,         // request: the one to cancel
   list,           // number: the last interface already listed; 0: from the start
   report,         // number: link, bytes: packets of its other end refused so far. No answer
+  area_bytes,     // bytes: of all areas of the asker that others may be shown, from now on
 };
 
 struct Request {
@@ -88,7 +89,7 @@ enum class ReplyKind : std::uint32_t {
   refused = 1,  // error, text
   introduced,   // peer, link, uid, gid, pid, initiator; descriptors: socket, pidfd of the peer
   linked,       // peer, link: these two have a link already
-  granted,      // link: link_bytes was within the quota
+  granted,      // link: link_bytes was within the quota; 0: area_bytes was
   published,    // token
   withdrawn,
   found,  // ticket; peer, uid, gid, pid of who registered it
@@ -122,12 +123,13 @@ struct AttachedReply {
   std::uint64_t age_ms = 0;  // since it attached
   std::uint64_t links = 0;
   std::uint64_t link_bytes = 0;
+  std::uint64_t area_bytes = 0;
   std::uint64_t refused = 0;  // packets, as it has reported of the links that it has
   std::uint32_t gid = 0;
   std::uint32_t pid = 0;
   char program[16]{};
 };
-static_assert(sizeof(AttachedReply) == 80 && std::is_trivially_copyable_v<AttachedReply>);
+static_assert(sizeof(AttachedReply) == 88 && std::is_trivially_copyable_v<AttachedReply>);
 
 // What the user that asks has used and may use; every list ends with it.
 struct Usage {

@@ -21,6 +21,7 @@ ProcessView view_of(const node::AttachedProcess& process) {
                    .seconds = seconds(process.age),
                    .links = process.links,
                    .link_bytes = process.link_bytes,
+                   .area_bytes = process.area_bytes,
                    .refused = process.refused};
   if (process.counters) read_details(process.counters.get(), view);
   return view;
@@ -36,6 +37,8 @@ void run_node(const NodeOptions& options) {
                 .seconds = seconds(list.uptime),
                 .names = list.names,
                 .cut = list.cut,
+                .bytes_used = list.used.bytes,
+                .bytes_quota = list.quota.bytes,
                 .processes = {}};
   for (const node::AttachedProcess& process : list.attached) view.processes.push_back(view_of(process));
   std::fputs((options.json ? to_json(view) + "\n" : to_text(view)).c_str(), stdout);

@@ -50,6 +50,7 @@ ordered_json process_json(const ProcessView& process) {
           {"seconds", process.seconds},
           {"links", process.links},
           {"link_bytes", process.link_bytes},
+          {"area_bytes", process.area_bytes},
           {"refused", process.refused},
           {"details", process.details ? details_json(*process.details) : ordered_json()}};
 }
@@ -59,8 +60,14 @@ ordered_json process_json(const ProcessView& process) {
 std::string to_json(const NodeView& node) {
   ordered_json processes = ordered_json::array();
   for (const ProcessView& process : node.processes) processes.push_back(process_json(process));
-  const ordered_json object{{"version", node.version},         {"uid", node.uid},     {"pid", node.pid},
-                            {"seconds", node.seconds},         {"names", node.names}, {"cut", node.cut},
+  const ordered_json object{{"version", node.version},
+                            {"uid", node.uid},
+                            {"pid", node.pid},
+                            {"seconds", node.seconds},
+                            {"names", node.names},
+                            {"cut", node.cut},
+                            {"bytes_used", node.bytes_used},
+                            {"bytes_quota", node.bytes_quota},
                             {"attached", std::move(processes)}};
   return object.dump();
 }

@@ -52,10 +52,12 @@ std::string link_text(const NodeView& node, const LinkView& link) {
 
 std::string process_text(const NodeView& node, const ProcessView& process) {
   const Details* details = process.details ? &*process.details : nullptr;
-  std::string text = fmt::format("{:>19}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>8}  {}\n", process.interface,
-                                 user_name(process.uid), process.pid, format_seconds(process.seconds),
-                                 process.links, details ? fmt::format("{}", details->slots) : "-",
-                                 details ? sum(details->refused) : process.refused, process.program);
+  std::string text =
+      fmt::format("{:>19}  {:<12} {:>8} {:>9} {:>6} {:>6} {:>10} {:>8}  {}\n", process.interface,
+                  user_name(process.uid), process.pid, format_seconds(process.seconds), process.links,
+                  details ? fmt::format("{}", details->slots) : "-",
+                  format_bytes(static_cast<double>(process.link_bytes + process.area_bytes)),
+                  details ? sum(details->refused) : process.refused, process.program);
   if (!process.why_no_details.empty()) text += fmt::format("    no details: {}\n", process.why_no_details);
   if (!details) return text;
   for (const LinkView& link : details->links) text += link_text(node, link);
@@ -67,11 +69,14 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
 }  // namespace
 
 std::string to_text(const NodeView& node) {
-  std::string text = fmt::format("hamlynd {} of {}, pid {}, up {}; {} attached, {} names, {} links cut\n",
-                                 node.version, user_name(node.uid), node.pid, format_seconds(node.seconds),
-                                 node.processes.size(), node.names, node.cut);
+  std::string text = fmt::format(
+      "hamlynd {} of {}, pid {}, up {}; {} attached, {} names, {} links cut\n"
+      "your links and areas hold {} of {}\n",
+      node.version, user_name(node.uid), node.pid, format_seconds(node.seconds), node.processes.size(),
+      node.names, node.cut, format_bytes(static_cast<double>(node.bytes_used)),
+      format_bytes(static_cast<double>(node.bytes_quota)));
   if (node.processes.empty()) return text;
-  text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS  REFUSED  PROGRAM\n";
+  text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS     SHARED  REFUSED  PROGRAM\n";
   for (const ProcessView& process : node.processes) text += process_text(node, process);
   return text;
 }

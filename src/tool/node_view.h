@@ -37,7 +37,7 @@ struct ProcessView {
   std::uint32_t uid = 0, pid = 0;
   std::string program = {};
   double seconds = 0;  // since it attached
-  std::uint64_t links = 0, link_bytes = 0;
+  std::uint64_t links = 0, link_bytes = 0, area_bytes = 0;
   std::uint64_t refused = 0;            // packets, as it has reported to the node of the links that it has
   std::optional<Details> details = {};  // none: this process is not yours
   std::string why_no_details = {};      // if it is, but its page cannot be read
@@ -48,7 +48,8 @@ struct NodeView {
   std::uint32_t uid = 0, pid = 0;
   double seconds = 0;  // since it started
   std::uint64_t names = 0;
-  std::uint64_t cut = 0;  // links, by the rule on reports
+  std::uint64_t cut = 0;                          // links, by the rule on reports
+  std::uint64_t bytes_used = 0, bytes_quota = 0;  // of the asking user, in links and areas
   std::vector<ProcessView> processes;
 };
 

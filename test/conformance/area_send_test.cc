@@ -329,6 +329,73 @@ TEST_P(AreaSends, are_checked_like_any_other_write) {
   EXPECT_TRUE(same(slot.bytes(next_message()), {source.data, 2048}));
 }
 
+TEST_P(AreaSends, carry_shares_of_a_group) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  ASSERT_EQ(slot.disarm(0), Status::ok);
+  Terminus from_alice(alice.core, 8), from_carol(carol.core, 8);
+  const Source alices = make_source(alice, 1), carols = make_source(carol, 2);
+  ASSERT_EQ(from_alice.bind(3, alices.number), Status::ok);
+  ASSERT_EQ(from_carol.bind(0, carols.number), Status::ok);
+  for (int round = 0; round < 3; ++round) {  // through the rings at first, then out of the areas
+    GroupShares shares = slot.arm_group(0, 3);
+    Share first, second, third, helpers;
+    ASSERT_EQ(shares.next(first, {0, 300000}), Status::ok);
+    ASSERT_EQ(shares.next(second, {300000, 100000}), Status::ok);
+    ASSERT_EQ(shares.next(third, {400000, 1000}), Status::ok);
+    ASSERT_EQ(second.split(30000, helpers), Status::ok);
+    // Pieces of all lengths, so that packets end inside of them and begin with their ends.
+    const Piece pieces[] = {{3, 1, 100}, {3, 1000, 5000}, {3, 9, 1}, {3, 10000, 294899}};
+    ASSERT_LT(from_alice.send_gathered(first, pieces, {}, nullptr), Status::queue_full);
+    const Piece part{0, 5, 30000}, rest_of_it{0, 30005, 70000};
+    ASSERT_LT(from_carol.send_gathered(helpers, {&part, 1}, {}, nullptr), Status::queue_full);
+    EXPECT_TRUE(queue->empty());
+    ASSERT_LT(from_carol.send_gathered(second, {&rest_of_it, 1}, {}, nullptr), Status::queue_full);
+    ASSERT_LT(from_alice.send(third, {alices.data, 1000}, {}, nullptr), Status::queue_full);
+    const Notification n = next_message();
+    EXPECT_EQ(n.length, 401000u);
+    std::size_t at = 0;
+    for (const Piece& piece : pieces) {
+      EXPECT_TRUE(same({area.data() + at, piece.length}, {alices.data + piece.offset, piece.length}));
+      at += piece.length;
+    }
+    EXPECT_TRUE(same({area.data() + 300000, 100000}, {carols.data + 5, 100000}));
+    EXPECT_TRUE(same({area.data() + 400000, 1000}, {alices.data, 1000}));
+    rest();
+    EXPECT_TRUE(queue->empty()) << "one notification for all";
+  }
+  EXPECT_TRUE(shown(alices));
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(AreaSends, of_a_share_refuse_what_would_sum_wrongly) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  ASSERT_EQ(slot.disarm(0), Status::ok);
+  Terminus terminus(alice.core, 8);
+  ASSERT_EQ(terminus.bind(0, make_source(alice, 1).number), Status::ok);
+  GroupShares shares = slot.arm_group(0, 1);
+  Share share;
+  ASSERT_EQ(shares.next(share), Status::ok);
+  const Piece piece{0, 0, 100000};
+  Share small = share;
+  small.count = 1562;  // one less than packets of 64 bytes
+  SendHandle handle{7, 7};
+  EXPECT_EQ(terminus.send_gathered(small, {&piece, 1}, {}, &handle), Status::share_too_small);
+  EXPECT_EQ(terminus.status(handle), Status::ok) << "a handle of nothing";
+  EXPECT_EQ(terminus.send_gathered(share, {&piece, 1}, {.acknowledged = true}, nullptr), Status::invalid);
+  EXPECT_EQ(terminus.send(share, {}, {.acknowledged = true}, nullptr), Status::invalid);
+  small.count = 0;
+  EXPECT_EQ(terminus.send_gathered(small, {&piece, 1}, {}, nullptr), Status::invalid);
+  share.ticket.bound = 99999;
+  EXPECT_EQ(terminus.send_gathered(share, {&piece, 1}, {}, nullptr), Status::out_of_bounds);
+  rest();
+  EXPECT_EQ(bob.refused_in_all(), 0u) << "nothing has left";
+  EXPECT_TRUE(queue->empty());
+  // What is left of the share is as good as before.
+  share.ticket.bound = 100000;
+  ASSERT_LT(terminus.send_gathered(share, {&piece, 1}, {}, nullptr), Status::queue_full);
+  EXPECT_EQ(next_message().length, 100000u);
+}
+
 TEST_P(AreaSends, have_at_most_64_areas) {
   std::vector<Source> sources;
   for (std::uint32_t i = 0; i < interface::kAreaLimit; ++i) sources.push_back(make_source(alice, i, 4096));

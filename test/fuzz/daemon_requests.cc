@@ -120,18 +120,18 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(10));
+    const auto kind = static_cast<node::RequestKind>(1 + pick(11));
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
-    node::Request out =
-        named ? test::ask(kind, 1 + pick(40), kNames[pick(std::size(kNames))])
-              : test::ask(kind, 1 + pick(40), kind == node::RequestKind::cancel ? 0 : some_number());
+    const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes;
+    node::Request out = named ? test::ask(kind, 1 + pick(40), kNames[pick(std::size(kNames))])
+                              : test::ask(kind, 1 + pick(40), nameless ? 0 : some_number());
     if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(2));
     if (kind == node::RequestKind::publish) out.flags = static_cast<std::uint32_t>(pick(4));
     if (kind == node::RequestKind::publish && pick(3) == 0 && !tokens_.empty())
       out.token = tokens_[pick(tokens_.size())];
     if (kind == node::RequestKind::link_bytes || kind == node::RequestKind::adopt_link ||
-        kind == node::RequestKind::report)
+        kind == node::RequestKind::report || kind == node::RequestKind::area_bytes)
       out.bytes = random_() >> pick(64);
     if (kind == node::RequestKind::adopt_link) out.peer = some_number();
     spoil(out);

@@ -1,9 +1,13 @@
 // Areas between real processes. The test's own process never has an interface: each part is forked.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "hamlyn/hamlyn.h"
 #include "test/support/actor.h"
@@ -133,6 +137,113 @@ TEST_F(Areas, OfNothingOrOfAnotherInterfaceAreRefused) {
     }
     return 0;
   });
+  EXPECT_EQ(one.wait(), 0);
+}
+
+TEST_F(Areas, SlotsWhoseAccessContradictsItselfAreRefused) {
+  Actor one([&](Line&) {
+    Interface interface(options());
+    NotificationQueue queue(interface);
+    MessageArea guarded(interface, 4096);
+    MessageArea shown(interface, 4096, Sharing::mapped_read_only);
+    MessageArea open(interface, 4096, Sharing::mapped_read_write);
+    const auto refused = [&](MessageArea& area, const Slot::Options& of) {
+      try {
+        const Slot slot(area, queue, of);
+        return false;
+      } catch (const Error& error) {
+        return error.code() == ErrorCode::invalid_argument;
+      }
+    };
+    if (!refused(guarded, {.access = Access::read_only, .fetches = true})) return 1;
+    if (!refused(guarded, {.access = Access::write_only, .fetches = true})) return 2;
+    if (!refused(guarded, {.access = Access::write_only, .gets = 64})) return 3;
+    if (!refused(open, {.access = Access::read_only})) return 4;
+    for (MessageArea* area : {&shown, &open}) {
+      if (!refused(*area, {.access = Access::write_only})) return 5;
+    }
+    // What is left to do at this one is to map it, for reading.
+    const Slot slot(shown, queue, {.access = Access::read_only});
+    return slot.ticket().key != 0 ? 0 : 6;
+  });
+  EXPECT_EQ(one.wait(), 0);
+}
+
+TEST_F(Areas, ArePopulatedWhetherTheyMayBeLockedOrNot) {
+  Actor one([&](Line&) {
+    Interface interface(options());
+    const rlimit nothing{0, 0};
+    if (::setrlimit(RLIMIT_MEMLOCK, &nothing) != 0) return 1;
+    if (::geteuid() == 0 && ::seteuid(41001) != 0) return 2;  // root may lock what it likes
+    constexpr std::size_t kPages = 16;
+    MessageArea own(interface, kPages * 4096);
+    MessageArea shown(interface, kPages * 4096, Sharing::mapped_read_only);
+    for (MessageArea* area : {&own, &shown}) {
+      if (area->wired()) return 3;
+      unsigned char there[kPages];
+      if (::mincore(area->bytes().data(), kPages * 4096, there) != 0) return 4;
+      for (const unsigned char page : there) {
+        if ((page & 1) == 0) return 5;
+      }
+    }
+    return 0;
+  });
+  EXPECT_EQ(one.wait(), 0);
+}
+
+class AreaQuota : public testing::Test {
+ protected:
+  AreaQuota() { write_file(config_, "[quotas]\nbytes = 200000\n"); }
+  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
+  std::vector<std::string> words() const { return {"--config", config_}; }
+
+  Folder folder_;
+  const std::string config_ = folder_.file("config");
+  std::optional<Daemon> daemon_{std::in_place, folder_.file("node"), words()};
+};
+
+// Whether one more area of so many bytes is too many.
+bool too_many(Interface& interface, std::size_t bytes, std::optional<Sharing> sharing = {}) {
+  try {
+    if (sharing) {
+      const MessageArea area(interface, bytes, *sharing);
+    } else {
+      const SendBufferArea area(interface, bytes);
+    }
+    return false;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::quota_bytes;
+  }
+}
+
+TEST_F(AreaQuota, CountsWhatOthersMayBeShownAndNothingElse) {
+  Actor one([&](Line&) {
+    Interface interface(options());
+    if (too_many(interface, 1 << 20, Sharing::guarded)) return 1;
+    const MessageArea mapped(interface, 65536, Sharing::mapped_read_write);
+    {
+      const SendBufferArea area(interface, 65536);
+      if (!too_many(interface, 131072) || !too_many(interface, 131072, Sharing::mapped_read_only)) return 2;
+      if (too_many(interface, 65536, Sharing::mapped_read_only)) return 3;
+    }
+    if (too_many(interface, 131072)) return 4;  // what was given back, also by what was refused
+    return too_many(interface, 131072, Sharing::mapped_read_only) ? 5 : 0;
+  });
+  EXPECT_EQ(one.wait(), 0);
+}
+
+TEST_F(AreaQuota, IsKeptByTheNextDaemonToo) {
+  Actor one([&](Line& line) {
+    Interface interface(options());
+    const SendBufferArea area(interface, 131072);
+    line.put('.');
+    if (!line.take<char>()) return 1;
+    return eventually([&] { return too_many(interface, 131072); }) ? 0 : 2;
+  });
+  ASSERT_TRUE(one.line().take<char>());
+  daemon_->kill();
+  daemon_.emplace(folder_.file("node"), words());
+  one.line().put('.');
   EXPECT_EQ(one.wait(), 0);
 }
 

@@ -335,6 +335,30 @@ TEST(Node, CountsTheBytesOfLinks) {
   EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::invalid_argument);
 }
 
+TEST(Node, CountsTheBytesOfAreasWithThoseOfLinks) {
+  TwoProcesses t{with_quotas({.bytes = 100000})};
+  const auto have = [&](std::uint64_t connection, std::uint64_t bytes) {
+    Request request = ask(RequestKind::area_bytes, 3);
+    request.bytes = bytes;
+    t.world.say(connection, request);
+    return t.world.reply(connection);
+  };
+  EXPECT_EQ(have(1, 60000).kind, ReplyKind::granted);
+  EXPECT_EQ(error_of(have(2, 40001)), ErrorCode::quota_bytes) << "the same user's other process";
+  EXPECT_EQ(have(2, 40000).kind, ReplyKind::granted);
+  EXPECT_EQ(error_of(have(1, 60001)), ErrorCode::quota_bytes);
+  EXPECT_EQ(error_of(have(1, ~std::uint64_t{0})), ErrorCode::quota_bytes);
+  t.world.say(1, ask(RequestKind::introduce, 5, t.two));
+  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::quota_bytes) << "no room for a link";
+  EXPECT_EQ(have(1, 10000).kind, ReplyKind::granted);
+  t.world.attach(3, 2000, 2000);
+  EXPECT_EQ(have(3, 100000).kind, ReplyKind::granted) << "another user has its own";
+  t.world.node.disconnected(2);
+  EXPECT_EQ(have(1, 100000).kind, ReplyKind::granted) << "what had been of the process that left";
+  t.world.say(1, ask(RequestKind::list, 6));
+  EXPECT_EQ(t.world.take<node::AttachedReply>(1).area_bytes, 100000u);
+}
+
 TEST(Node, AdoptsLinksThatAreOlderThanItself) {
   TwoProcesses t;
   const auto adopt = [&](std::uint64_t connection, std::uint64_t peer) {
