@@ -207,7 +207,8 @@ Ticket Control::lookup(std::string_view name, std::chrono::milliseconds timeout)
 void Control::cancel() noexcept {
   {
     const std::lock_guard lock(requests_mutex_);
-    for (const auto& request : requests_) request->cancelled = true;
+    for (const auto& request : requests_)
+      request->cancelled |= request->kind != node::RequestKind::area_bytes;  // nobody waits long for that one
   }
   attention();
 }

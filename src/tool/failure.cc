@@ -38,6 +38,8 @@ const char* advice(ErrorCode code) noexcept {
       return "see --help";
     case ErrorCode::out_of_memory:
       return "free memory, or raise the limit (ulimit -a)";
+    case ErrorCode::disk_full:
+      return "free space on that disk, or raise the quota or the limit that the message names";
     case ErrorCode::system:
     case ErrorCode::forked:
       break;

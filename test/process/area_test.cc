@@ -193,12 +193,15 @@ TEST_F(Areas, ArePopulatedWhetherTheyMayBeLockedOrNot) {
 
 class AreaQuota : public testing::Test {
  protected:
-  AreaQuota() { write_file(config_, "[quotas]\nbytes = 200000\n"); }
   Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
   std::vector<std::string> words() const { return {"--config", config_}; }
 
   Folder folder_;
-  const std::string config_ = folder_.file("config");
+  const std::string config_ = [this] {
+    const std::string path = folder_.file("config");
+    write_file(path, "[quotas]\nbytes = 200000\n");
+    return path;
+  }();
   std::optional<Daemon> daemon_{std::in_place, folder_.file("node"), words()};
 };
 

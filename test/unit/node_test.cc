@@ -64,14 +64,14 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     world.connect(1);
     std::vector<std::byte> bytes(size);
     Hello hello;
-    hello.protocol = 3;
+    hello.protocol = 4;
     std::memcpy(bytes.data(), &hello, 12);
     world.node.received(1, bytes, false, world.now);
     const Welcome answer = world.take<Welcome>(1);
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 2 with structures 2, the process protocol 3 with structures 2");
+        "the node daemon speaks protocol 3 with structures 2, the process protocol 4 with structures 2");
     EXPECT_TRUE(world.dropped(1));
   }
 }
@@ -675,7 +675,7 @@ TEST(Node, DropsARequestOfEveryOtherLength) {
 TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
   // Each byte that a kind of request has no use for, set.
   std::size_t refused = 0;
-  for (std::uint32_t kind = 0; kind <= 11; ++kind) {
+  for (std::uint32_t kind = 0; kind <= 12; ++kind) {
     for (std::size_t at = 4; at < sizeof(Request); ++at) {
       Request request;
       request.kind = static_cast<RequestKind>(kind);
@@ -684,7 +684,7 @@ TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
       NodeWorld world;
       world.attach(1);
       world.say(1, request);
-      const bool known = kind >= 1 && kind <= 10;
+      const bool known = kind >= 1 && kind <= 11;
       const bool number = at >= 8 && at < 16;  // of the request: always used
       EXPECT_TRUE(known || world.dropped(1));
       EXPECT_FALSE(known && number && world.dropped(1)) << kind << " " << at;
