@@ -1,6 +1,7 @@
 #include "interface/core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "interface/deposit.h"
 #include "interface/terminus.h"
@@ -24,7 +25,29 @@ Core::Core(Surroundings& surroundings, CounterPage& counters)
 
 Core::~Core() = default;
 
+void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
+  const SameSlot& same = link.same_slot;
+  if (same.queue != &queue || link.broken || !queue.empty()) return;
+  // When a reply is due already, it will tell of all that is freed until it leaves.
+  const std::uint32_t due = same.places->tell_at - same.places->freed;
+  const std::uint32_t places = due - 1 < same.places->granted ? due - 1 : most;
+  most =
+      std::min({most, places, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most))});
+  short_run_ = {&queue, &link, most, most, same.length};
+}
+
+std::uint32_t Core::close_run() noexcept {
+  const ShortRun run = std::exchange(short_run_, {});
+  const std::uint32_t packets = run.opened_with - run.left;
+  if (packets != 0) {
+    run.link->counters->packets_in += packets;
+    run.link->counters->bytes_in += packets * run.bytes_each;
+  }
+  return packets;
+}
+
 bool Core::run() noexcept {
+  close_run();
   bool moved = sweep_.run(*this);
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
@@ -107,6 +130,7 @@ void Core::add_link(Link& link) {
 }
 
 void Core::forget_links() noexcept {
+  close_run();
   found_link_ = direct_link_ = nullptr;
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
@@ -172,6 +196,7 @@ Queue* Core::make_queue(std::size_t places) {
 
 bool Core::drop_queue(Queue* queue) noexcept {
   if (queue->users != 0) return false;
+  close_run();
   for (std::uint32_t record = 1; record < records_.size(); ++record) {
     Places& places = records_[record];
     if (places.queue != queue) continue;
@@ -461,14 +486,16 @@ void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
 // --- deposit, the parts that are not the shortest way
 
 void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept {
+  if (packet.lead.length > kInlineData) return;
   const SlotRecord& slot = slots_[packet.slot];
-  if (slot.bound < kInlineData) return;
   link.same_slot = {slot.queue,
+                    word_at(packet, kLeadWord) >> 32,
                     word_at(packet, kSlotWord),
                     packet.key,
                     word_at(packet, kEntryWord),
+                    slot.bound - packet.lead.length,
                     slot.base,
-                    slot.bound,
+                    packet.lead.length,
                     &records_[record],
                     packet.slot,
                     record};

@@ -40,6 +40,17 @@ class Surroundings {
   virtual void settled() noexcept {}
 };
 
+// Short packets, each like the one before, that may be taken straight from one link for the owner of one
+// empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
+// no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it.
+struct ShortRun {
+  Queue* queue = nullptr;  // null: none is open
+  Link* link = nullptr;
+  std::uint32_t left = 0;
+  std::uint32_t opened_with = 0;
+  std::uint64_t bytes_each = 0;
+};
+
 class Core {
  public:
   static constexpr std::uint32_t kSlotLimit = 1u << 16;
@@ -153,7 +164,12 @@ class Core {
   }
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
-  bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  ShortRun& short_run() noexcept { return short_run_; }
+  // Opens one of at most `most` packets if it can be. Nothing else is open.
+  void open_run(Link& link, Queue& queue, std::uint32_t most) noexcept;
+  // Returns how many packets it was.
+  std::uint32_t close_run() noexcept;
   // Whether places that were given back by it are to be seen to.
   static bool places_due(const Link& link) noexcept {
     return link.same_slot.places->freed == link.same_slot.places->tell_at;
@@ -165,7 +181,10 @@ class Core {
   // The link that brought something last, while there is nothing else to do; otherwise null.
   Link* direct_link() const noexcept { return direct_link_; }
   // There is something else to do, until the next run.
-  void not_directly() noexcept { direct_link_ = nullptr; }
+  void not_directly() noexcept {
+    close_run();
+    direct_link_ = nullptr;
+  }
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:
@@ -255,6 +274,7 @@ class Core {
   Sweep sweep_;
   Link* found_link_ = nullptr;
   Link* direct_link_ = nullptr;
+  ShortRun short_run_;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
   std::vector<std::uint32_t> free_link_indices_;

@@ -80,26 +80,24 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   return Refusal::none;
 }
 
-// For short writes only. Every check of deposit but for the place, in fewer steps: slot, generation, kind and
-// key by comparison with a packet that passed; bounds. The bytes move; the notification is left to the
-// caller.
+// Every check of deposit but for the place, in fewer steps: kind and length, slot, generation and key by
+// comparison with a short write that passed; bounds. The bytes move; the notification is left to the caller.
 __attribute__((always_inline)) inline bool Core::accept_like_before(const SameSlot& same,
                                                                     const Words& words) noexcept {
-  if (words.word[kSlotWord] != same.slot_word || words.word[kEntryWord] != same.entry_word ||
-      words.word[kKeyWord] != same.key) [[unlikely]] {
+  if (kind_of(words) != same.kind || words.word[kSlotWord] != same.slot_word ||
+      words.word[kEntryWord] != same.entry_word || words.word[kKeyWord] != same.key) [[unlikely]] {
     return false;
   }
   const std::uint64_t offset = words.word[kOffsetWord];
-  const std::uint64_t length = length_of(words);
-  if (offset > same.bound - length) [[unlikely]]  // no short write is longer than what is remembered
+  if (offset > same.last_offset) [[unlikely]]
     return false;
   std::byte* const to = same.base + offset;
-  if (length == kInlineData) [[likely]] {
+  if (same.length == kInlineData) [[likely]] {
     std::memcpy(to, &words.word[kDataWord], sizeof(std::uint64_t));
     std::memcpy(to + sizeof(std::uint64_t), &words.word[kDataWord + 1], sizeof(std::uint64_t));
   } else {
     const std::uint64_t data[2] = {words.word[kDataWord], words.word[kDataWord + 1]};
-    base::copy_up_to_16(to, reinterpret_cast<const std::byte*>(data), length);
+    base::copy_up_to_16(to, reinterpret_cast<const std::byte*>(data), same.length);
   }
   return true;
 }
@@ -112,7 +110,7 @@ inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
   }
   ++same.places->standing;
   Queue& queue = *same.queue;
-  queue.push_fast(same.record, same.slot, words.word[kOffsetWord], length_of(words), words.word[kUserWord],
+  queue.push_fast(same.record, same.slot, words.word[kOffsetWord], same.length, words.word[kUserWord],
                   link.peer);
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
@@ -121,14 +119,15 @@ inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
 
 // The same when the queue is empty and its owner asks for the next notification: it need not stand in the
 // queue. Nothing of the link stands there, so it has a place, which is free again: places_due says what
-// follows.
+// follows, and the caller that the queue does not wrap here (ShortRun).
 __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, const Words& words,
                                                                   Queue& queue, Notification& out) noexcept {
   const SameSlot& same = link.same_slot;
-  if (same.queue != &queue || !accept_like_before(same, words)) [[unlikely]]
+  if (!accept_like_before(same, words)) [[unlikely]]
     return false;
-  fast_notification(out, queue.pass(), same.slot, words.word[kOffsetWord], length_of(words),
-                    words.word[kUserWord], link.peer);
+  fast_notification(out, false, same.slot, words.word[kOffsetWord], same.length, words.word[kUserWord],
+                    link.peer);
+  queue.pass();
   ++same.places->freed;
   return true;
 }

@@ -65,16 +65,19 @@ struct Outlet {
   bool open() const noexcept { return granted != 0; }
 };
 
-// Where the last fast-mode packet of a link went. What was checked then is not looked up again until
-// something of it changes, which forgets it (Core::forget_slots); the packet's own fields are compared as
-// whole words.
+// What the last fast-mode packet of a link was, and where it went. What was checked then is not looked up
+// again until something of it changes, which forgets it (Core::forget_slots); the packet's own fields are
+// compared as whole words.
 struct SameSlot {
-  Queue* queue = nullptr;       // null: nothing is remembered
+  Queue* queue = nullptr;  // null: nothing is remembered
+  std::uint64_t kind =
+      ~std::uint64_t{0};        // operation and length: the lead without its turn; at first nobody's
   std::uint64_t slot_word = 0;  // slot and generation
   std::uint64_t key = 0;
-  std::uint64_t entry_word = 0;  // fast mode, and the place record's name
+  std::uint64_t entry_word = 0;   // fast mode, and the place record's name
+  std::uint64_t last_offset = 0;  // at which that many bytes are still in bounds
   std::byte* base = nullptr;
-  std::uint64_t bound = 0;  // at least kInlineData
+  std::uint64_t length = 0;
   Places* places = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t record = 0;

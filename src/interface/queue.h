@@ -16,7 +16,8 @@ namespace hamlyn::interface {
 
 inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
 
-// Filled in by whole words, so that copies of it need not wait for narrow stores.
+// Filled in by whole words, so that copies of it word by word need not wait for narrow stores. Pairs of words
+// by stores of 16 bytes, which would serve wide copies as well, made the round trip no shorter.
 inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint64_t offset,
                               std::uint64_t length, std::uint64_t word, std::uint64_t peer) noexcept {
   static_assert(offsetof(Notification, kind) == 0 && offsetof(Notification, wrap) == 1 &&
@@ -50,13 +51,11 @@ class Queue {
     ++tail_;
     ++standing_;
   }
-  // A notification that passes through an empty queue without standing in it. Returns its wrap flag.
-  bool pass() noexcept {
-    const bool wrap = next_wraps();
-    ++tail_;
-    return wrap;
-  }
+  // A notification passes through the empty queue without standing in it.
+  void pass() noexcept { ++tail_; }
   bool next_wraps() const noexcept { return (tail_ & mask_) == 0; }
+  // So many notifications until one wraps.
+  std::uint64_t until_wrap() const noexcept { return -tail_ & mask_; }
 
   // A completion: into a common place, or behind those that wait for one.
   // `generation`: of the slot.

@@ -69,6 +69,15 @@ void Engine::want_link(std::uint64_t peer) noexcept { control_->want_link(peer);
 void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
+void Engine::open_run(interface::Queue& queue) noexcept {
+  auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
+  if (link == nullptr) return;
+  core_.open_run(*link, queue, link->until_settled() - 1);
+  const bool alone = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
+  looks_ = alone ? poll_rest_.looks() : 1;
+  empty_polls_ = kEmptyPolls;
+}
+
 // --- sleeping
 
 void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
@@ -259,6 +268,7 @@ int Engine::descriptor(interface::Queue& queue) {
   if (queue.event < 0) {
     queue.event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     if (queue.event < 0) base::throw_system("eventfd");
+    core_.not_directly();  // who finds nothing has to say so from now on
   }
   return queue.event;
 }

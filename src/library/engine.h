@@ -77,11 +77,13 @@ class Engine final : public interface::Surroundings {
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return link;
   }
-  // Whether that link is all that a poll of this queue has to look at.
-  bool only_link(const interface::Queue& queue) noexcept {
-    return core_.links().size() == 1 && queue.event < 0 &&
-           !static_cast<shm::ShmLink*>(core_.links().front())->urgent_happened();
-  }
+  // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun).
+  void open_run(interface::Queue& queue) noexcept;
+  // In an open run, a poll looks so often before it comes back without anything; coming back in between would
+  // make the next look late.
+  std::uint32_t looks() const noexcept { return looks_; }
+  // It has found nothing. Whether that is all there was to look at.
+  bool empty_handed() noexcept { return looks_ > 1 && --empty_polls_ != 0; }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
   PollRest& poll_rest() noexcept { return poll_rest_; }
@@ -149,8 +151,11 @@ class Engine final : public interface::Surroundings {
   interface::Core core_;
   PollRest poll_rest_;
   std::chrono::nanoseconds reply_spin_ = kMostReplySpin;
-  static constexpr unsigned kDirectInARow = 16;
-  unsigned direct_left_ = kDirectInARow;
+  static constexpr unsigned kDirectInARow = 8;
+  unsigned direct_left_ = kDirectInARow;  // looks at the direct link alone, between runs
+  static constexpr unsigned kEmptyPolls = 8;
+  std::uint32_t looks_ = 1;  // 1: there are other links, too
+  std::uint32_t empty_polls_ = kEmptyPolls;
 
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
   std::atomic<SleeperRole> role_{SleeperRole::nobody};

@@ -35,7 +35,7 @@ class PollRest {
 
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
-  static constexpr std::array<std::uint32_t, 5> kLooks = {8, 4, 4, 2, 1};
+  static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
   static constexpr std::uint32_t kTrialMessages = 32;
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;

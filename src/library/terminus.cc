@@ -140,8 +140,8 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
     if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, any)) [[likely]] {
       auto& link = static_cast<shm::ShmLink&>(*any);
       if (link.quick()) [[likely]] {
-        const bool must_ring =
-            link.put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
+        link.put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
+        const bool must_ring = link.must_ring();
         --outlet->left;
         if (must_ring) [[unlikely]]
           return ring_and_leave(link, lock);
@@ -158,6 +158,40 @@ Status Terminus::send_fast_slowly(const Ticket& ticket, std::span<const std::byt
                                   std::uint64_t offset) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   return guard ? terminus_->send_fast(ticket, data, word, offset) : Status::forked;
+}
+
+Status Terminus::send_fast(const Ticket& ticket, std::span<const FastMessage> row,
+                           std::size_t& sent) noexcept {
+  sent = 0;
+  while ((sent += put_row(ticket, row.subspan(sent))) != row.size()) {
+    const FastMessage& next = row[sent];
+    const Status status = send_fast_slowly(ticket, next.data, next.word, next.offset);
+    if (status != Status::ok) return status;
+    ++sent;
+  }
+  return Status::ok;
+}
+
+// As far as the shortest way goes. Returns how many have left.
+std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept {
+  base::RunLock& lock = interface_.engine().lock();
+  if (!lock.enter_quickly()) return 0;
+  std::size_t count = 0;
+  interface::Link* any;
+  if (interface::Outlet* const outlet = terminus_->quick_way(ticket, 0, 0, any)) {
+    auto& link = static_cast<shm::ShmLink&>(*any);
+    for (; count != row.size() && outlet->left != 0 && link.quick(); ++count) {
+      const FastMessage& message = row[count];
+      const std::size_t length = message.data.size();
+      if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
+      link.put_quickly(outlet->target, ticket.base + message.offset, message.word, message.data.data(),
+                       length);
+      --outlet->left;
+    }
+    if (count != 0 && link.must_ring()) link.ring();
+  }
+  lock.leave_quickly();
+  return count;
 }
 
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {

@@ -1,5 +1,5 @@
-// The shortest way in (ShmLink::take): a packet like the one before goes straight to whoever asks. It must
-// refuse whatever the long way refuses, and leave it to that way to say so.
+// The shortest way in (ShmLink::take, ShortRun): a packet like the one before goes straight to whoever asks.
+// It must refuse whatever the long way refuses, and leave it to that way to say so.
 #include "fabric/shm/shm_link.h"
 #include "test/conformance/conformance.h"
 
@@ -10,18 +10,21 @@ using interface::Terminus;
 
 class ShmDirect : public Conformance {
  protected:
-  ShmDirect() {
-    EXPECT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
-    next();  // the one before
+  ShmDirect() { one_before(0); }
+  void one_before(std::size_t length) {
+    EXPECT_EQ(send_fast(terminus, slot.ticket(), pattern(length, 0)), Status::ok);
+    next();
+    turn();  // gives the place back
   }
-  // As the library does: from the link only while the queue is empty.
+  shm::ShmLink& link() { return static_cast<shm::ShmLink&>(*bob.core.find_link(alice.id)); }
+  // As the library does between two runs: from the link only while the queue is empty.
   bool take(Notification& out) {
     if (!queue->empty()) return false;
-    auto& link = static_cast<shm::ShmLink&>(*bob.core.find_link(alice.id));
-    using Taken = shm::ShmLink::Taken;
-    const Taken taken = link.take(bob.core, *queue, out);
-    if (taken == Taken::taken_settle) link.settle(bob.core);
-    return taken == Taken::taken || taken == Taken::taken_settle;
+    const bool wraps = queue->next_wraps();
+    if (link().take(*queue, out) != shm::ShmLink::Taken::taken) return false;
+    out.wrap = wraps;
+    link().settle(bob.core);
+    return true;
   }
   // The packet is left to the long way, which refuses it for `cause`.
   void expect_refused(const interface::Packet& packet, Refusal cause) {
@@ -48,13 +51,14 @@ class ShmDirect : public Conformance {
 TEST_P(ShmDirect, hands_over_packet_and_notification) {
   Notification n;
   EXPECT_FALSE(take(n)) << "there is nothing";
+  one_before(16);
   for (std::uint64_t i = 0; i < 100; ++i) {
-    const std::vector<std::byte> data = pattern(i % 17, i);
+    const std::vector<std::byte> data = pattern(16, i);
     ASSERT_EQ(send_fast(terminus, slot.ticket(), data, i, i), Status::ok);
     ASSERT_TRUE(take(n)) << i;
     EXPECT_EQ(n.kind, Notification::Kind::message);
     EXPECT_TRUE(n.fast);
-    EXPECT_EQ(n.wrap, (i + 1) % 64 == 0) << i;
+    EXPECT_EQ(n.wrap, (i + 2) % 64 == 0) << i;
     EXPECT_EQ(n.slot, slot.index());
     EXPECT_EQ(n.entry, Ticket::kFast);
     EXPECT_EQ(n.word, i);
@@ -66,7 +70,68 @@ TEST_P(ShmDirect, hands_over_packet_and_notification) {
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 
+TEST_P(ShmDirect, leaves_one_of_another_length_to_the_long_way) {
+  Notification n;
+  for (std::size_t length = 1; length <= 16; ++length) {
+    const std::vector<std::byte> data = pattern(length, length);
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), data), Status::ok);
+    EXPECT_FALSE(take(n)) << length;
+    EXPECT_TRUE(same(slot.bytes(next()), data));
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), data), Status::ok);
+    ASSERT_TRUE(take(n)) << length;
+    EXPECT_EQ(n.length, length);
+    EXPECT_TRUE(same(slot.bytes(n), data));
+    turn();
+  }
+}
+
+TEST_P(ShmDirect, a_run_ends_before_a_place_is_due_and_before_the_queue_wraps) {
+  one_before(16);
+  Notification n;
+  for (int i = 0; i < 200; ++i) {
+    bob.core.open_run(link(), *queue, link().until_settled() - 1);
+    const interface::ShortRun& run = bob.core.short_run();
+    ASSERT_EQ(run.queue, queue);
+    EXPECT_LE(run.left, 1u) << "of four places two free ones are worth a reply";
+    EXPECT_LE(run.left, queue->until_wrap());
+    EXPECT_LT(run.left, link().until_settled());
+    EXPECT_EQ(bob.core.close_run(), 0u);
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
+    ASSERT_TRUE(take(n)) << i;
+    turn();
+  }
+}
+
+TEST_P(ShmDirect, a_run_is_counted_when_it_is_closed) {
+  one_before(16);
+  const std::uint64_t packets = link().counters->packets_in;
+  const std::uint64_t bytes = link().counters->bytes_in;
+  bob.core.open_run(link(), *queue, 3);
+  interface::ShortRun& run = bob.core.short_run();
+  ASSERT_EQ(run.left, 1u);
+  ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
+  Notification n;
+  ASSERT_EQ(link().take(*queue, n), shm::ShmLink::Taken::taken);
+  --run.left;
+  turn();  // looks everywhere
+  EXPECT_EQ(run.queue, nullptr);
+  EXPECT_EQ(link().counters->packets_in, packets + 1);
+  EXPECT_EQ(link().counters->bytes_in, bytes + 16);
+}
+
+TEST_P(ShmDirect, no_run_is_opened_for_another_queue_or_one_that_holds_something) {
+  one_before(16);
+  interface::Queue* other = bob.core.make_queue(16);
+  bob.core.open_run(link(), *other, 3);
+  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+  ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
+  rest();
+  bob.core.open_run(link(), *queue, 3);
+  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+}
+
 TEST_P(ShmDirect, refuses_whatever_the_long_way_refuses) {
+  one_before(16);
   std::fill(area.bytes().begin(), area.bytes().end(), std::byte{0xEE});
   for (int bit = 0; bit < 64; ++bit) {
     interface::Packet packet = like_before(16);
@@ -79,6 +144,8 @@ TEST_P(ShmDirect, refuses_whatever_the_long_way_refuses) {
     packet.offset = offset;
     expect_refused(packet, Refusal::out_of_bounds);
   }
+  one_before(0);
+  std::fill(area.bytes().begin(), area.bytes().end(), std::byte{0xEE});
   packet = like_before(0);
   packet.offset = 257;
   expect_refused(packet, Refusal::out_of_bounds);

@@ -136,6 +136,73 @@ TEST_F(Library, FastMessagesComeAllAndInOrder) {
   EXPECT_EQ(from.wait(), 0);
 }
 
+TEST_F(Library, ARowOfFastMessagesComesInOrderAndStopsWhereOneCannotGo) {
+  constexpr std::uint64_t kRows = 300, kRow = 20;
+  Actor sending = sender([](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
+    std::array<std::byte, 64> bytes;
+    const auto row_of = [&](std::uint64_t first) {
+      std::array<FastMessage, kRow> row;
+      for (std::uint64_t k = 0; k < kRow; ++k) {
+        bytes[k] = static_cast<std::byte>(first + k);
+        row[k] = {std::span{bytes}.subspan(k, k % 2 == 0 ? 1 : 16), first + k, k * 16};
+      }
+      return row;
+    };
+    // The receiver takes nothing before it is told: so many places are all there are.
+    std::size_t sent = 99;
+    if (terminus.send_fast(ticket, std::span<const FastMessage>{}, sent) != Status::ok || sent != 0) return 1;
+    std::array<FastMessage, kRow> row = row_of(0);
+    if (terminus.send_fast(ticket, row, sent) != Status::no_place || sent != 8) return 2;
+    line.put('f');
+    const auto send_all = [&](std::span<const FastMessage> rest) {
+      while (true) {
+        const Status status = terminus.send_fast(ticket, rest, sent);
+        if (status == Status::ok) return sent == rest.size();
+        if (status != Status::no_place && status != Status::queue_full) return false;
+        rest = rest.subspan(sent);
+        if (terminus.wait_for_place(ticket, kPatience) != Status::ok) return false;
+      }
+    };
+    if (!send_all(std::span{row}.subspan(8))) return 3;
+    for (std::uint64_t i = 1; i < kRows; ++i) {
+      if (!send_all(row_of(i * kRow))) return 4;
+    }
+    // One that cannot go keeps back those behind it, and nothing before it.
+    line.take<char>();  // all have been taken, so that there are places
+    row = row_of(kRows * kRow);
+    row[3].offset = 4096;
+    if (terminus.wait_for_place(ticket, kPatience) != Status::ok) return 5;
+    Status status = Status::no_place;
+    for (std::span<const FastMessage> rest{row}; status == Status::no_place; rest = rest.subspan(sent)) {
+      status = terminus.send_fast(ticket, rest, sent);
+    }
+    if (status != Status::out_of_bounds) return 6;
+    line.take<char>();
+    return 0;
+  });
+  receive([&] {
+    Receiver receiver(options(), 4096, {.places = 8});
+    sending.line().put(receiver.slot.ticket());
+    ASSERT_TRUE(sending.line().take<char>());
+    for (std::uint64_t i = 0; i < kRows * kRow; ++i) {
+      Notification n;
+      ASSERT_EQ(receiver.queue.receive(n, kPatience), Status::ok) << i;
+      ASSERT_EQ(n.word, i);
+      EXPECT_EQ(n.offset, i % kRow * 16);
+      EXPECT_EQ(n.length, i % 2 == 0 ? 1u : 16u);
+    }
+    sending.line().put('t');
+    for (std::uint64_t i = kRows * kRow; i < kRows * kRow + 3; ++i) {
+      Notification n;
+      ASSERT_EQ(receiver.queue.receive(n, kPatience), Status::ok);
+      EXPECT_EQ(n.word, i);
+    }
+    EXPECT_FALSE(receiver.queue.poll());
+    sending.line().put('g');
+  });
+  EXPECT_EQ(sending.wait(), 0);
+}
+
 TEST_F(Library, WhatArrivedWholeIsDeliveredBeforeDeathIsTold) {
   Actor from = sender([&](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
     for (std::uint64_t i = 0; i < 40; ++i) {

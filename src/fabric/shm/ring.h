@@ -265,7 +265,7 @@ class RingReader {
 
   // Over a packet of one cell. False: something is to be done before the next look, see after_step().
   bool step() noexcept { return ++next_ != stop_; }
-  bool at_stop() const noexcept { return next_ == stop_; }
+  std::uint32_t until_stop() const noexcept { return static_cast<std::uint32_t>(stop_ - next_); }
   void after_step() noexcept { skip(0); }
 
   // Whether it is time to tell the writer what was taken: every quarter of the ring.

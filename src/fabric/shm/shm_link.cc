@@ -348,7 +348,7 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
 
 void ShmLink::settle(Core& core) noexcept {
   if (Core::places_due(*this)) core.see_to_places(*this);
-  if (in_.at_stop()) after_step();
+  if (in_.until_stop() == 0) after_step();
 }
 
 void ShmLink::after_step() noexcept {

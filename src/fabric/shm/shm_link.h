@@ -31,37 +31,35 @@ class ShmLink final : public interface::Link {
   using Link::put;
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata,
              Priority level) noexcept override;
-  // The shortest way out: up to 16 bytes in fast mode, if quick(). Calls nothing. True: ring().
+  // The shortest way out: up to 16 bytes in fast mode, if quick(). Calls nothing. After the last of a row
+  // must_ring() is to be asked, and if so ring() called.
   bool quick() const noexcept { return out_.quick(); }
-  __attribute__((always_inline)) bool put_quickly(const interface::FastTarget& target, std::uint64_t offset,
+  __attribute__((always_inline)) void put_quickly(const interface::FastTarget& target, std::uint64_t offset,
                                                   std::uint64_t word, const std::byte* data,
                                                   std::size_t length) noexcept {
     out_.put_fast(target, offset, word, data, length);
     if (++puts_ > kBurst) out_.prefetch();
     ++counters->packets_out;
     counters->bytes_out += length;
-    return bell_.must_ring();
   }
+  bool must_ring() noexcept { return bell_.must_ring(); }
   void ring() noexcept;
   Status put_reply(const Packet& packet, const std::byte* data) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
-  // The shortest way in: if the next packet is a short one like the one before, for this queue, which is
-  // empty, its notification goes straight to `out`. Calls nothing. `taken_settle`: taken, and settle() is to
-  // be called. `other`: nothing was done, `arrive` will see to it.
-  enum class Taken : std::uint8_t { nothing_there, taken, taken_settle, other };
-  __attribute__((always_inline)) Taken take(interface::Core& core, interface::Queue& queue,
-                                            Notification& out) noexcept {
+  // The shortest way in, for the packets of an open run: if the next one is like the one before, its
+  // notification goes straight to `out`. Calls nothing. `other`: nothing was done, `arrive` will see to it.
+  enum class Taken : std::uint8_t { nothing_there, taken, other };
+  __attribute__((always_inline)) Taken take(interface::Queue& queue, Notification& out) noexcept {
     interface::Words words;
     if (!in_.look(words)) return Taken::nothing_there;
-    if (broken || !interface::is_short_write(words.word[interface::kLeadWord]) ||
-        !core.take_like_before(*this, words, queue, out)) [[unlikely]] {
+    if (!interface::Core::take_like_before(*this, words, queue, out)) [[unlikely]]
       return Taken::other;
-    }
-    ++counters->packets_in;
-    counters->bytes_in += out.length;
+    in_.step();
     puts_ = 0;
-    return in_.step() && !interface::Core::places_due(*this) ? Taken::taken : Taken::taken_settle;
+    return Taken::taken;
   }
+  // So many packets of one cell may be taken before settle() is to be called.
+  std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;
   // Replies alone. Returns how many there were.
   unsigned take_replies(interface::Core& core) noexcept {

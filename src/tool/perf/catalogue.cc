@@ -68,6 +68,7 @@ void add_mapped(Collection& all) {
 
 void add_rate(Collection& all) {
   all.add(fast_rate());
+  all.add(fast_row_rate());
   all.add_ucx({"posix", "tag", 8, "rate"});
 }
 

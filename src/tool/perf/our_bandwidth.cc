@@ -76,9 +76,9 @@ void send_all(Party& party, const Bulk& bulk) {
   for (std::uint64_t i = 0; i < all_messages(bulk.bytes); ++i) {
     const std::uint64_t entry = i % kWindow;
     while (!free[entry]) {
-      const auto returned = party.next();
-      expect(returned->word < kWindow, "an entry was handed back that is none");
-      free[returned->word] = true;
+      const Notification& returned = party.next();
+      expect(returned.word < kWindow, "an entry was handed back that is none");
+      free[returned.word] = true;
     }
     free[entry] = false;
     party.wait_until_sent(handles[entry]);
@@ -96,18 +96,18 @@ void receive_all(Party& party, Room& room, const Bulk& bulk) {
   std::uint64_t start = 0;
   for (std::uint64_t i = 0; i < all_messages(bulk.bytes); ++i) {
     if (i == kWarmUpTurns * kWindow) start = hamlyn_ticks();
-    const auto arrival = party.next();
-    const auto found = party.bytes(*arrival);
-    expect(found.size() == bulk.bytes && arrival->entry < kWindow, "a message came that was not sent");
-    const std::uint64_t number = turns[arrival->entry]++ * kWindow + arrival->entry;
+    const Notification& arrival = party.next();
+    const auto found = party.bytes(arrival);
+    expect(found.size() == bulk.bytes && arrival.entry < kWindow, "a message came that was not sent");
+    const std::uint64_t number = turns[arrival.entry]++ * kWindow + arrival.entry;
     // Untouched ones are read only while nothing is timed.
     if (bulk.touched || i < kWarmUpTurns * kWindow) {
       expect(hamlyn_read_all(found.data(), found.size()) ==
                  hamlyn_filled_sum(found.size(), bulk.touched ? number : 0),
              "a message was read that is not the one sent");
     }
-    party.arm(arrival->entry);
-    party.send_fast({}, arrival->entry);
+    party.arm(arrival.entry);
+    party.send_fast({}, arrival.entry);
   }
   room.report(gigabytes_per_second(bulk.bytes, hamlyn_ticks() - start));
 }

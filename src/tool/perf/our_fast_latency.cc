@@ -9,9 +9,9 @@ constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kExchanges = 50000;
 
 void receive(Party& party, std::uint64_t number) {
-  const auto arrival = party.next();
-  expect(arrival->word == number, "a message is missing");
-  if (ShortMessage::looked_at(number)) ShortMessage::check(party, *arrival);
+  const Notification& arrival = party.next();
+  expect(arrival.word == number, "a message is missing");
+  if (ShortMessage::looked_at(number)) ShortMessage::check(party, arrival);
 }
 
 void ask(Party& party, Room& room) {

@@ -23,6 +23,21 @@ void stream(Party& party, Room&) {
   }
 }
 
+// The same in rows.
+void stream_rows(Party& party, Room&) {
+  constexpr std::size_t kRow = 16;
+  static_assert((kWarmUp + kTimed) % kRow == 0);
+  std::array<std::array<std::uint64_t, 2>, kRow> words;
+  std::array<FastMessage, kRow> row;
+  for (std::uint64_t i = 0; i < kWarmUp + kTimed; i += kRow) {
+    for (std::size_t k = 0; k < kRow; ++k) {
+      words[k] = {i + k, ~(i + k)};
+      row[k] = {std::as_bytes(std::span{words[k]}), i + k, (i + k) % kLandings * 16 + kControlBytes};
+    }
+    party.send_fast(row);
+  }
+}
+
 // Any message that was refused for want of a place would show: as a notification of trouble, and by the sum.
 void count(Party& party, Room& room) {
   std::uint64_t sum = 0;
@@ -44,14 +59,17 @@ void count(Party& party, Room& room) {
   room.report(static_cast<double>(kTimed) * 1e9 / ns);
 }
 
+Meter rate(const char* name, void (*sender)(Party&, Room&)) {
+  const auto round = [sender](Cores cores, int) {
+    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces};
+    return run_parties(cores, 1, options, sender, options, count);
+  };
+  return {.name = name, .round = round};
+}
+
 }  // namespace
 
-Meter fast_rate() {
-  const auto round = [](Cores cores, int) {
-    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces};
-    return run_parties(cores, 1, options, stream, options, count);
-  };
-  return {.name = "shm.fast.16.rate", .round = round};
-}
+Meter fast_rate() { return rate("shm.fast.16.rate", stream); }
+Meter fast_row_rate() { return rate("shm.fast.row.16.rate", stream_rows); }
 
 }  // namespace hamlyn::tool::perf

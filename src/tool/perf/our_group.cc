@@ -63,11 +63,11 @@ class Receiver {
   // Takes all messages of a turn and arms for the next.
   void take() {
     if (group_) {
-      const auto arrival = party_.next();
-      expect(arrival->length == std::uint64_t{messages_} * 16, "a group is not whole");
+      const Notification& arrival = party_.next();
+      expect(arrival.length == std::uint64_t{messages_} * 16, "a group is not whole");
       arm();
     } else {
-      for (std::uint32_t i = 0; i < messages_; ++i) party_.arm(party_.next()->entry);
+      for (std::uint32_t i = 0; i < messages_; ++i) party_.arm(party_.next().entry);
     }
   }
   const std::array<Share, kMost>& shares() const { return shares_; }

@@ -28,8 +28,8 @@ class Player {
   }
 
   void receive(std::uint64_t number) {
-    const auto arrival = party_.next();
-    const auto found = party_.bytes(*arrival);
+    const Notification& arrival = party_.next();
+    const auto found = party_.bytes(arrival);
     expect(found.size() == buffer_.size() && std::memcmp(found.data(), &number, sizeof number) == 0 &&
                std::memcmp(found.data() + found.size() - sizeof number, &number, sizeof number) == 0,
            "a message was read that is not the one sent");

@@ -68,9 +68,9 @@ std::vector<Ticket> Party::take_tickets(std::size_t count) {
   std::vector<Ticket> tickets(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto arrival = next();
-    const auto from = bytes(*arrival);
-    expect(arrival->word < count && from.size() == sizeof(Ticket), "no ticket where one was expected");
-    std::memcpy(&tickets[arrival->word], from.data(), sizeof(Ticket));
+    const auto from = bytes(arrival);
+    expect(arrival.word < count && from.size() == sizeof(Ticket), "no ticket where one was expected");
+    std::memcpy(&tickets[arrival.word], from.data(), sizeof(Ticket));
   }
   return tickets;
 }
@@ -173,7 +173,7 @@ void Party::disarm(std::uint32_t entry) {
 
 void Party::finish() {
   send_fast({}, kGoodbye);
-  while (next()->word != kGoodbye) {
+  while (next().word != kGoodbye) {
   }
 }
 

@@ -41,14 +41,12 @@ class Party {
   // Takes the tickets that the other side hands over.
   std::vector<Ticket> take_tickets(std::size_t count);
 
-  // Polls until something arrives; never empty. Throws std::runtime_error if it is no message.
-  std::optional<Notification> next() {
-    for (;;) {
-      std::optional<Notification> arrival = queue_.poll();
-      if (!arrival) continue;
-      if (arrival->kind != Notification::Kind::message) throw_trouble(*arrival);
-      return arrival;
+  // Polls until something arrives; good until the next call. Throws std::runtime_error if it is no message.
+  const Notification& next() {
+    while (queue_.poll({&arrival_, 1}) == 0) {
     }
+    if (arrival_.kind != Notification::Kind::message) throw_trouble(arrival_);
+    return arrival_;
   }
   // The same for as many as have arrived, up to `out.size()`. Returns how many, never 0.
   std::size_t next(std::span<Notification> out) {
@@ -75,6 +73,16 @@ class Party {
     for (;;) {
       const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
       if (status == Status::ok) return;
+      run_or_throw("send_fast", status);
+    }
+  }
+  // A row of them.
+  void send_fast(std::span<const FastMessage> row) {
+    for (std::size_t done = 0;;) {
+      std::size_t sent;
+      const Status status = terminus_.send_fast(other_, row.subspan(done), sent);
+      if (status == Status::ok) return;
+      done += sent;
       run_or_throw("send_fast", status);
     }
   }
@@ -122,6 +130,7 @@ class Party {
   Slot slot_;
   Terminus terminus_;
   std::uint32_t entries_;
+  Notification arrival_;
   Ticket other_;
   std::optional<MappedSlot> mapped_;
 };

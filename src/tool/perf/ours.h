@@ -13,6 +13,7 @@ Meter fast_latency();
 Meter message_latency(std::size_t bytes);
 // A stream of 16-byte messages in fast mode, counted by the receiver.
 Meter fast_rate();
+Meter fast_row_rate();
 // A window of messages, each into an entry that its receiver arms again and hands back. The source is not
 // changed.
 Meter message_bandwidth(std::size_t bytes);
