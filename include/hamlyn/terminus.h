@@ -104,7 +104,7 @@ class Terminus {
   // The same for a row of messages to one ticket, in their order; `sent` is how many have left. Whether the
   // receiver sleeps is looked up once for the row, so a row costs less than its messages one by one. ok: all
   // have left; otherwise why the next one has not.
-  Status send_fast(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept;
+  Status send_fast_row(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept;
 
   // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there; waits up to
   // `timeout`. ok, timed_out, cancelled, link_ended, refused.

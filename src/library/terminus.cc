@@ -160,8 +160,8 @@ Status Terminus::send_fast_slowly(const Ticket& ticket, std::span<const std::byt
   return guard ? terminus_->send_fast(ticket, data, word, offset) : Status::forked;
 }
 
-Status Terminus::send_fast(const Ticket& ticket, std::span<const FastMessage> row,
-                           std::size_t& sent) noexcept {
+Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage> row,
+                               std::size_t& sent) noexcept {
   sent = 0;
   while ((sent += put_row(ticket, row.subspan(sent))) != row.size()) {
     const FastMessage& next = row[sent];

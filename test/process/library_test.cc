@@ -150,13 +150,13 @@ TEST_F(Library, ARowOfFastMessagesComesInOrderAndStopsWhereOneCannotGo) {
     };
     // The receiver takes nothing before it is told: so many places are all there are.
     std::size_t sent = 99;
-    if (terminus.send_fast(ticket, std::span<const FastMessage>{}, sent) != Status::ok || sent != 0) return 1;
+    if (terminus.send_fast_row(ticket, {}, sent) != Status::ok || sent != 0) return 1;
     std::array<FastMessage, kRow> row = row_of(0);
-    if (terminus.send_fast(ticket, row, sent) != Status::no_place || sent != 8) return 2;
+    if (terminus.send_fast_row(ticket, row, sent) != Status::no_place || sent != 8) return 2;
     line.put('f');
     const auto send_all = [&](std::span<const FastMessage> rest) {
       while (true) {
-        const Status status = terminus.send_fast(ticket, rest, sent);
+        const Status status = terminus.send_fast_row(ticket, rest, sent);
         if (status == Status::ok) return sent == rest.size();
         if (status != Status::no_place && status != Status::queue_full) return false;
         rest = rest.subspan(sent);
@@ -174,7 +174,7 @@ TEST_F(Library, ARowOfFastMessagesComesInOrderAndStopsWhereOneCannotGo) {
     if (terminus.wait_for_place(ticket, kPatience) != Status::ok) return 5;
     Status status = Status::no_place;
     for (std::span<const FastMessage> rest{row}; status == Status::no_place; rest = rest.subspan(sent)) {
-      status = terminus.send_fast(ticket, rest, sent);
+      status = terminus.send_fast_row(ticket, rest, sent);
     }
     if (status != Status::out_of_bounds) return 6;
     line.take<char>();

@@ -80,7 +80,7 @@ class Party {
   void send_fast(std::span<const FastMessage> row) {
     for (std::size_t done = 0;;) {
       std::size_t sent;
-      const Status status = terminus_.send_fast(other_, row.subspan(done), sent);
+      const Status status = terminus_.send_fast_row(other_, row.subspan(done), sent);
       if (status == Status::ok) return;
       done += sent;
       run_or_throw("send_fast", status);

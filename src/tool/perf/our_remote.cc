@@ -19,7 +19,7 @@ constexpr PartyOptions kParty{.bytes = 64, .remote = true};
 // Both sides say it: the target that its bytes are there, the other that it needs no more.
 constexpr std::uint64_t kReady = 1;
 
-void wait_until_ready(Party& party) { expect(party.next()->word == kReady, "another message came"); }
+void wait_until_ready(Party& party) { expect(party.next().word == kReady, "another message came"); }
 
 void put_bytes(Party& party) {
   const ShortMessage message{kReady};
