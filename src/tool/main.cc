@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "tool/doctor.h"
 #include "tool/failure.h"
 #include "tool/options.h"
 #include "tool/sim.h"
@@ -77,6 +78,16 @@ void add_node(CLI::App& app, NodeOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(std::string("Details of a process are shown to its owner and to root.\n") + kExitCodes);
   command.callback([&options] { run_node(options); });
+}
+
+void add_doctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("doctor", "Show what on this machine could be better, and how to change it");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(std::string("It changes nothing.\n") + kExitCodes);
+  command.callback([&options] {
+    if (const int status = run_doctor(options)) throw CLI::RuntimeError(status);
+  });
 }
 
 void add_sim(CLI::App& app, SimOptions& options) {
@@ -166,6 +177,8 @@ int run_command(int argc, char** argv) {
   add_send(app, send);
   add_receive(app, receive);
   add_node(app, node);
+  DoctorOptions doctor;
+  add_doctor(app, doctor);
   SimOptions sim;
   add_sim(app, sim);
 #ifdef HAMLYN_WITH_PERF

@@ -1,0 +1,155 @@
+#include "tool/doctor.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tool/failure.h"
+
+namespace hamlyn::tool {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+// Figures in what follows: docs/performance.md.
+
+Finding good(const char* check, std::string found) {
+  return {Verdict::good, check, std::move(found), "", ""};
+}
+
+Finding kernel(const Host& host) {
+  if (!host.sealed_memory || !host.membarrier) {
+    return {
+        Verdict::problem, "kernel",
+        fmt::format("Linux {} lacks {}", host.kernel, host.sealed_memory ? "membarrier" : "sealed memory"),
+        "run Linux 5.16 or later, and allow memfd_create, fcntl and membarrier where system calls are "
+        "filtered",
+        "without them no interface can be made"};
+  }
+  if (!host.futex_waitv) {
+    return {Verdict::problem, "kernel", fmt::format("Linux {} lacks futex_waitv", host.kernel),
+            "run Linux 5.16 or later, and allow futex_waitv where system calls are filtered",
+            "without it nobody can sleep until a message comes"};
+  }
+  return good("kernel", fmt::format("Linux {} has all that is needed", host.kernel));
+}
+
+Finding attestation(const Host& host) {
+  if (host.peer_pidfd) return good("attestation", "the kernel names a peer's process without a race");
+  return {Verdict::could_be_better, "attestation",
+          "the kernel names a peer's process by its number, which is looked up a moment later",
+          "run Linux 6.5 or later", "no window in which a process number could be given to another"};
+}
+
+Finding processors(const Host& host) {
+  if (host.allowed >= 2) {
+    return good("processors", fmt::format("{} of {} for this process", host.allowed, host.processors));
+  }
+  return {Verdict::could_be_better, "processors", "one processor for this process",
+          host.processors >= 2 ? "let it run on more (taskset, cpuset)" : "give the machine a second one",
+          "two processes that poll at once: a short message takes about 0.1 us instead of a wake-up's "
+          "several"};
+}
+
+Finding cores(const Host& host) {
+  if (!host.threads_share_cores) return good("cores", "each processor has a core of its own");
+  return {Verdict::could_be_better, "cores", "two processors share a core",
+          "pin two processes that poll to different cores (lscpu --extended tells which)",
+          "a process that polls leaves its neighbour on the core less"};
+}
+
+Finding frequency(const Host& host) {
+  if (host.governor.empty() || host.governor == "performance") {
+    return good("frequency", host.governor.empty() ? "not this system's to choose" : "performance");
+  }
+  return {Verdict::could_be_better, "frequency", fmt::format("the governor is '{}'", host.governor),
+          "as root: cpupower frequency-set -g performance",
+          "the first messages after a pause are as fast as the others"};
+}
+
+Finding time_quota(const Host& host) {
+  if (!host.processor_quota) return good("processor time", "no quota");
+  return {Verdict::could_be_better, "processor time",
+          fmt::format("a control group may use {:.2g} processors' worth", *host.processor_quota),
+          "raise or remove the quota (cpu.max; --cpus of containers), or wait instead of polling",
+          "a process that polls uses up its quota and then stands still for tens of milliseconds"};
+}
+
+Finding virtual_machine(const Host& host) {
+  if (!host.virtual_machine) return good("virtual machine", "none");
+  return {Verdict::could_be_better, "virtual machine", "this is one",
+          "have its processors pinned to cores of one socket of the host",
+          "between far cores a cache line takes two to four times as long as between near ones"};
+}
+
+std::string in_bytes(std::uint64_t bytes) {
+  return bytes == RLIM_INFINITY ? "any amount" : fmt::format("{} KiB", bytes / 1024);
+}
+
+Finding locked_memory(const Host& host) {
+  constexpr std::uint64_t kEnough = std::uint64_t{64} << 20;
+  const std::string found = fmt::format("{} may be locked", in_bytes(host.lockable));
+  if (host.lockable >= kEnough) return good("locked memory", found);
+  return {
+      Verdict::could_be_better, "locked memory", found,
+      "raise it: LimitMEMLOCK= of a unit, 'memlock' in /etc/security/limits.conf, --ulimit of containers",
+      "areas beyond it are populated but may be swapped out; a message to such a page waits for the disk"};
+}
+
+Finding descriptors(const Host& host) {
+  constexpr std::uint64_t kEnough = 4096;  // five for each link while it is made, one afterwards
+  const std::string found =
+      fmt::format("{} may be open, {} if the program asks", host.descriptors, host.descriptors_hard);
+  if (host.descriptors_hard >= kEnough) return good("descriptors", found);
+  return {Verdict::could_be_better, "descriptors", found,
+          "raise it: LimitNOFILE= of a unit, 'nofile' in /etc/security/limits.conf, --ulimit of containers",
+          "a process can have thousands of links"};
+}
+
+Finding service(const Host& host) {
+  if (host.service) return good("service", "a node daemon serves all users of this host");
+  return {Verdict::could_be_better, "service", "each user has a node daemon of their own",
+          "to let users reach each other: systemctl enable --now hamlynd",
+          "names and links between users, within the rights that are given"};
+}
+
+const char* name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::good:
+      return "good";
+    case Verdict::could_be_better:
+      return "could be better";
+    case Verdict::problem:
+      return "problem";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose(const Host& host) {
+  return {kernel(host),     attestation(host),     processors(host),    cores(host),       frequency(host),
+          time_quota(host), virtual_machine(host), locked_memory(host), descriptors(host), service(host)};
+}
+
+std::string to_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += fmt::format("{:<16} {:<16} {}\n", finding.check, name(finding.verdict), finding.found);
+    if (finding.verdict == Verdict::good) continue;
+    text += fmt::format("{:33} to do: {}\n{:33} gain:  {}\n", "", finding.advice, "", finding.gain);
+  }
+  return text;
+}
+
+int run_doctor(const DoctorOptions& options) {
+  const std::vector<Finding> findings = diagnose(look_at_host());
+  std::fputs((options.json ? to_json(findings) + "\n" : to_text(findings)).c_str(), stdout);
+  const bool works = std::none_of(findings.begin(), findings.end(),
+                                  [](const Finding& f) { return f.verdict == Verdict::problem; });
+  return works ? kOk : kFailed;
+}
+
+}  // namespace hamlyn::tool

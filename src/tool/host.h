@@ -1,0 +1,31 @@
+#pragma once
+// What `hamlyn doctor` looks at: facts of this machine and of what this process may do on it, without a
+// judgement.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hamlyn::tool {
+
+struct Host {
+  std::string kernel;            // release
+  bool futex_waitv = false;      // sleeping on many doorbells at once (Linux 5.16)
+  bool membarrier = false;       // the private, expedited kind (4.14)
+  bool sealed_memory = false;    // memfd_create with seals
+  bool peer_pidfd = false;       // a socket tells its peer's process without a race (6.5)
+  std::uint32_t processors = 0;  // online
+  std::uint32_t allowed = 0;     // of them, for this process
+  bool threads_share_cores = false;
+  bool virtual_machine = false;
+  std::string governor;                   // of the frequency; empty: there is none
+  std::optional<double> processor_quota;  // processors' worth of time that the control group may use
+  std::uint64_t lockable = 0;             // bytes of memory; ~0: any
+  std::uint64_t descriptors = 0;          // that may be open
+  std::uint64_t descriptors_hard = 0;
+  bool service = false;  // its socket is there
+};
+
+// `root` stands before every path that is read: tests have a machine of their own.
+Host look_at_host(const std::string& root = "");
+
+}  // namespace hamlyn::tool

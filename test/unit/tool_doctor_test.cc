@@ -1,0 +1,158 @@
+// `hamlyn doctor`: what it makes of machines of every kind, and what it reads.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "test/support/command.h"
+#include "tool/doctor.h"
+
+namespace hamlyn::tool {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+Host good_host() {
+  Host host;
+  host.kernel = "6.12.1";
+  host.futex_waitv = host.membarrier = host.sealed_memory = host.peer_pidfd = host.service = true;
+  host.processors = host.allowed = 8;
+  host.governor = "performance";
+  host.lockable = RLIM_INFINITY;
+  host.descriptors = 1024;
+  host.descriptors_hard = 1 << 20;
+  return host;
+}
+
+// What is not good of it.
+std::vector<Finding> complaints(const Host& host) {
+  std::vector<Finding> all = diagnose(host);
+  std::erase_if(all, [](const Finding& finding) { return finding.verdict == Verdict::good; });
+  return all;
+}
+
+void expect_complaint(const Host& host, const char* check, Verdict verdict = Verdict::could_be_better) {
+  const std::vector<Finding> found = complaints(host);
+  ASSERT_EQ(found.size(), 1u) << to_text(found);
+  EXPECT_EQ(found[0].check, check);
+  EXPECT_EQ(found[0].verdict, verdict);
+  EXPECT_FALSE(found[0].advice.empty());
+  EXPECT_FALSE(found[0].gain.empty());
+}
+
+TEST(Doctor, HasNothingToSayOfAGoodMachine) {
+  EXPECT_TRUE(complaints(good_host()).empty()) << to_text(complaints(good_host()));
+}
+
+TEST(Doctor, TellsWhatWouldNotWorkFromWhatCouldBeBetter) {
+  Host host = good_host();
+  host.futex_waitv = false;
+  expect_complaint(host, "kernel", Verdict::problem);
+  host = good_host();
+  host.sealed_memory = false;
+  expect_complaint(host, "kernel", Verdict::problem);
+  host = good_host();
+  host.membarrier = false;
+  expect_complaint(host, "kernel", Verdict::problem);
+  host = good_host();
+  host.peer_pidfd = false;
+  expect_complaint(host, "attestation");
+}
+
+TEST(Doctor, NamesEachThingThatCanBeChanged) {
+  Host host = good_host();
+  host.allowed = 1;
+  expect_complaint(host, "processors");
+  host = good_host();
+  host.threads_share_cores = true;
+  expect_complaint(host, "cores");
+  host = good_host();
+  host.governor = "powersave";
+  expect_complaint(host, "frequency");
+  host.governor = "";
+  EXPECT_TRUE(complaints(host).empty());
+  host = good_host();
+  host.processor_quota = 1.5;
+  expect_complaint(host, "processor time");
+  host = good_host();
+  host.virtual_machine = true;
+  expect_complaint(host, "virtual machine");
+  host = good_host();
+  host.lockable = 65536;
+  expect_complaint(host, "locked memory");
+  host = good_host();
+  host.descriptors_hard = 1024;
+  expect_complaint(host, "descriptors");
+  host = good_host();
+  host.service = false;
+  expect_complaint(host, "service");
+}
+
+TEST(Doctor, SaysTheSameInJson) {
+  Host host = good_host();
+  host.lockable = 65536;
+  const auto parsed = nlohmann::json::parse(to_json(diagnose(host)));
+  const auto& findings = parsed.at("findings");
+  ASSERT_EQ(findings.size(), diagnose(host).size());
+  for (const auto& finding : findings) {
+    const bool locked = finding.at("check") == "locked memory";
+    EXPECT_EQ(finding.at("verdict"), locked ? "could_be_better" : "good");
+    EXPECT_EQ(finding.at("advice").get<std::string>().empty(), !locked);
+  }
+}
+
+class HostFiles : public testing::Test {
+ protected:
+  void write(const std::string& path, const std::string& text) {
+    const std::filesystem::path whole{folder_.path() + path};
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream{whole} << text;
+  }
+  Host look() { return look_at_host(folder_.path()); }
+
+  test::Folder folder_;
+};
+
+TEST_F(HostFiles, NothingToReadIsNothingFound) {
+  const Host host = look();
+  EXPECT_FALSE(host.threads_share_cores);
+  EXPECT_FALSE(host.virtual_machine);
+  EXPECT_FALSE(host.processor_quota);
+  EXPECT_FALSE(host.service);
+  EXPECT_EQ(host.governor, "");
+  EXPECT_GE(host.processors, 1u);
+  EXPECT_TRUE(host.sealed_memory);
+  EXPECT_TRUE(host.futex_waitv) << "these tests need it, too";
+}
+
+TEST_F(HostFiles, ReadsWhatTheKernelWrites) {
+  const std::string processor = "/sys/devices/system/cpu/cpu0/";
+  write(processor + "topology/thread_siblings_list", "0,4\n");
+  write(processor + "cpufreq/scaling_governor", "powersave\n");
+  write("/proc/cpuinfo", "processor : 0\nflags\t\t: fpu hypervisor sse\n");
+  write("/sys/fs/cgroup/cpu.max", "150000 100000\n");
+  const Host host = look();
+  EXPECT_TRUE(host.threads_share_cores);
+  EXPECT_EQ(host.governor, "powersave");
+  EXPECT_TRUE(host.virtual_machine);
+  ASSERT_TRUE(host.processor_quota);
+  EXPECT_DOUBLE_EQ(*host.processor_quota, 1.5);
+}
+
+TEST_F(HostFiles, IsNotTakenInByWhatItDoesNotKnow) {
+  for (const char* line : {"max 100000\n", "", "x\n", "1\n", "1 0\n", "1 -5\n"}) {
+    write("/sys/fs/cgroup/cpu.max", line);
+    EXPECT_FALSE(look().processor_quota) << line;
+  }
+  write("/proc/cpuinfo", "flags : nohypervisor\nmodel : hypervisor\n");
+  EXPECT_FALSE(look().virtual_machine);
+  write("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n");
+  EXPECT_FALSE(look().threads_share_cores);
+  write("/run/hamlyn/node.sock", "a file\n");
+  EXPECT_FALSE(look().service) << "no socket";
+}
+
+}  // namespace
+}  // namespace hamlyn::tool
