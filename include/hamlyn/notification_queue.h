@@ -27,8 +27,9 @@ class NotificationQueue {
   NotificationQueue(const NotificationQueue&) = delete;
   NotificationQueue& operator=(const NotificationQueue&) = delete;
 
-  // Fills `out` with the next notifications, as many as there are, and returns how many. Runs the interface
-  // when there are none. Never waits.
+  // Fills `out` with notifications and returns how many: 0 if none was found, otherwise maybe fewer than
+  // there are. Runs the interface when none is found, if not in each call. Never sleeps; a call that finds
+  // nothing takes a fraction of a microsecond when all there is to look at is one link.
   std::size_t poll(std::span<Notification> out) noexcept;
   // The next one, if there is one.
   std::optional<Notification> poll() noexcept {

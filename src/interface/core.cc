@@ -27,10 +27,9 @@ Core::~Core() = default;
 
 void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
   const SameSlot& same = link.same_slot;
-  if (same.queue != &queue || link.broken || !queue.empty()) return;
-  // When a reply is due already, it will tell of all that is freed until it leaves.
-  const std::uint32_t due = same.places->tell_at - same.places->freed;
-  const std::uint32_t places = due - 1 < same.places->granted ? due - 1 : most;
+  // While replies are due, whoever polls is to send them.
+  if (same.queue != &queue || link.broken || !queue.empty() || link.replies_due) return;
+  const std::uint32_t places = same.places->tell_at - same.places->freed - 1;
   most =
       std::min({most, places, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most))});
   short_run_ = {&queue, &link, most, most, same.length};
@@ -330,6 +329,7 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
 
 // True if an answer, or a part of one, has left.
 bool Core::send_replies(Link& link) noexcept {
+  close_run();  // what the sender is told of is not due any more
   link.replies_due = false;
   if (!send_acknowledgements(link)) {
     link.replies_due = replies_due_ = true;  // again when there is room

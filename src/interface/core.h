@@ -42,7 +42,9 @@ class Surroundings {
 
 // Short packets, each like the one before, that may be taken straight from one link for the owner of one
 // empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
-// no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it.
+// no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
+// run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
+// forgotten, SameSlot, so that its packets are not like the one before.)
 struct ShortRun {
   Queue* queue = nullptr;  // null: none is open
   Link* link = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 // A durable area (paper 1, section 3.5.1: memory that is non-volatile before a response is given). Messages
 // land in memory like any others; what is acknowledged is written to a file first. Whoever does that is told
-// where, and does it without the run lock: a slow disk keeps acknowledgements waiting, and nothing else.
+// where, and does it without the run lock: a slow disk keeps only acknowledgements waiting.
 #include <cstddef>
 #include <cstdint>
 

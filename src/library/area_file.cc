@@ -34,8 +34,11 @@ Opened open_path(const std::string& path) {
   if (!opened.file && errno == EEXIST) opened.file.reset(open(path.c_str(), kFlags));
   if (!opened.file) base::throw_system(("open of " + path).c_str());
   // Two areas on one file would overwrite each other's messages.
-  if (flock(opened.file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw Error(ErrorCode::not_permitted, path + " is the file of another area");
+  if (flock(opened.file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) throw Error(ErrorCode::not_permitted, path + " is the file of another area");
+    if (opened.created) unlink(path.c_str());
+    throw Error(ErrorCode::invalid_argument, "the file system of an area's file has no locks");
+  }
   return opened;
 }
 

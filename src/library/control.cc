@@ -1,8 +1,6 @@
 #include "library/control.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 
 #include "base/throw_system.h"
 #include "library/engine.h"
+#include "library/own_thread.h"
 
 namespace hamlyn::library {
 
@@ -37,12 +36,7 @@ Control::Control(Engine& engine, const Interface::Options& options) : engine_(en
   if (!knock_) base::throw_system("eventfd");
   wanted_.reserve(options.links);
   std::exception_ptr failure;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this, &failure] { main(failure); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "hamlyn-control");
+  thread_ = start_own_thread("hamlyn-control", [this, &failure] { main(failure); });
   {
     std::unique_lock lock(requests_mutex_);
     request_done_.wait(lock, [this] { return attached_; });

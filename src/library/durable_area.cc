@@ -1,9 +1,7 @@
 #include "library/durable_area.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "library/area_file.h"
+#include "library/own_thread.h"
 
 namespace hamlyn::library {
 
@@ -15,13 +13,7 @@ DurableArea::DurableArea(Engine& engine, std::span<std::byte> memory, base::File
     : engine_(engine), memory_(memory), file_(std::move(file)) {
   data = memory.data();
   ranges_.reserve(kRanges);
-  sigset_t all, before;
-  sigfillset(&all);
-  // The application's signals are the application's; and one about the length of files would be ours alone.
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { main(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "hamlyn-sync");
+  thread_ = start_own_thread("hamlyn-sync", [this] { main(); });
 }
 
 DurableArea::~DurableArea() {

@@ -1,7 +1,7 @@
 #pragma once
 // A durable area's own thread: it writes to the file what has landed and is to be acknowledged. Each area has
-// one, so that a slow disk holds up what is meant for that disk and nothing else: not the interface, which
-// never touches the file, nor another area.
+// one, so that a slow disk holds up what is to be acknowledged by it, neither the interface, which never
+// touches the file, nor another area's disk.
 //
 // The file is written and not mapped: a store into a mapped file may wait for the disk, or end the process by
 // a signal when somebody has cut the file short.

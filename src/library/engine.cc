@@ -72,7 +72,7 @@ void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableAr
 void Engine::open_run(interface::Queue& queue) noexcept {
   auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
   if (link == nullptr) return;
-  core_.open_run(*link, queue, link->until_settled() - 1);
+  core_.open_run(*link, queue, std::min(link->until_settled() - 1, direct_left_ - 1));
   const bool alone = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
   looks_ = alone ? poll_rest_.looks() : 1;
   empty_polls_ = kEmptyPolls;
@@ -96,7 +96,7 @@ void Engine::disarm_links() noexcept {
   for (interface::Link* link : core_.links()) shm_link(link).disarm();
 }
 
-void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
+bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
                          Deadline deadline) noexcept {
   Watched watched;
   links_demoted_ = false;
@@ -122,10 +122,11 @@ void Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   }
   // Somebody who polls has woken up for us, and may have fallen asleep in the same role since: by its epoch
   // we know our own sleep from another's, whose watch must stay.
-  if (role_.load(std::memory_order_relaxed) != role || epoch_ != mine) return;
+  if (role_.load(std::memory_order_relaxed) != role || epoch_ != mine) return false;
   disarm_links();
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
   judge_wakeup(watched);
+  return true;
 }
 
 // A peer that rings without anything to show for it costs us a wake-up each time: in the end we stop
@@ -211,8 +212,10 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
   }
   const Clock::time_point shallow = Clock::now() + kShallow;
   if (const Deadline first = or_entrys(deadline); !first || shallow < *first) {
-    sleep_armed(SleeperRole::application, application_word_, value, shallow);
-    if (Clock::now() < shallow) return true;
+    // Who was relieved must look again, however late it is: another may be asleep in its place by now, and
+    // what it waits for may have been taken since.
+    if (!sleep_armed(SleeperRole::application, application_word_, value, shallow) || Clock::now() < shallow)
+      return true;
     deep_.store(true, std::memory_order_relaxed);
     if (!core_.something_to_do())
       sleep_armed(SleeperRole::application, application_word_, value, or_entrys(deadline));
@@ -234,7 +237,10 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (look % kLooksPerRun == 0) {
       run_polled();
     } else if (interface::Link* link = requests.link(place)) {
-      if (shm_link(link).take_replies(core_) != 0 && waiting_ != 0) wake_waiting();
+      // They may be others': of those who wait, and of the one who sleeps for all. The latter may be between
+      // two sleeps, and would not look at its own reply before the second.
+      const bool others = waiting_ != 0 || role_.load(std::memory_order_relaxed) == SleeperRole::application;
+      if (shm_link(link).take_replies(core_) != 0 && others) wake_waiting();
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {

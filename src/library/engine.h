@@ -67,13 +67,15 @@ class Engine final : public interface::Surroundings {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
   }
   // The link to look at first, while there is nothing else to do and the queue is empty; otherwise null.
-  // Every so often it says null, so that everything else gets its turn.
-  shm::ShmLink* direct_link(const interface::Queue& queue) noexcept {
+  // Every so many packets it says null, so that everything else gets its turn. `taken`: straight from it
+  // since the last call.
+  shm::ShmLink* direct_link(const interface::Queue& queue, std::uint32_t taken) noexcept {
     auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
-    if (link == nullptr || !queue.empty() || --direct_left_ == 0) [[unlikely]] {
+    if (link == nullptr || !queue.empty() || direct_left_ <= taken + 1) [[unlikely]] {
       direct_left_ = kDirectInARow;
       return nullptr;
     }
+    direct_left_ -= taken + 1;
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return link;
   }
@@ -123,7 +125,8 @@ class Engine final : public interface::Surroundings {
 
   // Falls asleep as the one who notices arrivals; wakes for one of them, for `word` moving, or at the
   // deadline. Called under the lock, which it leaves and enters again. The caller has found nothing to do.
-  void sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
+  // False: somebody has relieved it of its role.
+  bool sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
                    Deadline deadline) noexcept;
   void arm_links(Watched& watched, std::uint32_t epoch) noexcept;
   void disarm_links() noexcept;
@@ -151,9 +154,9 @@ class Engine final : public interface::Surroundings {
   interface::Core core_;
   PollRest poll_rest_;
   std::chrono::nanoseconds reply_spin_ = kMostReplySpin;
-  static constexpr unsigned kDirectInARow = 8;
-  unsigned direct_left_ = kDirectInARow;  // looks at the direct link alone, between runs
-  static constexpr unsigned kEmptyPolls = 8;
+  static constexpr std::uint32_t kDirectInARow = 16;
+  std::uint32_t direct_left_ = kDirectInARow;  // packets of the direct link, until everything has its turn
+  static constexpr unsigned kEmptyPolls = 2;
   std::uint32_t looks_ = 1;  // 1: there are other links, too
   std::uint32_t empty_polls_ = kEmptyPolls;
 

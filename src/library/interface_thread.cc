@@ -1,9 +1,7 @@
 #include "library/interface_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "library/engine.h"
+#include "library/own_thread.h"
 
 namespace hamlyn::library {
 
@@ -14,12 +12,7 @@ constexpr std::chrono::milliseconds kTick{1};  // how long an application may ha
 }  // namespace
 
 InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are the application's
-  thread_ = std::thread([this] { main(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "hamlyn-iface");
+  thread_ = start_own_thread("hamlyn-iface", [this] { main(); });
 }
 
 InterfaceThread::~InterfaceThread() {

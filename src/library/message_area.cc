@@ -83,8 +83,8 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory)
 MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes)
     : interface_(interface), size_(bytes) {
   check(interface, bytes);
+  shm::Mapping memory = private_memory(bytes);  // first: the file is not touched if there is none
   base::FileDescriptor opened = library::open_area_file(file, bytes);
-  shm::Mapping memory = private_memory(bytes);
   const std::span content(static_cast<std::byte*>(memory.data()), bytes);
   library::read_area_file(opened, content);
   durable_ = std::make_unique<library::DurableArea>(interface.engine(), content, std::move(opened));

@@ -48,8 +48,8 @@ __attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue
 }
 
 // The packet at which an open run ended, with what had to wait for it.
-bool take_last(Engine& engine, interface::Queue& queue, Notification& out) noexcept {
-  shm::ShmLink* const link = engine.direct_link(queue);
+bool take_last(Engine& engine, interface::Queue& queue, std::uint32_t taken, Notification& out) noexcept {
+  shm::ShmLink* const link = engine.direct_link(queue, taken);
   if (link == nullptr || link->same_slot.queue != &queue || link->broken) return false;
   const bool wraps = queue.next_wraps();
   if (link->take(queue, out) != Taken::taken) return false;
@@ -99,9 +99,10 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
   const base::RunLockGuard guard(engine.lock());
   if (!guard || out.empty()) return 0;
   PollRest& rest = engine.poll_rest();
-  rest.taken(engine.core().close_run());
+  const std::uint32_t taken = engine.core().close_run();
+  rest.taken(taken);
   std::size_t count = 0;
-  if (take_last(engine, *queue_, out.front())) {
+  if (take_last(engine, *queue_, taken, out.front())) {
     count = 1;
   } else {
     rest.review();

@@ -119,6 +119,25 @@ TEST_P(ShmDirect, a_run_is_counted_when_it_is_closed) {
   EXPECT_EQ(link().counters->bytes_in, bytes + 16);
 }
 
+// A sync of a durable area ends in a thread of its own, and sends what is due meanwhile.
+TEST_P(ShmDirect, no_run_is_open_while_replies_are_due_or_leave) {
+  one_before(16);
+  link().replies_due = true;
+  bob.core.open_run(link(), *queue, 3);
+  EXPECT_EQ(bob.core.short_run().queue, nullptr) << "whoever polls is to send them";
+  link().replies_due = false;
+  bob.core.open_run(link(), *queue, 3);
+  EXPECT_EQ(bob.core.short_run().queue, queue);
+  interface::Store store;
+  std::vector<interface::StoredRange> ranges;
+  store.due = true;
+  bob.core.begin_sync(store, ranges);
+  link().replies_due = true;
+  EXPECT_TRUE(bob.core.end_sync(store, true));
+  EXPECT_FALSE(link().replies_due);
+  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+}
+
 TEST_P(ShmDirect, no_run_is_opened_for_another_queue_or_one_that_holds_something) {
   one_before(16);
   interface::Queue* other = bob.core.make_queue(16);
