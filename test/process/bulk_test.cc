@@ -162,7 +162,7 @@ TEST_F(Bulk, offers_and_answers_that_cannot_be_are_refused) {
       EXPECT_THROW(BulkRingSender(sides.terminus, offer), Error) << fault;
     }
     BulkRingSender sender(sides.terminus, good);
-    const std::vector<std::byte> data(300);
+    static const std::vector<std::byte> data(300);  // may be on its way longer than this test
     ASSERT_NE(sender.send(data), Status::no_place);
     EXPECT_FALSE(sender.freed({2, 300})) << "more than was sent";
     EXPECT_FALSE(sender.freed({1, 301}));
