@@ -266,6 +266,8 @@ class Core {
   }
   void forget_deadline(MetadataEntry& entry) noexcept;
 
+  static constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: where a freed place record's name leads
+
   Surroundings& surroundings_;
   CounterPage& counters_;
   std::vector<SlotRecord> slots_;  // a power of two of them

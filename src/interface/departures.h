@@ -1,8 +1,8 @@
 #pragma once
 // Whose packet departs next (paper 0, section 2.3; paper 1, section 5): links in turn, and at each link and
 // level the termini that have something for it in turn, packet by packet. The urgent level goes first, but
-// the normal one gets every so manieth packet. A link without room costs a look now and then, whatever waits
-// for it.
+// not for ever while normal packets wait. A link without room costs a look now and then, whatever waits for
+// it.
 #include <cstddef>
 #include <cstdint>
 

@@ -136,8 +136,6 @@ inline bool is_area_write(std::uint64_t lead) noexcept {
 // Operation and lengths: the lead without its turn.
 inline std::uint64_t kind_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32; }
 
-inline std::uint64_t length_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32 & 0xFFFF; }
-
 // How many cells a packet takes: its own, one for metadata, and whole cells for data that is not inline.
 inline std::uint32_t cells_of(const Lead& lead) noexcept {
   const std::uint32_t data =

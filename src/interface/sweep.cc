@@ -99,7 +99,7 @@ bool Sweep::run(Core& core) noexcept {
 
 bool Sweep::slice(Core& core) noexcept {
   bool moved = false;
-  const std::size_t grown = kLeastSlice << std::min<std::uint32_t>(quiet_ / kGrowEvery, 3);
+  const std::size_t grown = kLeastSlice << std::min(quiet_ / kGrowEvery, kMostDoublings);
   for (std::size_t left = std::min(grown, links_.size()); left != 0; --left) {
     if (arrived(cold_[next_])) [[unlikely]]
       moved |= look_at(core, *links_[next_]);

@@ -34,10 +34,10 @@ struct SweepPlace {
 class Sweep {
  public:
   static constexpr std::size_t kHot = 8;
-  static constexpr std::size_t kLeastSlice = 8;  // cold links per run
-  static constexpr std::size_t kMostSlice = 64;
-  static constexpr std::uint32_t kGrowEvery = 8;     // runs without anything double the slice
-  static constexpr std::uint32_t kCoolEvery = 1024;  // runs; hot links that brought nothing are cold then
+  static constexpr std::size_t kLeastSlice = 8;       // cold links per run
+  static constexpr std::uint32_t kGrowEvery = 8;      // runs without anything double the slice,
+  static constexpr std::uint32_t kMostDoublings = 3;  // so often at most
+  static constexpr std::uint32_t kCoolEvery = 1024;   // runs; hot links that brought nothing are cold then
 
   const std::vector<Link*>& links() const noexcept { return links_; }
   void add(Link& link);

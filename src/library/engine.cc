@@ -73,8 +73,7 @@ void Engine::open_run(interface::Queue& queue) noexcept {
   auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
   if (link == nullptr) return;
   core_.open_run(*link, queue, std::min(link->until_settled() - 1, direct_left_ - 1));
-  const bool alone = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
-  looks_ = alone ? poll_rest_.looks() : 1;
+  alone_ = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
   empty_polls_ = kEmptyPolls;
 }
 
@@ -198,9 +197,9 @@ bool Engine::expire() noexcept {
   return failed;
 }
 
-// Under the lock, with nothing to do. True if it slept.
-bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
-  if (expire()) return true;
+// Under the lock, with nothing to do.
+bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept {
+  if (expire()) return false;
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
     // Another thread is the sleeper; whoever brings something wakes us through the word.
     ++waiting_;
@@ -208,24 +207,22 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept {
     futex_sleep(Watched{}, application_word_, value, deadline);
     lock_.enter();
     --waiting_;
-    return true;
+    return false;
   }
-  const Clock::time_point shallow = Clock::now() + kShallow;
-  if (const Deadline first = or_entrys(deadline); !first || shallow < *first) {
-    // Who was relieved must look again, however late it is: another may be asleep in its place by now, and
-    // what it waits for may have been taken since.
-    if (!sleep_armed(SleeperRole::application, application_word_, value, shallow) || Clock::now() < shallow)
-      return true;
+  const Deadline first = or_entrys(deadline);
+  if (deep) {
     deep_.store(true, std::memory_order_relaxed);
-    if (!core_.something_to_do())
-      sleep_armed(SleeperRole::application, application_word_, value, or_entrys(deadline));
+    sleep_armed(SleeperRole::application, application_word_, value, first);
     deep_.store(false, std::memory_order_relaxed);
     thread_word_.fetch_add(1, std::memory_order_relaxed);
     futex_wake(thread_word_);
-    return true;
+    return false;
   }
-  sleep_armed(SleeperRole::application, application_word_, value, or_entrys(deadline));
-  return true;
+  const Clock::time_point shallow = Clock::now() + kShallow;
+  const bool ends_before = first && *first <= shallow;
+  const bool undisturbed =
+      sleep_armed(SleeperRole::application, application_word_, value, ends_before ? first : shallow);
+  return undisturbed && Clock::now() >= shallow;
 }
 
 Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept {
@@ -237,10 +234,8 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (look % kLooksPerRun == 0) {
       run_polled();
     } else if (interface::Link* link = requests.link(place)) {
-      // They may be others': of those who wait, and of the one who sleeps for all. The latter may be between
-      // two sleeps, and would not look at its own reply before the second.
-      const bool others = waiting_ != 0 || role_.load(std::memory_order_relaxed) == SleeperRole::application;
-      if (shm_link(link).take_replies(core_) != 0 && others) wake_waiting();
+      // Some may be for others who wait. The one who sleeps for all is rung for by the peer.
+      if (shm_link(link).take_replies(core_) != 0 && waiting_ != 0) wake_waiting();
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {

@@ -82,10 +82,10 @@ class Engine final : public interface::Surroundings {
   // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun).
   void open_run(interface::Queue& queue) noexcept;
   // In an open run, a poll looks so often before it comes back without anything; coming back in between would
-  // make the next look late.
-  std::uint32_t looks() const noexcept { return looks_; }
-  // It has found nothing. Whether that is all there was to look at.
-  bool empty_handed() noexcept { return looks_ > 1 && --empty_polls_ != 0; }
+  // make the next look late. Once, if there are other links, too.
+  std::uint32_t looks() const noexcept { return alone_ ? poll_rest_.looks() : 1; }
+  // It has found nothing. Whether it may come back without a look at anything else.
+  bool empty_handed() noexcept { return alone_ && --empty_polls_ != 0; }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
   PollRest& poll_rest() noexcept { return poll_rest_; }
@@ -146,7 +146,10 @@ class Engine final : public interface::Surroundings {
   // The earlier of `deadline` and that of any entry. Under the lock.
   Deadline or_entrys(Deadline deadline) const noexcept;
   void judge_wakeup(const Watched& watched) noexcept;
-  bool sleep_in_wait(Deadline deadline, std::uint32_t value) noexcept;
+  // Sleeps for a thread that waits; not `deep`: for a short time, while which the interface thread ticks, in
+  // case the application leaves without a word. True: it has slept so long and nothing came. In any case the
+  // caller looks again before the next sleep: what it waits for may have been taken by others meanwhile.
+  bool sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept;
 
   base::RunLock lock_;
   shm::OwnedMemory counter_memory_;
@@ -157,7 +160,7 @@ class Engine final : public interface::Surroundings {
   static constexpr std::uint32_t kDirectInARow = 16;
   std::uint32_t direct_left_ = kDirectInARow;  // packets of the direct link, until everything has its turn
   static constexpr unsigned kEmptyPolls = 2;
-  std::uint32_t looks_ = 1;  // 1: there are other links, too
+  bool alone_ = false;  // the link of the open run is all there is to look at
   std::uint32_t empty_polls_ = kEmptyPolls;
 
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
@@ -181,6 +184,7 @@ template <class Ready>
 Status Engine::wait(Ready ready, Deadline deadline) noexcept {
   const std::uint32_t cancels = cancels_.load(std::memory_order_relaxed);
   Clock::time_point spin_until{};
+  bool deep = false;
   while (true) {
     if (!lock_.enter()) return Status::forked;
     const std::uint32_t value = application_word_.load(std::memory_order_relaxed);
@@ -199,9 +203,13 @@ Status Engine::wait(Ready ready, Deadline deadline) noexcept {
       lock_.leave();
       return Status::timed_out;
     }
-    if (moved || spin_until == Clock::time_point{}) spin_until = now + kSpin;
+    if (moved || spin_until == Clock::time_point{}) {
+      spin_until = now + kSpin;
+      deep = false;
+    }
     if (now >= spin_until) {
-      if (sleep_in_wait(deadline, value)) spin_until = {};
+      deep = sleep_in_wait(deadline, value, deep);
+      if (!deep) spin_until = {};
       lock_.leave();
       continue;
     }

@@ -174,8 +174,8 @@ Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage
 
 // As far as the shortest way goes. Returns how many have left.
 std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept {
-  base::RunLock& lock = interface_.engine().lock();
-  if (!lock.enter_quickly()) return 0;
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (!guard) return 0;  // the slow way says it
   std::size_t count = 0;
   interface::Link* any;
   if (interface::Outlet* const outlet = terminus_->quick_way(ticket, 0, 0, any)) {
@@ -190,7 +190,6 @@ std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage>
     }
     if (count != 0 && link.must_ring()) link.ring();
   }
-  lock.leave_quickly();
   return count;
 }
 

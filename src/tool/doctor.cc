@@ -13,8 +13,6 @@ namespace {
 
 using Verdict = Finding::Verdict;
 
-// Figures in what follows: docs/performance.md.
-
 Finding good(const char* check, std::string found) {
   return {Verdict::good, check, std::move(found), "", ""};
 }
@@ -74,14 +72,16 @@ Finding time_quota(const Host& host) {
   return {Verdict::could_be_better, "processor time",
           fmt::format("a control group may use {:.2g} processors' worth", *host.processor_quota),
           "raise or remove the quota (cpu.max; --cpus of containers), or wait instead of polling",
-          "a process that polls uses up its quota and then stands still for tens of milliseconds"};
+          "a process that polls uses up its quota and then stands still until the next period"};
 }
 
 Finding virtual_machine(const Host& host) {
   if (!host.virtual_machine) return good("virtual machine", "none");
-  return {Verdict::could_be_better, "virtual machine", "this is one",
-          "have its processors pinned to cores of one socket of the host",
-          "between far cores a cache line takes two to four times as long as between near ones"};
+  return {
+      Verdict::could_be_better, "virtual machine", "this is one",
+      "have its processors pinned to cores of one socket of the host",
+      "a cache line between far cores took three to four times as long as between near ones where this was "
+      "measured (docs/performance.md)"};
 }
 
 std::string in_bytes(std::uint64_t bytes) {
@@ -99,13 +99,13 @@ Finding locked_memory(const Host& host) {
 }
 
 Finding descriptors(const Host& host) {
-  constexpr std::uint64_t kEnough = 4096;  // five for each link while it is made, one afterwards
+  constexpr std::uint64_t kEnough = 4096;  // two stay with each link
   const std::string found =
       fmt::format("{} may be open, {} if the program asks", host.descriptors, host.descriptors_hard);
   if (host.descriptors_hard >= kEnough) return good("descriptors", found);
   return {Verdict::could_be_better, "descriptors", found,
           "raise it: LimitNOFILE= of a unit, 'nofile' in /etc/security/limits.conf, --ulimit of containers",
-          "a process can have thousands of links"};
+          "a process can have thousands of links, which keep two each"};
 }
 
 Finding service(const Host& host) {

@@ -157,10 +157,11 @@ TEST_F(Durable, ALimitOnTheLengthOfFilesIsAnErrorAndNoSignal) {
 }
 
 TEST_F(Durable, AFullDiskIsAnErrorBeforeTheAreaExists) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root makes a small disk";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to mount a small disk";
   const std::string disk = folder_.file("disk");
   ASSERT_EQ(::mkdir(disk.c_str(), 0700), 0);
-  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "nor here";
+  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=1m") != 0)
+    GTEST_SKIP() << "no tmpfs can be mounted here: " << std::strerror(errno);
   alone([&](Interface& interface) {
     write_file(disk + "/old", "as it was");
     for (const std::string& path : {disk + "/new", disk + "/old"}) {

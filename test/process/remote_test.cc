@@ -68,6 +68,16 @@ class Remote : public testing::Test {
   }
   Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
 
+  // Once the target is ready, the asker gets its ticket; the target stays until the asker is done.
+  static void bring_together(Actor& asks, Actor& answers) {
+    const auto ticket = answers.line().take<Ticket>();
+    ASSERT_TRUE(ticket && answers.line().take<char>());
+    asks.line().put(*ticket);
+    EXPECT_EQ(asks.wait(), 0);
+    answers.line().put('.');
+    EXPECT_EQ(answers.wait(), 0);
+  }
+
   Folder folder_;
 };
 
@@ -93,12 +103,7 @@ TEST_F(Remote, ATargetThatCallsNothingAnswers) {
     if (!line.put('.') || !line.take<char>()) return 1;
     return self.word(8) == 300 ? 0 : 2;
   });
-  const auto ticket = answers.line().take<Ticket>();
-  ASSERT_TRUE(ticket && answers.line().take<char>());
-  asks.line().put(*ticket);
-  EXPECT_EQ(asks.wait(), 0);
-  answers.line().put('.');
-  EXPECT_EQ(answers.wait(), 0);
+  bring_together(asks, answers);
 }
 
 // Two processes of two threads each, and the owner, count in the same word.
@@ -193,12 +198,7 @@ TEST_F(Remote, AReaderThatSleepsIsToldOfTheEnd) {
     self.area.bytes()[kText] = std::byte{7};
     return line.put('.') && line.take<char>() ? 0 : 1;
   });
-  const auto ticket = answers.line().take<Ticket>();
-  ASSERT_TRUE(ticket && answers.line().take<char>());
-  asks.line().put(*ticket);
-  EXPECT_EQ(asks.wait(), 0);
-  answers.line().put('.');
-  EXPECT_EQ(answers.wait(), 0);
+  bring_together(asks, answers);
 }
 
 TEST_F(Remote, AForkedChildAsksForNothing) {

@@ -1,0 +1,208 @@
+// Notification places that one interface keeps for another's fast-mode messages (paper 0, sections 2.6
+// to 2.8: no queue is overrun): asked for, granted, given back as they are taken, and over when slot or link
+// have gone; and the replies that tell of them.
+#include <algorithm>
+
+#include "interface/core.h"
+#include "interface/deposit.h"
+
+namespace hamlyn::interface {
+
+void Core::end_places_at(std::uint32_t slot) noexcept {
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    const Places& places = records_[record];
+    if (places.queue == slots_[slot].queue && places.slot == slot && !places.over) end_places(record);
+  }
+}
+
+// Whether a link is to be told of these places yet. If so, its replies are due.
+bool Core::link_waits_for(const Places& places) noexcept {
+  for (Link* link : links()) {
+    if (link->serial != places.link) continue;
+    link->replies_due = replies_due_ = true;
+    return true;
+  }
+  return false;
+}
+
+void Core::end_places(std::uint32_t index) noexcept {
+  Places& places = records_[index];
+  if (!places.over && places.queue != nullptr) places.queue->release(places.granted - places.standing);
+  places.over = true;
+  places.find_tell_at();
+  places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
+  forget_slots();
+  // A sender that lives hears that there is nothing more to be had here.
+  if (!link_waits_for(places) && places.standing == 0) release_record(index);
+}
+
+void Core::release_record(std::uint32_t index) noexcept {
+  records_[index] = Places{};
+  records_[index].slot = kNoEntry;
+  free_records_.push_back(index);
+}
+
+void Core::give_back_slowly(std::uint32_t index) noexcept {
+  Places& places = records_[index];
+  if (places.over && places.queue != nullptr) places.queue->release(1);
+  places.find_tell_at();
+  if (!link_waits_for(places) && places.over && places.standing == 0) release_record(index);
+}
+
+// True if an answer, or a part of one, has left.
+bool Core::send_replies(Link& link) noexcept {
+  close_run();  // what the sender is told of is not due any more
+  link.replies_due = false;
+  if (!send_acknowledgements(link)) {
+    link.replies_due = replies_due_ = true;  // again when there is room
+    return false;
+  }
+  for (std::uint32_t name = 0; name < link.places.size(); ++name) {
+    const std::uint32_t index = link.places[name];
+    if (index == kDeadRecord) continue;
+    Places& places = records_[index];
+    Packet reply{};
+    reply.word = places.outlet;
+    reply.entry = name;
+    if (!places.answered || places.over) {
+      reply.lead.operation = Operation::grant;
+      reply.delta = places.over ? 0 : places.granted;
+    } else if (places.credit_due()) {
+      reply.lead.operation = Operation::credit;
+      reply.delta = places.freed;
+    } else {
+      continue;
+    }
+    if (link.put_reply(reply, nullptr) != Status::ok) {
+      link.replies_due = replies_due_ = true;  // again when there is room
+      return false;
+    }
+    places.answered = true;
+    places.told = places.freed;
+    places.find_tell_at();
+    if (places.over) {
+      link.places[name] = kDeadRecord;
+      places.link = 0;
+      if (places.standing == 0) release_record(index);
+    }
+  }
+  return link.remote.owed_busy != 0 && send_owed(link);
+}
+
+// Why a link may have no places at the slot that it names.
+Refusal Core::why_no_places(const Packet& packet) const noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  const SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  if (packet.key != slot.key) return Refusal::bad_key;
+  return slot.fast ? Refusal::none : Refusal::mode_forbids;
+}
+
+// Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
+Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
+  const Refusal cause = why_no_places(packet);
+  // A name that leads nowhere any more is used again; the sender knows that it is over.
+  std::size_t name = link.places.size();
+  for (std::size_t i = link.places.size(); i-- > 0;) {
+    const Places& held = records_[link.places[i]];
+    if (link.places[i] == kDeadRecord) name = i;
+    // Once per slot, or one link could reserve what the others need of the queue.
+    if (cause == Refusal::none && held.slot == packet.slot && !held.over) return Refusal::over_budget;
+  }
+  if (name == Link::kPlacesLimit || packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
+  try {
+    if (name == link.places.size()) link.places.push_back(kDeadRecord);
+    if (free_records_.empty()) {
+      free_records_.reserve(records_.size() + 1);  // so that giving one back never allocates
+      records_.emplace_back();
+      forget_slots();  // the records may have moved
+      free_records_.push_back(static_cast<std::uint32_t>(records_.size() - 1));
+    }
+  } catch (const std::bad_alloc&) {
+    return Refusal::over_budget;
+  }
+  const std::uint32_t record = free_records_.back();
+  free_records_.pop_back();
+  Places& places = records_[record];
+  places = Places{};
+  places.link = link.serial;
+  places.slot = kNoEntry;
+  places.outlet = static_cast<std::uint32_t>(packet.word);
+  if (cause == Refusal::none) {
+    SlotRecord& slot = slots_[packet.slot];
+    places.queue = slot.queue;
+    places.slot = packet.slot;
+    places.generation = slot.generation;
+    places.granted = slot.queue->reserve(slot.places);
+  }
+  places.over = places.granted == 0;
+  places.find_tell_at();
+  link.places[name] = record;
+  link.replies_due = replies_due_ = true;
+  return cause;
+}
+
+Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
+  if (packet.word >= link.outlets.size()) return Refusal::malformed;
+  Outlet& outlet = *link.outlets[packet.word];
+  if (!outlet.asked) return Refusal::malformed;
+  if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
+  outlet.granted = outlet.left = packet.delta;
+  outlet.record = packet.entry;
+  outlet.refused = packet.delta == 0;
+  outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
+                   std::uint64_t{outlet.record} << 32 | kNoEntry};
+  return Refusal::none;
+}
+
+Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
+  if (packet.word >= link.outlets.size()) return Refusal::malformed;
+  Outlet& outlet = *link.outlets[packet.word];
+  if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
+    outlet.left += packet.delta - outlet.freed;
+    outlet.freed = packet.delta;
+    return Refusal::none;
+  }
+  // Overtaken by a later one: it says nothing new. More than was used is a lie.
+  return outlet.freed - packet.delta <= outlet.granted ? Refusal::none : Refusal::malformed;
+}
+
+Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept {
+  Outlet* reusable = nullptr;
+  for (const auto& outlet : link.outlets) {
+    if (outlet->slot == slot && outlet->generation == generation && outlet->key == key) return outlet.get();
+    if (outlet->refused) reusable = outlet.get();
+  }
+  if (link.outlets.size() == Link::kPlacesLimit) {
+    if (reusable == nullptr) return nullptr;
+    *reusable = Outlet{};
+    forget_links();  // whoever remembers it for another ticket looks again
+  } else {
+    try {
+      link.outlets.push_back(std::make_unique<Outlet>());
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    reusable = link.outlets.back().get();
+  }
+  reusable->slot = slot;
+  reusable->generation = generation;
+  reusable->key = key;
+  return reusable;
+}
+
+void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
+  if (outlet.asked) return;
+  std::uint64_t name = 0;
+  while (link.outlets[name].get() != &outlet) ++name;
+  Packet packet{};
+  packet.lead.operation = Operation::open;
+  packet.slot = outlet.slot;
+  packet.generation = outlet.generation;
+  packet.key = outlet.key;
+  packet.word = name;
+  outlet.asked = link.put(packet, nullptr, nullptr, level) == Status::ok;
+}
+
+}  // namespace hamlyn::interface
