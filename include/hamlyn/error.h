@@ -25,6 +25,13 @@ enum class ErrorCode : std::uint16_t {
   system,                // a system call failed; the text says which and how
   forked,                // this process is a forked child: make a new Interface
   disk_full,             // there is no space for a file, or no quota, or its size is limited
+  seed_invalid,          // the bytes are no seed
+  seed_wrong_kind,       // a seed of another protocol, or a plain ticket
+  seed_used,             // somebody has used it: a seed grows one sender
+  seed_stale,            // its receiver has gone, or has made another seed since
+  seed_forged,           // its key opens nothing
+  peer_refused,          // the receiver does not want this sender
+  peer_died,             // the process at the other side has ended, or its link has
 };
 
 // The name as written above. Never null.

@@ -22,6 +22,9 @@ enum class Status : std::uint8_t {
                     // into
   not_durable,      // it has landed, but the receiver's file could not be written: do not count on it
   forked,           // this process is a forked child: it has no interface until it makes its own
+  not_ready,        // the receiver takes no message there now: send again when it does
+  closed,           // one side has closed the stream in good order: nothing more comes or goes
+  abandoned,        // the other side gave the stream up without closing it: what it still had is lost
 };
 
 // The name as written above, for messages. Never null.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/notification.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/remote.h"
 #include "hamlyn/send_buffer_area.h"
@@ -115,6 +116,9 @@ class Terminus {
   std::uint64_t sequence() const noexcept;
   // pending, ok, link_ended, or cancelled. Runs nothing.
   Status status(SendHandle handle) const noexcept;
+  // Of an acknowledged message whose status is `refused`: why. none: it was not, or later sends have taken
+  // its place.
+  Refusal refusal(SendHandle handle) const noexcept;
   // Waits until it is no longer pending. Also timed_out, cancelled.
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
   // Waits until a fast-mode send to `ticket` has a place and room, or the link has ended.

@@ -13,6 +13,7 @@ struct Ticket {
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
   // No metadata entry and no fast mode: for remote operations alone.
   static constexpr std::uint32_t kRemote = 0xFFFFFFFEu;
+  static constexpr std::uint32_t kPurposes = 4;
 
   std::uint64_t host = 0;       // 0: this host
   std::uint64_t interface = 0;  // the node's number of the receiving interface; never reused
@@ -24,7 +25,7 @@ struct Ticket {
   std::uint64_t base = 0;         // bounds, in bytes from the slot's base: [base, base + bound)
   std::uint64_t bound = 0;
   std::uint32_t version = 1;
-  std::uint32_t reserved = 0;  // zero
+  std::uint32_t purpose = 0;  // 0: any; otherwise the protocol that it opens (SeedKind, hamlyn/seed.h)
 
   bool fast() const noexcept { return entry == kFast; }
   friend bool operator==(const Ticket&, const Ticket&) = default;

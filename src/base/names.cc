@@ -44,6 +44,20 @@ const char* name(ErrorCode code) noexcept {
       return "forked";
     case ErrorCode::disk_full:
       return "disk_full";
+    case ErrorCode::seed_invalid:
+      return "seed_invalid";
+    case ErrorCode::seed_wrong_kind:
+      return "seed_wrong_kind";
+    case ErrorCode::seed_used:
+      return "seed_used";
+    case ErrorCode::seed_stale:
+      return "seed_stale";
+    case ErrorCode::seed_forged:
+      return "seed_forged";
+    case ErrorCode::peer_refused:
+      return "peer_refused";
+    case ErrorCode::peer_died:
+      return "peer_died";
   }
   return "unknown";
 }
@@ -80,6 +94,12 @@ const char* name(Status status) noexcept {
       return "not_durable";
     case Status::forked:
       return "forked";
+    case Status::not_ready:
+      return "not_ready";
+    case Status::closed:
+      return "closed";
+    case Status::abandoned:
+      return "abandoned";
   }
   return "unknown";
 }
@@ -116,6 +136,12 @@ const char* advice(Status status) noexcept {
       return "The receiver's file cannot be written: its area is to be made anew, on a disk that works.";
     case Status::forked:
       return "Make a new Interface in the forked process.";
+    case Status::not_ready:
+      return "Send it again when the receiver has taken the message before.";
+    case Status::closed:
+      return "The stream has come to its good end: ask for a new seed to go on.";
+    case Status::abandoned:
+      return "The other side gave the stream up: ask for a new seed, and send again what matters.";
   }
   return "Unknown status.";
 }
@@ -186,7 +212,7 @@ const char* name(Failure failure) noexcept {
 
 const char* invalid(const Ticket& ticket) noexcept {
   if (ticket.version != 1) return "the ticket's version is not 1";
-  if (ticket.reserved != 0) return "the ticket's reserved word is not zero";
+  if (ticket.purpose >= Ticket::kPurposes) return "the ticket's purpose is none that there is";
   if (ticket.interface == 0) return "the ticket names no interface";
   if (ticket.fast() && ticket.incarnation != 0) return "a fast-mode ticket has an incarnation";
   if (ticket.base + ticket.bound < ticket.base) return "the ticket's bounds overflow";

@@ -87,11 +87,10 @@ bool Core::send_acknowledgements(Link& link) noexcept {
 Refusal Core::take_delivered(Link& link, const Packet& packet) noexcept {
   const auto message = static_cast<std::uint32_t>(packet.word);
   if (packet.word != message || !link.acknowledgements.await_no_more(message)) return Refusal::unasked_reply;
-  const Status status = packet.delta == 0 ? Status::ok
-                        : packet.delta == static_cast<std::uint32_t>(Refusal::not_durable)
-                            ? Status::not_durable
-                            : Status::refused;
-  for (Terminus* terminus : termini_) terminus->delivered(link, message, status);
+  const Refusal cause = packet.delta < static_cast<std::uint32_t>(Refusal::count)
+                            ? static_cast<Refusal>(packet.delta)
+                            : Refusal::malformed;
+  for (Terminus* terminus : termini_) terminus->delivered(link, message, cause);
   surroundings_.settled();
   return Refusal::none;
 }

@@ -291,15 +291,22 @@ void Terminus::await_delivery(Work& work) noexcept {
   left_.append(work);
 }
 
-void Terminus::delivered(const Link& link, std::uint32_t message, Status status) noexcept {
+void Terminus::delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept {
+  const Status status = cause == Refusal::none          ? Status::ok
+                        : cause == Refusal::not_durable ? Status::not_durable
+                                                        : Status::refused;
   for (Work* work = left_.first(); work != nullptr; work = left_.next(*work)) {
-    if (work->link == &link && work->message == message) return finish(*work, status);
+    if (work->link != &link || work->message != message) continue;
+    work->refusal = cause;
+    return finish(*work, status);
   }
   // A receiver may refuse the first packet while the rest is still here: that cannot be of use any more.
   for (Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
     if (work->link == &link && work->message == message &&
-        (work->packets_left != 0 || work->packets_sent != 0))
+        (work->packets_left != 0 || work->packets_sent != 0)) {
+      work->refusal = cause;
       return finish(*work, status);
+    }
   }
 }
 
@@ -334,6 +341,12 @@ Status Terminus::status(SendHandle handle) const noexcept {
   if (handle.sequence > sent_ || handle.entry >= work_.size()) return Status::invalid;
   const Work& work = work_[handle.entry];
   return handle.sequence == work.sequence ? work.status : Status::ok;  // or long over
+}
+
+Refusal Terminus::refusal(SendHandle handle) const noexcept {
+  if (handle.sequence == 0 || handle.entry >= work_.size()) return Refusal::none;
+  const Work& work = work_[handle.entry];
+  return handle.sequence == work.sequence && work.status == Status::refused ? work.refusal : Refusal::none;
 }
 
 Status Terminus::cancel(SendHandle handle) noexcept {

@@ -72,6 +72,8 @@ class Terminus {
   bool messages_wait_for(const Link& link) noexcept { return pending_ != 0 && lane_of(link.peer) != nullptr; }
 
   Status status(SendHandle handle) const noexcept;
+  // Why the receiving interface refused it; none: it did not, or that is long ago.
+  Refusal refusal(SendHandle handle) const noexcept;
   // The sequence word (paper 0, section 2.3): every message up to that number is over. Without the lock.
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_acquire); }
   Priority priority() const noexcept { return priority_; }
@@ -93,7 +95,7 @@ class Terminus {
   bool go_on_with_held() noexcept;
   void link_ended(const Link& link) noexcept;
   // The receiving interface has spoken of a message that asked for it.
-  void delivered(const Link& link, std::uint32_t message, Status status) noexcept;
+  void delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept;
   void forget_link() noexcept { last_ = last_in_level_ = {}; }
   void link_refused(std::uint64_t peer) noexcept;
 
@@ -138,6 +140,7 @@ class Terminus {
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
     bool acknowledged = false;
+    Refusal refusal = Refusal::none;  // as the receiving interface has said
     bool left = false;  // whole, and not acknowledged yet
     bool held = false;  // until there is room to await its acknowledgement
     std::array<std::byte, kMetadataLimit> metadata;

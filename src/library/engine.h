@@ -95,6 +95,11 @@ class Engine final : public interface::Surroundings {
   template <class Ready>
   Status wait(Ready ready, Deadline deadline) noexcept;
   void cancel() noexcept;
+  // What a wait's `ready` looks at may have changed without an arrival: all who wait look again.
+  void look_again() noexcept {
+    const base::RunLockGuard guard(lock_);
+    if (guard) wake_everybody();
+  }
 
   // Looks for the answer of a remote operation, first where it will stand, for as long as answers have lately
   // been worth to be spun for. Then it may still be pending.

@@ -254,6 +254,11 @@ Status Terminus::status(SendHandle handle) const noexcept {
   return guard ? terminus_->status(handle) : Status::forked;
 }
 
+Refusal Terminus::refusal(SendHandle handle) const noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->refusal(handle) : Refusal::none;
+}
+
 Status Terminus::wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept {
   return interface_.engine().wait([&] { return terminus_->status(handle); }, library::deadline_in(timeout));
 }

@@ -40,6 +40,14 @@ const char* advice(ErrorCode code) noexcept {
       return "free memory, or raise the limit (ulimit -a)";
     case ErrorCode::disk_full:
       return "free space on that disk, or raise the quota or the limit that the message names";
+    case ErrorCode::seed_invalid:
+    case ErrorCode::seed_wrong_kind:
+    case ErrorCode::seed_used:
+    case ErrorCode::seed_stale:
+    case ErrorCode::seed_forged:
+      return "check that both sides mean the same name, and start the receiver again";
+    case ErrorCode::peer_refused:
+    case ErrorCode::peer_died:
     case ErrorCode::system:
     case ErrorCode::forked:
       break;

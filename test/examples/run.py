@@ -34,6 +34,8 @@ def main(daemon, program):
             "errors": "",
             "bulk": "3145728 bytes",
             "durable": "In the file: prepare to commit",
+            "datagram": "ONE\nTWO\nTHREE\n",
+            "tagged": "1000 writes, the board's sum is 7972\n",
             "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",
             "priorities": "answered while the bulk was under way",

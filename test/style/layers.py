@@ -13,7 +13,7 @@ import tree
 
 # What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
 # `classes` are those whose classes the library implements, beside the options and handles that the interface takes.
-VALUES = {"error", "limits", "mode", "notification", "priority", "rights", "share", "status", "ticket"}
+VALUES = {"error", "limits", "mode", "notification", "priority", "rights", "seed", "share", "status", "ticket"}
 MAY_INCLUDE = {
     "values": set(),
     "classes": {"values"},
@@ -23,12 +23,13 @@ MAY_INCLUDE = {
     "simulation": {"values", "classes", "base", "interface", "fabric"},
     "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
-    "tool": {"values", "classes", "base", "simulation", "node", "library"},
+    "protocols": {"values", "classes", "base", "library"},
+    "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols"},
     "examples": {"values", "classes"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "tool")
+LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "protocols", "tool")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -113,6 +114,7 @@ def self_test():
         "src/node/node.h": '#include "base/fd.h"\n',
         "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/slot.h"\n',
         "src/interface/counters.h": "",
+        "src/protocols/stream.cc": '#include "library/engine.h"\n',
         "src/tool/main.cc": '#include "library/engine.h"\n#include "interface/counters.h"\n',
         "test/unit/a.cc": '#include "fabric/sim/sim.h"\n',
         "examples/hello.cc": "#include <hamlyn/slot.h>\n",
@@ -127,6 +129,8 @@ def self_test():
         "src/fabric/up.cc": '#include "fabric/shm/ring.h"\n',
         "src/fabric/shm/side.cc": '  #  include "fabric/sim/sim.h"\n',
         "src/simulation/up.cc": '#include "library/engine.h"\n',
+        "src/library/above.cc": '#include "protocols/above.h"\n',
+        "src/protocols/above.h": '#include "node/node.h"\n',
         "src/node/data.cc": '#include "fabric/fabric.h"\n',
         "src/library/up.cc": '#include "test/unit/a.h"\n',
         "src/tool/deep.cc": '#include "interface/slot.h"\n',

@@ -164,7 +164,7 @@ TEST(TicketForm, SaysWhatIsWrong) {
     return invalid(out) != nullptr;
   };
   EXPECT_TRUE(with([](Ticket& t) { t.version = 0; }));
-  EXPECT_TRUE(with([](Ticket& t) { t.reserved = 1; }));
+  EXPECT_TRUE(with([](Ticket& t) { t.purpose = Ticket::kPurposes; }));
   EXPECT_TRUE(with([](Ticket& t) { t.interface = 0; }));
   EXPECT_TRUE(with([](Ticket& t) { t.incarnation = 1; }));
   EXPECT_TRUE(with([](Ticket& t) {

@@ -30,7 +30,7 @@ static_assert(offsetof(Ticket, host) == 0 && offsetof(Ticket, interface) == 8 &&
               offsetof(Ticket, key) == 24 && offsetof(Ticket, entry) == 32 &&
               offsetof(Ticket, incarnation) == 36 && offsetof(Ticket, base) == 40 &&
               offsetof(Ticket, bound) == 48 && offsetof(Ticket, version) == 56 &&
-              offsetof(Ticket, reserved) == 60 && sizeof(Ticket) == 64);
+              offsetof(Ticket, purpose) == 60 && sizeof(Ticket) == 64);
 static_assert(offsetof(Lead, turn) == 0 && offsetof(Lead, length) == 4 && offsetof(Lead, operation) == 6 &&
               offsetof(Lead, metadata_length) == 7 && sizeof(Lead) == 8);
 static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, generation) == 12 &&

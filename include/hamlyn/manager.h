@@ -1,0 +1,71 @@
+#pragma once
+// Where a program that uses the protocols begins: the interface, and one notification queue for all receivers
+// made from it (paper 0, section 3.3). Whatever arrives is given to its receiver without a search: the
+// notification names the slot, the slot its receiver, whose `process_arrival` is called.
+//
+// Who runs it: every call that receives, polls or waits, on any object of this manager, for all of them.
+// While nobody does, data goes on landing, and is told of later.
+//
+// Threads: a manager may be used by any number of threads, and so may all that is made from it; each object
+// is destroyed by one, while no other uses it but to wait on it (those waits end with `cancelled`). A program
+// with one thread pays a few cycles per call for that. Fork: a forked child has none (Status::forked).
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "hamlyn/interface.h"
+#include "hamlyn/notification_queue.h"
+#include "hamlyn/seed.h"
+#include "hamlyn/terminus.h"
+
+namespace hamlyn {
+
+namespace protocols {
+class Dispatcher;
+}
+
+class Manager {
+ public:
+  struct Options {
+    Interface::Options interface = {};
+    std::size_t places =
+        4096;  // of its queue. A stream takes about 70 of them at its receiver, 8 at its sender
+  };
+
+  // Attaches to this host's node. Throws Error.
+  Manager();
+  explicit Manager(const Options& options);
+  ~Manager();  // everything made from it must be gone
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  // Registers a seed under a name, as Interface::publish does a ticket. Throws Error, also seed_invalid.
+  void publish(std::string_view name, const Seed& seed, Rights rights = {});
+  void withdraw(std::string_view name);
+  // The seed registered under `name`; waits up to `timeout` for somebody to register it. Throws Error as
+  // Interface::lookup, also seed_wrong_kind: a plain ticket is registered there.
+  Seed lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::seconds{30});
+
+  // Gives the next message that has arrived to its receiver, the papers' poll_nowait. False: there was none.
+  bool poll() noexcept;
+  // Waits until one was given, to any receiver. ok, timed_out, cancelled, forked; invalid: from inside
+  // `process_arrival`, where nothing may wait.
+  Status wait(std::chrono::nanoseconds timeout) noexcept;
+  // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take from
+  // each receiver until it has nothing more (a zero time-out) and `poll` until it says false. Owned by the
+  // manager. Throws Error.
+  int descriptor();
+  // Ends every wait that is going on in other threads, of all objects of this manager, with `cancelled`.
+  void cancel() noexcept;
+
+  Interface& interface() noexcept;
+  NotificationQueue& queue() noexcept;  // for slots of receivers of your own; never poll it yourself
+  Terminus& terminus() noexcept;
+  protocols::Dispatcher& inside() noexcept { return *dispatcher_; }
+
+ private:
+  std::unique_ptr<protocols::Dispatcher> dispatcher_;
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,49 @@
+#pragma once
+// An end point that messages are given to (paper 0, section 3.3). The protocols' receivers are made of it,
+// and so can be those of your own: make slots that notify `manager.queue()`, attach them, override
+// `process_arrival`.
+#include <cstdint>
+
+#include "hamlyn/manager.h"
+#include "hamlyn/notification.h"
+#include "hamlyn/slot.h"
+
+namespace hamlyn {
+
+namespace protocols {
+class Dispatcher;
+}
+
+class Receiver {
+ public:
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+  Manager& manager() noexcept { return manager_; }
+
+ protected:
+  explicit Receiver(Manager& manager) : manager_(manager) {}
+  virtual ~Receiver();
+
+  // From here on, messages and failures at `slot` are given to this receiver; until `detach`, which must come
+  // before the slot goes. Throws Error: invalid_argument (another receiver has it), out_of_memory.
+  void attach(const Slot& slot);
+  void detach(const Slot& slot) noexcept;
+
+  // Records that a message has arrived. Called by whichever thread runs the manager, one call at a time for
+  // all receivers of a manager. It may send and take what has arrived; it must not wait (waits answer
+  // `invalid`), throw, or destroy a receiver. A class that overrides a protocol's calls that one, too.
+  virtual void process_arrival(const Notification& arrival) = 0;
+
+  // Gives nothing more to this receiver, and ends the waits on it with `cancelled`. A class that overrides
+  // `process_arrival` calls it first in its destructor if other threads use the manager.
+  void retire() noexcept;
+
+ private:
+  friend class protocols::Dispatcher;
+
+  Manager& manager_;
+  std::uint32_t waiting_ = 0;  // threads that wait on it
+  bool retired_ = false;
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,33 @@
+#pragma once
+// What grows a sender at the other side (paper 0, section 3.3). A receiver makes it; whoever has its 64 bytes
+// may make the one sender that belongs to it: send it in a message, store it, register it under a name. It is
+// a ticket and what stands behind it, and like a ticket it holds no address and no name of a process.
+//
+// A value: no thread or process owns it. What is wrong with one is told by name when a sender is made of it:
+// seed_invalid, seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_died (hamlyn/error.h).
+#include <type_traits>
+
+#include "hamlyn/ticket.h"
+
+namespace hamlyn {
+
+enum class SeedKind : std::uint32_t {
+  none,      // a plain ticket
+  datagram,  // DatagramSender, any number of them
+  stream,    // StreamSender, one
+  tagged,    // TaggedSender, any number of them
+};
+
+struct Seed {
+  Ticket ticket;
+
+  SeedKind kind() const noexcept { return static_cast<SeedKind>(ticket.purpose); }
+  friend bool operator==(const Seed&, const Seed&) = default;
+};
+static_assert(sizeof(Seed) == 64 && std::is_trivially_copyable_v<Seed>);
+
+// Null if `seed` is well formed, otherwise what is wrong with it. Whether it is worth anything, its receiver
+// alone knows.
+const char* invalid(const Seed& seed) noexcept;
+
+}  // namespace hamlyn

@@ -1,0 +1,58 @@
+#pragma once
+// The ticket to reply to, as it goes with a datagram: a ticket has 64 bytes and metadata 60, so what the
+// receiver knows already, host and interface of the sender, is left out. A reply can therefore lead nowhere
+// but to who sent the datagram. docs/wire.md describes it byte by byte.
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "hamlyn/seed.h"
+
+namespace hamlyn::protocols {
+
+struct DatagramReply {
+  std::uint32_t version = 1;
+  std::uint32_t slot = 0;
+  std::uint64_t key = 0;
+  std::uint64_t base = 0;
+  std::uint64_t bound = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t entry = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t purpose = 0;
+
+  DatagramReply() = default;
+  explicit DatagramReply(const Ticket& ticket) noexcept
+      : slot(ticket.slot),
+        key(ticket.key),
+        base(ticket.base),
+        bound(ticket.bound),
+        generation(ticket.generation),
+        entry(ticket.entry),
+        incarnation(ticket.incarnation),
+        purpose(ticket.purpose) {}
+};
+static_assert(sizeof(DatagramReply) == 48 && std::is_trivially_copyable_v<DatagramReply>);
+
+// Nothing: no reply is wanted, or what came is none.
+inline std::optional<Seed> reply_of(std::span<const std::byte> metadata, std::uint64_t sender) noexcept {
+  DatagramReply reply;
+  if (metadata.size() != sizeof reply) return std::nullopt;
+  std::memcpy(static_cast<void*>(&reply), metadata.data(), sizeof reply);
+  if (reply.version != 1) return std::nullopt;
+  Seed seed;
+  seed.ticket.interface = sender;
+  seed.ticket.slot = reply.slot;
+  seed.ticket.generation = reply.generation;
+  seed.ticket.key = reply.key;
+  seed.ticket.entry = reply.entry;
+  seed.ticket.incarnation = reply.incarnation;
+  seed.ticket.base = reply.base;
+  seed.ticket.bound = reply.bound;
+  seed.ticket.purpose = reply.purpose;
+  if (invalid(seed) != nullptr || seed.kind() != SeedKind::datagram) return std::nullopt;
+  return seed;
+}
+
+}  // namespace hamlyn::protocols

@@ -1,0 +1,156 @@
+#include "protocols/dispatcher.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace hamlyn::protocols {
+
+namespace {
+
+constexpr std::size_t kMostFarewells = 4096;
+
+bool of_slot(const Notification& notification, std::uint32_t slot) noexcept {
+  return notification.slot == slot && (notification.kind == Notification::Kind::message ||
+                                       notification.kind == Notification::Kind::failed);
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Manager::Options& options)
+    : interface(options.interface),
+      queue(interface, options.places),
+      terminus(interface),
+      engine_(interface.engine()) {}
+
+Dispatcher::~Dispatcher() = default;
+
+// --- who hears of what
+
+void Dispatcher::add(std::uint32_t slot, Receiver& receiver) {
+  if (slot >= attached_.size()) attached_.resize(std::size_t{slot} + 1);
+  Attached& attached = attached_[slot];
+  if (attached.receiver != nullptr)
+    throw Error(ErrorCode::invalid_argument, "another receiver is attached to this slot");
+  if (attached.before) sift(slot);
+  attached = {&receiver, true};
+}
+
+void Dispatcher::remove(std::uint32_t slot) noexcept {
+  if (slot < attached_.size()) attached_[slot].receiver = nullptr;
+}
+
+// What stands in the queue of a slot that has gone must not be given to the one that has its number now.
+void Dispatcher::sift(std::uint32_t slot) {
+  std::erase_if(aside_, [&](const Notification& each) { return of_slot(each, slot); });
+  for (std::size_t most = queue.capacity(); most != 0; --most) {
+    const std::optional<Notification> next = queue.poll();
+    if (!next) return;
+    if (!of_slot(*next, slot)) aside_.push_back(*next);
+  }
+}
+
+void Dispatcher::retire(Receiver& receiver) noexcept {
+  for (;;) {
+    {
+      const Guard guard(*this);
+      if (!guard) return;
+      if (!receiver.retired_) {
+        receiver.retired_ = true;
+        for (Attached& each : attached_) {
+          if (each.receiver == &receiver) each.receiver = nullptr;
+        }
+      }
+      if (receiver.waiting_ == 0) return;
+      look_again();
+    }
+    sched_yield();
+  }
+}
+
+// --- giving
+
+bool Dispatcher::poll() noexcept {
+  if (!dues_.empty() || !farewells_.empty()) [[unlikely]]
+    settle_dues();
+  Notification next;
+  if (!aside_.empty()) [[unlikely]] {
+    next = aside_.front();
+    aside_.pop_front();
+  } else if (queue.poll({&next, 1}) == 0) {
+    return false;
+  }
+  give(next);
+  return true;
+}
+
+void Dispatcher::give(const Notification& notification) noexcept {
+  // Ends of links and refused packets are nobody's in particular: who waits for a peer has an entry that
+  // fails with its link.
+  if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
+    return;
+  if (notification.slot >= attached_.size()) return;
+  Receiver* const receiver = attached_[notification.slot].receiver;
+  if (receiver == nullptr) return;
+  ++given_;
+  const void* const before = giving_.load(std::memory_order_relaxed);
+  giving_.store(self(), std::memory_order_relaxed);
+  receiver->process_arrival(notification);
+  giving_.store(before, std::memory_order_relaxed);
+  look_again();
+}
+
+// --- what is due
+
+void Dispatcher::expect_due() { dues_.reserve(++expected_dues_); }
+
+void Dispatcher::add(Due& due) noexcept {
+  if (due.listed_) return;
+  due.listed_ = true;
+  dues_.push_back(&due);
+}
+
+void Dispatcher::remove(Due& due) noexcept {
+  --expected_dues_;
+  std::erase(dues_, &due);
+}
+
+void Dispatcher::settle_dues() noexcept {
+  std::erase_if(dues_, [](Due* due) {
+    due->listed_ = !due->settle();
+    return !due->listed_;
+  });
+  settle_farewells();
+}
+
+// --- what is said for those who have gone
+
+void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
+  try {
+    if (farewells_.size() == kMostFarewells) return;  // whoever waits for it learns it by the link's end
+    farewells_.push_back({ticket, word});
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  settle_farewells();
+}
+
+bool Dispatcher::settle_farewells() noexcept {
+  std::erase_if(farewells_, [&](const Farewell& each) {
+    const Status status = terminus.send_fast(each.ticket, {}, each.word);
+    return status != Status::queue_full && status != Status::no_place && status != Status::connecting;
+  });
+  return farewells_.empty();
+}
+
+void Dispatcher::cancel() noexcept {
+  {
+    const Guard guard(*this);
+    if (!guard) return;
+    ++cancels_;
+    look_again();
+  }
+  interface.cancel();
+}
+
+}  // namespace hamlyn::protocols

@@ -1,0 +1,166 @@
+#pragma once
+// What stands behind a hamlyn::Manager: the walk from a notification to its receiver (paper 0, section 3.3),
+// and the lock under which the state of every protocol object is read and written.
+//
+// The lock is of the kind that the interface has: plain stores for the thread that came first. It is taken
+// before the interface's own, never inside it. A thread that is inside `process_arrival` holds it already.
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/run_lock.h"
+#include "hamlyn/manager.h"
+#include "hamlyn/receiver.h"
+#include "library/engine.h"
+
+namespace hamlyn::protocols {
+
+// Something small that is to leave and found no room yet. Whoever runs the manager tries again.
+class Due {
+ public:
+  virtual ~Due() = default;
+  // True: nothing is due any more. Under the lock.
+  virtual bool settle() noexcept = 0;
+
+ private:
+  friend class Dispatcher;
+  bool listed_ = false;
+};
+
+class Dispatcher {
+ public:
+  explicit Dispatcher(const Manager::Options& options);
+  ~Dispatcher();
+
+  Interface interface;
+  NotificationQueue queue;
+  Terminus terminus;
+
+  // Holds the lock; false in a forked child.
+  class Guard {
+   public:
+    explicit Guard(Dispatcher& of) noexcept
+        : of_(of),
+          nested_(of.giving_.load(std::memory_order_relaxed) == self()),
+          held_(nested_ || of.lock_.enter()) {}
+    ~Guard() {
+      if (held_ && !nested_) of_.lock_.leave();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    explicit operator bool() const noexcept { return held_; }
+    bool nested() const noexcept { return nested_; }  // inside process_arrival
+
+   private:
+    Dispatcher& of_;
+    const bool nested_;
+    const bool held_;
+  };
+
+  // Under the lock from here on, but for what waits.
+
+  // What comes at `slot`, whose tickets nobody has yet, is `receiver`'s. Throws Error.
+  void add(std::uint32_t slot, Receiver& receiver);
+  void remove(std::uint32_t slot) noexcept;
+  void retire(Receiver& receiver) noexcept;  // not under the lock
+
+  // Gives the next notification to its receiver. False: there was none.
+  bool poll() noexcept;
+  // How many were given so far.
+  std::uint64_t given() const noexcept { return given_; }
+  // Whoever runs the manager settles it. Room for `due` was kept by `expect_due`.
+  void add(Due& due) noexcept;
+  void expect_due();
+  void remove(Due& due) noexcept;
+
+  // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
+  void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
+
+  // Runs the manager until `ready()`, called under the lock, says something else than pending. Also
+  // timed_out, cancelled, forked; invalid inside process_arrival.
+  template <class Ready>
+  Status wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept;
+  // Those who wait look again at what they wait for.
+  void look_again() noexcept {
+    if (waiters_ == 0) return;
+    events_.fetch_add(1, std::memory_order_relaxed);
+    engine_.look_again();
+  }
+  void cancel() noexcept;
+  std::uint32_t waiters() const noexcept { return waiters_; }
+
+ private:
+  static const void* self() noexcept {
+    static thread_local char mark;
+    return &mark;
+  }
+  void give(const Notification& notification) noexcept;
+  void sift(std::uint32_t slot);
+  void settle_dues() noexcept;
+  bool settle_farewells() noexcept;
+  // Begins and ends a wait on `on`. Under the lock.
+  Status begin_wait(Receiver* on) noexcept;
+  void end_wait(Receiver* on) noexcept;
+
+  struct Farewell {
+    Ticket ticket;
+    std::uint64_t word;
+  };
+
+  library::Engine& engine_;
+  base::RunLock lock_;
+  std::atomic<const void*> giving_{nullptr};  // the thread that is inside process_arrival
+  struct Attached {
+    Receiver* receiver = nullptr;
+    bool before = false;  // another had the slot's number
+  };
+  std::vector<Attached> attached_;  // by slot
+  std::uint64_t given_ = 0;
+  std::deque<Notification> aside_;  // taken from the queue, not given yet
+  std::vector<Due*> dues_;
+  std::size_t expected_dues_ = 0;
+  std::vector<Farewell> farewells_;
+  std::uint32_t waiters_ = 0;             // threads that are in, or about to enter, the engine's wait
+  std::atomic<std::uint32_t> events_{0};  // moves when those should look again
+  std::uint32_t cancels_ = 0;
+};
+
+template <class Ready>
+Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept {
+  bool first = true;
+  std::uint32_t cancels = 0;
+  for (Status waited = Status::ok;;) {
+    std::uint32_t seen;
+    {
+      const Guard guard(*this);
+      if (!guard) return Status::forked;
+      if (first) {
+        cancels = cancels_;
+        first = false;
+        if (on != nullptr) ++on->waiting_;
+      }
+      Status status = on != nullptr && on->retired_ ? Status::cancelled : ready();
+      while (status == Status::pending && !guard.nested() && poll()) status = ready();
+      if (status == Status::pending && guard.nested()) status = Status::invalid;
+      if (status == Status::pending && cancels_ != cancels) status = Status::cancelled;
+      if (status == Status::pending && waited != Status::ok) status = waited;
+      if (status != Status::pending) {
+        if (on != nullptr) --on->waiting_;
+        return status;
+      }
+      seen = events_.load(std::memory_order_relaxed);
+      ++waiters_;
+    }
+    const auto look = [&] {
+      return !queue.inside().empty() || events_.load(std::memory_order_relaxed) != seen ? Status::ok
+                                                                                        : Status::pending;
+    };
+    waited = engine_.wait(look, deadline);
+    const Guard guard(*this);
+    if (!guard) return Status::forked;
+    --waiters_;
+  }
+}
+
+}  // namespace hamlyn::protocols

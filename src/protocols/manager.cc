@@ -1,0 +1,50 @@
+#include "hamlyn/manager.h"
+
+#include <optional>
+#include <string>
+
+#include "protocols/dispatcher.h"
+
+namespace hamlyn {
+
+using protocols::Dispatcher;
+
+Manager::Manager() : Manager(Options{}) {}
+Manager::Manager(const Options& options) : dispatcher_(std::make_unique<Dispatcher>(options)) {}
+Manager::~Manager() = default;
+
+void Manager::publish(std::string_view name, const Seed& seed, Rights rights) {
+  if (const char* why = invalid(seed)) throw Error(ErrorCode::seed_invalid, std::string("the seed: ") + why);
+  dispatcher_->interface.publish(name, seed.ticket, rights);
+}
+
+void Manager::withdraw(std::string_view name) { dispatcher_->interface.withdraw(name); }
+
+Seed Manager::lookup(std::string_view name, std::chrono::milliseconds timeout) {
+  const Seed seed{dispatcher_->interface.lookup(name, timeout)};
+  if (seed.kind() == SeedKind::none)
+    throw Error(ErrorCode::seed_wrong_kind, "a plain ticket is registered under that name, not a seed");
+  return seed;
+}
+
+bool Manager::poll() noexcept {
+  const Dispatcher::Guard guard(*dispatcher_);
+  return guard && !guard.nested() && dispatcher_->poll();
+}
+
+Status Manager::wait(std::chrono::nanoseconds timeout) noexcept {
+  std::optional<std::uint64_t> before;
+  const auto ready = [&] {
+    if (!before) before = dispatcher_->given();
+    return dispatcher_->given() != *before ? Status::ok : Status::pending;
+  };
+  return dispatcher_->wait(nullptr, ready, library::deadline_in(timeout));
+}
+
+int Manager::descriptor() { return dispatcher_->queue.descriptor(); }
+void Manager::cancel() noexcept { dispatcher_->cancel(); }
+Interface& Manager::interface() noexcept { return dispatcher_->interface; }
+NotificationQueue& Manager::queue() noexcept { return dispatcher_->queue; }
+Terminus& Manager::terminus() noexcept { return dispatcher_->terminus; }
+
+}  // namespace hamlyn

@@ -1,0 +1,24 @@
+#include "hamlyn/receiver.h"
+
+#include "protocols/dispatcher.h"
+
+namespace hamlyn {
+
+using protocols::Dispatcher;
+
+Receiver::~Receiver() { retire(); }
+
+void Receiver::attach(const Slot& slot) {
+  const Dispatcher::Guard guard(manager_.inside());
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+  manager_.inside().add(slot.index(), *this);
+}
+
+void Receiver::detach(const Slot& slot) noexcept {
+  const Dispatcher::Guard guard(manager_.inside());
+  if (guard) manager_.inside().remove(slot.index());
+}
+
+void Receiver::retire() noexcept { manager_.inside().retire(*this); }
+
+}  // namespace hamlyn

@@ -1,0 +1,14 @@
+#pragma once
+// What the protocols' ends do with seeds.
+#include "hamlyn/notification.h"
+#include "hamlyn/seed.h"
+
+namespace hamlyn::protocols {
+
+Seed make_seed(Ticket ticket, SeedKind kind) noexcept;
+// Throws Error: seed_invalid, seed_wrong_kind.
+void check_seed(const Seed& seed, SeedKind kind);
+// The receiving interface has refused it. Throws Error: seed_stale, seed_used, seed_forged.
+[[noreturn]] void throw_refused_seed(Refusal cause);
+
+}  // namespace hamlyn::protocols

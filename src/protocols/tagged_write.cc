@@ -1,0 +1,119 @@
+#include "hamlyn/tagged_write.h"
+
+#include <algorithm>
+#include <string>
+
+#include "protocols/dispatcher.h"
+#include "protocols/seeds.h"
+
+namespace hamlyn {
+
+using library::Clock;
+using library::Deadline;
+using protocols::Dispatcher;
+
+TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options)
+    : area_(manager.interface(), bytes),
+      queue_(manager.interface(), options.capacity),
+      slot_(area_, queue_, {.places = options.places}),
+      most_aside_(options.aside) {}
+
+Seed TaggedReceiver::make_seed() const { return protocols::make_seed(slot_.ticket(), SeedKind::tagged); }
+
+bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept {
+  if (aside_count_.load(std::memory_order_relaxed) == 0) return false;
+  const std::lock_guard guard(mutex_);
+  const auto found = tag == nullptr ? aside_.begin() : std::ranges::find(aside_, *tag, &Tagged::tag);
+  if (found == aside_.end()) return false;
+  out = *found;
+  aside_.erase(found);
+  aside_count_.store(aside_.size(), std::memory_order_relaxed);
+  return true;
+}
+
+std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
+  Tagged out;
+  if (take_aside(out, nullptr)) return out;
+  const std::optional<Notification> next = queue_.poll();
+  if (!next || next->kind != Notification::Kind::message) return std::nullopt;
+  return Tagged{next->word, next->offset, next->length, next->peer};
+}
+
+Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {
+  const Deadline deadline = library::deadline_in(timeout);
+  for (;;) {
+    if (take_aside(out, nullptr)) return Status::ok;
+    Notification next;
+    const Status status = queue_.receive(
+        next, deadline ? std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {}) : timeout);
+    if (status != Status::ok) return status;
+    out = {next.word, next.offset, next.length, next.peer};
+    if (next.kind == Notification::Kind::message) return Status::ok;
+    if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
+  }
+}
+
+Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
+                                        std::chrono::nanoseconds timeout) noexcept {
+  const Deadline deadline = library::deadline_in(timeout);
+  for (;;) {
+    // Another thread may put aside what we wait for while we sleep, so a sleep is short.
+    constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds{1};
+    if (take_aside(out, &tag)) return Status::ok;
+    if (aside_count_.load(std::memory_order_relaxed) >= most_aside_) return Status::queue_full;
+    const Clock::time_point now = Clock::now();
+    Notification next;
+    const std::chrono::nanoseconds left =
+        deadline ? std::clamp<std::chrono::nanoseconds>(*deadline - now, {}, kLook) : kLook;
+    const Status status = queue_.receive(next, left);
+    if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
+    if (status != Status::ok) return status;
+    if (next.kind == Notification::Kind::protocol_error) continue;
+    out = {next.word, next.offset, next.length, next.peer};
+    if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
+    if (next.word == tag) return Status::ok;
+    try {
+      const std::lock_guard guard(mutex_);
+      aside_.push_back(out);
+      aside_count_.store(aside_.size(), std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+      return Status::queue_full;
+    }
+  }
+}
+
+TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nanoseconds timeout)
+    : terminus_(manager.interface(), {.entries = 1}), ticket_(seed.ticket) {
+  protocols::check_seed(seed, SeedKind::tagged);
+  switch (const Status status = terminus_.connect(ticket_, timeout)) {
+    case Status::ok:
+      return;
+    case Status::timed_out:
+      throw Error(ErrorCode::timed_out, "the receiver's host did not answer in time");
+    case Status::cancelled:
+      throw Error(ErrorCode::cancelled, "cancelled while the link was made");
+    case Status::forked:
+      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    case Status::link_ended:
+      throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
+    default:
+      throw Error(ErrorCode::seed_stale,
+                  std::string("the receiver has gone, or grants nothing for this seed: ") + name(status));
+  }
+}
+
+Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
+                          std::chrono::nanoseconds timeout) noexcept {
+  const Deadline deadline = library::deadline_in(timeout);
+  for (;;) {
+    const Status status = send(data, offset, tag);
+    if (status != Status::no_place && status != Status::queue_full && status != Status::connecting)
+      return status;
+    const Clock::time_point now = Clock::now();
+    if (deadline && now >= *deadline) return Status::timed_out;
+    const Status waited = terminus_.wait_for_place(ticket_, deadline ? *deadline - now : timeout);
+    if (waited != Status::ok) return waited;
+  }
+}
+
+}  // namespace hamlyn
