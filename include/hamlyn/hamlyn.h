@@ -21,6 +21,7 @@
 #include "hamlyn/share.h"
 #include "hamlyn/slot.h"
 #include "hamlyn/status.h"
+#include "hamlyn/stream.h"
 #include "hamlyn/tagged_write.h"
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"

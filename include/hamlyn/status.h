@@ -25,6 +25,7 @@ enum class Status : std::uint8_t {
   not_ready,        // the receiver takes no message there now: send again when it does
   closed,           // one side has closed the stream in good order: nothing more comes or goes
   abandoned,        // the other side gave the stream up without closing it: what it still had is lost
+  broken,           // the other side of the stream has said what no honest one says
 };
 
 // The name as written above, for messages. Never null.

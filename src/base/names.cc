@@ -100,6 +100,8 @@ const char* name(Status status) noexcept {
       return "closed";
     case Status::abandoned:
       return "abandoned";
+    case Status::broken:
+      return "broken";
   }
   return "unknown";
 }
@@ -142,6 +144,8 @@ const char* advice(Status status) noexcept {
       return "The stream has come to its good end: ask for a new seed to go on.";
     case Status::abandoned:
       return "The other side gave the stream up: ask for a new seed, and send again what matters.";
+    case Status::broken:
+      return "The other side is faulty, or hostile: do not trust what came from it.";
   }
   return "Unknown status.";
 }

@@ -164,6 +164,7 @@ Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
     outlet.freed = packet.delta;
     return Refusal::none;
   }
+  if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
   // Overtaken by a later one: it says nothing new. More than was used is a lie.
   return outlet.freed - packet.delta <= outlet.granted ? Refusal::none : Refusal::malformed;
 }

@@ -93,16 +93,19 @@ void Dispatcher::give(const Notification& notification) noexcept {
   Receiver* const receiver = attached_[notification.slot].receiver;
   if (receiver == nullptr) return;
   ++given_;
-  const void* const before = giving_.load(std::memory_order_relaxed);
-  giving_.store(self(), std::memory_order_relaxed);
+  giving_ = true;
   receiver->process_arrival(notification);
-  giving_.store(before, std::memory_order_relaxed);
+  giving_ = false;
   look_again();
 }
 
 // --- what is due
 
-void Dispatcher::expect_due() { dues_.reserve(++expected_dues_); }
+void Dispatcher::expect_due() {
+  dues_.reserve(expected_dues_ + 1);
+  before_wait_.reserve(expected_dues_ + 1);
+  ++expected_dues_;
+}
 
 void Dispatcher::add(Due& due) noexcept {
   if (due.listed_) return;
@@ -113,6 +116,21 @@ void Dispatcher::add(Due& due) noexcept {
 void Dispatcher::remove(Due& due) noexcept {
   --expected_dues_;
   std::erase(dues_, &due);
+  std::erase(before_wait_, &due);
+}
+
+void Dispatcher::add_before_wait(Due& due) noexcept {
+  if (due.before_wait_) return;
+  due.before_wait_ = true;
+  before_wait_.push_back(&due);
+}
+
+void Dispatcher::settle_before_wait() noexcept {
+  for (Due* due : before_wait_) {
+    due->before_wait_ = false;
+    if (!due->settle()) add(*due);
+  }
+  before_wait_.clear();
 }
 
 void Dispatcher::settle_dues() noexcept {

@@ -4,7 +4,9 @@
 //
 // The lock is of the kind that the interface has: plain stores for the thread that came first. It is taken
 // before the interface's own, never inside it. A thread that is inside `process_arrival` holds it already.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -26,6 +28,7 @@ class Due {
  private:
   friend class Dispatcher;
   bool listed_ = false;
+  bool before_wait_ = false;
 };
 
 class Dispatcher {
@@ -37,24 +40,28 @@ class Dispatcher {
   NotificationQueue queue;
   Terminus terminus;
 
-  // Holds the lock; false in a forked child.
+  // Holds the lock, also of a thread that holds it already; false in a forked child.
   class Guard {
    public:
     explicit Guard(Dispatcher& of) noexcept
         : of_(of),
-          nested_(of.giving_.load(std::memory_order_relaxed) == self()),
-          held_(nested_ || of.lock_.enter()) {}
+          again_(of.holder_.load(std::memory_order_relaxed) == self()),
+          held_(again_ || of.lock_.enter()) {
+      if (!again_ && held_) of_.holder_.store(self(), std::memory_order_relaxed);
+    }
     ~Guard() {
-      if (held_ && !nested_) of_.lock_.leave();
+      if (again_ || !held_) return;
+      of_.holder_.store(nullptr, std::memory_order_relaxed);
+      of_.lock_.leave();
     }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
     explicit operator bool() const noexcept { return held_; }
-    bool nested() const noexcept { return nested_; }  // inside process_arrival
+    bool nested() const noexcept { return of_.giving_; }  // inside process_arrival
 
    private:
     Dispatcher& of_;
-    const bool nested_;
+    const bool again_;
     const bool held_;
   };
 
@@ -73,6 +80,8 @@ class Dispatcher {
   void add(Due& due) noexcept;
   void expect_due();
   void remove(Due& due) noexcept;
+  // Settled once before somebody waits, and at no other time. At most one of each object that expects dues.
+  void add_before_wait(Due& due) noexcept;
 
   // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
@@ -92,12 +101,13 @@ class Dispatcher {
 
  private:
   static const void* self() noexcept {
-    static thread_local char mark;
+    static thread_local char mark __attribute__((tls_model("initial-exec")));
     return &mark;
   }
   void give(const Notification& notification) noexcept;
   void sift(std::uint32_t slot);
   void settle_dues() noexcept;
+  void settle_before_wait() noexcept;
   bool settle_farewells() noexcept;
   // Begins and ends a wait on `on`. Under the lock.
   Status begin_wait(Receiver* on) noexcept;
@@ -110,7 +120,8 @@ class Dispatcher {
 
   library::Engine& engine_;
   base::RunLock lock_;
-  std::atomic<const void*> giving_{nullptr};  // the thread that is inside process_arrival
+  std::atomic<const void*> holder_{nullptr};  // the thread that holds it
+  bool giving_ = false;                       // it is inside process_arrival
   struct Attached {
     Receiver* receiver = nullptr;
     bool before = false;  // another had the slot's number
@@ -119,6 +130,7 @@ class Dispatcher {
   std::uint64_t given_ = 0;
   std::deque<Notification> aside_;  // taken from the queue, not given yet
   std::vector<Due*> dues_;
+  std::vector<Due*> before_wait_;
   std::size_t expected_dues_ = 0;
   std::vector<Farewell> farewells_;
   std::uint32_t waiters_ = 0;             // threads that are in, or about to enter, the engine's wait
@@ -130,8 +142,11 @@ template <class Ready>
 Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept {
   bool first = true;
   std::uint32_t cancels = 0;
+  // While something is due, which no arrival tells the time for, a sleep is short; the next one longer.
+  std::chrono::microseconds short_sleep{100};
   for (Status waited = Status::ok;;) {
     std::uint32_t seen;
+    bool due;
     {
       const Guard guard(*this);
       if (!guard) return Status::forked;
@@ -149,6 +164,8 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) n
         if (on != nullptr) --on->waiting_;
         return status;
       }
+      settle_before_wait();
+      due = !dues_.empty() || !farewells_.empty();
       seen = events_.load(std::memory_order_relaxed);
       ++waiters_;
     }
@@ -156,7 +173,14 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) n
       return !queue.inside().empty() || events_.load(std::memory_order_relaxed) != seen ? Status::ok
                                                                                         : Status::pending;
     };
-    waited = engine_.wait(look, deadline);
+    library::Deadline until = deadline;
+    if (due) {
+      const library::Deadline soon = library::deadline_in(short_sleep);
+      if (!deadline || *soon < *deadline) until = soon;
+      short_sleep = std::min(2 * short_sleep, std::chrono::microseconds{20000});
+    }
+    waited = engine_.wait(look, until);
+    if (waited == Status::timed_out && until != deadline) waited = Status::ok;
     const Guard guard(*this);
     if (!guard) return Status::forked;
     --waiters_;

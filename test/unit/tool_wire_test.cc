@@ -47,7 +47,7 @@ TEST(ToolWire, HelloIsTakenOnlyWhenEveryFieldIsRight) {
       [](Hello& hello) { hello.head.version += 1; },
       [](Hello& hello) { hello.head.kind = Kind::answer; },
       [](Hello& hello) { hello.mailbox.version += 1; },
-      [](Hello& hello) { hello.mailbox.reserved = 1; },
+      [](Hello& hello) { hello.mailbox.purpose = Ticket::kPurposes; },
       [](Hello& hello) { hello.mailbox = chunk_ticket(0); },
       [](Hello& hello) { hello.mailbox.bound = kMailboxBytes - 1; },
   };

@@ -1,0 +1,175 @@
+#pragma once
+// Streams (paper 0, section 3.3): one way, from one sender to one receiver, in order, nothing lost. Records
+// are received in place and released when they are done with; or taken as plain bytes, as from a socket. The
+// receiver's memory bounds how far the sender may be ahead.
+//
+// The end is told by name. closed: the sender has closed, or the receiver, in good order. abandoned: the
+// other side's object went without closing. link_ended: its process died, stalled or left, within a
+// millisecond or two of it. broken: it said what no honest sender says. A receiver hears of the end after
+// every record that had come whole.
+//
+// Threads: any thread may use any stream; calls on one object exclude each other, a wait does not.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "hamlyn/receiver.h"
+#include "hamlyn/seed.h"
+
+namespace hamlyn {
+
+// Stays in its place in the receiver's memory until it is released. An honest sender does not touch it any
+// more; a hostile one can: copy what must not change between two looks.
+class Record {
+ public:
+  Record() = default;
+  Record(std::span<std::byte> bytes, std::uint64_t number) : bytes_(bytes), number_(number) {}
+
+  std::span<std::byte> bytes() const noexcept { return bytes_; }
+  std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
+  std::uint64_t number() const noexcept { return number_; }  // of the stream's: 1, 2, ...
+
+ private:
+  std::span<std::byte> bytes_;
+  std::uint64_t number_ = 0;
+};
+
+struct StreamOptions {
+  std::size_t first = std::size_t{64} << 10;  // bytes of buffer to begin with, and
+  std::size_t most = std::size_t{4} << 20;    // at most; no record is longer. Whole multiples of 64, to 2^30
+  std::uint32_t parcels = 64;                 // messages unreleased at a time, a power of two from 4 to 4096
+};
+
+class StreamReceiver : public Receiver {
+ public:
+  using Options = StreamOptions;
+
+  explicit StreamReceiver(Manager& manager) : StreamReceiver(manager, Options{}) {}
+  // Throws Error.
+  StreamReceiver(Manager& manager, const Options& options);
+  ~StreamReceiver() override;  // if a sender is there, it is told `closed`
+
+  // For one sender, once. A further one takes the place of the last, which is stale then; after the end, and
+  // when all records were taken, the next stream begins with it. Throws Error(invalid_argument): a sender is
+  // there; forked.
+  Seed make_seed();
+
+  // Waits for the next record. ok; timed_out (0: one look), cancelled, forked; invalid: inside
+  // process_arrival, with a time-out; or how the stream has ended.
+  Status receive(Record& out, std::chrono::nanoseconds timeout) noexcept;
+  Status receive(Record& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
+  // Gives back this record and all before it: their memory is the sender's again. ok; invalid: there is no
+  // such record; forked.
+  Status release(const Record& record) noexcept;
+
+  // As bytes: waits for some, copies up to `into.size()` of them, releases what was read. `count`: how many,
+  // 0 at the end of the stream and when there are none. Records and bytes of one stream should not be mixed.
+  Status read(std::span<std::byte> into, std::size_t& count, std::chrono::nanoseconds timeout) noexcept;
+
+  // Wants no more: what has come and was not received is dropped, the sender is told `closed`. Waits until it
+  // has stopped, or gone: ok. timed_out: it may still send, into memory that nobody reads; also cancelled.
+  Status close(std::chrono::nanoseconds timeout = std::chrono::seconds{10}) noexcept;
+
+  std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there was none yet
+
+  // for (const Record& record : receiver): waits for each, releases it with the next turn, ends when the
+  // stream is closed. Throws Error: peer_died, for any other end; cancelled, forked.
+  class Iterator;
+  Iterator begin();
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+ protected:
+  void process_arrival(const Notification& arrival) override;
+  // Whether the one who has come with the seed may send. If not, it is told `peer_refused`, and the seed
+  // stays good. Called as process_arrival is.
+  virtual bool admit(std::uint64_t sender) noexcept;
+
+ private:
+  struct Inside;
+  Status take(Record& out) noexcept;
+
+  std::unique_ptr<Inside> inside_;
+  Record current_;  // of read
+  std::size_t position_ = 0;
+};
+
+class StreamReceiver::Iterator {
+ public:
+  using value_type = Record;
+  using difference_type = std::ptrdiff_t;
+
+  explicit Iterator(StreamReceiver& receiver) : receiver_(&receiver) { advance(); }
+  const Record& operator*() const noexcept { return record_; }
+  Iterator& operator++() {
+    receiver_->release(record_);
+    advance();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& at, std::default_sentinel_t) noexcept { return at.over_; }
+
+ private:
+  void advance();
+
+  StreamReceiver* receiver_;
+  Record record_;
+  bool over_ = false;
+};
+
+inline StreamReceiver::Iterator StreamReceiver::begin() { return Iterator(*this); }
+
+// Small records are put together and leave when enough have gathered, at `flush`, at `close`, and before this
+// thread waits for anything of the same manager.
+class StreamSender {
+ public:
+  struct Options {
+    std::size_t together = 8192;  // bytes that small records are gathered in, 2048 to 65536
+    std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening
+  };
+
+  // Opens the stream: waits until the receiver's program has looked, and agreed. Throws Error: seed_invalid,
+  // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused, peer_died, timed_out, cancelled,
+  // forked; invalid_argument: inside process_arrival.
+  StreamSender(Manager& manager, const Seed& seed) : StreamSender(manager, seed, Options{}) {}
+  StreamSender(Manager& manager, const Seed& seed, const Options& options);
+  ~StreamSender();  // without close: what was not flushed is lost, the receiver is told `abandoned`
+  StreamSender(const StreamSender&) = delete;
+  StreamSender& operator=(const StreamSender&) = delete;
+
+  // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of the
+  // receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled, too_long:
+  // nothing was sent; or how the stream has ended. invalid: inside process_arrival it may not wait.
+  Status send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
+  Status send(std::span<const std::byte> data) noexcept {
+    return send(data, std::chrono::nanoseconds::max());
+  }
+  Status send(std::string_view text) noexcept { return send(std::as_bytes(std::span{text})); }
+
+  // As bytes, of any number: they are cut into records as it suits.
+  Status write(std::span<const std::byte> data) noexcept;
+
+  // All that was sent so far is on its way. As `send`.
+  Status flush(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept;
+  // Nothing more will be sent. Waits until the receiver has everything in its memory, and has seen that it
+  // has: ok. Otherwise as `send`; after timed_out it may be called again.
+  Status close(std::chrono::nanoseconds timeout = std::chrono::seconds{10}) noexcept;
+
+  // How the stream has ended, as far as this side knows; ok: it has not.
+  Status end() const noexcept;
+
+ private:
+  struct Inside;
+  template <class Step>
+  Status drive(Step step, std::chrono::nanoseconds timeout) noexcept;
+
+  Manager& manager_;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace hamlyn

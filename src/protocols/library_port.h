@@ -1,0 +1,74 @@
+#pragma once
+// The streams' way to the library's interface (port.h). Everything here is called under the manager's lock.
+#include <cstring>
+#include <memory>
+
+#include "hamlyn/message_area.h"
+#include "protocols/dispatcher.h"
+#include "protocols/port.h"
+
+namespace hamlyn::protocols {
+
+class LibraryPort {
+ public:
+  // What arrives at its landings is `owner`'s.
+  LibraryPort(Dispatcher& dispatcher, Receiver& owner)
+      : dispatcher_(dispatcher), owner_(owner), terminus_(dispatcher.interface, {.entries = 8}) {}
+
+  class Landing {
+   public:
+    Landing(Dispatcher& dispatcher, Receiver& owner, std::size_t bytes, const Slot::Options& options)
+        : dispatcher_(dispatcher),
+          area_(dispatcher.interface, bytes),
+          slot_(area_, dispatcher.queue, options) {
+      dispatcher_.add(slot_.index(), owner);
+    }
+    ~Landing() { dispatcher_.remove(slot_.index()); }
+    Landing(const Landing&) = delete;
+    Landing& operator=(const Landing&) = delete;
+
+    std::uint32_t index() const noexcept { return slot_.index(); }
+    Ticket ticket() const { return slot_.ticket(); }
+    Ticket ticket(std::uint32_t entry) const { return slot_.ticket(entry); }
+    std::span<std::byte> bytes() noexcept { return slot_.bytes(); }
+    std::uint64_t word(std::uint32_t entry) const noexcept {
+      std::uint64_t out = 0;
+      const base::RunLockGuard guard(dispatcher_.interface.engine().lock());
+      if (!guard) return 0;
+      const std::span<const std::byte> metadata = slot_.metadata(entry);
+      if (metadata.size() == sizeof out) std::memcpy(&out, metadata.data(), sizeof out);
+      return out;
+    }
+    Status arm(std::uint32_t entry) noexcept { return slot_.arm(entry); }
+    Status arm(std::uint32_t entry, Limits limits) noexcept { return slot_.arm(entry, limits); }
+    Status disarm(std::uint32_t entry) noexcept { return slot_.disarm(entry); }
+    Status expect(std::uint32_t entry, std::uint64_t peer) noexcept { return slot_.expect(entry, peer); }
+
+   private:
+    Dispatcher& dispatcher_;
+    MessageArea area_;
+    Slot slot_;
+  };
+
+  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                   std::uint64_t offset) noexcept {
+    return terminus_.send_fast(ticket, data, word, offset);
+  }
+  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle* handle) noexcept {
+    return terminus_.send(ticket, data, options, handle);
+  }
+  Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
+  Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
+  std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
+    return std::make_unique<Landing>(dispatcher_, owner_, bytes, options);
+  }
+  Terminus& terminus() noexcept { return terminus_; }
+
+ private:
+  Dispatcher& dispatcher_;
+  Receiver& owner_;
+  Terminus terminus_;
+};
+
+}  // namespace hamlyn::protocols

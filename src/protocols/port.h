@@ -1,0 +1,49 @@
+#pragma once
+// What the streams' state machines need of what is below them: a way to send and a way to make slots. The
+// library's interface and the simulation's both have it, so that what the tests run over thousands of seeds
+// is the code that users run.
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "hamlyn/limits.h"
+#include "hamlyn/slot.h"
+#include "hamlyn/terminus.h"
+
+namespace hamlyn::protocols {
+
+// A slot over memory of its own. What comes there is given to the machine that made it.
+template <class T>
+concept Landing = requires(T landing, std::uint32_t entry, std::uint64_t peer, Limits limits) {
+  { landing.index() } -> std::same_as<std::uint32_t>;
+  { landing.ticket() } -> std::same_as<Ticket>;
+  { landing.ticket(entry) } -> std::same_as<Ticket>;
+  { landing.bytes() } -> std::same_as<std::span<std::byte>>;
+  { landing.word(entry) } -> std::same_as<std::uint64_t>;  // the entry's metadata, 0 if it is not 8 bytes
+  { landing.arm(entry) } -> std::same_as<Status>;
+  { landing.arm(entry, limits) } -> std::same_as<Status>;
+  { landing.disarm(entry) } -> std::same_as<Status>;
+  { landing.expect(entry, peer) } -> std::same_as<Status>;
+};
+
+template <class T>
+concept Port = Landing<typename T::Landing> &&
+    requires(T port, const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+             SendOptions options, SendHandle* handle, Slot::Options slot) {
+  { port.send_fast(ticket, data, word, word) } -> std::same_as<Status>;
+  { port.send(ticket, data, options, handle) } -> std::same_as<Status>;
+  { port.status(*handle) } -> std::same_as<Status>;
+  { port.refusal(*handle) } -> std::same_as<Refusal>;
+  // Throws std::bad_alloc or Error.
+  { port.make_landing(std::size_t{}, slot) } -> std::same_as<std::unique_ptr<typename T::Landing>>;
+};
+
+// Whether it is worth trying again.
+inline bool for_now(Status status) noexcept {
+  return status == Status::queue_full || status == Status::no_place || status == Status::connecting ||
+         status == Status::pending;
+}
+
+}  // namespace hamlyn::protocols

@@ -1,0 +1,181 @@
+#include <algorithm>
+
+#include "hamlyn/stream.h"
+#include "protocols/library_port.h"
+#include "protocols/seeds.h"
+#include "protocols/stream_source.h"
+
+namespace hamlyn {
+
+using library::Clock;
+using library::Deadline;
+using protocols::Dispatcher;
+
+namespace {
+
+// Of what can change without an arrival for us: another look after so long.
+constexpr std::chrono::microseconds kLook{200};
+constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
+
+}  // namespace
+
+struct StreamSender::Inside final : Receiver, protocols::Due {
+  Inside(Manager& manager, const Ticket& door, const Options& options)
+      : Receiver(manager),
+        dispatcher(manager.inside()),
+        port(dispatcher, *this),
+        source(port, door, options.together) {
+    dispatcher.expect_due();
+  }
+  ~Inside() override { dispatcher.remove(*this); }
+
+  using Receiver::retire;
+  void process_arrival(const Notification& arrival) override {
+    source.arrived(arrival);
+    if (!source.settle()) dispatcher.add(*this);
+  }
+  bool settle() noexcept override {
+    const bool flushed = !source.staged() || !protocols::for_now(source.flush());
+    return source.settle() && flushed;
+  }
+
+  Dispatcher& dispatcher;
+  protocols::LibraryPort port;
+  protocols::StreamSource<protocols::LibraryPort> source;
+};
+
+// Under the lock `step()` does what is to be done, or says why it cannot be done now.
+template <class Step>
+Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept {
+  Dispatcher& dispatcher = inside_->dispatcher;
+  Status status;
+  {
+    const Dispatcher::Guard guard(dispatcher);
+    if (!guard) return Status::forked;
+    status = step();
+    if (!protocols::for_now(status)) [[likely]]
+      return status;
+    if (guard.nested()) return Status::invalid;
+  }
+  if (timeout <= std::chrono::nanoseconds{0}) timeout = {};
+  const Deadline deadline = library::deadline_in(timeout);
+  // Waiting for an arrival is what a wait is for; the rest may change without any, so such waits are short.
+  bool brief = false;
+  const auto again = [&] {
+    status = step();
+    const bool by_arrival = status == Status::no_place || status == Status::pending;
+    return by_arrival || (brief && protocols::for_now(status)) ? Status::pending : status;
+  };
+  for (;;) {
+    const Clock::time_point now = Clock::now();
+    if (deadline && now >= *deadline) return Status::timed_out;
+    if (status == Status::queue_full) {
+      const std::chrono::nanoseconds left = deadline ? *deadline - now : std::chrono::nanoseconds::max();
+      const Ticket ring = [&] {
+        const Dispatcher::Guard guard(dispatcher);
+        return inside_->source.ring();
+      }();
+      inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kLook));
+    }
+    Deadline look = deadline;
+    if (status == Status::queue_full) look = now;
+    if (status == Status::connecting && (!deadline || now + kLook < *deadline)) look = now + kLook;
+    brief = look != deadline;
+    const Status waited = dispatcher.wait(inside_.get(), again, look);
+    if (waited != Status::timed_out && !protocols::for_now(waited)) return waited;
+  }
+}
+
+StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options) : manager_(manager) {
+  protocols::check_seed(seed, SeedKind::stream);
+  if (options.together < 2048 || options.together > 65536)
+    throw Error(ErrorCode::invalid_argument, "small records are gathered in 2048 to 65536 bytes");
+  {
+    const Dispatcher::Guard guard(manager.inside());
+    if (!guard) throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
+  }
+  const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
+  if (status == Status::ok) return;
+  Refusal refusal;
+  {
+    inside_->retire();
+    const Dispatcher::Guard guard(manager.inside());
+    refusal = inside_->source.refusal();
+    inside_.reset();
+  }
+  switch (status) {
+    case Status::refused:
+      if (refusal != Refusal::none) protocols::throw_refused_seed(refusal);
+      throw Error(ErrorCode::peer_refused, "the receiver does not want this sender");
+    case Status::timed_out:
+      throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to send");
+    case Status::cancelled:
+      throw Error(ErrorCode::cancelled, "cancelled while the stream was opened");
+    case Status::forked:
+      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    case Status::invalid:
+      throw Error(ErrorCode::invalid_argument, "a stream cannot be opened inside process_arrival");
+    default:
+      throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
+  }
+}
+
+StreamSender::~StreamSender() {
+  if (inside_ == nullptr) return;
+  inside_->retire();
+  const Dispatcher::Guard guard(manager_.inside());
+  if (!guard) {
+    (void)inside_.release();  // all of it is the parent's
+    return;
+  }
+  Ticket ticket;
+  std::uint64_t word = 0;
+  if (inside_->source.farewell(ticket, word)) manager_.inside().farewell(ticket, word);
+  inside_.reset();
+}
+
+Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
+  SendHandle handle;
+  bool begun = false;
+  const auto step = [&] {
+    const Status status = inside_->source.post(data, &handle);
+    begun = status == Status::pending;
+    if (status == Status::ok && inside_->source.staged()) inside_->dispatcher.add_before_wait(*inside_);
+    return begun ? Status::ok : status;
+  };
+  const Status status = drive(step, timeout);
+  if (!begun) [[likely]]
+    return status;
+  // It is on its way: the buffer is free when it has left, which the link's own deadlines bound.
+  for (;;) {
+    const Status left = inside_->port.terminus().wait(handle, std::chrono::seconds{1});
+    if (left == Status::ok || left == Status::forked) return left;
+    if (left != Status::timed_out && left != Status::cancelled) return end();
+  }
+}
+
+Status StreamSender::write(std::span<const std::byte> data) noexcept {
+  while (!data.empty()) {
+    const std::size_t most = std::min(kWritten, std::max<std::size_t>(inside_->source.most(), 1));
+    const std::span<const std::byte> part = data.first(std::min(data.size(), most));
+    if (const Status status = send(part); status != Status::ok) return status;
+    data = data.subspan(part.size());
+  }
+  return Status::ok;
+}
+
+Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
+  return drive([&] { return inside_->source.flush(); }, timeout);
+}
+
+Status StreamSender::close(std::chrono::nanoseconds timeout) noexcept {
+  return drive([&] { return inside_->source.close(); }, timeout);
+}
+
+Status StreamSender::end() const noexcept {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  return guard ? inside_->source.end() : Status::forked;
+}
+
+}  // namespace hamlyn

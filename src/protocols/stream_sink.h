@@ -1,0 +1,452 @@
+#pragma once
+// The receiving end of a stream (paper 0, section 3.3), as a state machine: nothing here waits or knows a
+// thread. Parcels land in a ring of its memory wherever the sender says, and may arrive in any order; they
+// are checked against what an honest sender would do, and given out in sequence, record by record, in place.
+// What was released is told to the sender when a quarter is free, or at once when it waits for it. A sender
+// that runs out of room gets a longer ring, up to a bound.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <vector>
+
+#include "hamlyn/error.h"
+#include "protocols/port.h"
+#include "protocols/stream_wire.h"
+
+namespace hamlyn::protocols {
+
+struct StreamLimits {
+  std::uint64_t first = 65536;   // bytes of the first ring
+  std::uint64_t most = 4194304;  // of any
+  std::uint32_t parcels = 64;    // unreleased; a power of two
+};
+
+struct StreamRecord {
+  std::span<std::byte> bytes;
+  std::uint64_t number = 0;  // of the stream's records: 1, 2, ...
+};
+
+template <Port P>
+class StreamSink {
+ public:
+  StreamSink(P& port, const StreamLimits& limits)
+      : port_(port),
+        limits_(limits),
+        door_(port.make_landing(128, {.mode = Mode::paranoid, .entries = 2, .fast = false})) {}
+
+  // A ticket for one sender, in place of those that were given out before. ok; invalid: a stream is open, or
+  // has records that were not taken.
+  Status offer(Ticket& out) noexcept {
+    if (state_ == State::open && end() == Status::ok) return Status::invalid;
+    if (state_ == State::offered) door_->disarm(0);
+    if (const Status status = door_->arm(0, {0, sizeof(StreamOpen)}); status != Status::ok) return status;
+    clear();
+    state_ = State::offered;
+    out = door_->ticket(0);
+    return Status::ok;
+  }
+
+  // A message, or a failure, at a slot of ours. `admit(sender)` says whether that one may send.
+  template <class Admit>
+  void arrived(const Notification& arrival, Admit admit) noexcept {
+    if (arrival.slot == door_->index()) return take_open(arrival, admit);
+    for (Ring& ring : rings_) {
+      if (ring.landing->index() == arrival.slot) return take_parcel(ring, arrival);
+    }
+  }
+
+  // The next record, in place until it is released. False: none is here; `end()` says whether one may come.
+  bool next(StreamRecord& out) noexcept {
+    while (read_ != in_order_) {
+      Parcel& parcel = this->parcel(read_);
+      if (parcel.what == StreamWord::end) {
+        pass(parcel);
+        continue;
+      }
+      const std::span<std::byte> all = parcel.ring->landing->bytes().subspan(parcel.offset, parcel.length);
+      if (parcel.what == StreamWord::record) {
+        out = {all, ++given_};
+        pass(parcel);
+        return true;
+      }
+      // The bytes are the sender's to change, so a length is read once.
+      std::uint64_t length = 0;
+      const std::uint64_t left = parcel.length - cursor_;
+      if (left >= sizeof length) std::memcpy(&length, all.data() + cursor_, sizeof length);
+      if (left < sizeof length || length > left - sizeof length) {
+        in_order_ = read_;
+        break_off();
+        return false;
+      }
+      out = {all.subspan(cursor_ + sizeof length, length), ++given_};
+      cursor_ += sizeof length + std::min((length + 7) / 8 * 8, left - sizeof length);
+      if (cursor_ >= parcel.length) pass(parcel);
+      return true;
+    }
+    return false;
+  }
+
+  // Gives back that record and all before it. invalid: it was not given out.
+  Status release(std::uint64_t number) noexcept {
+    if (number > given_) return Status::invalid;
+    if (number > given_back_) given_back_ = number;
+    give_back();
+    return Status::ok;
+  }
+
+  // How the stream has ended, once all records were given out; ok: it has not.
+  Status end() const noexcept { return read_ == in_order_ ? end_ : Status::ok; }
+  bool open() const noexcept { return state_ == State::open; }
+  std::uint64_t sender() const noexcept { return sender_; }
+  std::uint64_t ring_bytes() const noexcept { return rings_.empty() ? 0 : rings_.back().size; }
+
+  // Wants no more: what has come and was not taken is dropped. `over()` when the sender has said that nothing
+  // more is on its way, or has gone.
+  void stop() noexcept {
+    if (state_ == State::offered) door_->disarm(0);
+    if (state_ != State::open) {
+      state_ = State::over;
+      return;
+    }
+    if (end_ == Status::ok) stop_due_ = stopping_ = true;
+    drop_all();
+    settle();
+  }
+  bool over() const noexcept { return state_ != State::open || (end_ != Status::ok && nothing_on_its_way()); }
+  // What is to be said for a receiver that goes away. False: nothing.
+  bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
+    ticket = answers_;
+    word = word_of(end_taken_due_ ? StreamWord::end_taken : StreamWord::stop, 0);
+    return state_ == State::open && (end_ == Status::ok || end_taken_due_);
+  }
+
+  // Says what is due. True: nothing is any more.
+  bool settle() noexcept {
+    if (refuse_due_ && !say(word_of(StreamWord::refuse, 0), refused_)) return false;
+    refuse_due_ = false;
+    if (state_ != State::open) return true;
+    if (ring_due_ && !say_ring()) return false;
+    if (broken_due_ && say(word_of(StreamWord::broken, 0), answers_)) broken_due_ = false;
+    if (stop_due_ && say(word_of(StreamWord::stop, 0), answers_)) stop_due_ = false;
+    if (end_taken_due_ && say(word_of(StreamWord::end_taken, 0), answers_)) end_taken_due_ = false;
+    if (released_due_ && say(word_of(StreamWord::released, released_), answers_)) told();
+    return !(broken_due_ || stop_due_ || end_taken_due_ || released_due_);
+  }
+
+ private:
+  static constexpr std::uint32_t kWatch = 1;  // entry of the door's slot
+
+  enum class State { idle, offered, open, over };
+
+  struct Ring {
+    std::unique_ptr<typename P::Landing> landing;
+    std::uint32_t number = 0;
+    std::uint64_t size = 0;
+    std::uint64_t head = 0;   // bytes used so far, with what was left out at its end
+    std::uint64_t tail = 0;   // and released
+    std::uint32_t needs = 0;  // that came here
+  };
+  struct Parcel {
+    StreamWord what{};  // none: not here
+    Ring* ring = nullptr;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    std::uint32_t needs = 0;    // that the sender had sent before
+    std::uint64_t at = 0;       // where it ends, in bytes from the start of its ring's first lap
+    std::uint64_t records = 0;  // number of its last record, once all of them were given out
+    bool passed = false;
+  };
+
+  Parcel& parcel(std::uint32_t sequence) noexcept { return parcels_[sequence & (limits_.parcels - 1)]; }
+
+  void clear() noexcept {
+    rings_.clear();
+    std::ranges::fill(parcels_, Parcel{});
+    end_ = Status::ok;
+    stopping_ = wants_ = false;
+    ring_due_ = broken_due_ = stop_due_ = end_taken_due_ = released_due_ = false;
+    in_order_ = read_ = released_ = told_ = 0;
+    current_ = needs_before_ = needs_in_all_ = needs_gone_ = 0;
+    sender_ = 0;
+    told_at_ = cursor_ = given_ = given_back_ = 0;
+  }
+
+  void finish(Status why) noexcept {
+    if (end_ == Status::ok) end_ = why;
+  }
+  // What the sender has said no sender says. What came before it is good.
+  void break_off() noexcept {
+    if (end_ == Status::ok) broken_due_ = true;
+    finish(Status::broken);
+    settle();
+  }
+
+  // --- opening
+
+  template <class Admit>
+  void take_open(const Notification& arrival, Admit admit) noexcept {
+    if (arrival.entry == kWatch) {
+      finish(Status::link_ended);
+      return;
+    }
+    if (state_ != State::offered) return;
+    if (arrival.kind == Notification::Kind::failed) {  // in the middle of its only message
+      door_->arm(0);
+      return;
+    }
+    const auto open = copy_of<StreamOpen>(door_->bytes().subspan(arrival.offset, arrival.length));
+    if (!open || !good(*open, arrival.peer)) {
+      door_->arm(0);
+      return;
+    }
+    if (!admit(arrival.peer) || !make_ring(limits_.first, 0) || !watch(arrival.peer)) {
+      rings_.clear();
+      refused_ = open->answers;
+      refuse_due_ = true;
+      door_->arm(0);
+      settle();
+      return;
+    }
+    state_ = State::open;
+    answers_ = open->answers;
+    sender_ = arrival.peer;
+    ring_due_ = true;
+    settle();
+  }
+
+  // An entry that nobody can fill: it fails with the link, which is how we hear of the end.
+  bool watch(std::uint64_t sender) noexcept {
+    door_->disarm(kWatch);
+    return door_->arm(kWatch, {0, 0}) == Status::ok && door_->expect(kWatch, sender) == Status::ok;
+  }
+
+  bool make_ring(std::uint64_t bytes, std::uint32_t number) noexcept {
+    try {
+      parcels_.resize(limits_.parcels);
+      auto landing = port_.make_landing(bytes, {.entries = limits_.parcels, .places = limits_.parcels + 4});
+      rings_.push_back({std::move(landing), number, bytes});
+      return true;
+    } catch (const std::exception&) {  // no memory, no slot
+      return false;
+    }
+  }
+
+  // --- parcels
+
+  void take_parcel(Ring& ring, const Notification& arrival) noexcept {
+    if (arrival.kind == Notification::Kind::failed) {
+      finish(arrival.failure() == Failure::link_ended ? Status::link_ended : Status::abandoned);
+      return;
+    }
+    if (arrival.peer != sender_) return;
+    StreamMessage message = message_of(arrival.word);
+    if (end_ != Status::ok) {
+      if (arrival.fast && message.what == StreamWord::need) ++ring.needs;
+      return;
+    }
+    if (!arrival.fast) {
+      message = message_of(ring.landing->word(arrival.entry));
+      if (arrival.entry != (message.sequence & (limits_.parcels - 1)) ||
+          ring.landing->arm(arrival.entry) != Status::ok)
+        return break_off();
+    }
+    if (message.what == StreamWord::need) {
+      ++ring.needs;
+      return take_need(message.value);
+    }
+    if (message.what < StreamWord::record || message.what > StreamWord::abandoned ||
+        message.sequence - released_ >= limits_.parcels || message.sequence - in_order_ >= limits_.parcels)
+      return break_off();
+    Parcel& parcel = this->parcel(message.sequence);
+    if (parcel.what != StreamWord{}) return break_off();
+    parcel = {message.what, &ring, arrival.offset, arrival.length, message.value};
+    while (in_order_ - released_ < limits_.parcels && this->parcel(in_order_).what != StreamWord{}) {
+      if (!take_in_order(this->parcel(in_order_))) return break_off();
+      ++in_order_;
+      if (end_ != Status::ok) break;
+    }
+    if (stopping_) drop_all();
+    if (end_taken_due_ || released_due_) settle();
+  }
+
+  // The same rule by which the sender places it. False: it has not.
+  bool take_in_order(Parcel& parcel) noexcept {
+    Ring& ring = *parcel.ring;
+    if (&ring != current()) {
+      if (ring.number <= current_) return false;
+      current_ = ring.number;  // it has gone on in a longer ring
+      needs_before_ = parcel.needs;
+      told_at_ = 0;
+    }
+    const std::uint64_t room = room_for(parcel.length);
+    if (room != 0) {
+      const std::uint64_t left = ring.size - ring.head % ring.size;
+      if (parcel.offset != ring.head % ring.size) {
+        if (parcel.offset != 0) return false;
+        ring.head += left;
+        if (released_ == in_order_) ring.tail = ring.head;
+      }
+      if (ring.head + room - ring.tail > ring.size || parcel.offset + room > ring.size) return false;
+      ring.head += room;
+    }
+    parcel.at = ring.head;
+    if (parcel.what == StreamWord::end) {
+      needs_in_all_ = parcel.needs;
+      finish(Status::closed);
+      end_taken_due_ = !stopping_;
+    } else if (parcel.what == StreamWord::abandoned) {
+      finish(Status::abandoned);
+      parcel.what = StreamWord::end;
+    }
+    return true;
+  }
+
+  Ring* current() noexcept {
+    for (Ring& ring : rings_) {
+      if (ring.number == current_) return &ring;
+    }
+    return nullptr;
+  }
+
+  // All records of the parcel at `read_` were given out.
+  void pass(Parcel& parcel) noexcept {
+    parcel.records = given_;
+    parcel.passed = true;
+    cursor_ = 0;
+    ++read_;
+    if (parcel.what == StreamWord::end) give_back();
+  }
+
+  void give_back() noexcept {
+    Ring* last = nullptr;
+    while (released_ != read_) {
+      Parcel& parcel = this->parcel(released_);
+      if (!parcel.passed || parcel.records > given_back_) break;
+      last = parcel.ring;
+      last->tail = parcel.at;
+      parcel = Parcel{};
+      ++released_;
+    }
+    if (last == nullptr) return;
+    drop_rings(last->number);
+    if (end_ != Status::ok) return;
+    const std::uint32_t parcels = released_ - told_;
+    const std::uint64_t bytes = last->number == current_ ? last->tail - told_at_ : 0;
+    if (wants_ || parcels >= limits_.parcels / 4 || bytes >= last->size / 4) {
+      released_due_ = true;
+      settle();
+    }
+  }
+  // Those before that one, if nothing more is on its way there.
+  void drop_rings(std::uint32_t number) noexcept {
+    std::uint32_t needs = needs_gone_;
+    for (const Ring& ring : rings_) needs += ring.number < current_ ? ring.needs : 0;
+    if (((needs ^ needs_before_) & kStreamValueLimit) != 0) return;
+    while (rings_.front().number < std::min(number, current_)) {
+      needs_gone_ += rings_.front().needs;
+      rings_.pop_front();
+    }
+  }
+  bool nothing_on_its_way() const noexcept {
+    std::uint32_t needs = needs_gone_;
+    for (const Ring& ring : rings_) needs += ring.needs;
+    return end_ != Status::closed || ((needs ^ needs_in_all_) & kStreamValueLimit) == 0;
+  }
+  void told() noexcept {
+    told_ = released_;
+    if (const Ring* ring = current()) told_at_ = ring->tail;
+    released_due_ = wants_ = false;
+  }
+
+  // Everything that is here is of no use any more.
+  void drop_all() noexcept {
+    for (; read_ != in_order_; ++read_) {
+      parcel(read_).records = given_;
+      parcel(read_).passed = true;
+    }
+    cursor_ = 0;
+    given_back_ = given_;
+    give_back();
+  }
+
+  // --- room
+
+  void take_need(std::uint32_t units) noexcept {
+    wants_ = true;
+    const std::uint64_t room = std::uint64_t{units} * kStreamUnit;
+    const Ring& last = rings_.back();
+    // One that the sender has not used yet is tried first, unless it would be too short.
+    const bool in_vain = last.number != current_ && room <= last.size;
+    if (room != 0 && !in_vain && last.size < limits_.most && room <= limits_.most) {
+      const std::uint64_t bytes = std::min(limits_.most, std::max(2 * last.size, std::bit_ceil(room)));
+      if (make_ring(bytes, last.number + 1)) ring_due_ = true;
+    }
+    if (released_ != told_) released_due_ = true;
+    settle();
+  }
+
+  // --- saying
+
+  bool say(std::uint64_t word, const Ticket& to, std::span<const std::byte> data = {},
+           std::uint64_t offset = 0) noexcept {
+    const Status status = port_.send_fast(to, data, word, offset);
+    if (for_now(status)) return false;
+    if (status != Status::ok && state_ == State::open)
+      finish(status == Status::link_ended ? status : Status::abandoned);
+    return true;
+  }
+  bool say_ring() noexcept {
+    const Ring& ring = rings_.back();
+    StreamRing structure;
+    structure.number = ring.number;
+    structure.parcels = limits_.parcels;
+    structure.most = limits_.most;
+    const Ticket ticket = ring.landing->ticket();
+    structure.slot = ticket.slot;
+    structure.generation = ticket.generation;
+    structure.key = ticket.key;
+    structure.bytes = ring.size;
+    structure.incarnation = ring.landing->ticket(0).incarnation;
+    const StreamWord what = ring.number == 0 ? StreamWord::accept : StreamWord::more;
+    if (!say(word_of(what, 0), answers_, std::as_bytes(std::span{&structure, 1}), ring.number % 2 * 64))
+      return false;
+    ring_due_ = false;
+    return true;
+  }
+
+  P& port_;
+  const StreamLimits limits_;
+  std::unique_ptr<typename P::Landing> door_;
+  State state_ = State::idle;
+  Status end_ = Status::ok;
+  Ticket answers_;
+  Ticket refused_;
+  std::uint64_t sender_ = 0;
+
+  std::deque<Ring> rings_;          // the oldest of which something is in use, first
+  std::uint32_t needs_before_ = 0;  // that were sent to rings before the current one
+  std::uint32_t needs_in_all_ = 0;  // once the end has come
+  std::uint32_t needs_gone_ = 0;    // of rings that have gone
+  std::uint32_t current_ = 0;       // number of the one that the sender uses
+  std::vector<Parcel> parcels_;     // by sequence number
+  std::uint32_t in_order_ = 0;      // parcels up to here are here
+  std::uint32_t read_ = 0;          // and were given out
+  std::uint32_t released_ = 0;      // and were released
+  std::uint32_t told_ = 0;          // and the sender knows
+  std::uint64_t told_at_ = 0;       // the same in bytes of the current ring
+  std::uint64_t cursor_ = 0;        // in the batch at `read_`
+  std::uint64_t given_ = 0;         // records
+  std::uint64_t given_back_ = 0;    // records
+  bool stopping_ = false;
+  bool wants_ = false;  // the sender waits
+  bool refuse_due_ = false;
+  bool ring_due_ = false;
+  bool broken_due_ = false;
+  bool stop_due_ = false;
+  bool end_taken_due_ = false;
+  bool released_due_ = false;
+};
+
+}  // namespace hamlyn::protocols

@@ -1,0 +1,354 @@
+#pragma once
+// The sending end of a stream (paper 0, section 3.3), as a state machine: nothing here waits or knows a
+// thread. It places parcels in the receiver's ring, one behind the other, each under the next sequence
+// number; at most so many, and so many bytes, as the receiver has not released yet. Small records are put
+// together into one parcel until it is full or `flush` is called.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "protocols/port.h"
+#include "protocols/stream_wire.h"
+
+namespace hamlyn::protocols {
+
+template <Port P>
+class StreamSource {
+ public:
+  // Records up to that length are put together.
+  static constexpr std::size_t kSmall = 1024;
+
+  StreamSource(P& port, const Ticket& door, std::size_t together)
+      : port_(port),
+        door_(door),
+        answers_(port.make_landing(2 * kAnswer, {.entries = 1, .places = 8})),
+        staged_(together) {
+    open_.answers = answers_->ticket();
+  }
+
+  std::uint64_t peer() const noexcept { return door_.interface; }
+
+  // Goes on with the opening: ok when the stream is open, connecting while it is not, otherwise why it never
+  // will be. `refused`: `refusal()` says by which interface check, or none: the receiver does not want us.
+  Status open() noexcept {
+    if (end_ != Status::ok) return end_;
+    if (state_ == State::fresh) {
+      const Status sent =
+          port_.send(door_, std::as_bytes(std::span{&open_, 1}), {.acknowledged = true}, &asked_);
+      if (sent == Status::queue_full) return Status::connecting;
+      if (sent != Status::ok && sent != Status::pending) return finish(sent);
+      state_ = State::asked;
+    }
+    if (state_ == State::asked && !watches_) {
+      const Status asked = port_.status(asked_);
+      if (asked == Status::pending) return Status::connecting;
+      if (asked == Status::refused) refusal_ = port_.refusal(asked_);
+      if (asked != Status::ok) return finish(asked);
+      // From here on the end of the link fails this entry, which is how we hear of it.
+      watches_ = true;
+      if (answers_->expect(0, peer()) != Status::ok) return finish(Status::link_ended);
+    }
+    return state_ == State::asked ? Status::connecting : Status::ok;
+  }
+  Refusal refusal() const noexcept { return refusal_; }
+
+  // Takes a record: ok, or pending, when `data` must stay until `status(*handle)` is no longer pending.
+  // Otherwise nothing was taken: no_place (too much is unreleased: wait for an arrival), queue_full (the link
+  // has no room now), connecting, too_long, or how the stream has ended.
+  Status post(std::span<const std::byte> data, SendHandle* handle) noexcept {
+    if (end_ != Status::ok || state_ == State::ending) return end_ != Status::ok ? end_ : Status::closed;
+    if (state_ == State::open && data.size() > most_) return Status::too_long;
+    const bool small = data.size() <= kSmall;
+    if (small && stage(data)) return Status::ok;
+    const Status flushed = flush();
+    if (flushed != Status::ok) return flushed;
+    if (small && stage(data)) return Status::ok;
+    return put(StreamWord::record, data, handle);
+  }
+  Status status(SendHandle handle) const noexcept { return port_.status(handle); }
+
+  // Everything that was taken has been given to the link: ok; otherwise as `post`.
+  Status flush() noexcept {
+    if (const Status status = open(); status != Status::ok) return status;
+    if (staged_bytes_ == 0) return Status::ok;
+    if (lent()) return Status::queue_full;
+    const std::span<const std::byte> all{staged_.data(), staged_bytes_};
+    const bool one = staged_records_ == 1;
+    const Status status = put(one ? StreamWord::record : StreamWord::batch,
+                              one ? all.subspan(kPrefix, first_length_) : all, &staged_handle_);
+    if (status != Status::ok && status != Status::pending) return status;
+    staged_lent_ = status == Status::pending;
+    staged_bytes_ = staged_records_ = 0;
+    return Status::ok;
+  }
+  bool staged() const noexcept { return staged_bytes_ != 0; }
+  const Ticket& ring() const noexcept { return ticket_; }
+  std::size_t most() const noexcept { return most_; }  // bytes of a record
+
+  // Closes: ok when the receiver has everything; pending while it is to wait for that; otherwise as `post`.
+  Status close() noexcept {
+    if (end_ != Status::ok) return end_ == Status::closed && complete_ ? Status::ok : end_;
+    if (state_ != State::ending) {
+      const Status flushed = flush();
+      if (flushed != Status::ok) return flushed;
+      if (lent()) return Status::queue_full;
+      const Status sent = put(StreamWord::end, {}, nullptr);
+      if (sent != Status::ok) return sent;
+      state_ = State::ending;
+    }
+    return Status::pending;
+  }
+
+  // How the stream has ended; ok: it has not.
+  Status end() const noexcept { return end_; }
+  // What is to be said for a sender that goes away without closing: into which slot, and what. False:
+  // nothing.
+  bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
+    const bool leaves = end_ == Status::ok && state_ == State::open;
+    const bool owes_end = stopping_ && !end_said_;
+    ticket = ticket_;
+    word = word_of(leaves ? StreamWord::abandoned : StreamWord::end, next_, needs_sent_ & kStreamValueLimit);
+    return leaves || owes_end;
+  }
+
+  // A message, or a failure, at a slot of ours.
+  void arrived(const Notification& arrival) noexcept {
+    // A receiver that stops at once may be heard before it has said where its ring is.
+    if (end_ != Status::ok && !(stopping_ && state_ == State::asked)) return;
+    if (arrival.kind == Notification::Kind::failed) {
+      finish(Status::link_ended);
+      return;
+    }
+    if (arrival.peer != peer()) return;  // of somebody who was shown our ticket, and who is not the receiver
+    if (!arrival.fast) {
+      finish(Status::broken);
+      return;
+    }
+    const StreamMessage message = message_of(arrival.word);
+    switch (message.what) {
+      case StreamWord::accept:
+      case StreamWord::more:
+        return take_ring(message.what, arrival);
+      case StreamWord::refuse:
+        if (state_ == State::asked) finish(Status::refused);
+        return;
+      case StreamWord::released:
+        return take_released(message.sequence);
+      case StreamWord::end_taken:
+        complete_ = state_ == State::ending;
+        finish(complete_ ? Status::closed : Status::broken);
+        return;
+      case StreamWord::stop:
+        take_stop();
+        return;
+      case StreamWord::broken:
+        finish(Status::broken);
+        return;
+      default:
+        finish(Status::broken);
+    }
+  }
+
+  // What the receiver has asked us to say, and could not be said yet. True: nothing.
+  bool settle() noexcept {
+    if (!stopping_ || end_said_ || state_ == State::asked) return true;
+    if (lent()) return false;
+    const Status sent = put(StreamWord::end, {}, nullptr);
+    end_said_ = !for_now(sent);
+    return end_said_;
+  }
+
+ private:
+  static constexpr std::size_t kAnswer = 64;  // bytes for each of the receiver's two latest structures
+  static constexpr std::size_t kPrefix = 8;
+
+  enum class State { fresh, asked, open, ending };
+
+  Status finish(Status why) noexcept {
+    if (end_ == Status::ok) end_ = why;
+    return end_;
+  }
+
+  bool stage(std::span<const std::byte> data) noexcept {
+    const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
+    if (room > staged_.size() - staged_bytes_ || lent()) return false;
+    std::byte* const at = staged_.data() + staged_bytes_;
+    const std::uint64_t length = data.size();
+    std::memcpy(at, &length, kPrefix);
+    if (!data.empty()) std::memcpy(at + kPrefix, data.data(), data.size());
+    if (staged_records_++ == 0) first_length_ = data.size();
+    staged_bytes_ += room;
+    return true;
+  }
+  // Whether the staged bytes are still being sent.
+  bool lent() noexcept {
+    if (!staged_lent_) [[likely]]
+      return false;
+    staged_lent_ = port_.status(staged_handle_) == Status::pending;
+    return staged_lent_;
+  }
+
+  Status put(StreamWord what, std::span<const std::byte> data, SendHandle* handle) noexcept {
+    const bool ends = what == StreamWord::end;
+    // The last of them is kept for the end.
+    if (next_ - released_ >= ring_.parcels - (ends ? 0 : 1)) return need(0);
+    const std::uint64_t size = ring_.bytes;
+    const std::uint64_t room = room_for(data.size());
+    if (room > size) return need(room);
+    std::uint64_t at = head_;
+    std::uint64_t freed = tail_;
+    if (room != 0) {
+      const std::uint64_t left = size - at % size;
+      if (released_ == next_ && at % size != 0) {
+        at += left;  // all is free: from the start, where the caches know it
+        freed = at;
+      } else if (room > left) {
+        at += left;
+      }
+      if (at + room - freed > size) return need(room);
+    }
+    const Status sent = put_at(what, at % size, data, handle);
+    if (sent != Status::ok && sent != Status::pending) return sent;
+    head_ = at + room;
+    tail_ = freed;
+    ends_[next_ & (ring_.parcels - 1)] = {head_, ring_.number};
+    ++next_;
+    return sent;
+  }
+
+  Status put_at(StreamWord what, std::uint64_t offset, std::span<const std::byte> data,
+                SendHandle* handle) noexcept {
+    const std::uint32_t needs = what == StreamWord::end ? needs_sent_ : needs_before_;
+    const std::uint64_t word = word_of(what, next_, needs & kStreamValueLimit);
+    if (data.size() <= fast_limit_) [[likely]] {
+      const Status sent = port_.send_fast(ticket_, data, word, offset);
+      if (sent == Status::no_place) return Status::queue_full;  // the interface's, not the stream's
+      if (sent != Status::too_long) return ended_by(sent);
+      fast_limit_ = data.size() - 1;
+    }
+    Ticket ticket = ticket_;
+    ticket.entry = next_ & (ring_.parcels - 1);
+    ticket.incarnation = ring_.incarnation;
+    const SendOptions options{.offset = offset, .metadata = std::as_bytes(std::span{&word, 1})};
+    return ended_by(port_.send(ticket, data, options, handle));
+  }
+  Status ended_by(Status status) noexcept {
+    if (status == Status::ok || for_now(status)) [[likely]]
+      return status;
+    // Once it has taken something, a ring that takes nothing more is one that has gone.
+    return finish(status == Status::refused && next_ != 0 ? Status::abandoned : status);
+  }
+
+  // Says, once until something is released, that we wait.
+  Status need(std::uint64_t room) noexcept {
+    if (room > ring_most_) return Status::too_long;
+    if (needs_ && room <= needed_) return Status::no_place;
+    const std::uint64_t word = word_of(StreamWord::need, 0, static_cast<std::uint32_t>(room / kStreamUnit));
+    const Status sent = port_.send_fast(ticket_, {}, word, 0);
+    if (sent != Status::ok) return sent == Status::no_place ? Status::queue_full : ended_by(sent);
+    ++needs_sent_;
+    needs_ = true;
+    needed_ = room;
+    return Status::no_place;
+  }
+
+  void take_ring(StreamWord what, const Notification& arrival) noexcept {
+    const auto ring = copy_of<StreamRing>(answers_->bytes().subspan(arrival.offset, arrival.length));
+    const bool first = what == StreamWord::accept;
+    if (!ring || !good(*ring) || (state_ == State::asked) != first ||
+        (!first && ring->parcels != ring_.parcels)) {
+      finish(Status::broken);
+      return;
+    }
+    if (!first && ring->number <= ring_.number) return;  // overtaken by a longer one
+    if (first) {
+      try {
+        ends_.resize(ring->parcels);
+      } catch (const std::bad_alloc&) {
+        finish(Status::abandoned);
+        return;
+      }
+      state_ = State::open;
+      if (!watches_) {
+        watches_ = true;
+        if (answers_->expect(0, peer()) != Status::ok) finish(Status::link_ended);
+      }
+    }
+    ring_ = *ring;
+    ticket_ = ring_.ticket(peer());
+    ring_most_ = ring->most;
+    most_ = ring->most;
+    head_ = tail_ = 0;
+    needs_ = false;
+    needs_before_ = needs_sent_;
+  }
+
+  void take_released(std::uint32_t released) noexcept {
+    if (state_ != State::open && state_ != State::ending) {
+      finish(Status::broken);
+      return;
+    }
+    if (released_ - released < ring_.parcels) return;  // overtaken by a later one
+    if (released - released_ > next_ - released_) {    // more than it was given
+      finish(Status::broken);
+      return;
+    }
+    released_ = released;
+    const End& end = ends_[(released - 1) & (ring_.parcels - 1)];
+    if (end.ring == ring_.number) tail_ = std::max(tail_, end.at);
+    needs_ = false;
+  }
+
+  // The receiver wants no more. It is told where the stream ends, so that it can let its memory go.
+  void take_stop() noexcept {
+    staged_bytes_ = staged_records_ = 0;
+    stopping_ = true;
+    if (state_ == State::ending) end_said_ = true;
+    settle();
+    finish(Status::closed);
+  }
+
+  struct End {
+    std::uint64_t at = 0;  // where the parcel ends, in bytes from the start of its ring's first lap
+    std::uint32_t ring = 0;
+  };
+
+  P& port_;
+  Ticket door_;
+  std::unique_ptr<typename P::Landing> answers_;
+  StreamOpen open_;
+  SendHandle asked_;
+  State state_ = State::fresh;
+  Status end_ = Status::ok;
+  Refusal refusal_ = Refusal::none;
+  bool watches_ = false;
+  bool complete_ = false;
+  bool stopping_ = false;
+  bool end_said_ = false;
+  bool needs_ = false;        // it was said that we wait, for
+  std::uint64_t needed_ = 0;  // so many bytes in one piece
+
+  std::uint32_t needs_sent_ = 0;
+  std::uint32_t needs_before_ = 0;  // to earlier rings
+
+  StreamRing ring_;
+  Ticket ticket_;  // of it
+  std::uint64_t ring_most_ = 0;
+  std::size_t most_ = 0;           // bytes of a record
+  std::uint64_t head_ = 0;         // bytes of this ring used so far, with what was left out at its end
+  std::uint64_t tail_ = 0;         // and released
+  std::uint32_t next_ = 0;         // parcel
+  std::uint32_t released_ = 0;     // parcels
+  std::size_t fast_limit_ = 8192;  // what goes in one packet
+  std::vector<End> ends_;          // by parcel
+
+  std::vector<std::byte> staged_;
+  std::size_t staged_bytes_ = 0;
+  std::size_t staged_records_ = 0;
+  std::size_t first_length_ = 0;
+  SendHandle staged_handle_;
+  bool staged_lent_ = false;
+};
+
+}  // namespace hamlyn::protocols

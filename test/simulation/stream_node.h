@@ -1,0 +1,133 @@
+#pragma once
+// A process of the simulation that has streams: the port that the library's streams have, over a simulated
+// interface, and the walk from a notification to the stream that it is for.
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "fabric/sim/sim_link.h"
+#include "interface/terminus.h"
+#include "protocols/port.h"
+#include "simulation/owned_slot.h"
+
+namespace hamlyn::test {
+
+class StreamNode {
+ public:
+  using Arrived = std::function<void(const Notification&)>;
+
+  explicit StreamNode(std::uint64_t number) : party(number), queue(party.core.make_queue(512)) {}
+  ~StreamNode() { end_link(); }
+  StreamNode(const StreamNode&) = delete;
+  StreamNode& operator=(const StreamNode&) = delete;
+
+  // Gives the next notification to whom it is for. False: there is none.
+  bool give() {
+    Notification next;
+    if (!aside_.empty()) {
+      next = aside_.front();
+      aside_.pop_front();
+    } else if (const auto taken = simulation::take(party, queue)) {
+      next = *taken;
+    } else {
+      return false;
+    }
+    if (next.kind == Notification::Kind::protocol_error) ++refusals;
+    if (next.kind != Notification::Kind::message && next.kind != Notification::Kind::failed) return true;
+    const auto found = owners.find(next.slot);
+    if (found != owners.end()) found->second(next);
+    return true;
+  }
+  void end_link() {
+    if (link == nullptr) return;
+    party.core.drain(*link);
+    party.core.end_link(*link);
+    link.reset();
+  }
+  // The slot has gone: what stands in the queue of it is nobody's.
+  void forget(std::uint32_t slot) {
+    owners.erase(slot);
+    std::deque<Notification> all;
+    all.swap(aside_);
+    while (const auto taken = simulation::take(party, queue)) all.push_back(*taken);
+    for (const Notification& each : all) {
+      const bool told = each.kind == Notification::Kind::message || each.kind == Notification::Kind::failed;
+      if (!told || each.slot != slot) aside_.push_back(each);
+    }
+  }
+
+  simulation::Party party;
+  interface::Queue* queue;
+  std::unique_ptr<sim::SimLink> link;
+  std::map<std::uint32_t, Arrived> owners;  // by slot
+  std::uint64_t refusals = 0;
+
+ private:
+  std::deque<Notification> aside_;
+};
+
+class SimPort {
+ public:
+  SimPort(StreamNode& node, StreamNode::Arrived arrived, std::size_t entries)
+      : node_(node), arrived_(std::move(arrived)), terminus_(node.party.core, entries) {}
+
+  class Landing {
+   public:
+    Landing(StreamNode& node, std::size_t bytes, const Slot::Options& options)
+        : node_(node), area_(bytes), slot_(node.party, area_, node.queue, options) {}
+    ~Landing() {
+      EXPECT_TRUE(area_.intact());
+      slot_.drop();
+      node_.forget(slot_.index());
+    }
+    Landing(const Landing&) = delete;
+    Landing& operator=(const Landing&) = delete;
+
+    std::uint32_t index() const noexcept { return slot_.index(); }
+    Ticket ticket() noexcept { return slot_.ticket(); }
+    Ticket ticket(std::uint32_t entry) noexcept { return slot_.ticket(entry); }
+    std::span<std::byte> bytes() noexcept { return area_.bytes(); }
+    std::uint64_t word(std::uint32_t entry) noexcept {
+      std::uint64_t out = 0;
+      if (slot_.metadata(entry).size() == sizeof out)
+        std::memcpy(&out, slot_.metadata(entry).data(), sizeof out);
+      return out;
+    }
+    Status arm(std::uint32_t entry) noexcept { return slot_.arm(entry); }
+    Status arm(std::uint32_t entry, Limits limits) noexcept { return slot_.arm(entry, limits); }
+    Status disarm(std::uint32_t entry) noexcept { return slot_.disarm(entry); }
+    Status expect(std::uint32_t entry, std::uint64_t peer) noexcept {
+      return node_.party.core.expect(slot_.index(), entry, peer);
+    }
+
+   private:
+    StreamNode& node_;
+    simulation::Area area_;
+    simulation::OwnedSlot slot_;
+  };
+
+  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                   std::uint64_t offset) noexcept {
+    return terminus_.send_fast(ticket, data, word, offset);
+  }
+  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle* handle) noexcept {
+    return terminus_.send(ticket, data, options, handle);
+  }
+  Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
+  Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
+  std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
+    auto landing = std::make_unique<Landing>(node_, bytes, options);
+    node_.owners[landing->index()] = arrived_;
+    return landing;
+  }
+
+ private:
+  StreamNode& node_;
+  StreamNode::Arrived arrived_;
+  interface::Terminus terminus_;
+};
+
+}  // namespace hamlyn::test
