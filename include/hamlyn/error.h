@@ -28,8 +28,8 @@ enum class ErrorCode : std::uint16_t {
   seed_invalid,          // the bytes are no seed
   seed_wrong_kind,       // a seed of another protocol, or a plain ticket
   seed_used,             // somebody has used it: a seed grows one sender
-  seed_stale,            // its receiver has gone, or has made another seed since
-  seed_forged,           // its key opens nothing
+  seed_stale,            // its receiver has gone
+  seed_forged,           // its key opens nothing, or nothing any more: the receiver has made another
   peer_refused,          // the receiver does not want this sender
   peer_died,             // the process at the other side has ended, or its link has
 };

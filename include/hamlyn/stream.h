@@ -8,7 +8,7 @@
 // millisecond or two of it. broken: it said what no honest sender says. A receiver hears of the end after
 // every record that had come whole.
 //
-// Threads: any thread may use any stream; calls on one object exclude each other, a wait does not.
+// Threads: any thread may use any stream; of one object one `read`, one `write` and one loop at a time.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -165,6 +165,7 @@ class StreamSender {
 
  private:
   struct Inside;
+  std::size_t longest() const noexcept;
   template <class Step>
   Status drive(Step step, std::chrono::nanoseconds timeout) noexcept;
 

@@ -155,9 +155,14 @@ Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseco
   }
 }
 
+std::size_t StreamSender::longest() const noexcept {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  return std::max<std::size_t>(inside_->source.most(), 1);
+}
+
 Status StreamSender::write(std::span<const std::byte> data) noexcept {
   while (!data.empty()) {
-    const std::size_t most = std::min(kWritten, std::max<std::size_t>(inside_->source.most(), 1));
+    const std::size_t most = std::min(kWritten, longest());
     const std::span<const std::byte> part = data.first(std::min(data.size(), most));
     if (const Status status = send(part); status != Status::ok) return status;
     data = data.subspan(part.size());

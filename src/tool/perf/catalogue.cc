@@ -38,6 +38,8 @@ void add_short(Collection& all) {
   all.add(cacheline_limit());
   all.add(mapped_latency());
   all.add(fast_latency());
+  all.add(tagged_latency());
+  all.add(stream_latency(64));
   all.add(fetch_add_round_trip());
   all.add(get_round_trip());
   all.add_oshmem(oshmem_put());
@@ -51,6 +53,7 @@ void add_messages(Collection& all) {
   for (const std::size_t bytes :
        {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
     all.add(message_latency(bytes));
+    if (bytes == 64 || bytes == 1024) all.add(datagram_latency(bytes));
     if (bytes == 65536) continue;
     all.add_ucx({"posix", "tag", bytes, "oneway"});
     all.add_openmpi(openmpi_send(bytes));
@@ -79,6 +82,14 @@ void add_bandwidth(Collection& all) {
     all.add(area_bandwidth(bytes));
     all.add_ucx({"posix", "tag", bytes, "bandwidth"});
     all.add_ucx({"cma", "tag", bytes, "bandwidth"});
+  }
+}
+
+void add_streams(Collection& all) {
+  for (const std::size_t bytes :
+       {std::size_t{64}, std::size_t{4096}, std::size_t{65536}, std::size_t{1048576}}) {
+    all.add(stream_bandwidth(bytes));
+    if (bytes < 65536) all.add_ucx({"posix", "tag", bytes, "bandwidth"});
   }
 }
 
@@ -122,6 +133,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_messages(all);
   add_rate(all);
   add_bandwidth(all);
+  add_streams(all);
   add_touched(all);
   add_mapped(all);
   add_groups(all);

@@ -42,6 +42,12 @@ Meter cold_link_latency(std::size_t links);
 Meter fetch_add_round_trip();
 Meter get_round_trip();
 Meter passive_get_round_trip();
+// The protocols: a tagged remote write of 16 bytes; a datagram; a record of a stream that is flushed; and a
+// stream of records, as far ahead as it lets.
+Meter tagged_latency();
+Meter datagram_latency(std::size_t bytes);
+Meter stream_latency(std::size_t bytes);
+Meter stream_bandwidth(std::size_t bytes);
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

@@ -1,0 +1,119 @@
+// Threads that share managers: each has streams, datagrams and tags of its own, and they come and go.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "test/process/managers.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Threads : public WithManagers {};
+
+constexpr int kThreads = 3;
+
+std::string text(int thread, int number) { return std::to_string(thread) + "/" + std::to_string(number); }
+
+TEST_F(Threads, have_streams_of_their_own) {
+  with_both([](Managers& both) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      auto receiver =
+          std::make_shared<StreamReceiver>(both.receiver, StreamOptions{.first = 4096, .most = 65536});
+      threads.emplace_back([&both, t, seed = receiver->make_seed()] {
+        StreamSender sender{both.sender, seed, {.timeout = kPatience}};
+        for (int i = 0; i < 300; ++i) {
+          EXPECT_EQ(sender.send(text(t, i)), Status::ok);
+          if (i % 10 == 0) EXPECT_EQ(sender.send(std::string(3000, 'x')), Status::ok);
+        }
+        EXPECT_EQ(sender.close(kPatience), Status::ok);
+      });
+      threads.emplace_back([t, receiver] {
+        int next = 0;
+        for (const Record& record : *receiver) {
+          if (record.bytes().size() == 3000) continue;
+          EXPECT_EQ(record.text(), text(t, next++));
+        }
+        EXPECT_EQ(next, 300);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_F(Threads, come_and_go_with_their_objects) {
+  with_both([](Managers& both) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&both, t] {
+        for (int i = 0; i < 10; ++i) {
+          DatagramReceiver there{both.receiver, 64}, here{both.sender, 64};
+          DatagramSender to{both.sender, there.make_seed()};
+          Datagram datagram;
+          EXPECT_EQ(to.deliver(bytes_of(text(t, i)), {.reply = &here}, kPatience), Status::ok);
+          EXPECT_EQ(there.receive(datagram, kPatience), Status::ok);
+          EXPECT_EQ(text_of(datagram.bytes), text(t, i));
+          if (!datagram.reply) continue;
+          EXPECT_EQ(DatagramSender(both.receiver, *datagram.reply).deliver(bytes_of("yes"), kPatience),
+                    Status::ok);
+          EXPECT_EQ(here.receive(datagram, kPatience), Status::ok);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_F(Threads, take_tags_from_one_board) {
+  with_both([](Managers& both) {
+    TaggedReceiver board{both.receiver, 64, {.places = 64}};
+    std::atomic<std::uint64_t> sum = 0;
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 1; t <= kThreads; ++t) {
+      threads.emplace_back([&both, t, seed = board.make_seed()] {
+        TaggedSender sender{both.sender, seed, kPatience};
+        for (int i = 0; i < 200; ++i) EXPECT_EQ(sender.send({}, 0, t, kPatience), Status::ok);
+      });
+      threads.emplace_back([&board, &sum, t] {
+        Tagged tagged;
+        for (int i = 0; i < 200; ++i) {
+          EXPECT_EQ(board.get_specific_tag(t, tagged, kPatience), Status::ok);
+          sum += tagged.tag;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(sum, 200u * (1 + 2 + 3));
+  });
+}
+
+TEST_F(Threads, that_wait_are_let_go) {
+  with_both([](Managers& both) {
+    for (int turn = 0; turn < 10; ++turn) {
+      auto receiver = std::make_unique<StreamReceiver>(both.receiver);
+      std::vector<std::thread> threads;
+      std::atomic<int> cancelled = 0;
+      for (int t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&cancelled, raw = receiver.get()] {
+          Record record;
+          cancelled += raw->receive(record, kPatience) == Status::cancelled;
+        });
+      }
+      const auto all_wait = [&] {
+        const protocols::Dispatcher::Guard guard(both.receiver.inside());
+        return both.receiver.inside().waiters() == kThreads;
+      };
+      while (!all_wait()) std::this_thread::yield();
+      receiver.reset();
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(cancelled, kThreads);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hamlyn::test
