@@ -141,8 +141,8 @@ class Terminus {
     std::uint8_t metadata_length = 0;
     bool acknowledged = false;
     Refusal refusal = Refusal::none;  // as the receiving interface has said
-    bool left = false;  // whole, and not acknowledged yet
-    bool held = false;  // until there is room to await its acknowledgement
+    bool left = false;                // whole, and not acknowledged yet
+    bool held = false;                // until there is room to await its acknowledgement
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
