@@ -145,6 +145,7 @@ Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseco
     return begun ? Status::ok : status;
   };
   const Status status = drive(step, timeout);
+  if (status == Status::closed) say_end();
   if (!begun) [[likely]]
     return status;
   // It is on its way: the buffer is free when it has left, which the link's own deadlines bound.
@@ -152,6 +153,21 @@ Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseco
     const Status left = inside_->port.terminus().wait(handle, std::chrono::seconds{1});
     if (left == Status::ok || left == Status::forked) return left;
     if (left != Status::timed_out && left != Status::cancelled) return end();
+  }
+}
+
+// The receiver has closed, and waits to hear where the stream ends; whoever sends may never run the manager
+// again.
+void StreamSender::say_end() noexcept {
+  const Clock::time_point until = Clock::now() + std::chrono::seconds{1};
+  while (Clock::now() < until) {
+    Ticket ring;
+    {
+      const Dispatcher::Guard guard(inside_->dispatcher);
+      if (!guard || guard.nested() || inside_->source.settle()) return;
+      ring = inside_->source.ring();
+    }
+    inside_->port.terminus().wait_for_place(ring, kLook);
   }
 }
 
