@@ -96,8 +96,9 @@ class StreamSink {
     return Status::ok;
   }
 
-  // How the stream has ended, once all records were given out; ok: it has not.
-  Status end() const noexcept { return read_ == in_order_ ? end_ : Status::ok; }
+  // How the stream has ended, once all records were given out; ok: it has not. That the sender has closed is
+  // told when it has been told that we have everything: who hears of the end may never run us again.
+  Status end() const noexcept { return read_ == in_order_ && !end_taken_due_ ? end_ : Status::ok; }
   bool open() const noexcept { return state_ == State::open; }
   std::uint64_t sender() const noexcept { return sender_; }
   std::uint64_t ring_bytes() const noexcept { return rings_.empty() ? 0 : rings_.back().size; }
