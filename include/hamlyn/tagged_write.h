@@ -57,7 +57,7 @@ class TaggedReceiver {
     std::optional<Tagged> out;
     Notification next;
     if (queue_.poll({&next, 1}) != 0 && next.kind == Notification::Kind::message) [[likely]]
-      out.emplace(next.word, next.offset, next.length, next.peer);
+      out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
     return out;
   }
   // Waits for it. ok; timed_out, cancelled, forked; link_ended: the link with `out.sender` has ended, after

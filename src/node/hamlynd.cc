@@ -76,9 +76,7 @@ void serve(const Arguments& arguments) {
   server.run(signals);
 }
 
-}  // namespace
-
-int main(int count, char** words) {
+int run(int count, char** words) {
   Arguments arguments;
   CLI::App app{
       "hamlynd introduces the processes of this host to each other and keeps their names and quotas.\n"
@@ -98,9 +96,15 @@ int main(int count, char** words) {
   app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
   CLI11_PARSE(app, count, words);
   if (arguments.service && idle->count() == 0) arguments.idle_exit = 0;
+  serve(arguments);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
   try {
-    serve(arguments);
-    return 0;
+    return run(count, words);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hamlynd: %s\n", error.what());
     return 1;

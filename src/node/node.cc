@@ -570,7 +570,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   if (awaited == awaited_.end()) return;
   const auto waiting = awaited->second;
   for (const auto& [other, number] : waiting) {
-    resume(other, [&](const Request& held) { return held.request == number; });
+    resume(other, [&, wanted = number](const Request& held) { return held.request == wanted; });
   }
 }
 

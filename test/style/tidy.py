@@ -4,8 +4,10 @@
   tidy.py BUILD    BUILD holds compile_commands.json
 
 The layers below the tool, because the whole tree would take minutes; HAMLYN_TIDY=all in the environment takes it.
+Most of the time goes into the standard headers, so the files of a folder are looked at several at a time, as one.
 What was found clean is remembered in the build folder by the text of all it was made from.
 """
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -17,7 +19,8 @@ import sys
 
 import tree
 
-LAYERS = ("src/base", "src/interface", "src/fabric", "src/library")
+LAYERS = ("src/base", "src/interface", "src/fabric", "src/node", "src/library", "src/protocols")
+TOGETHER = 20
 
 
 def chosen(path):
@@ -27,12 +30,30 @@ def chosen(path):
     return os.environ.get("HAMLYN_TIDY") == "all" or str(inside).startswith(LAYERS)
 
 
+def options(command):
+    """What a file is compiled with, but for its own name and its object's."""
+    words = command["command"].split()
+    return tuple(words[:words.index("-o")])
+
+
+def groups(commands):
+    """Lists of files that are compiled alike."""
+    alike = collections.defaultdict(set)
+    for command in commands:
+        path = pathlib.Path(command["file"])
+        if chosen(path):
+            alike[(path.parent, options(command), command["directory"])].add(path)
+    for (_, words, directory), paths in sorted(alike.items()):
+        paths = sorted(paths)
+        for at in range(0, len(paths), TOGETHER):
+            yield words, directory, paths[at:at + TOGETHER]
+
+
 def main(build):
     program = shutil.which("clang-tidy-14")
     if not program:
         tree.finish(["clang-tidy-14 is missing: apt-get install clang-tidy-14"], "tidy")
     commands = json.loads((build / "compile_commands.json").read_text())
-    paths = sorted({path for path in (pathlib.Path(each["file"]) for each in commands) if chosen(path)})
 
     # One state for all headers: a change in any of them makes every file new.
     state = hashlib.sha256((tree.ROOT / ".clang-tidy").read_bytes())
@@ -42,21 +63,33 @@ def main(build):
     memory = build / "tidy"
     memory.mkdir(exist_ok=True)
 
-    def look(path):
-        key = hashlib.sha256(state.digest() + str(path).encode() + path.read_bytes()).hexdigest()
-        if (memory / key).exists():
+    def look(group):
+        words, directory, paths = group
+        key = hashlib.sha256(state.digest())
+        for path in paths:
+            key.update(str(path).encode() + path.read_bytes())
+        name = key.hexdigest()
+        if (memory / name).exists():
             return []
         # The warnings are the compiler's affair, and clang does not know all that gcc has.
-        run = subprocess.run([program, "-p", str(build), "--quiet", "--extra-arg=-w", str(path)],
-                             capture_output=True, text=True)
+        folder = memory / f"{name}.together"
+        folder.mkdir(exist_ok=True)
+        together = folder / "together.cc"
+        together.write_text("".join(f'#include "{path}"  // NOLINT(bugprone-suspicious-include)\n' for path in paths))
+        command = " ".join([*words, "-c", str(together)])
+        (folder / "compile_commands.json").write_text(
+            json.dumps([{"directory": directory, "command": command, "file": str(together)}]))
+        run = subprocess.run([program, "-p", str(folder), "--quiet", "--extra-arg=-w", str(together),
+                              f"--config-file={tree.ROOT / '.clang-tidy'}"], capture_output=True, text=True)
         if run.returncode == 0:
-            (memory / key).touch()
+            (memory / name).touch()
             return []
         return [run.stdout.strip() or run.stderr.strip()]
 
+    work = list(groups(commands))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [problem for problems in pool.map(look, paths) for problem in problems]
-    tree.finish(found, f"tidy, {len(paths)} files")
+        found = [problem for problems in pool.map(look, work) for problem in problems]
+    tree.finish(found, f"tidy, {sum(len(paths) for _, _, paths in work)} files")
 
 
 main(pathlib.Path(sys.argv[1]))
