@@ -111,6 +111,7 @@ void Dispatcher::add(Due& due) noexcept {
   if (due.listed_) return;
   due.listed_ = true;
   dues_.push_back(&due);
+  look_again();  // whoever sleeps would sleep too long
 }
 
 void Dispatcher::remove(Due& due) noexcept {
@@ -134,10 +135,11 @@ void Dispatcher::settle_before_wait() noexcept {
 }
 
 void Dispatcher::settle_dues() noexcept {
-  std::erase_if(dues_, [](Due* due) {
+  const std::size_t settled = std::erase_if(dues_, [](Due* due) {
     due->listed_ = !due->settle();
     return !due->listed_;
   });
+  if (settled != 0) look_again();  // somebody may have waited for just that
   settle_farewells();
 }
 
@@ -150,7 +152,7 @@ void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
   } catch (const std::bad_alloc&) {
     return;
   }
-  settle_farewells();
+  if (!settle_farewells()) look_again();
 }
 
 bool Dispatcher::settle_farewells() noexcept {

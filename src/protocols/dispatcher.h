@@ -156,7 +156,8 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) n
         if (on != nullptr) ++on->waiting_;
       }
       Status status = on != nullptr && on->retired_ ? Status::cancelled : ready();
-      while (status == Status::pending && !guard.nested() && poll()) status = ready();
+      // Also behind a poll that gave nothing: it may have settled what was due.
+      for (bool more = !guard.nested(); status == Status::pending && more; status = ready()) more = poll();
       if (status == Status::pending && guard.nested()) status = Status::invalid;
       if (status == Status::pending && cancels_ != cancels) status = Status::cancelled;
       if (status == Status::pending && waited != Status::ok) status = waited;
