@@ -31,7 +31,7 @@ void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
   const std::uint32_t places = same.places->tell_at - same.places->freed - 1;
   most =
       std::min({most, places, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most))});
-  short_run_ = {&queue, &link, most, most, same.length};
+  short_run_ = {&queue, &link, most, most, same.length, same.counters};
 }
 
 std::uint32_t Core::close_run() noexcept {
@@ -40,6 +40,9 @@ std::uint32_t Core::close_run() noexcept {
   if (packets != 0) {
     run.link->counters->packets_in += packets;
     run.link->counters->bytes_in += packets * run.bytes_each;
+    run.slot_counters->messages += packets;
+    run.slot_counters->bytes += packets * run.bytes_each;
+    run.queue->count();
   }
   return packets;
 }
@@ -74,7 +77,8 @@ bool Core::take_back() noexcept {
   return moved;
 }
 
-void Core::drain(Link& link, std::uint64_t most) noexcept {
+void Core::drain(Link& link) noexcept {
+  std::uint64_t most = link.arrived_at_most();
   while (!link.broken && most != 0) {
     const unsigned taken =
         link.arrive(*this, static_cast<unsigned>(std::min<std::uint64_t>(most, kSweepBudget)));
@@ -186,10 +190,23 @@ void Core::refuse_link(std::uint64_t peer) noexcept {
 
 // --- queues and slots
 
+std::uint32_t Core::row_of(const Queue& queue) const noexcept {
+  const QueueCounters* const first = counters_.queue;
+  const bool has_row = queue.counters != &queue.spare_counters;
+  return has_row ? static_cast<std::uint32_t>(queue.counters - first) + 1 : 0;
+}
+
 Queue* Core::make_queue(std::size_t places) {
   queues_.push_back(std::make_unique<Queue>(places));
+  Queue& queue = *queues_.back();
   ++counters_.queues;
-  return queues_.back().get();
+  for (QueueCounters& row : counters_.queue) {
+    if (row.places != 0) continue;
+    row = {.places = queue.capacity(), .notifications = 0, .most_standing = 0, .reserved = {}};
+    queue.counters = &row;
+    break;
+  }
+  return &queue;
 }
 
 bool Core::drop_queue(Queue* queue) noexcept {
@@ -205,6 +222,7 @@ bool Core::drop_queue(Queue* queue) noexcept {
     if (!link_waits_for(places)) release_record(record);
   }
   forget_queue(queue);
+  *queue->counters = {};
   for (Link* link : links()) link->told_causes = 0;  // what told of them may go unread with the queue
   std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
   --counters_.queues;
@@ -253,11 +271,23 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   }
   ++queue->users;
   ++counters_.slots;
+  slot.counters = index < kCounterSlots ? &counters_.slot[index] : &uncounted_slot_;
+  *slot.counters = {.generation = slot.generation,
+                    .queue = row_of(*queue),
+                    .entries = slot.entry_count,
+                    .places = slot.fast ? slot.places : 0,
+                    .bound = slot.bound,
+                    .messages = 0,
+                    .bytes = 0,
+                    .failed = 0,
+                    .refused = 0,
+                    .reserved = 0};
   return index;
 }
 
 void Core::drop_slot(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
+  close_run();
   end_places_at(index);
   for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
     forget_deadline(slot.entries[e]);
@@ -274,6 +304,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.messages_to_go = 0;
   slot.queue = nullptr;
   free_slots_.push_back(index);
+  *std::exchange(slot.counters, nullptr) = {};
   --counters_.slots;
 }
 
@@ -297,6 +328,7 @@ void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record)
                     slot.base,
                     packet.lead.length,
                     &records_[record],
+                    slot.counters,
                     packet.slot,
                     record};
 }
@@ -320,6 +352,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     entry.state = EntryState::filling;
     entry.message = message_of(packet.word);
     entry.link = link.serial;
+    link.fills_entries = true;
     entry.accumulator = 0;
     entry.length = 0;
     entry.offset = packet.offset;
@@ -382,6 +415,7 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++counters_.refused[place(cause)];
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
+  if (slot < slots_.size() && slots_[slot].live) ++slots_[slot].counters->refused;
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
 }
@@ -414,6 +448,18 @@ void Core::error_taken(const Notification& notification) noexcept {
   if (link->refused[place(notification.cause)] != 0) tell(*link, notification.cause, queue_for(kNoEntry));
 }
 
-void Core::drop_terminus(Terminus& terminus) noexcept { std::erase(termini_, &terminus); }
+TerminusCounters& Core::add_terminus(Terminus& terminus) {
+  termini_.push_back(&terminus);
+  ++counters_.termini;
+  for (TerminusCounters& row : counters_.terminus) {
+    if (row.entries == 0) return row;
+  }
+  return uncounted_terminus_;
+}
+
+void Core::drop_terminus(Terminus& terminus) noexcept {
+  std::erase(termini_, &terminus);
+  --counters_.termini;
+}
 
 }  // namespace hamlyn::interface

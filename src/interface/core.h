@@ -51,6 +51,7 @@ struct ShortRun {
   std::uint32_t left = 0;
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
+  SlotCounters* slot_counters = nullptr;
 };
 
 class Core {
@@ -64,9 +65,9 @@ class Core {
   // Arrivals of every link in turn, then departures. True if anything moved.
   bool run() noexcept;
 
-  // Hands over what has arrived on a link whose other side has gone, up to `most` packets: more than a link
-  // can hold come from a peer that has only hung up and goes on writing.
-  void drain(Link& link, std::uint64_t most = ~std::uint64_t{0}) noexcept;
+  // Hands over what has arrived on a link whose other side has gone; no more than a link can hold: more come
+  // from a peer that has only hung up and goes on writing.
+  void drain(Link& link) noexcept;
 
   // Links.
   void add_link(Link& link);
@@ -151,8 +152,8 @@ class Core {
   // It is over: their senders are told. False: some wait for room; whoever runs the interface does it then.
   bool end_sync(Store& store, bool done) noexcept;
 
-  // Termini.
-  void add_terminus(Terminus& terminus) { termini_.push_back(&terminus); }
+  // Termini. What is returned is the row that it counts in.
+  TerminusCounters& add_terminus(Terminus& terminus);
   void drop_terminus(Terminus& terminus) noexcept;
   std::uint32_t next_message() noexcept { return next_message_++; }
   Surroundings& surroundings() noexcept { return surroundings_; }
@@ -261,6 +262,7 @@ class Core {
   void notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept;
   void completion_taken(const Notification& notification, std::uint32_t generation) noexcept;
   void make_link_indices();
+  std::uint32_t row_of(const Queue& queue) const noexcept;  // of the counter page, from 1 on; 0: none
   std::uint64_t* links_of(SlotRecord& slot, std::uint32_t entry) noexcept {
     return slot.links.data() + entry * link_words_;
   }
@@ -270,6 +272,8 @@ class Core {
 
   Surroundings& surroundings_;
   CounterPage& counters_;
+  SlotCounters uncounted_slot_{};  // where those without a row count
+  TerminusCounters uncounted_terminus_{};
   std::vector<SlotRecord> slots_;  // a power of two of them
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::unique_ptr<Queue>> queues_;

@@ -1,6 +1,9 @@
 #pragma once
-// The counter page that each process keeps for `hamlyn node`: written by its owner alone, shown read-only to
-// the node daemon. Reporting costs the data path nothing. docs/wire.md has every byte.
+// The counter page that each process keeps for `hamlyn node` and `hamlyn top`: written by its owner alone,
+// shown read-only to the node daemon, and read without the owner's help. docs/wire.md has every byte.
+//
+// Rows of slots, queues and termini are for the first ones that there are; whatever finds no row counts into
+// one that nobody sees, so that counting never asks.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -10,10 +13,13 @@
 namespace hamlyn::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
-inline constexpr std::uint32_t kCounterVersion = 2;
-inline constexpr std::size_t kCounterPageBytes = 65536;
+inline constexpr std::uint32_t kCounterVersion = 3;
+inline constexpr std::size_t kCounterPageBytes = 94208;
 inline constexpr std::size_t kCounterLinks = 252;  // rows; links beyond have counts of their own, not shown
 inline constexpr std::size_t kCounterCauses = 32;  // room for causes of refusals
+inline constexpr std::size_t kCounterSlots = 256;  // those of the lowest numbers
+inline constexpr std::size_t kCounterQueues = 64;
+inline constexpr std::size_t kCounterTermini = 64;
 
 struct LinkCounters {
   std::uint64_t peer;  // 0: the row is free
@@ -26,10 +32,50 @@ struct LinkCounters {
   std::uint64_t bytes_out;  // of data
   std::uint64_t bytes_in;
   std::uint64_t doorbells;  // rung by this side
-  std::uint64_t reserved[7];
+  std::uint64_t full;       // times that a packet found no room in it
+  std::uint64_t reserved[6];
   std::uint32_t refused[kCounterCauses];  // by Refusal, modulo 2^32
 };
 static_assert(sizeof(LinkCounters) == 256 && static_cast<std::size_t>(Refusal::count) <= kCounterCauses);
+
+struct SlotCounters {
+  std::uint32_t generation;  // 0: the row is free
+  std::uint32_t queue;       // row of the queue that it notifies, from 1 on; 0: that has none
+  std::uint32_t entries;
+  std::uint32_t places;    // of fast mode, for each link
+  std::uint64_t bound;     // bytes
+  std::uint64_t messages;  // that have landed whole
+  std::uint64_t bytes;     // of them
+  std::uint64_t failed;    // messages, and groups
+  std::uint64_t refused;   // packets that named it
+  std::uint64_t reserved;
+};
+static_assert(sizeof(SlotCounters) == 64);
+
+struct QueueCounters {
+  std::uint64_t places;  // 0: the row is free
+  std::uint64_t notifications;
+  std::uint64_t most_standing;  // at a time: the high-water mark
+  std::uint64_t reserved[5];
+};
+static_assert(sizeof(QueueCounters) == 64);
+
+// Of what goes through its work queue. Packets of fast mode are counted by link.
+struct TerminusCounters {
+  std::uint32_t entries;  // 0: the row is free
+  std::uint32_t level;
+  std::uint64_t messages;
+  std::uint64_t bytes;
+  std::uint64_t most_pending;  // at a time: the high-water mark
+  // What messages waited for, and how often:
+  std::uint64_t no_link;             // one that is made yet
+  std::uint64_t no_room;             // in the link
+  std::uint64_t no_place;            // of fast mode, at the receiver: refused with Status::no_place
+  std::uint64_t no_acknowledgement;  // room to await one more
+  std::uint64_t no_entry;            // in the work queue: refused with Status::queue_full
+  std::uint64_t reserved[7];
+};
+static_assert(sizeof(TerminusCounters) == 128);
 
 struct CounterPage {
   std::uint64_t magic;
@@ -48,13 +94,19 @@ struct CounterPage {
   std::uint64_t events_lost;    // notifications of errors that no queue had room for
   std::uint64_t links_broken;   // of the ended ones, because the peer broke the protocol
   std::uint64_t links_stalled;  // and because the peer left what was sent to it
-  std::uint64_t reserved[49];
+  std::uint64_t termini;        // now
+  std::uint64_t reserved[48];
   std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
   char program[128];                      // zero-terminated; what the process calls itself
   std::uint64_t padding[16];
   LinkCounters link[kCounterLinks];
+  SlotCounters slot[kCounterSlots];
+  QueueCounters queue[kCounterQueues];
+  TerminusCounters terminus[kCounterTermini];
 };
-static_assert(offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, link) == 1024);
+static_assert(offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, link) == 1024 &&
+              offsetof(CounterPage, slot) == 65536 && offsetof(CounterPage, queue) == 81920 &&
+              offsetof(CounterPage, terminus) == 86016);
 static_assert(std::is_trivially_copyable_v<CounterPage> && sizeof(CounterPage) == kCounterPageBytes);
 
 // Null if the page is one that this version reads, otherwise what is wrong with it.

@@ -74,6 +74,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   move_bytes(slot.base + packet.offset, packet, payload);
   Queue& queue = *slot.queue;
   queue.push_fast(record, index, packet.offset, packet.lead.length, packet.word, link.peer);
+  ++slot.counters->messages;
+  slot.counters->bytes += packet.lead.length;
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
   remember_slot(link, packet, record);
@@ -112,6 +114,8 @@ inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
   Queue& queue = *same.queue;
   queue.push_fast(same.record, same.slot, words.word[kOffsetWord], same.length, words.word[kUserWord],
                   link.peer);
+  ++same.counters->messages;
+  same.counters->bytes += same.length;
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
   return true;

@@ -15,8 +15,7 @@ bool Core::await_sync(Acknowledgements::Promise& promise) noexcept {
   const MetadataEntry& entry = slot.entries[promise.entry];
   promise.store = slot.store;
   promise.range.offset = static_cast<std::uint64_t>(slot.base - slot.store->data) + entry.offset;
-  // A sender may write the same bytes again and again.
-  promise.range.length = std::min<std::uint64_t>(entry.length, slot.bound - entry.offset);
+  promise.range.length = entry_bytes(slot, entry);
   if (!slot.store->due) {
     slot.store->due = true;
     surroundings_.must_sync(*slot.store);

@@ -120,8 +120,9 @@ Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::ui
   if (entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
   if (entry.state != EntryState::armed && entry.state != EntryState::gathering) return Status::invalid;
-  const Link* link = find_link(peer);
+  Link* const link = find_link(peer);
   if (link == nullptr) return Status::connecting;
+  link->fills_entries = true;
   if (entry.state == EntryState::gathering) {
     links_of(slot, entry_index)[link->index / kBits] |= std::uint64_t{1} << link->index % kBits;
   } else {
@@ -160,7 +161,9 @@ bool Core::expire(std::uint64_t now) noexcept {
   return failed;
 }
 
+// All entries are looked at, which takes a while where there are many: not for who never was to fill one.
 void Core::fail_entries(Link& link) noexcept {
+  if (!link.fills_entries) return;
   const std::size_t word = link.index / kBits;
   const std::uint64_t bit = std::uint64_t{1} << link.index % kBits;
   for (std::uint32_t s = 0; s < slots_.size(); ++s) {
@@ -218,6 +221,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
   entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
   entry.length += static_cast<std::uint32_t>(length);
   links_of(slot, packet.entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
+  link.fills_entries = true;
   entry.accumulator += packet.delta;
   if (entry.accumulator == 0) {
     ++entry.incarnation;
@@ -231,8 +235,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
 void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept {
   notification.message_id = entry.message;
   notification.offset = entry.offset;
-  // A sender may write the same bytes again and again: what is told never reaches beyond the slot.
-  notification.length = std::min<std::uint64_t>(entry.length, slot.bound - entry.offset);
+  notification.length = entry_bytes(slot, entry);
   slot.queue->push(notification, slot.generation);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
 }
@@ -241,6 +244,8 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
                     std::uint64_t peer) noexcept {
   ++completions_;
   MetadataEntry& entry = slot.entries[entry_index];
+  ++slot.counters->messages;
+  slot.counters->bytes += entry.length;
   // One notification for so many messages (paper 1, section 3.5.3).
   if (slot.messages_to_go != 0 && --slot.messages_to_go != 0) {
     entry.state = EntryState::read;
@@ -258,6 +263,7 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
 void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
                 std::uint64_t peer) noexcept {
   ++completions_;
+  ++slot.counters->failed;
   MetadataEntry& entry = slot.entries[entry_index];
   if (entry.state == EntryState::armed) {  // nothing of it has come
     entry.message = 0;

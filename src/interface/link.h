@@ -79,6 +79,7 @@ struct SameSlot {
   std::byte* base = nullptr;
   std::uint64_t length = 0;
   Places* places = nullptr;
+  SlotCounters* counters = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t record = 0;
 };
@@ -146,6 +147,8 @@ class Link {
   virtual unsigned arrive(Core& core, unsigned budget) noexcept = 0;
   // Whether a packet is there to be handed over; looks, changes nothing.
   virtual bool something_arrived() const noexcept = 0;
+  // How many, replies among them, can be there at most.
+  virtual std::uint64_t arrived_at_most() const noexcept = 0;
   // The words by which the sweep sees that something has come since now; one that is always so if it should
   // rather ask.
   virtual ColdLook cold_look() const noexcept;
@@ -199,6 +202,7 @@ class Link {
   SameSlot same_slot;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   bool replies_due = false;
+  bool fills_entries = false;  // some metadata entry may fail with it
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
 

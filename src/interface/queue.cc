@@ -20,6 +20,7 @@ void Queue::append(const Notification& notification, std::uint32_t generation) n
   ++tail_;
   ++standing_;
   ++common_used_;
+  count();
 }
 
 void Queue::push(const Notification& notification, std::uint32_t generation) noexcept {

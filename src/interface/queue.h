@@ -11,6 +11,7 @@
 #include "base/copy.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/ticket.h"
+#include "interface/counters.h"
 
 namespace hamlyn::interface {
 
@@ -50,9 +51,15 @@ class Queue {
     place.places = places;
     ++tail_;
     ++standing_;
+    count();
   }
-  // A notification passes through the empty queue without standing in it.
+  // A notification passes through the empty queue without standing in it. Who lets many pass counts them
+  // once.
   void pass() noexcept { ++tail_; }
+  void count() noexcept {
+    counters->notifications = tail_;
+    if (standing_ > counters->most_standing) counters->most_standing = standing_;
+  }
   bool next_wraps() const noexcept { return (tail_ & mask_) == 0; }
   // So many notifications until one wraps.
   std::uint64_t until_wrap() const noexcept { return -tail_ & mask_; }
@@ -94,7 +101,9 @@ class Queue {
   void expect_no_more(std::size_t entries) noexcept { expected_ -= entries; }
 
   std::uint32_t users = 0;  // slots that notify it
-  int event = -1;           // descriptor to signal when something comes, or -1
+  QueueCounters spare_counters{};
+  QueueCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
+  int event = -1;                             // descriptor to signal when something comes, or -1
   bool event_wanted = false;
 
  private:

@@ -1,11 +1,13 @@
 #pragma once
 // What the interface keeps of a slot (paper 0, section 2.2): private memory, found by index.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "hamlyn/mode.h"
+#include "interface/counters.h"
 #include "interface/metadata.h"
 #include "interface/queue.h"
 #include "interface/store.h"
@@ -36,7 +38,15 @@ struct SlotRecord {
   EntryState armed_state() const noexcept {
     return access == Access::read_only ? EntryState::readable : EntryState::armed;
   }
+  SlotCounters* counters = nullptr;  // its row of the counter page, or a spare one; while it lives
   std::vector<std::uint64_t> links;  // groups: per entry a set of links, a bit per link's index
 };
+
+// Bytes of a message that is told of. A sender may write the same ones again and again: they never reach
+// beyond what it may write.
+inline std::uint64_t entry_bytes(const SlotRecord& slot, const MetadataEntry& entry) noexcept {
+  const std::uint64_t end = slot.mode == Mode::guarded ? slot.bound : entry.base + entry.bound;
+  return std::min<std::uint64_t>(entry.length, end - entry.offset);
+}
 
 }  // namespace hamlyn::interface

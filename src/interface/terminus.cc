@@ -17,6 +17,7 @@ Outlet Terminus::nowhere;
 Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     : core_(core),
       priority_(priority),
+      counters_(core.add_terminus(*this)),
       work_(entries),
       lanes_(entries),
       buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))),
@@ -26,12 +27,14 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     lane.terminus = this;
     lane.next = std::exchange(free_lane_, &lane);
   }
-  core_.add_terminus(*this);
+  counters_.entries = static_cast<std::uint32_t>(entries);
+  counters_.level = static_cast<std::uint32_t>(priority);
 }
 
 Terminus::~Terminus() {
   while (Work* work = waiting_.first()) finish(*work, work->lent ? Status::ok : Status::cancelled);
   core_.drop_terminus(*this);
+  counters_ = {};
 }
 
 // --- a sub-queue for each destination
@@ -139,7 +142,9 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
   if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
   if (options.metadata.size() > kMetadataLimit || length > 0xFFFFFFFFu) return Status::too_long;
   if (options.offset > ticket.bound || length > ticket.bound - options.offset) return Status::out_of_bounds;
-  return free_.empty() ? Status::queue_full : Status::ok;
+  if (!free_.empty()) return Status::ok;
+  ++counters_.no_entry;
+  return Status::queue_full;
 }
 
 // Puts the first free entry, which has its data, to work.
@@ -165,6 +170,9 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   work.sequence = ++sent_;
   if (handle != nullptr) *handle = {work.sequence, index_of(work)};
   ++pending_;
+  ++counters_.messages;
+  counters_.bytes += length;
+  counters_.most_pending = std::max<std::uint64_t>(counters_.most_pending, pending_);
   free_.remove(work);
   waiting_.append(work);
   core_.departures().count(1);
@@ -179,6 +187,7 @@ bool Terminus::await_room(Work& work, Link& link) noexcept {
   work.held = true;
   held_.append(work);
   core_.count_held(1);
+  ++counters_.no_acknowledgement;
   return false;
 }
 
@@ -204,8 +213,10 @@ Status Terminus::place(Work& work) noexcept {
   if (lane == nullptr) {
     lane = &open_lane(peer, link);
     if (way == nullptr) {
+      ++counters_.no_link;
       core_.departures().start_without_link(*lane);
     } else {
+      counters_.no_room += last == Status::queue_full;
       core_.departures().start(*lane, last == Status::ok ? Way::State::ready : Way::State::full);
     }
   }
@@ -430,7 +441,9 @@ Status Terminus::without_place() noexcept {
   Outlet& outlet = *last.outlet;
   if (outlet.refused) return Status::refused;
   if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
-  return outlet.open() ? Status::no_place : Status::connecting;
+  if (!outlet.open()) return Status::connecting;
+  ++counters_.no_place;
+  return Status::no_place;
 }
 
 Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {

@@ -201,6 +201,7 @@ class Terminus {
 
   Core& core_;
   const Priority priority_;
+  TerminusCounters& counters_;
   std::vector<Work> work_;
   base::Chain<Work, &Work::in_order> waiting_;  // as they were sent: all that are not over
   base::Chain<Work, &Work::in_order> free_;  // the longest free first, so that handles tell of failures long

@@ -482,7 +482,7 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
   if (shm::ShmLink* link = keeper.link(); link != nullptr) {
     engine_.lock_.enter_as_other();
     // What arrived whole before the peer went is not lost.
-    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link, link->cells_in());
+    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
     if (how == LinkKeeper::End::protocol_broken) engine_.core_.note_broken(*link);
     engine_.core_.end_link(*link);
     page.packets_in += link->counters->packets_in;

@@ -56,6 +56,9 @@ bool take_last(Engine& engine, interface::Queue& queue, std::uint32_t taken, Not
   out.wrap = wraps;
   ++link->counters->packets_in;
   link->counters->bytes_in += out.length;
+  ++link->same_slot.counters->messages;
+  link->same_slot.counters->bytes += out.length;
+  queue.count();
   link->settle(engine.core());
   return true;
 }

@@ -50,9 +50,13 @@ void add_transfer_options(CLI::App& command, TransferOptions& options, const cha
   command.footer(kExitCodes);
 }
 
-void add_send(CLI::App& app, TransferOptions& options) {
+void add_send(CLI::App& app, SendOptions& options) {
   CLI::App& command = *app.add_subcommand("send", "Send a file, or standard input, to 'hamlyn receive NAME'");
   add_transfer_options(command, options, "What to send; '-' or nothing: standard input");
+  command
+      .add_option("--to", options.to,
+                  "Send to a receiver of this user, or of 'anyone'; by default to your own only")
+      ->type_name("USER");
   command.add_flag("--json", options.json, "At the end, print one JSON object on standard output");
   command.callback([&options] { run_send(options); });
 }
@@ -78,6 +82,25 @@ void add_node(CLI::App& app, NodeOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(std::string("Details of a process are shown to its owner and to root.\n") + kExitCodes);
   command.callback([&options] { run_node(options); });
+}
+
+void add_top(CLI::App& app, TopOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("top", "Show live what moves between the processes of this host's node");
+  add_node_option(command, options.node);
+  command.add_option("--pid", options.pid, "Show the links, slots, queues and termini of this process")
+      ->type_name("PID");
+  command.add_option("--interval,-i", options.seconds, "Time between two looks, 1 by default")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 3600.0));
+  command.add_option("--count,-n", options.count, "Look so often and end; by default until Ctrl-C")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--json", options.json, "Print one JSON object for each look, on a line of its own");
+  command.footer(std::string("It reads counters that each process keeps anyway: nobody is stopped or woken.\n"
+                             "Details of a process are shown to its owner and to root.\n") +
+                 kExitCodes);
+  command.callback([&options] { run_top(options); });
 }
 
 void add_doctor(CLI::App& app, DoctorOptions& options) {
@@ -171,12 +194,14 @@ int run_command(int argc, char** argv) {
   app.set_version_flag("--version", "hamlyn " HAMLYN_VERSION, "Print the version");
   app.require_subcommand(1);
   app.footer(std::string("'hamlyn COMMAND --help' tells more about a command.\n") + kExitCodes);
-  TransferOptions send;
+  SendOptions send;
   ReceiveOptions receive;
   NodeOptions node;
+  TopOptions top;
   add_send(app, send);
   add_receive(app, receive);
   add_node(app, node);
+  add_top(app, top);
   DoctorOptions doctor;
   add_doctor(app, doctor);
   SimOptions sim;

@@ -29,8 +29,8 @@ ProcessView view_of(const node::AttachedProcess& process) {
 
 }  // namespace
 
-void run_node(const NodeOptions& options) {
-  const node::NodeList list = node::list({.socket = options.node});
+NodeView look_at_node(const std::string& socket) {
+  const node::NodeList list = node::list({.socket = socket});
   NodeView view{.version = printable(list.version.data(), list.version.size()),
                 .uid = list.uid,
                 .pid = list.pid,
@@ -41,6 +41,11 @@ void run_node(const NodeOptions& options) {
                 .bytes_quota = list.quota.bytes,
                 .processes = {}};
   for (const node::AttachedProcess& process : list.attached) view.processes.push_back(view_of(process));
+  return view;
+}
+
+void run_node(const NodeOptions& options) {
+  const NodeView view = look_at_node(options.node);
   std::fputs((options.json ? to_json(view) + "\n" : to_text(view)).c_str(), stdout);
 }
 

@@ -25,12 +25,43 @@ ordered_json link_json(const LinkView& link) {
           {"bytes_out", link.bytes_out},
           {"bytes_in", link.bytes_in},
           {"doorbells", link.doorbells},
+          {"full", link.full},
           {"refused", refusals_json(link.refused)}};
+}
+
+ordered_json slot_json(const SlotView& row) {
+  return {{"slot", row.slot},
+          {"queue", row.queue},
+          {"bound", row.counts.bound},
+          {"messages", row.counts.messages},
+          {"bytes", row.counts.bytes},
+          {"failed", row.counts.failed},
+          {"refused", row.counts.refused}};
+}
+
+ordered_json queue_json(const QueueView& row) {
+  return {{"queue", row.queue},
+          {"places", row.counts.places},
+          {"notifications", row.counts.notifications},
+          {"most_standing", row.counts.most_standing}};
+}
+
+ordered_json terminus_json(const TerminusView& row) {
+  return {{"terminus", row.terminus},        {"entries", row.counts.entries},
+          {"level", row.counts.level},       {"messages", row.counts.messages},
+          {"bytes", row.counts.bytes},       {"most_pending", row.counts.most_pending},
+          {"no_link", row.counts.no_link},   {"no_room", row.counts.no_room},
+          {"no_place", row.counts.no_place}, {"no_acknowledgement", row.counts.no_acknowledgement},
+          {"no_entry", row.counts.no_entry}};
 }
 
 ordered_json details_json(const Details& details) {
   ordered_json links = ordered_json::array();
   for (const LinkView& link : details.links) links.push_back(link_json(link));
+  ordered_json slots = ordered_json::array(), queues = slots, termini = slots;
+  for (const SlotView& row : details.slot_rows) slots.push_back(slot_json(row));
+  for (const QueueView& row : details.queue_rows) queues.push_back(queue_json(row));
+  for (const TerminusView& row : details.terminus_rows) termini.push_back(terminus_json(row));
   return {{"slots", details.slots},
           {"queues", details.queues},
           {"area_bytes", details.area_bytes},
@@ -39,7 +70,12 @@ ordered_json details_json(const Details& details) {
           {"empty_wakeups", details.empty_wakeups},
           {"events_lost", details.events_lost},
           {"refused", refusals_json(details.refused)},
-          {"links", std::move(links)}};
+          {"packets_in", details.packets_in},
+          {"packets_out", details.packets_out},
+          {"links", std::move(links)},
+          {"slot_rows", std::move(slots)},
+          {"queue_rows", std::move(queues)},
+          {"terminus_rows", std::move(termini)}};
 }
 
 ordered_json process_json(const ProcessView& process) {

@@ -8,24 +8,25 @@
 #include "tool/progress.h"
 
 namespace hamlyn::tool {
-namespace {
 
 std::string user_name(std::uint32_t uid) {
   const passwd* user = ::getpwuid(uid);
   return user ? user->pw_name : fmt::format("{}", uid);
 }
 
+std::uint64_t sum(const Refusals& refusals) {
+  std::uint64_t sum = 0;
+  for (const auto& each : refusals) sum += each.second;
+  return sum;
+}
+
+namespace {
+
 std::string refusals_text(const Refusals& refusals) {
   std::string text;
   for (const auto& [cause, count] : refusals)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, count);
   return text.empty() ? "none" : text;
-}
-
-std::uint64_t sum(const Refusals& refusals) {
-  std::uint64_t sum = 0;
-  for (const auto& each : refusals) sum += each.second;
-  return sum;
 }
 
 const ProcessView* find(const NodeView& node, std::uint64_t interface) {

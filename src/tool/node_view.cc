@@ -30,6 +30,7 @@ LinkView link_of(const interface::LinkCounters& row) {
           .bytes_out = row.bytes_out,
           .bytes_in = row.bytes_in,
           .doorbells = row.doorbells,
+          .full = row.full,
           .refused = refusals(row.refused)};
 }
 
@@ -43,10 +44,33 @@ Details details_of(const interface::CounterPage& page) {
                   .wakeups = page.wakeups,
                   .empty_wakeups = page.empty_wakeups,
                   .events_lost = page.events_lost,
+                  .packets_in = page.packets_in,
+                  .packets_out = page.packets_out,
                   .refused = refusals(page.refused),
-                  .links = {}};
+                  .links = {},
+                  .slot_rows = {},
+                  .queue_rows = {},
+                  .terminus_rows = {}};
   for (const interface::LinkCounters& row : page.link) {
-    if (row.peer != 0) details.links.push_back(link_of(row));
+    if (row.peer == 0) continue;
+    details.links.push_back(link_of(row));
+    details.packets_in += row.packets_in;
+    details.packets_out += row.packets_out;
+  }
+  std::uint32_t number = 0;
+  for (const interface::SlotCounters& row : page.slot) {
+    if (row.generation != 0) details.slot_rows.push_back({number, row.queue, row});
+    ++number;
+  }
+  number = 0;
+  for (const interface::QueueCounters& row : page.queue) {
+    ++number;
+    if (row.places != 0) details.queue_rows.push_back({number, row});
+  }
+  number = 0;
+  for (const interface::TerminusCounters& row : page.terminus) {
+    ++number;
+    if (row.entries != 0) details.terminus_rows.push_back({number, row});
   }
   return details;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// What `hamlyn node` shows: who is attached, as the daemon attests it, and what each process's counter page
-// says. A page is written by its owner alone, who may write nonsense: it is copied once, and nothing in it is
-// more than a number or a text to print.
+// What `hamlyn node` and `hamlyn top` show: who is attached, as the daemon attests it, and what each
+// process's counter page says. A page is written by its owner alone, who may write nonsense: it is copied
+// once, and nothing in it is more than a number or a text to print.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,15 +21,34 @@ struct LinkView {
   std::uint64_t packets_out = 0, packets_in = 0;
   std::uint64_t bytes_out = 0, bytes_in = 0;
   std::uint64_t doorbells = 0;
+  std::uint64_t full = 0;  // times that it had no room
   Refusals refused;
+};
+
+// By their rows in the page. Of free rows there is none here.
+struct SlotView {
+  std::uint32_t slot = 0, queue = 0;
+  interface::SlotCounters counts {};
+};
+struct QueueView {
+  std::uint32_t queue = 0;  // as a slot names it
+  interface::QueueCounters counts {};
+};
+struct TerminusView {
+  std::uint32_t terminus = 0;
+  interface::TerminusCounters counts {};
 };
 
 struct Details {
   std::uint64_t slots = 0, queues = 0, area_bytes = 0;
   std::uint64_t links_ended = 0;
   std::uint64_t wakeups = 0, empty_wakeups = 0, events_lost = 0;
-  Refusals refused;  // of all links ever
+  std::uint64_t packets_in = 0, packets_out = 0;  // of all links ever
+  Refusals refused;                               // of all links ever
   std::vector<LinkView> links;
+  std::vector<SlotView> slot_rows;
+  std::vector<QueueView> queue_rows;
+  std::vector<TerminusView> terminus_rows;
 };
 
 struct ProcessView {
@@ -60,6 +79,11 @@ void read_details(int fd, ProcessView& process);
 // Without control characters and what is no UTF-8: a process chooses the text, and a terminal would obey it.
 std::string printable(const char* text, std::size_t most);
 
+// Asks the node's daemon, and reads the pages (node.cc). Throws Error.
+NodeView look_at_node(const std::string& socket);
+
+std::string user_name(std::uint32_t uid);
+std::uint64_t sum(const Refusals& refusals);
 std::string to_text(const NodeView& node);
 std::string to_json(const NodeView& node);
 

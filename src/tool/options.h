@@ -17,6 +17,11 @@ struct TransferOptions {
   bool json = false;
 };
 
+struct SendOptions : TransferOptions {
+  std::string to;  // a user's name or number, or kAnyone; empty: who runs the command
+};
+inline constexpr const char* kAnyone = "anyone";
+
 struct ReceiveOptions : TransferOptions {
   Rights rights;
   bool keep_partial = false;
@@ -27,8 +32,17 @@ struct NodeOptions {
   bool json = false;
 };
 
-void run_send(const TransferOptions& options);
+struct TopOptions {
+  std::string node;
+  std::optional<std::uint32_t> pid;  // of one process everything; none: all, a line each
+  double seconds = 1;                // between two looks
+  std::uint64_t count = 0;           // of looks; 0: until interrupted
+  bool json = false;
+};
+
+void run_send(const SendOptions& options);
 void run_receive(const ReceiveOptions& options);
 void run_node(const NodeOptions& options);
+void run_top(const TopOptions& options);
 
 }  // namespace hamlyn::tool

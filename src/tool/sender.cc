@@ -2,8 +2,13 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <charconv>
 
 #include "tool/failure.h"
+#include "tool/node_view.h"
 #include "tool/transfer_link.h"
 
 namespace hamlyn::tool {
@@ -50,10 +55,29 @@ void check_door(const Ticket& door) {
   if (why) throw broken(why);
 }
 
+// A name is whoever's that registered it first, so it says nothing of who will read what is sent there.
+std::optional<std::uint32_t> wanted_user(const std::string& to) {
+  if (to.empty()) return ::geteuid();
+  if (to == kAnyone) return std::nullopt;
+  if (const passwd* user = ::getpwnam(to.c_str())) return user->pw_uid;
+  std::uint32_t number = 0;
+  const auto [end, wrong] = std::from_chars(to.data(), to.data() + to.size(), number);
+  if (wrong == std::errc{} && end == to.data() + to.size()) return number;
+  throw Failure{fmt::format("there is no user '{}'", to), "usage", "give --to a user's name or number",
+                kUsage};
+}
+
+Failure not_wanted(const std::string& name, std::uint32_t uid) {
+  const std::string user = user_name(uid);
+  return {fmt::format("the receiver '{}' is of user {}", name, user), hamlyn::name(ErrorCode::not_permitted),
+          fmt::format("if that is who you mean, say --to {}", user)};
+}
+
 }  // namespace
 
-Sender::Sender(const TransferOptions& options, Input& input, Stop& stop)
+Sender::Sender(const SendOptions& options, Input& input, Stop& stop)
     : options_(options),
+      wanted_(wanted_user(options.to)),
       input_(input),
       deadline_(Deadline::in(options.timeout)),
       interface_({.node = options.node, .stall = std::chrono::milliseconds{0}}),
@@ -77,9 +101,10 @@ void Sender::find_receiver() {
   for (;;) {
     const Ticket door = lookup_door();
     check_door(door);
+    const bool wanted = is_wanted(door);
     receiver_ = {.interface = door.interface, .uid = {}, .pid = {}};
     gone_ = false;
-    if (greet(door) && await_answer(door)) return;
+    if (wanted && greet(door) && await_answer(door)) return;
     // That receiver has ended, or taken another sender. Either side may start first: wait for the next.
     ::poll(nullptr, 0, static_cast<int>(kAgain.count()));
   }
@@ -96,6 +121,14 @@ Ticket Sender::lookup_door() {
       if (deadline_.passed()) throw no_receiver(options_.name);
     }
   }
+}
+
+// False: it has gone. Throws Failure if it is another user's than the one meant.
+bool Sender::is_wanted(const Ticket& door) {
+  if (!wanted_) return true;
+  const std::optional<std::uint32_t> uid = find_peer(door.interface, options_.node).uid;
+  if (uid && *uid != *wanted_) throw not_wanted(options_.name, *uid);
+  return uid.has_value();
 }
 
 bool Sender::greet(const Ticket& door) {

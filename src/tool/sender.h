@@ -19,7 +19,7 @@ namespace hamlyn::tool {
 
 class Sender {
  public:
-  Sender(const TransferOptions& options, Input& input, Stop& stop);
+  Sender(const SendOptions& options, Input& input, Stop& stop);
 
   // Finds the receiver, sends everything, waits for its verdict. Throws Failure or Error.
   Report run();
@@ -32,6 +32,7 @@ class Sender {
 
   void find_receiver();
   Ticket lookup_door();
+  bool is_wanted(const Ticket& door);
   bool greet(const Ticket& door);
   Status say_hello(const Ticket& door);
   bool await_answer(const Ticket& door);
@@ -49,7 +50,8 @@ class Sender {
   void wait_for_news();
   Failure why_gone();
 
-  const TransferOptions& options_;
+  const SendOptions& options_;
+  const std::optional<std::uint32_t> wanted_;  // user; none: anyone
   Input& input_;
   Deadline deadline_;
   Interface interface_;

@@ -26,7 +26,7 @@ void tell(const TransferOptions& options, const char* what, const Report& report
 }  // namespace
 
 // Files are opened before anything else: a wrong path is told at once and not when the partner has come.
-void run_send(const TransferOptions& options) {
+void run_send(const SendOptions& options) {
   Stop stop;
   Input input(options.file);
   const Report report = Sender(options, input, stop).run();

@@ -30,6 +30,7 @@ class CountingLink final : public interface::Link {
   Status put_reply(const interface::Packet&, const std::byte*) noexcept override { return Status::ok; }
   unsigned arrive(interface::Core&, unsigned) noexcept override { return 0; }
   bool something_arrived() const noexcept override { return false; }
+  std::uint64_t arrived_at_most() const noexcept override { return 0; }
   bool has_room(Priority) noexcept override {
     ++looks;
     return room != 0;

@@ -33,6 +33,25 @@ TEST_P(LinkEnds, what_arrived_whole_is_handed_over) {
   EXPECT_TRUE(queue->empty());
 }
 
+TEST_P(LinkEnds, what_a_full_link_holds_of_both_levels_is_handed_over) {
+  TestSlot slot(bob, area, queue, {.entries = 512});
+  rest();
+  interface::Link* const link = alice.core.find_link(bob.id);
+  std::uint32_t entry = 0;
+  for (const Priority level : {Priority::normal, Priority::urgent}) {
+    while (entry < 512 && link->put(hand_made(slot.ticket(entry), 16), junk, junk, level) == Status::ok)
+      ++entry;
+  }
+  ASSERT_GT(entry, 40u);
+  ASSERT_LT(entry, 512u) << "the link was not full";
+  fabric->settle();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  for (std::uint32_t i = 0; i < entry; ++i)
+    ASSERT_EQ(take(bob, queue)->kind, Notification::Kind::message) << i << " of " << entry;
+  EXPECT_EQ(take(bob, queue)->kind, Notification::Kind::link_ended);
+}
+
 TEST_P(LinkEnds, half_a_message_fails_its_entry_and_no_other) {
   TestSlot slot(bob, area, queue, {.entries = 3});
   Terminus from_alice(alice.core, 63), from_carol(carol.core, 63);

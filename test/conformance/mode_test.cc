@@ -56,6 +56,23 @@ TEST_P(Modes, paranoid_gives_each_entry_a_key_and_bounds_of_its_own) {
   EXPECT_EQ(try_ticket(whole), Refusal::none);
 }
 
+TEST_P(Modes, what_is_told_never_reaches_beyond_an_entrys_own_bounds) {
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid_one_shot, .entries = 1});
+  ASSERT_EQ(slot.arm(0, {.base = 512, .bound = 256}), Status::ok);
+  // The same bytes eight times over; their deltas come to zero with the last.
+  interface::Packet packet = hand_made(slot.ticket(0), 200);
+  packet.offset += 56;
+  for (packet.delta = 1; packet.delta < 8; ++packet.delta) inject(packet);
+  packet.delta = 0u - 28;
+  inject(packet);
+  rest();
+  const auto told = take(bob, queue);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->kind, Notification::Kind::message);
+  EXPECT_EQ(told->offset, 568u);
+  EXPECT_EQ(told->length, 200u);
+}
+
 TEST_P(Modes, limits_are_cut_to_the_slot_and_none_at_all_is_none_at_all) {
   TestSlot slot(bob, area, queue, {.base = 1024, .bound = 256, .mode = Mode::paranoid, .entries = 4});
   EXPECT_EQ(slot.arm(0, {257, 1}), Status::out_of_bounds);

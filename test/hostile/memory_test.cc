@@ -261,6 +261,16 @@ std::vector<Trial> wrong_areas() {
                    link.say(area_message(65536), std::span(&fd, 1));
                  },
                  true});
+  // Their number is that of a file without holes.
+  out.push_back({"with holes, and blocks behind its end",
+                 [](RogueLink& link, std::uint64_t) {
+                   const FileDescriptor holes = memory(65536, 0);
+                   ::fallocate(holes.get(), FALLOC_FL_KEEP_SIZE, 65536, 65536);
+                   ::fcntl(holes.get(), F_ADD_SEALS, kAllSeals);
+                   const int fd = holes.get();
+                   link.say(area_message(65536), std::span(&fd, 1));
+                 },
+                 true});
   out.push_back({"withdrawn by a number that cannot be",
                  [](RogueLink& link, std::uint64_t) {
                    LinkMessage message = area_message();

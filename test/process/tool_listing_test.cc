@@ -66,6 +66,39 @@ TEST(ToolListing, ShowsAnIdleLinkOfAtMostSixteenKiB) {
   EXPECT_EQ(receiver.wait().status, 0) << receiver.err();
 }
 
+TEST(ToolListing, TopShowsWhatMoves) {
+  World world;
+  Pipe in;
+  Command receiver = world.start({"receive", "moves", "/dev/null"});
+  Command sender = world.start({"send", "moves"}, {.input_fd = in.read.get()});
+  ASSERT_TRUE(row_with_link(world, sender.pid()).is_object());
+  const std::vector<std::string> words{"top", "--json", "--count", "1", "--interval", "0.05"};
+  const Finished idle = world.run(words);
+  ASSERT_EQ(idle.status, 0) << idle.err;
+  json rows = json::parse(idle.out).at("processes");
+  ASSERT_EQ(rows.size(), 2u) << idle.out;
+  for (const json& each : rows) EXPECT_EQ(each.at("packets_in_per_second"), 0) << idle.out;
+  // While something moves, one look that follows sees it.
+  const std::string data(100000, 'x');
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(::write(in.write.get(), data.data(), 1000), 1000);
+    rows = json::parse(world.run(words).out).at("processes");
+    double bytes = 0;
+    for (const json& each : rows) bytes += each.at("bytes_in_per_second").get<double>();
+    return bytes > 0;
+  }));
+  const Finished one = world.run({"top", "-n", "1", "-i", "0.01", "--pid", std::to_string(receiver.pid())});
+  EXPECT_EQ(one.status, 0) << one.err;
+  for (const char* wanted : {"LINK TO", "SLOT  QUEUE", "MOST STANDING", "WAITED FOR"})
+    EXPECT_NE(one.out.find(wanted), std::string::npos) << one.out;
+  EXPECT_NE(world.run({"top", "-n", "1", "-i", "0.01", "--pid", "1"}).out.find("not attached"),
+            std::string::npos);
+  EXPECT_EQ(world.run({"top", "--interval", "0"}).status, 2);
+  in.write.reset();
+  EXPECT_EQ(sender.wait().status, 0) << sender.err();
+  EXPECT_EQ(receiver.wait().status, 0) << receiver.err();
+}
+
 TEST(ToolListing, AProcessThatHasEndedIsGone) {
   World world;
   Command receiver = world.start({"receive", "toy"});
@@ -119,7 +152,8 @@ class ToolUsers : public testing::Test {
 
 TEST_F(ToolUsers, EveryoneMeansEveryone) {
   Command receiver = as(kAlice, {"receive", "toy", "--everyone", "--json"});
-  const Finished sent = as(kBob, {"send", "toy", "--json"}, "hello").wait();
+  const std::string alice = std::to_string(kAlice);
+  const Finished sent = as(kBob, {"send", "toy", "--json", "--to", alice}, "hello").wait();
   EXPECT_EQ(sent.status, 0) << sent.err;
   const Finished received = receiver.wait();
   EXPECT_EQ(received.status, 0) << received.err;
@@ -139,13 +173,32 @@ TEST_F(ToolUsers, NobodyElseMeansNobodyElse) {
   EXPECT_EQ(receiver.wait().out, "mine");
 }
 
+// Whoever registers a name first has it, and may let everyone send: what is sent to a name of one's own must
+// not reach somebody else who was quicker.
+TEST_F(ToolUsers, NothingIsSentToAnotherUserThanTheOneMeant) {
+  Command squatter = as(kAlice, {"receive", "backup", "--everyone"});
+  ASSERT_TRUE(attached(squatter));
+  for (const std::vector<std::string>& to :
+       {std::vector<std::string>{}, {"--to", std::to_string(kBob)}, {"--to", "root"}}) {
+    std::vector<std::string> words{"send", "backup"};
+    words.insert(words.end(), to.begin(), to.end());
+    const Finished sent = as(kBob, words, "secret").wait();
+    EXPECT_EQ(sent.status, 1) << sent.err;
+    EXPECT_NE(sent.err.find("not_permitted"), std::string::npos) << sent.err;
+  }
+  EXPECT_EQ(as(kBob, {"send", "backup", "--to", "nobody by that name"}, "secret").wait().status, 2);
+  EXPECT_TRUE(squatter.running());
+  EXPECT_EQ(as(kBob, {"send", "backup", "--to", "anyone"}, "public").wait().status, 0);
+  EXPECT_EQ(squatter.wait().out, "public");
+}
+
 TEST_F(ToolUsers, GroupMeansThePrimaryGroup) {
   constexpr gid_t kGroup = 61100;
   Command receiver = as(kAlice, {"receive", "toy", "--group"}, "", kGroup);
   ASSERT_TRUE(attached(receiver));
-  EXPECT_NE(as(kBob, {"send", "toy", "--timeout", "0.3"}, "no").wait().status, 0)
+  EXPECT_NE(as(kBob, {"send", "toy", "--to", "anyone", "--timeout", "0.3"}, "no").wait().status, 0)
       << "Bob in a group of his own";
-  const Finished sent = as(kBob, {"send", "toy"}, "yes", kGroup).wait();
+  const Finished sent = as(kBob, {"send", "toy", "--to", "anyone"}, "yes", kGroup).wait();
   EXPECT_EQ(sent.status, 0) << sent.err;
   EXPECT_EQ(receiver.wait().out, "yes");
 }

@@ -87,6 +87,9 @@ class DoubleLink final : public interface::Link {
   bool something_arrived() const noexcept override {
     return !in_.packets.arrived.empty() || !in_.replies.arrived.empty();
   }
+  std::uint64_t arrived_at_most() const noexcept override {
+    return in_.packets.arrived.size() + in_.replies.arrived.size();
+  }
   bool has_room(Priority) noexcept override { return !out_.packets.full(); }
   bool has_reply_room() noexcept override { return !out_.replies.full(); }
   using Link::payload_limit;

@@ -19,6 +19,9 @@ using interface::Lead;
 using interface::LinkCounters;
 using interface::Operation;
 using interface::Packet;
+using interface::QueueCounters;
+using interface::SlotCounters;
+using interface::TerminusCounters;
 using library::LinkMessage;
 using library::LinkWord;
 using shm::Page;
@@ -68,7 +71,17 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, empty_wakeups) == 88 && offsetof(CounterPage, events_lost) == 96 &&
               offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, refused) == 512 &&
               offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
-              sizeof(CounterPage) == 65536);
+              offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, slot) == 65536 &&
+              offsetof(CounterPage, queue) == 81920 && offsetof(CounterPage, terminus) == 86016 &&
+              sizeof(CounterPage) == 94208);
+static_assert(offsetof(SlotCounters, generation) == 0 && offsetof(SlotCounters, queue) == 4 &&
+              offsetof(SlotCounters, bound) == 16 && offsetof(SlotCounters, messages) == 24 &&
+              offsetof(SlotCounters, refused) == 48 && sizeof(SlotCounters) == 64);
+static_assert(offsetof(QueueCounters, notifications) == 8 && offsetof(QueueCounters, most_standing) == 16 &&
+              sizeof(QueueCounters) == 64);
+static_assert(offsetof(TerminusCounters, level) == 4 && offsetof(TerminusCounters, messages) == 8 &&
+              offsetof(TerminusCounters, most_pending) == 24 && offsetof(TerminusCounters, no_link) == 32 &&
+              offsetof(TerminusCounters, no_entry) == 64 && sizeof(TerminusCounters) == 128);
 
 TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::write), 1);

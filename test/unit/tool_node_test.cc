@@ -9,6 +9,7 @@
 
 #include "base/file_descriptor.h"
 #include "tool/node_view.h"
+#include "tool/traffic.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -89,6 +90,58 @@ TEST(ToolNode, APageOfNoiseIsOnlyNumbersAndText) {
   EXPECT_EQ(node.processes[0].details->links.size(), interface::kCounterLinks);
   EXPECT_FALSE(to_text(node).empty());
   EXPECT_TRUE(nlohmann::json::accept(to_json(node)));
+}
+
+TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
+  auto then = page(), now = page();
+  now->link[7].packets_in = then->link[7].packets_in + 500;
+  now->link[7].bytes_in = 8000;
+  now->wakeups = 10;
+  now->refused[static_cast<std::size_t>(Refusal::bad_key)] += 2;
+  now->slot[3] = {.generation = 1,
+                  .queue = 1,
+                  .entries = 2,
+                  .places = 0,
+                  .bound = 64,
+                  .messages = 7,
+                  .bytes = 70,
+                  .failed = 1,
+                  .refused = 2,
+                  .reserved = 0};
+  now->queue[0].places = 64;
+  now->terminus[1].entries = 63;
+  NodeView before, after;
+  before.processes.push_back(read(then.get(), sizeof *then));
+  after.processes.push_back({.interface = 99, .pid = 5});
+  after.processes.push_back(read(now.get(), sizeof *now));
+  const std::vector<ProcessTraffic> all = traffic(before, after, 2);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].process->interface, kInterface) << "the busiest first";
+  EXPECT_EQ(all[0].rates.packets_in, 250);
+  EXPECT_EQ(all[0].rates.bytes_in, 4000);
+  EXPECT_EQ(all[0].wakeups, 5);
+  EXPECT_EQ(all[0].refused, 2u);
+  EXPECT_EQ(after.processes[1].details->slot_rows.at(0).slot, 3u);
+  EXPECT_EQ(after.processes[1].details->terminus_rows.at(0).terminus, 2u);
+  EXPECT_TRUE(nlohmann::json::accept(traffic_json(before, after, 2, {})));
+  EXPECT_NE(traffic_text(before, after, 2, {}).find("250"), std::string::npos);
+  // Counters that went back, as of a page that its owner scribbles into, are nothing and not a huge number.
+  EXPECT_EQ(traffic(after, before, 2).at(0).rates.packets_in, 0);
+  EXPECT_EQ(rate(5, 9, 0), 0);
+}
+
+TEST(ToolTop, APageOfNoiseIsOnlyNumbers) {
+  auto noisy = page();
+  std::memset(noisy->link, 0xFF, sizeof noisy->link);
+  std::memset(noisy->slot, 0xFF, sizeof noisy->slot);
+  std::memset(noisy->queue, 0xFF, sizeof noisy->queue);
+  std::memset(noisy->terminus, 0xFF, sizeof noisy->terminus);
+  NodeView before, after;
+  before.processes.push_back(read(page().get(), sizeof *noisy));
+  after.processes.push_back(read(noisy.get(), sizeof *noisy));
+  after.processes[0].pid = 4;
+  EXPECT_NE(traffic_text(before, after, 1, 4).find("SLOT"), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::accept(traffic_json(before, after, 1, 4)));
 }
 
 TEST(ToolNode, TextHasNoControlCharacters) {

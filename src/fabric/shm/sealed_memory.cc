@@ -79,7 +79,8 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
     return refused("the memory lacks seals");
   // Pages that are not there yet would be made, and paid for, by whoever reads them first. They cannot go
   // again: the seals see to that.
-  if (static_cast<std::uint64_t>(file.st_blocks) * 512 < bytes) return refused("the memory has holes");
+  // (Blocks may stand behind the end of a file, so their number says nothing.)
+  if (lseek(memfd.get(), 0, SEEK_HOLE) != file.st_size) return refused("the memory has holes");
   const int access = writers == Writers::owner ? PROT_READ : PROT_READ | PROT_WRITE;
   void* data = mmap(nullptr, bytes, access, MAP_SHARED, memfd.get(), 0);
   if (data == MAP_FAILED) return refused("the memory cannot be mapped", errno == ENOMEM);

@@ -73,7 +73,7 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   const std::uint32_t cells = cells_of(packet.lead);
   if (!out_.has_room(cells)) [[unlikely]] {
     if (broken) return Status::link_ended;
-    if (!make_room(cells)) return broken ? Status::link_ended : Status::queue_full;
+    if (!make_room(cells)) return broken ? Status::link_ended : no_room();
   }
   out_.put(packet, data, metadata);
   ++counters->packets_out;
@@ -86,7 +86,7 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
 Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);
   if (!urgent_out_.has_room(cells) && (!take_urgent_credit() || !urgent_out_.has_room(cells)))
-    return broken ? Status::link_ended : Status::queue_full;
+    return broken ? Status::link_ended : no_room();
   urgent_out_.put(packet, data, metadata);
   announce();
   ++counters->packets_out;

@@ -103,8 +103,9 @@ class ShmLink final : public interface::Link {
   void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
 
-  // How many may be waiting here.
-  std::uint64_t cells_in() const noexcept { return in_.count() + next_in_.size() / interface::kCell; }
+  std::uint64_t arrived_at_most() const noexcept override {
+    return in_.count() + next_in_.size() / interface::kCell + urgent_in_.count() + replies_in_.count();
+  }
 
   // Cells that the peer has not taken yet, and a count that moves when it takes some.
   bool work_pending() noexcept;
@@ -119,6 +120,10 @@ class ShmLink final : public interface::Link {
 
   void break_off() noexcept;
   bool make_room(std::uint32_t cells) noexcept;
+  Status no_room() noexcept {
+    ++counters->full;
+    return Status::queue_full;
+  }
   bool take_credit() noexcept;
   void switch_out() noexcept;
   bool switch_in() noexcept;

@@ -23,6 +23,9 @@ class SimLink final : public interface::Link {
   bool something_arrived() const noexcept override {
     return !arrived_.empty() || !replies_.empty() || !urgent_.empty();
   }
+  std::uint64_t arrived_at_most() const noexcept override {
+    return arrived_.size() + replies_.size() + urgent_.size();
+  }
   bool has_room(Priority level) noexcept override { return cut_ || untaken(level) < window(level); }
   bool has_reply_room() noexcept override { return cut_ || untaken_replies_ < net_.weather().reply_window; }
   using Link::payload_limit;
