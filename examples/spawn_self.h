@@ -11,9 +11,9 @@
 // The second process of an example; waited for when this object ends.
 class SecondProcess {
  public:
-  explicit SecondProcess(std::string name) {
+  explicit SecondProcess(std::string name, std::string more = {}) {
     std::string self = "/proc/self/exe";
-    char* words[] = {self.data(), name.data(), nullptr};
+    char* words[] = {self.data(), name.data(), more.empty() ? nullptr : more.data(), nullptr};
     if (posix_spawn(&pid_, self.c_str(), nullptr, nullptr, words, environ) != 0)
       throw std::runtime_error("cannot start a second process");
   }

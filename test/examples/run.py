@@ -42,6 +42,11 @@ def main(daemon, program):
             "priorities": "answered while the bulk was under way",
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",
+            "barrier": "50 rounds of 3 members",
+            "echo": "three clients heard what they had said",
+            "epoll_server": "100 questions answered",
+            "lock_manager": "a client has come",
+            "work_queue": "a worker was refused: out_of_bounds",
         }
         if not printed.startswith(expected[pathlib.Path(program).name]):
             sys.exit("printed something else")

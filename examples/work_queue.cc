@@ -1,0 +1,207 @@
+// A queue of work for workers that trust neither its owner nor each other. Each job goes out with a ticket
+// for the place of its result: one message, into those 8 bytes, and no other. A worker that writes elsewhere
+// is refused by the owner's interface, which says so, and loses its job to the others.
+//
+//   work_queue              hands out jobs; starts itself again as three workers, one of which cheats
+//   work_queue NAME         works for whoever has published NAME
+//   work_queue NAME cheat   also tries to write the others' results
+#include <hamlyn/hamlyn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spawn_self.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using hamlyn::Notification;
+using hamlyn::Status;
+
+constexpr std::uint32_t kJobs = 60;
+constexpr unsigned kWorkers = 3;
+
+struct Job {
+  hamlyn::Ticket result;  // 8 bytes, once
+  std::uint64_t number;
+};
+
+std::uint64_t answer_to(std::uint64_t number) { return number * number + 1; }
+
+void check(Status status) {
+  if (status != Status::ok) throw std::runtime_error(hamlyn::advice(status));
+}
+
+template <class T>
+Status say(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, const T& value, std::uint64_t offset = 0) {
+  for (;;) {
+    Status status = terminus.send_fast(to, std::as_bytes(std::span{&value, 1}), 0, offset);
+    if (status == Status::connecting || status == Status::no_place || status == Status::queue_full) {
+      status = terminus.wait_for_place(to, 30s);
+      if (status == Status::ok) continue;
+    }
+    return status;
+  }
+}
+
+// --- the owner
+
+class Owner {
+ public:
+  explicit Owner(const std::string& name) {
+    for (std::uint32_t i = 0; i < kJobs; ++i) waiting_.push_back(i);
+    interface_.publish(name, door_.ticket());
+  }
+
+  void run() {
+    while (done_ != kJobs) {
+      Notification arrival;
+      check(queue_.receive(arrival, 60s));
+      switch (arrival.kind) {
+        case Notification::Kind::message:
+          arrival.slot == door_.index() ? greet(arrival) : take_result(arrival);
+          break;
+        case Notification::Kind::protocol_error:
+          std::printf("a worker was refused: %s\n", hamlyn::name(arrival.cause));
+          ++refused_;
+          dismiss(arrival.peer);
+          break;
+        case Notification::Kind::failed:
+          waiting_.push_back(arrival.entry);  // nothing came within its time
+          hand_out();
+          break;
+        case Notification::Kind::link_ended:
+          dismiss(arrival.peer);
+          break;
+        default:
+          break;
+      }
+    }
+    for (const auto& [peer, mailbox] : mailboxes_) say(terminus_, mailbox, std::uint64_t{0});  // it is over
+  }
+  unsigned refused() const { return refused_; }
+
+ private:
+  void greet(const Notification& arrival) {
+    hamlyn::Ticket mailbox;
+    if (arrival.length != sizeof mailbox) return;
+    std::memcpy(static_cast<void*>(&mailbox), door_.bytes(arrival).data(), sizeof mailbox);
+    // A ticket to the worker itself, or it could have us write to somebody else in its name.
+    if (hamlyn::invalid(mailbox) != nullptr || mailbox.interface != arrival.peer) return;
+    mailboxes_[arrival.peer] = mailbox;
+    idle_.push_back(arrival.peer);
+    if (++greeted_ >= kWorkers) hand_out();  // all of them are to have a part in it
+  }
+  void hand_out() {
+    while (!idle_.empty() && !waiting_.empty()) {
+      const std::uint64_t worker = idle_.front();
+      const std::uint32_t number = waiting_.front();
+      idle_.pop_front();
+      // A new key, the job's own bounds, one message.
+      if (results_.arm(number, {.base = 8 * std::size_t{number}, .bound = 8}) != Status::ok) continue;
+      results_.fail_after(number, 20s);
+      if (say(terminus_, mailboxes_[worker], Job{results_.ticket(number), number}) != Status::ok) continue;
+      waiting_.pop_front();
+      doing_[worker] = number;
+    }
+  }
+  void take_result(const Notification& arrival) {
+    std::uint64_t result = 0;
+    if (arrival.length == sizeof result) std::memcpy(&result, results_.bytes(arrival).data(), sizeof result);
+    if (result == answer_to(arrival.entry)) {  // a worker may be wrong, too
+      ++done_;
+    } else {
+      waiting_.push_back(arrival.entry);
+    }
+    doing_.erase(arrival.peer);
+    if (mailboxes_.contains(arrival.peer)) idle_.push_back(arrival.peer);
+    hand_out();
+  }
+  // Whatever it had goes to somebody else; what it still holds opens nothing.
+  void dismiss(std::uint64_t worker) {
+    mailboxes_.erase(worker);
+    std::erase(idle_, worker);
+    if (const auto job = doing_.find(worker); job != doing_.end()) {
+      results_.revoke(job->second);
+      waiting_.push_back(job->second);
+      doing_.erase(job);
+    }
+    hand_out();
+  }
+
+  hamlyn::Interface interface_;
+  hamlyn::MessageArea doors_{interface_, 64 * sizeof(hamlyn::Ticket)};
+  hamlyn::MessageArea area_{interface_, 8 * kJobs};
+  hamlyn::NotificationQueue queue_{interface_};
+  hamlyn::Slot door_{doors_, queue_, {}};
+  hamlyn::Slot results_{area_, queue_, {.mode = hamlyn::Mode::paranoid_one_shot, .entries = kJobs}};
+  hamlyn::Terminus terminus_{interface_};
+  std::deque<std::uint32_t> waiting_;
+  std::deque<std::uint64_t> idle_;
+  std::map<std::uint64_t, hamlyn::Ticket> mailboxes_;  // by worker
+  std::map<std::uint64_t, std::uint32_t> doing_;
+  unsigned greeted_ = 0;
+  std::uint32_t done_ = 0;
+  unsigned refused_ = 0;
+};
+
+int own() {
+  const std::string name = "work_queue." + std::to_string(getpid());
+  SecondProcess honest{name}, cheat{name, "cheat"}, another{name};
+  unsigned refused = 0;
+  {
+    Owner owner{name};
+    owner.run();
+    refused = owner.refused();
+  }
+  const bool all = honest.wait() && another.wait();
+  cheat.wait();
+  std::printf("%u jobs done\n", kJobs);
+  return all && refused != 0 ? 0 : 1;
+}
+
+// --- a worker
+
+int work(const char* name, bool cheats) {
+  hamlyn::Interface interface;
+  hamlyn::MessageArea area{interface, 4096};
+  hamlyn::NotificationQueue queue{interface};
+  hamlyn::Slot mailbox{area, queue, {}};
+  hamlyn::Terminus terminus{interface};
+  const hamlyn::Ticket door = interface.lookup(name, 30s);
+  check(terminus.connect(door, 30s));
+  check(say(terminus, door, mailbox.ticket(), sizeof(hamlyn::Ticket) * (interface.id() % 64)));
+  for (;;) {
+    Notification arrival;
+    check(queue.receive(arrival, 30s));
+    if (arrival.kind == Notification::Kind::link_ended) return cheats ? 0 : 1;
+    if (arrival.kind != Notification::Kind::message) continue;
+    Job job;
+    if (arrival.length != sizeof job) return 0;  // it is over
+    std::memcpy(static_cast<void*>(&job), mailbox.bytes(arrival).data(), sizeof job);
+    if (cheats) {
+      job.result.base = 0;  // what it says of its bounds binds its holder only as long as that one is honest
+      job.result.bound = 8 * kJobs;
+    }
+    const std::uint64_t result = answer_to(job.number);
+    const std::vector<std::uint64_t> results(cheats ? kJobs : 1, result);
+    hamlyn::SendHandle handle;
+    const Status sent = terminus.send(job.result, std::as_bytes(std::span{results}), {}, &handle);
+    check(sent == Status::pending ? terminus.wait(handle, 30s) : sent);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return count > 1 ? work(words[1], count > 2) : own();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "work_queue: %s\n", error.what());
+    return 1;
+  }
+}
