@@ -51,6 +51,7 @@ build() {
   # A compiler cache is used where there is one, and not missed where there is none.
   if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER:-} ]] && command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+    export CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
   cmake --preset "$preset" "$@" >/dev/null || fail "cmake cannot configure the preset $preset"
   cmake --build "build/$preset" || fail "the $preset build failed"
