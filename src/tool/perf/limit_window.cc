@@ -20,7 +20,7 @@ void receive_all(Room& room, std::size_t bytes, const Work& receive) {
   std::uint64_t start = 0;
   room.meet();
   for (std::uint64_t i = 0; i < all_messages(bytes); ++i) {
-    if (i == kWarmUpTurns * kWindow) start = hamlyn_ticks();
+    if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
     while (window.sent.word.load(std::memory_order_acquire) <= i) hamlyn_rest(1);
     receive(window.message(i, bytes), i);
     window.taken.word.store(i + 1, std::memory_order_release);

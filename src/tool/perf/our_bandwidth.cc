@@ -95,13 +95,13 @@ void receive_all(Party& party, Room& room, const Bulk& bulk) {
   std::array<std::uint64_t, kWindow> turns{};
   std::uint64_t start = 0;
   for (std::uint64_t i = 0; i < all_messages(bulk.bytes); ++i) {
-    if (i == kWarmUpTurns * kWindow) start = hamlyn_ticks();
+    if (i == warm_up_messages(bulk.bytes)) start = hamlyn_ticks();
     const Notification& arrival = party.next();
     const auto found = party.bytes(arrival);
     expect(found.size() == bulk.bytes && arrival.entry < kWindow, "a message came that was not sent");
     const std::uint64_t number = turns[arrival.entry]++ * kWindow + arrival.entry;
     // Untouched ones are read only while nothing is timed.
-    if (bulk.touched || i < kWarmUpTurns * kWindow) {
+    if (bulk.touched || i < warm_up_messages(bulk.bytes)) {
       expect(hamlyn_read_all(found.data(), found.size()) ==
                  hamlyn_filled_sum(found.size(), bulk.touched ? number : 0),
              "a message was read that is not the one sent");

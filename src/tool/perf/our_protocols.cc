@@ -165,7 +165,7 @@ void receive_all(Party& party, Room& room, std::size_t bytes) {
   Record record;
   std::uint64_t start = 0, stop = 0;
   for (std::uint64_t i = 0; i < all_messages(bytes); ++i) {
-    if (i == kWarmUpTurns * kWindow) start = hamlyn_ticks();
+    if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
     Status status;
     do {
       status = receiver.receive(record, 0ns);

@@ -8,17 +8,21 @@
 namespace hamlyn::tool::perf {
 
 inline constexpr std::uint64_t kWindow = 8;       // messages under way at a time
-inline constexpr std::uint64_t kWarmUpTurns = 4;  // of the window, not timed
 
 // Timed messages per round: about a gigabyte, and no more small ones than a round has time for.
 inline std::uint64_t timed_messages(std::size_t bytes) {
+  constexpr std::uint64_t kMost = 3000000;
   const std::uint64_t count = (std::uint64_t{1} << 30) / bytes;
-  return count < 60000 ? count : 60000;
+  return count < kMost ? count : kMost;
 }
 
-inline std::uint64_t all_messages(std::size_t bytes) {
-  return kWarmUpTurns * kWindow + timed_messages(bytes);
+// Sent before those, and not timed: four times the window, and of many an eighth.
+inline std::uint64_t warm_up_messages(std::size_t bytes) {
+  const std::uint64_t eighth = timed_messages(bytes) / 8;
+  return eighth < 100000 ? 4 * kWindow : eighth;
 }
+
+inline std::uint64_t all_messages(std::size_t bytes) { return warm_up_messages(bytes) + timed_messages(bytes); }
 
 // GB/s, 10^9 bytes, of the timed messages.
 inline double gigabytes_per_second(std::size_t bytes, std::uint64_t ticks) {
