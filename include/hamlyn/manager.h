@@ -11,6 +11,7 @@
 // with one thread pays a few cycles per call for that. Fork: a forked child has none (Status::forked).
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -52,6 +53,10 @@ class Manager {
   // Waits until one was given, to any receiver. ok, timed_out, cancelled, forked; invalid: from inside
   // `process_arrival`, where nothing may wait.
   Status wait(std::chrono::nanoseconds timeout) noexcept;
+  // How much has happened to receivers so far, by whoever ran the manager; and a wait until it is more than
+  // `known`. For loops of your own: what happens between a look and the wait is not missed.
+  std::uint64_t happened() const noexcept;
+  Status wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept;
   // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take from
   // each receiver until it has nothing more (a zero time-out) and `poll` until it says false. Owned by the
   // manager. Throws Error.

@@ -92,7 +92,7 @@ void Dispatcher::give(const Notification& notification) noexcept {
   if (notification.slot >= attached_.size()) return;
   Receiver* const receiver = attached_[notification.slot].receiver;
   if (receiver == nullptr) return;
-  ++given_;
+  ++happened_;
   giving_ = true;
   receiver->process_arrival(notification);
   giving_ = false;
@@ -139,6 +139,7 @@ void Dispatcher::settle_dues() noexcept {
     due->listed_ = !due->settle();
     return !due->listed_;
   });
+  happened_ += settled;
   if (settled != 0) look_again();  // somebody may have waited for just that
   settle_farewells();
 }

@@ -74,8 +74,8 @@ class Dispatcher {
 
   // Gives the next notification to its receiver. False: there was none.
   bool poll() noexcept;
-  // How many were given so far.
-  std::uint64_t given() const noexcept { return given_; }
+  // How many were given so far, and dues settled.
+  std::uint64_t happened() const noexcept { return happened_; }
   // Whoever runs the manager settles it. Room for `due` was kept by `expect_due`.
   void add(Due& due) noexcept;
   void expect_due();
@@ -127,7 +127,7 @@ class Dispatcher {
     bool before = false;  // another had the slot's number
   };
   std::vector<Attached> attached_;  // by slot
-  std::uint64_t given_ = 0;
+  std::uint64_t happened_ = 0;
   std::deque<Notification> aside_;  // taken from the queue, not given yet
   std::vector<Due*> dues_;
   std::vector<Due*> before_wait_;

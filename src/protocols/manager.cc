@@ -1,6 +1,5 @@
 #include "hamlyn/manager.h"
 
-#include <optional>
 #include <string>
 
 #include "protocols/dispatcher.h"
@@ -32,12 +31,15 @@ bool Manager::poll() noexcept {
   return guard && !guard.nested() && dispatcher_->poll();
 }
 
-Status Manager::wait(std::chrono::nanoseconds timeout) noexcept {
-  std::optional<std::uint64_t> before;
-  const auto ready = [&] {
-    if (!before) before = dispatcher_->given();
-    return dispatcher_->given() != *before ? Status::ok : Status::pending;
-  };
+Status Manager::wait(std::chrono::nanoseconds timeout) noexcept { return wait_beyond(happened(), timeout); }
+
+std::uint64_t Manager::happened() const noexcept {
+  const Dispatcher::Guard guard(*dispatcher_);
+  return dispatcher_->happened();
+}
+
+Status Manager::wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept {
+  const auto ready = [&] { return dispatcher_->happened() != known ? Status::ok : Status::pending; };
   return dispatcher_->wait(nullptr, ready, library::deadline_in(timeout));
 }
 
