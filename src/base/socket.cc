@@ -34,6 +34,32 @@ bool take_descriptors(msghdr& message, Received& out) noexcept {
   return known;
 }
 
+Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, int flags) noexcept {
+  Received out;
+  iovec part{buffer.data(), buffer.size()};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (most != 0) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * most);
+  }
+  ssize_t got = 0;
+  do got = ::recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    out.state = errno == EAGAIN ? SocketState::again : SocketState::closed;
+    return out;
+  }
+  const bool known = take_descriptors(message, out);
+  out.bytes = static_cast<std::size_t>(got);
+  out.state = got == 0 ? SocketState::closed : SocketState::ok;  // we never send an empty message
+  if (!known || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || (got == 0 && out.fd_count != 0))
+    out.state = SocketState::malformed;
+  return out;
+}
+
 }  // namespace
 
 SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<const int> fds,
@@ -57,38 +83,23 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
   do sent = ::sendmsg(fd, &message, flags | MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent >= 0) return SocketState::ok;
-  // ENOBUFS and ETOOMANYREFS (too many descriptors under way) pass when the other side reads.
-  if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS)
-    return SocketState::again;
+  // It passes when others read, of whom this socket tells nothing.
+  if (errno == ETOOMANYREFS) return SocketState::crowded;
+  if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return SocketState::again;
   if (errno == EMSGSIZE || errno == EINVAL || errno == EBADF) return SocketState::malformed;
   return SocketState::closed;
 }
 
 Received receive_message(int fd, std::span<std::byte> buffer, int flags) noexcept {
-  Received out;
-  iovec part{buffer.data(), buffer.size()};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
-  ssize_t got = 0;
-  do got = ::recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
-  if (got < 0) {
-    out.state = errno == EAGAIN ? SocketState::again : SocketState::closed;
-    return out;
-  }
-  const bool known = take_descriptors(message, out);
-  if (!known || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    Received refused;
-    refused.state = SocketState::malformed;
-    return refused;  // `out` closes what had come
-  }
-  out.bytes = static_cast<std::size_t>(got);
-  out.state = got == 0 ? SocketState::closed : SocketState::ok;  // we never send an empty message
-  return out;
+  Received out = get_message(fd, buffer, kMaxDescriptors, flags);
+  if (out.state != SocketState::malformed) return out;
+  Received refused;
+  refused.state = SocketState::malformed;
+  return refused;  // `out` closes what had come
+}
+
+Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most) noexcept {
+  return get_message(fd, buffer, most, MSG_PEEK | MSG_DONTWAIT);
 }
 
 std::pair<FileDescriptor, FileDescriptor> socket_pair() {

@@ -19,6 +19,7 @@ enum class SocketState : std::uint8_t {
   again,      // nothing there, or no room: wait for the descriptor
   closed,     // the other side has gone, or shut down
   malformed,  // the message was longer than the buffer, or carried more descriptors than we take
+  crowded,    // too many descriptors of ours are under way, to anybody: later
 };
 
 struct Received {
@@ -33,8 +34,13 @@ struct Received {
 SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<const int> fds = {},
                          int flags = 0) noexcept;
 
-// Receives one message. Descriptors are made close-on-exec.
+// Receives one message. Descriptors are made close-on-exec. From those only whom we trust: base/foreign.h
+// says why, and receives from others.
 Received receive_message(int fd, std::span<std::byte> buffer, int flags = 0) noexcept;
+
+// The next message, which stays in the queue; the descriptors are duplicates of up to `most` of those that
+// came with it. A malformed message's are given, too. Does not wait.
+Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most = kMaxDescriptors) noexcept;
 
 // Two connected sockets, close-on-exec, of type SOCK_SEQPACKET. Throws Error(system).
 std::pair<FileDescriptor, FileDescriptor> socket_pair();

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/descriptor_table.h"
 #include "base/throw_system.h"
 #include "library/engine.h"
 #include "library/own_thread.h"
@@ -20,14 +22,26 @@ constexpr std::chrono::milliseconds kPageDeadline{5000};  // for the peer's page
 constexpr std::chrono::milliseconds kAttachPause{200};    // between two tries to find a daemon again
 constexpr std::chrono::milliseconds kAttachTry{150};
 
-// What an epoll event is about: one of these, or a link keeper, its lowest bit telling socket from pidfd.
+// What an epoll event is about: one of these, or twice a link keeper's serial number, and 1 more for its
+// pidfd.
 constexpr std::uint64_t kKnock = 2;
 constexpr std::uint64_t kNode = 4;
 constexpr std::uint64_t kPidfd = 1;
+constexpr std::uint64_t kFirstSerial = 4;
 
 thread_local bool is_control_thread = false;
 
-std::uint64_t tag(const LinkKeeper& keeper) noexcept { return reinterpret_cast<std::uintptr_t>(&keeper); }
+std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }
+
+// Each link has two descriptors in the control thread's table, for which the process's limit holds. The rest
+// is for areas, and for what is under way.
+std::size_t links_within_limit(std::size_t wanted) noexcept {
+  constexpr rlim_t kOthers = 128;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const rlim_t rest = limit.rlim_cur - std::min(limit.rlim_cur, std::min(kOthers, limit.rlim_cur / 2));
+  return std::min<std::size_t>(wanted, rest / 2);
+}
 
 }  // namespace
 
@@ -61,6 +75,7 @@ void Control::main(std::exception_ptr& failure) {
   bool attached = false;
   try {
     leave_descriptor_table();
+    most_links_ = links_within_limit(options_.links);
     epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) base::throw_system("epoll_create1");
     node::ClientOptions client;
@@ -71,8 +86,8 @@ void Control::main(std::exception_ptr& failure) {
     interface_id_ = client_->interface_id();
     engine_.counters_.interface = interface_id_;
     node_socket_ = client_->socket();
-    watch(knock_.get(), EPOLLIN, nullptr);
-    watch(client_->descriptor(), EPOLLIN, nullptr);
+    watch(knock_.get(), EPOLLIN, kKnock);
+    watch(client_->descriptor(), EPOLLIN, kNode);
     attached = true;
   } catch (...) {
     failure = std::current_exception();
@@ -85,39 +100,32 @@ void Control::main(std::exception_ptr& failure) {
   if (!attached) return;
   loop();
   while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none);
-  client_.reset();
+  leave_node();
+  foreign_.bury();
   epoll_.reset();
 }
 
 // A table of our own with nothing in it but the knocker and the counter page. The application's descriptors
 // must not stay open here when it closes them; the standard three lead nowhere.
 void Control::leave_descriptor_table() {
-  std::vector<unsigned> keep = {static_cast<unsigned>(knock_.get()),
-                                static_cast<unsigned>(engine_.counter_memory_.memfd.get())};
-  std::sort(keep.begin(), keep.end());
-  unsigned from = 0;
-  for (const unsigned fd : keep) {
-    if (fd > from && close_range(from, fd - 1, CLOSE_RANGE_UNSHARE) != 0) base::throw_system("close_range");
-    from = fd + 1;
-  }
-  if (close_range(from, ~0u, CLOSE_RANGE_UNSHARE) != 0) base::throw_system("close_range");
+  if (!base::keep_only(
+          {static_cast<unsigned>(knock_.get()), static_cast<unsigned>(engine_.counter_memory_.memfd.get())}))
+    base::throw_system("close_range");
   for (int fd = 0; fd <= 2; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
     if (open("/dev/null", O_RDWR) < 0) base::throw_system("open of /dev/null");
   }
 }
 
-void Control::watch(int fd, std::uint32_t events, void* what) {
+void Control::watch(int fd, std::uint32_t events, std::uint64_t about) {
   epoll_event event{};
   event.events = events;
-  event.data.u64 = what != nullptr      ? reinterpret_cast<std::uintptr_t>(what)
-                   : fd == knock_.get() ? kKnock
-                                        : kNode;
+  event.data.u64 = about;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) base::throw_system("epoll_ctl");
 }
 
 // Closing is not enough: the daemon has the same pidfd open, which would stay in the set under our number,
-// with the name of a keeper that is no more.
+// about a keeper that is no more.
 void Control::unwatch(const LinkKeeper& keeper) noexcept {
   for (const int fd : {keeper.socket(), keeper.pidfd()}) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
@@ -157,6 +165,7 @@ void Control::loop() {
     if (!client_) find_node_again();
     if (links_changed) look_at_links();
     look_for_stalls();
+    foreign_.bury();
   }
 }
 
@@ -279,19 +288,19 @@ void Control::read_node() {
     if (!event) return;
     if (event->kind == node::Event::Kind::lost) {
       standing_ = client_->standing();
-      client_.reset();  // closes its descriptor, which leaves the epoll set by that
+      leave_node();
       next_attach_ = {};
       const std::lock_guard lock(requests_mutex_);
       for (const auto& request : requests_) request->number = 0;  // to be asked again
       attention();
       return;
     }
-    if (event->kind == node::Event::Kind::introduced) {
+    if (event->kind == node::Event::Kind::introduced || event->kind == node::Event::Kind::no_room) {
       introductions_.erase(event->request);
       introduced(std::move(*event));
     } else if (event->kind == node::Event::Kind::cut) {
       for (const auto& keeper : keepers_) {
-        if (keeper->number() != event->link) continue;
+        if (keeper->number() != event->link || keeper->peer() != event->peer) continue;
         end(*keeper, LinkKeeper::End::none);
         break;
       }
@@ -341,6 +350,12 @@ void Control::answer(node::Event& event) {
   request_done_.notify_all();
 }
 
+void Control::leave_node() noexcept {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client_->descriptor(), nullptr);
+  foreign_.drop(client_->leave());
+  client_.reset();
+}
+
 // The daemon has gone. Links go on without it; names and numbers are given back by the next one.
 void Control::find_node_again() {
   const auto now = std::chrono::steady_clock::now();
@@ -356,10 +371,10 @@ void Control::find_node_again() {
     return;  // again later; whoever waits for a name has a deadline of its own
   }
   if (client_->interface_id() != interface_id_) {
-    client_.reset();  // somebody else's daemon: it does not know us
+    leave_node();  // somebody else's daemon: it does not know us
     return;
   }
-  watch(client_->descriptor(), EPOLLIN, nullptr);
+  watch(client_->descriptor(), EPOLLIN, kNode);
   for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet
   for (const auto& [number, peer] : std::exchange(introductions_, {})) {
     const std::uint64_t again = next_request_++;
@@ -407,19 +422,24 @@ LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
 void Control::introduced(node::Event event) {
   const std::uint64_t number = event.link;
   const std::uint64_t peer = event.peer;
+  const bool no_room = event.kind == node::Event::Kind::no_room;
+  base::ForeignSocket socket(foreign_, std::move(event.socket));
   // The node introduces again only when both ends have ended the link before; a former one here is being
   // ended.
   if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
-  if (keepers_.size() >= options_.links) {
+  if (no_room || keepers_.size() >= most_links_) {
     client_->link_ended(number);
     refuse(peer);
+    { const base::ForeignSocket end(std::move(socket)); }
+    if (no_room) foreign_.bury();
     return;
   }
   try {
-    keepers_.push_back(std::make_unique<LinkKeeper>(std::move(event), interface_id_, options_.mtu));
+    keepers_.push_back(std::make_unique<LinkKeeper>(
+        std::move(event), std::move(socket), kFirstSerial + next_serial_++, interface_id_, options_.mtu));
     LinkKeeper& keeper = *keepers_.back();
-    watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, &keeper);
-    watch(keeper.pidfd(), EPOLLIN, reinterpret_cast<void*>(tag(keeper) | kPidfd));
+    watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
+    watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
   } catch (const Error&) {
     if (!keepers_.empty() && keepers_.back()->number() == number) {
       unwatch(*keepers_.back());

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/foreign.h"
 #include "hamlyn/interface.h"
 #include "library/link_keeper.h"
 #include "node/client.h"
@@ -103,6 +104,7 @@ class Control {
   void read_node();
   void answer(node::Event& event);
   void find_node_again();
+  void leave_node() noexcept;
 
   void introduce_wanted();
   void introduced(node::Event event);
@@ -116,7 +118,7 @@ class Control {
   void look_for_unmade();
   void report_refusals();
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
-  void watch(int fd, std::uint32_t events, void* what);
+  void watch(int fd, std::uint32_t events, std::uint64_t about);
   void unwatch(const LinkKeeper& keeper) noexcept;
 
   Engine& engine_;
@@ -145,6 +147,8 @@ class Control {
 
   // The control thread's own.
   base::FileDescriptor epoll_;
+  base::Foreign foreign_;
+  std::size_t most_links_ = 0;
   std::optional<node::Client> client_;
   std::string node_socket_;
   std::chrono::steady_clock::time_point next_attach_{};
@@ -155,6 +159,7 @@ class Control {
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
   std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
   std::uint64_t next_request_ = 1;
+  std::uint64_t next_serial_ = 0;  // of keepers; never again, other than their addresses
   std::chrono::steady_clock::time_point next_stall_look_{};
   std::thread thread_;
 };

@@ -15,13 +15,15 @@ namespace {
 constexpr int kWordsInARow = 16;
 }  // namespace
 
-LinkKeeper::LinkKeeper(node::Event introduction, std::uint64_t interface, std::size_t mtu)
-    : peer_(introduction.peer),
+LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
+                       std::uint64_t interface, std::size_t mtu)
+    : serial_(serial),
+      peer_(introduction.peer),
       number_(introduction.link),
       uid_(introduction.peer_uid),
       pid_(introduction.peer_pid),
       mtu_(mtu),
-      socket_(std::move(introduction.socket)),
+      socket_(std::move(socket)),
       pidfd_(std::move(introduction.pidfd)) {
   shm::OwnedMemory page = shm::ShmLink::prepare_page(interface, mtu);
   my_page_ = std::move(page.mapping);
@@ -49,8 +51,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
   // A peer that talks without end gets its turn again, after the others.
   for (int words = 0; words < kWordsInARow; ++words) {
     LinkMessage message;
-    base::Received received =
-        base::receive_message(socket_.get(), std::as_writable_bytes(std::span(&message, 1)), MSG_DONTWAIT);
+    base::Received received = socket_.receive(std::as_writable_bytes(std::span(&message, 1)), uid_);
     if (received.state == base::SocketState::again) return End::none;
     if (received.state == base::SocketState::closed) return End::peer_gone;
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/foreign.h"
 #include "base/socket.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
@@ -28,8 +29,9 @@ class LinkKeeper {
 
   enum class End { none, peer_gone, protocol_broken };
 
-  // Makes this side's page and shows it to the peer. Throws Error.
-  LinkKeeper(node::Event introduction, std::uint64_t interface, std::size_t mtu);
+  // Makes this side's page and shows it to the peer. Throws Error. `serial`: names it in its process.
+  LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
+             std::uint64_t interface, std::size_t mtu);
 
   // Reads what the peer says. Returns whether and how the link has ended. `surroundings` for a link that is
   // made.
@@ -58,6 +60,7 @@ class LinkKeeper {
   void answer_import(const LinkMessage& message, std::span<const int> fds) noexcept { say(message, fds); }
   std::vector<ImportAnswer> take_import_answers() noexcept { return std::exchange(import_answers_, {}); }
 
+  std::uint64_t serial() const noexcept { return serial_; }
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
   std::uint32_t uid() const noexcept { return uid_; }
@@ -82,12 +85,13 @@ class LinkKeeper {
   End take_area(base::FileDescriptor memfd, const LinkMessage& message);
   End forget_area(const LinkMessage& message);
 
+  std::uint64_t serial_;
   std::uint64_t peer_;
   std::uint64_t number_;
   std::uint32_t uid_;
   std::uint32_t pid_;
   std::size_t mtu_;
-  base::FileDescriptor socket_;
+  base::ForeignSocket socket_;
   base::FileDescriptor pidfd_;
   shm::Mapping my_page_;           // until the link is made of it
   shm::Mapping offered_ring_;      // until the peer has mapped it

@@ -1,5 +1,6 @@
 #include "node/client.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -80,6 +81,7 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
   if (previous != nullptr) out.standing_ = *previous;
   out.standing_.interface = greeted.welcome.interface;
   out.standing_.token = greeted.welcome.token;
+  out.keep_spares();
   for (const auto& [link, side] : out.standing_.links) {
     Request adopt = make(RequestKind::adopt_link, 0, link);
     adopt.peer = side.peer;
@@ -195,12 +197,30 @@ bool Client::remember(const Reply& reply, Event& event) {
   return !own || reply.kind == ReplyKind::refused;
 }
 
+void Client::keep_spares() {
+  for (base::FileDescriptor& spare : spares_) {
+    if (!spare) spare.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+}
+
 std::optional<Event> Client::next() {
   flush();
+  keep_spares();
   for (;;) {
     Reply reply;
-    base::Received got =
-        base::receive_message(socket_.get(), std::as_writable_bytes(std::span{&reply, 1}), MSG_DONTWAIT);
+    const auto bytes = std::as_writable_bytes(std::span{&reply, 1});
+    // Looked at first: what the table has no room for would be closed in our name, and what the peer has sent
+    // into it could keep us from going on.
+    base::Received got = base::peek_message(socket_.get(), bytes);
+    const bool no_room = got.state == base::SocketState::malformed && reply.kind == ReplyKind::introduced &&
+                         got.bytes == sizeof reply && spares_[0] && spares_[1];
+    if (no_room) {
+      spares_ = {};
+      got = base::Received{};
+      got = base::peek_message(socket_.get(), bytes);
+    }
+    std::byte rest{};
+    if (got.state == base::SocketState::ok) ::recv(socket_.get(), &rest, sizeof rest, MSG_DONTWAIT);
     if (got.state == base::SocketState::again && !lost_) return std::nullopt;
     Event event;
     if (got.state != base::SocketState::ok || got.bytes != sizeof reply ||
@@ -210,7 +230,7 @@ std::optional<Event> Client::next() {
       if (std::exchange(told_lost_, true)) return std::nullopt;
       return event;
     }
-    event.kind = kind_of(reply.kind);
+    event.kind = no_room ? Event::Kind::no_room : kind_of(reply.kind);
     event.request = reply.request;
     event.error = static_cast<ErrorCode>(reply.error);
     event.text.assign(reply.text, ::strnlen(reply.text, kMaxText));

@@ -3,6 +3,7 @@
 // sees it. Only `attach` waits; everything else is for a loop that waits on `descriptor()`.
 //
 // Threads: one at a time.
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -55,6 +57,8 @@ struct Event {
     refused,     // `request` was refused: error, text
     introduced,  // a link may be made: peer*, link, initiator, socket, pidfd. At the asker with its
                  // `request`, at the other end with request 0
+    no_room,     // the same, but the thread's table has no room for its descriptors: end it before the next
+                 // event is asked for
     linked,   // the asked peer has a link with this process already; its introduction came before this event
     granted,  // link_bytes, or area_bytes, was within the quota
     published,
@@ -72,10 +76,12 @@ struct Event {
   std::uint32_t peer_uid = 0;  // as the kernel attested them when it attached
   std::uint32_t peer_gid = 0;
   std::uint32_t peer_pid = 0;
-  std::uint64_t link = 0;       // the node's number of the link; never reused
-  bool initiator = false;       // this end asked
-  base::FileDescriptor socket;  // this end of a SOCK_SEQPACKET pair with the peer
-  base::FileDescriptor pidfd;   // of the peer
+  std::uint64_t link = 0;  // the node's number of the link; never reused
+  bool initiator = false;  // this end asked
+  // This end of a SOCK_SEQPACKET pair with the peer. What the peer has sent lies in it: end it by way of
+  // base::Foreign.
+  base::FileDescriptor socket;
+  base::FileDescriptor pidfd;  // of the peer
   Ticket ticket;
 };
 
@@ -132,10 +138,15 @@ class Client {
   // The next event, if there is one.
   std::optional<Event> next();
 
+  // The connection, to be ended by way of base::Foreign: introductions that nobody has read lie in it. The
+  // client is of no use any more.
+  base::FileDescriptor leave() noexcept { return std::move(socket_); }
+
  private:
   Client() = default;
   bool send(const Request& request);
   void flush();
+  void keep_spares();
   bool remember(const Reply& reply, Event& event);
 
   struct Asked {  // a request whose success changes the standing
@@ -147,6 +158,8 @@ class Client {
   };
 
   base::FileDescriptor socket_;
+  // Given up for an introduction that finds the table full, so that it is refused instead of cut short.
+  std::array<base::FileDescriptor, 2> spares_;
   std::string path_;
   Standing standing_;
   std::map<std::uint64_t, Asked> asked_;

@@ -154,7 +154,12 @@ void Node::malformed(std::uint64_t id, const char* why) {
   drop(id, why);
 }
 
-void Node::disconnected(std::uint64_t id) { forget(id); }
+void Node::disconnected(std::uint64_t id) {
+  forget(id, false);
+  give_up_names([id](const Kept& kept) { return kept.connection == id; });
+}
+
+void Node::broken(std::uint64_t id) { forget(id, true); }
 
 void Node::too_slow(std::uint64_t id) {
   if (!connections_.contains(id)) return;
@@ -179,6 +184,7 @@ void Node::tick(Time now) {
     const std::uint64_t id = deadlines_.begin()->second;
     drop(id, connections_.at(id).stage == Stage::fresh ? "no hello within the time for it" : nullptr);
   }
+  give_up_names([now](const Kept& kept) { return kept.until <= now; });
   if (grace_ && now >= started_ + options_.grace) {
     grace_ = false;
     for (const std::uint64_t id : attached()) resume(id, [](const Request&) { return true; });
@@ -189,6 +195,7 @@ std::optional<Time> Node::deadline() const {
   std::optional<Time> out;
   if (!deadlines_.empty()) out = deadlines_.begin()->first;
   if (grace_) out = std::min(out.value_or(Time::max()), started_ + options_.grace);
+  for (const auto& [name, kept] : kept_) out = std::min(out.value_or(Time::max()), kept.until);
   return out;
 }
 
@@ -546,9 +553,15 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   if (taken != names_.end() && taken->second.connection != id) {
     throw Refused{ErrorCode::name_taken, "another process has registered the name " + std::string(name)};
   }
-  // After a restart, whoever had a name gets it back before others may take it.
-  if (grace_ && !proven) return hold(connection, request);
-  if (taken == names_.end()) {
+  // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
+  const auto kept = kept_.find(name);
+  if ((grace_ || kept != kept_.end()) && !proven) return hold(connection, request);
+  const bool was_kept = kept != kept_.end();
+  if (was_kept) {  // it counts already
+    connection.names.emplace(name);
+    taken = names_.emplace(name, Name{}).first;
+    kept_.erase(kept);
+  } else if (taken == names_.end()) {
     User& user = users_[uid];
     if (user.names >= options_.quotas.names) {
       throw Refused{ErrorCode::quota_names,
@@ -566,6 +579,11 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   reply.token = token;
   answer(id, reply);
 
+  if (was_kept) {  // others may have claimed it meanwhile
+    for (const std::uint64_t other : attached())
+      resume(other,
+             [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
+  }
   const auto awaited = awaited_.find(name);
   if (awaited == awaited_.end()) return;
   const auto waiting = awaited->second;
@@ -599,7 +617,7 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
   }
   const auto found = names_.find(name);
   if (found == names_.end()) {
-    if (!grace_ && (request.flags & Request::kWait) == 0) {
+    if (!grace_ && !kept_.contains(name) && (request.flags & Request::kWait) == 0) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
     }
     hold(connection, request);
@@ -644,7 +662,12 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   reply.peer = side.peer;
   const auto there = interfaces_.find(side.peer);
   answer(id, reply);
-  if (there == interfaces_.end() || !connections_.at(there->second).links.contains(request.number)) return;
+  if (there == interfaces_.end()) return;
+  // The number may be one that the reporter has made up, by adopting it, for a link of that peer with
+  // another.
+  const auto& theirs = connections_.at(there->second).links;
+  const auto other = theirs.find(request.number);
+  if (other == theirs.end() || other->second.peer != connection.interface) return;
   reply.peer = connection.interface;
   answer(there->second, reply);
 }
@@ -692,20 +715,23 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
 // Leaving.
 
 void Node::drop(std::uint64_t id, const char* why) {
-  forget(id);
+  forget(id, true);
   outside_.drop(id, why);
 }
 
-void Node::forget(std::uint64_t id) {
+void Node::forget(std::uint64_t id, bool keep_names) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
-  for (const std::string& name : connection.names) names_.erase(name);
+  for (const std::string& name : connection.names) {
+    names_.erase(name);
+    if (keep_names) kept_[name] = {id, uid, now_ + options_.grace};
+  }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
   User& user = users_[uid];
-  user.names -= connection.names.size();
+  if (!keep_names) user.names -= connection.names.size();
   user.bytes -= connection.area_bytes;
   const std::uint64_t interface = connection.interface;
   if (connection.stage == Stage::attached) {
@@ -730,7 +756,28 @@ void Node::forget(std::uint64_t id) {
 void Node::forget_user(std::uint32_t uid) {
   const auto found = users_.find(uid);
   const User& user = found->second;
-  if (user.connections == 0 && user.interfaces == 0) users_.erase(found);
+  if (user.connections == 0 && user.interfaces == 0 && user.names == 0) users_.erase(found);
+}
+
+// Names that are kept for nobody any more. Who has asked for one meanwhile has it now.
+template <class Which>
+void Node::give_up_names(Which&& which) {
+  if (kept_.empty()) return;
+  std::set<std::string, std::less<>> free;
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    if (!which(at->second)) {
+      ++at;
+      continue;
+    }
+    const std::uint32_t uid = at->second.uid;
+    --users_[uid].names;
+    forget_user(uid);
+    free.insert(at->first);
+    at = kept_.erase(at);
+  }
+  if (free.empty()) return;
+  for (const std::uint64_t other : attached())
+    resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
 }
 
 // HMAC over who and what. A number's token has no name, and a name is never empty.

@@ -56,7 +56,7 @@ struct NodeOptions {
       1;  // of interfaces and links; drawn so that no other run of the daemon gives the same
   std::uint32_t overflow_uid = 65534;  // stands for users that the daemon's user namespace cannot name
   bool recovering = false;             // the run before ended with processes attached: they come back first
-  Time grace{2000};                    // how long those have
+  Time grace{2000};                    // how long those have, and whose connection has broken
   std::uint32_t uid = 0;               // the daemon's own
   std::uint32_t pid = 0;
   std::string version;
@@ -89,7 +89,11 @@ class Node {
   void received(std::uint64_t connection, std::span<const std::byte> message, bool counters, Time now);
   // What came was not even a message (cut short, or with descriptors it may not have).
   void malformed(std::uint64_t connection, const char* why);
+  // Its process has ended.
   void disconnected(std::uint64_t connection);
+  // Its connection has; the process lives and may attach again. Its names are kept for it for `grace`, or
+  // until `disconnected`.
+  void broken(std::uint64_t connection);
   // It is no longer behind.
   void caught_up(std::uint64_t connection);
   // It does not read what it is sent.
@@ -133,13 +137,19 @@ class Node {
     Ticket ticket;
   };
 
+  struct Kept {  // a name whose owner's connection has broken
+    std::uint64_t connection = 0;
+    std::uint32_t uid = 0;
+    Time until{};
+  };
+
   struct User {
     std::uint64_t connections = 0;  // that attach nothing, or not yet
     std::uint64_t interfaces = 0;
     std::uint64_t links = 0;
     std::uint64_t foreign = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t names = 0;
+    std::uint64_t names = 0;  // with those that are kept
   };
 
   struct Refused {  // thrown and caught inside `handle`: one request, one refusal
@@ -172,7 +182,9 @@ class Node {
   void check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const;
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);
-  void forget(std::uint64_t id);
+  void forget(std::uint64_t id, bool keep_names);
+  template <class Which>
+  void give_up_names(Which&& which);
   void drop(std::uint64_t id, const char* why);
   void forget_user(std::uint32_t uid);
   std::vector<std::uint64_t> attached() const;
@@ -190,6 +202,7 @@ class Node {
   std::map<std::uint64_t, Connection> connections_;
   std::map<std::uint64_t, std::uint64_t> interfaces_;  // to connections
   std::map<std::string, Name, std::less<>> names_;
+  std::map<std::string, Kept, std::less<>> kept_;
   // Names that nobody has, to the connections and requests that wait for them.
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
   std::map<std::uint32_t, User> users_;

@@ -80,7 +80,7 @@ struct Request {
   std::uint32_t name_length = 0;
   std::uint32_t reserved = 0;
   char name[kMaxName]{};
-  Ticket ticket{.version = 0};  // all zero where the kind has none
+  Ticket ticket{.version = 0};  // where the kind has none: all zero, but for `entry`, which is all ones
   Token token{};
 };
 static_assert(sizeof(Request) == 208 && std::is_trivially_copyable_v<Request>);

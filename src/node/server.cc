@@ -1,9 +1,12 @@
 #include "node/server.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -11,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -29,6 +33,13 @@ constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
+// Descriptors that were sent and not read are counted by the kernel against the daemon, up to RLIMIT_NOFILE;
+// at that limit nobody can be introduced. (list replies have one, introductions two.)
+constexpr std::uint64_t kMaxUnread = 64;    // of one process
+constexpr std::uint64_t kUnreadShare = 8;   // the part of the limit that one user may have
+constexpr std::uint64_t kUnreadShares = 2;  // and with those of its processes that have read everything
+constexpr Time kDepartedTime{2000};         // for which a process's death is waited for
+constexpr int kLookAgain = 5;               // ms, while introductions wait for somebody's reading
 constexpr int kTurn = 32;  // messages of one process, or new connections, before it is another's turn
 
 std::uint32_t overflow_uid() {
@@ -40,11 +51,18 @@ std::uint32_t overflow_uid() {
 
 // The number of connections of all users, each of them with its quota, is far above the usual limit of
 // descriptors.
-void raise_descriptor_limit() {
+std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+// Bytes that the other side of a Unix socket has not read yet.
+bool all_read(int socket) {
+  int left = 0;
+  return ::ioctl(socket, SIOCOUTQ, &left) == 0 && left == 0;
 }
 
 NodeOptions node_options(const ServerOptions& options) {
@@ -68,7 +86,7 @@ NodeOptions node_options(const ServerOptions& options) {
 
 Server::Server(const ServerOptions& options) : options_(options) {
   if (::sodium_init() < 0) throw Error(ErrorCode::system, "libsodium cannot start");
-  raise_descriptor_limit();
+  most_unread_ = raise_descriptor_limit() / kUnreadShare;
   lock_ = lock_socket(options_.socket);
   marked_ = marked(options_.socket);
   node_ = std::make_unique<Node>(node_options(options_), *this, now());
@@ -86,6 +104,13 @@ Server::~Server() {
   // accepted break, and whoever made them tries again.
   if (listener_) ::unlink(options_.socket.c_str());
   if (node_ != nullptr && node_->empty()) keep_mark(node_->recovering());
+  for (auto& [id, peer] : peers_) {
+    for (Outgoing& message : peer.queue) discard(message);
+    foreign_.drop(std::move(peer.socket));
+  }
+  for (Leftover& left : leftovers_) foreign_.drop(std::move(left.socket));
+  if (listener_) foreign_.drop(std::move(listener_));
+  foreign_.bury();
 }
 
 void Server::listen() {
@@ -122,14 +147,17 @@ void Server::run(const sigset_t& signals) {
       if (data.u64 == kListener) {
         accept_some();
       } else if ((data.u64 & kDeath) != 0) {
-        leave(data.u64 & ~kDeath);
+        ended(data.u64 & ~kDeath);
       } else {
         if ((what & EPOLLOUT) != 0) flush_late(data.u64);
         if ((what & ~EPOLLOUT) != 0) receive_some(data.u64);
       }
     }
+    flush_crowded();
     while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
     node_->tick(now());
+    forget_departed();
+    foreign_.bury();
     if (node_->empty())
       keep_mark(node_->recovering());
     else
@@ -142,6 +170,7 @@ void Server::run(const sigset_t& signals) {
 
 // How long epoll may sleep, in ms.
 int Server::wait_time() const {
+  if (!full_.empty() || !crowded_.empty()) return kLookAgain;
   Time until = Time::max();
   if (const auto deadline = node_->deadline()) until = *deadline;
   if (options_.idle_exit.count() > 0 && node_->empty())
@@ -175,18 +204,24 @@ void Server::accept_some() {
       // Take it only to close it: it would otherwise wake us for ever.
       spare_.reset();
       socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      socket.reset();
+      if (socket) foreign_.drop(std::move(socket));
+      foreign_.bury();
       spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       continue;
     }
     if (!socket && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (!socket) return;
     auto attested = attest(socket.get());
-    if (!attested) continue;
+    if (!attested) {
+      foreign_.drop(std::move(socket));
+      continue;
+    }
     const std::uint64_t id = next_id_++;
     // A forked child may keep the socket open when the process has ended: its pidfd tells.
     if (!watch(socket.get(), id, EPOLLIN, EPOLL_CTL_ADD) ||
         !watch(attested->pidfd.get(), id | kDeath, EPOLLIN, EPOLL_CTL_ADD)) {
+      watch(socket.get(), id, 0, EPOLL_CTL_DEL);
+      foreign_.drop(std::move(socket));
       continue;
     }
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
@@ -205,7 +240,7 @@ void Server::receive_some(std::uint64_t id) {
     if (found == peers_.end()) return;
     Peer& peer = found->second;
     std::array<std::byte, sizeof(Request) + 1> buffer;
-    base::Received got = base::receive_message(peer.socket.get(), buffer, MSG_DONTWAIT);
+    base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid);
     if (got.state == base::SocketState::again) return;
     if (got.state == base::SocketState::closed) return leave(id);
     if (got.state == base::SocketState::malformed || got.fd_count > 1) {
@@ -220,9 +255,35 @@ void Server::receive_some(std::uint64_t id) {
   }
 }
 
+// The connection is over. Most often because the process is; if not, it may come back for its names.
 void Server::leave(std::uint64_t id) {
-  if (peers_.erase(id) != 0) node_->disconnected(id);
-  slow_.erase(id);
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  pollfd death{found->second.pidfd->get(), POLLIN, 0};
+  if (::poll(&death, 1, 0) == 1) return ended(id);
+  end(id);
+  node_->broken(id);
+}
+
+void Server::ended(std::uint64_t id) {
+  end(id);
+  if (const auto found = departed_.find(id); found != departed_.end()) found->second.until = Time::min();
+  forget_departed();
+  node_->disconnected(id);
+}
+
+// Closing a pidfd is not enough: whoever was introduced to that process has it open, too, and it would stay
+// in our epoll set, and be ready for ever.
+void Server::forget_departed() {
+  for (auto at = departed_.begin(); at != departed_.end();) {
+    if (at->second.until > now()) {
+      ++at;
+      continue;
+    }
+    watch(at->second.pidfd->get(), at->first, 0, EPOLL_CTL_DEL);
+    if (unread_.contains(at->second.uid)) count_unread(at->second.uid);
+    at = departed_.erase(at);
+  }
 }
 
 void Server::drop(std::uint64_t id, const char* why) {
@@ -233,16 +294,42 @@ void Server::drop(std::uint64_t id, const char* why) {
     spdlog::warn("dropped process {} ({}) of user {}: {} (said once per user)", who.pid, who.program, who.uid,
                  why);
   }
+  end(id);
+}
+
+void Server::end(std::uint64_t id) {
   slow_.erase(id);
+  crowded_.erase(id);
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  Peer& peer = found->second;
+  watch(peer.socket.get(), id, 0, EPOLL_CTL_DEL);
+  for (Outgoing& message : peer.queue) discard(message);
+  if (peer.unread != 0) {
+    // Until it has read them, or has ended: they are counted against us.
+    ::shutdown(peer.socket.get(), SHUT_RDWR);
+    leftovers_.push_back({peer.who.uid, std::move(peer.socket), peer.unread});
+  } else {
+    foreign_.drop(std::move(peer.socket));
+  }
+  const std::uint32_t uid = peer.who.uid;
+  const bool unread = peer.unread != 0;
+  departed_[id] = {uid, std::move(peer.pidfd), now() + kDepartedTime};
   peers_.erase(found);
+  if (unread) count_unread(uid);
+}
+
+// A message that was not sent: what lies in the end of a link is a stranger's already.
+void Server::discard(Outgoing& message) {
+  if (message.end) foreign_.drop(std::move(message.end));
 }
 
 void Server::send(std::uint64_t id, std::span<const std::byte> message,
                   std::optional<std::uint64_t> counters_of) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
-  Outgoing out{{message.begin(), message.end()}, {}};
-  if (counters_of) out.fds.push_back(peers_.at(*counters_of).counters);
+  Outgoing out{{message.begin(), message.end()}, {}, {}};
+  if (counters_of && !reads_late(found->second)) out.memory = peers_.at(*counters_of).counters;
   post(found->second, id, std::move(out));
 }
 
@@ -254,8 +341,7 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
     auto [here, there] = base::socket_pair();
     const auto message = [](const Reply& reply, base::FileDescriptor& end, const Shared& pidfd) {
       const auto bytes = std::as_bytes(std::span{&reply, 1});
-      return Outgoing{{bytes.begin(), bytes.end()},
-                      {std::make_shared<base::FileDescriptor>(std::move(end)), pidfd}};
+      return Outgoing{{bytes.begin(), bytes.end()}, pidfd, std::move(end)};
     };
     // The peer first: it can be ready before the asker sends.
     post(other, peer, message(to_peer, there, one.pidfd));
@@ -268,8 +354,75 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
 
 bool Server::behind(std::uint64_t id) {
   Peer& peer = peers_.at(id);
-  peer.awaited |= peer.stuck;
-  return peer.stuck;
+  const bool unread = reads_late(peer);
+  if (unread) full_.insert(peer.who.uid);
+  const bool late = unread || peer.stuck || crowded_.contains(id);
+  peer.awaited |= late;
+  return late;
+}
+
+bool Server::reads_late(const Peer& peer) {
+  if (unread_too_much(peer)) count_unread(peer.who.uid);
+  return unread_too_much(peer);
+}
+
+// By what was counted last. Whoever has read everything has some room left when others of its user read
+// nothing.
+bool Server::unread_too_much(const Peer& peer) const {
+  const auto found = unread_.find(peer.who.uid);
+  const std::uint64_t most = peer.unread != 0 ? most_unread_ : most_unread_ * kUnreadShares;
+  return peer.unread >= kMaxUnread || (found != unread_.end() && found->second >= most);
+}
+
+// Looks who has read what. A socket tells only whether all of it has been read.
+void Server::count_unread(std::uint32_t uid) {
+  std::uint64_t sum = 0;
+  for (auto& [id, peer] : peers_) {
+    if (peer.who.uid != uid || peer.unread == 0) continue;
+    if (all_read(peer.socket.get())) peer.unread = 0;
+    sum += peer.unread;
+  }
+  std::erase_if(leftovers_, [&](Leftover& left) {
+    if (left.uid != uid) return false;
+    const bool over = all_read(left.socket.get());
+    if (over) foreign_.drop(std::move(left.socket));
+    if (!over) sum += left.unread;
+    return over;
+  });
+  sum != 0 ? void(unread_[uid] = sum) : void(unread_.erase(uid));
+}
+
+// What waits for somebody to read: looked at by the clock, because no socket tells.
+void Server::flush_crowded() {
+  for (const std::uint64_t id : std::exchange(crowded_, {})) flush_late(id);
+  if (!crowded_.empty()) drop_slowest();
+  for (const std::uint32_t uid : std::exchange(full_, {})) {
+    count_unread(uid);
+    std::vector<std::uint64_t> awaited;
+    for (const auto& [id, peer] : peers_) {
+      if (peer.who.uid == uid && peer.awaited && !peer.stuck) awaited.push_back(id);
+    }
+    for (const std::uint64_t id : awaited) {
+      const auto found = peers_.find(id);
+      if (found == peers_.end()) continue;
+      if (unread_too_much(found->second)) {
+        full_.insert(uid);
+      } else {
+        found->second.awaited = false;
+        node_->caught_up(id);
+      }
+    }
+  }
+}
+
+// The kernel takes no more descriptors of ours: whoever reads least has to go. (What it has not read stays
+// counted until its process ends.)
+void Server::drop_slowest() {
+  std::vector<std::uint32_t> users;
+  for (const auto& [uid, sum] : unread_) users.push_back(uid);
+  for (const std::uint32_t uid : users) count_unread(uid);
+  const auto most = std::ranges::max_element(peers_, {}, [](const auto& each) { return each.second.unread; });
+  if (most != peers_.end() && most->second.unread != 0) slow_.insert(most->first);
 }
 
 void Server::flush_late(std::uint64_t id) {
@@ -290,13 +443,26 @@ void Server::flush(std::uint64_t id) {
   if (found == peers_.end()) return;
   Peer& peer = found->second;
   while (!peer.queue.empty()) {
-    const Outgoing& next = peer.queue.front();
-    std::array<int, base::kMaxDescriptors> fds{};
-    for (std::size_t i = 0; i < next.fds.size(); ++i) fds[i] = next.fds[i]->get();
-    const auto state = base::send_message(peer.socket.get(), next.bytes,
-                                          std::span{fds}.first(next.fds.size()), MSG_DONTWAIT);
+    Outgoing& next = peer.queue.front();
+    std::array<int, 2> fds{};
+    std::size_t count = 0;
+    if (next.end) fds[count++] = next.end.get();
+    if (next.memory) fds[count++] = next.memory->get();
+    const auto state =
+        base::send_message(peer.socket.get(), next.bytes, std::span{fds}.first(count), MSG_DONTWAIT);
+    if (state == base::SocketState::crowded) {
+      crowded_.insert(id);
+      return;
+    }
     if (state == base::SocketState::again) break;
-    peer.queue.pop_front();  // what cannot be sent to a process that has gone is of no use to anybody
+    if (state != base::SocketState::ok) {
+      discard(next);  // what cannot be sent to a process that has gone is of no use to anybody
+    } else if (count != 0) {
+      peer.unread += count;
+      unread_[peer.who.uid] += count;
+      if (next.end) foreign_.let_go(std::move(next.end));
+    }
+    peer.queue.pop_front();
   }
   if (peer.stuck == !peer.queue.empty()) return;
   peer.stuck = !peer.stuck;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/foreign.h"
 #include "base/socket.h"
 #include "node/config.h"
 #include "node/node.h"
@@ -40,7 +41,8 @@ class Server final : public Outside {
 
   struct Outgoing {
     std::vector<std::byte> bytes;
-    std::vector<Shared> fds;
+    Shared memory;             // a counter page or a pidfd: to close it waits for nobody
+    base::FileDescriptor end;  // of a link
   };
 
   struct Peer {
@@ -51,6 +53,21 @@ class Server final : public Outside {
     std::deque<Outgoing> queue;  // what its socket had no room for
     bool stuck = false;          // and waits until it has
     bool awaited = false;        // the node wants to hear when it has
+    std::uint64_t unread = 0;    // descriptors that were sent to it, until it has read all of them
+  };
+
+  // A connection that is over, whose process has not read all descriptors, and keeps them in being.
+  struct Leftover {
+    std::uint32_t uid = 0;
+    base::FileDescriptor socket;
+    std::uint64_t unread = 0;
+  };
+
+  // A process whose connection is over, while the node keeps its names for it.
+  struct Departed {
+    std::uint32_t uid = 0;
+    Shared pidfd;
+    Time until{};
   };
 
   void send(std::uint64_t connection, std::span<const std::byte> message,
@@ -64,9 +81,18 @@ class Server final : public Outside {
   void accept_some();
   void receive_some(std::uint64_t id);
   void leave(std::uint64_t id);
+  void ended(std::uint64_t id);
+  void end(std::uint64_t id);
+  void forget_departed();
+  void discard(Outgoing& message);
   void post(Peer& peer, std::uint64_t id, Outgoing message);
   void flush(std::uint64_t id);
   void flush_late(std::uint64_t id);
+  void flush_crowded();
+  void drop_slowest();
+  void count_unread(std::uint32_t uid);
+  bool reads_late(const Peer& peer);
+  bool unread_too_much(const Peer& peer) const;
   bool watch(int fd, std::uint64_t tag, std::uint32_t events, int operation);
   void keep_mark(bool wanted);
   int wait_time() const;
@@ -77,8 +103,15 @@ class Server final : public Outside {
   base::FileDescriptor epoll_;
   base::FileDescriptor listener_;
   base::FileDescriptor spare_;  // given up for a moment when there are no descriptors left
+  base::Foreign foreign_;
   std::unique_ptr<Node> node_;
   std::map<std::uint64_t, Peer> peers_;
+  std::map<std::uint64_t, Departed> departed_;
+  std::vector<Leftover> leftovers_;
+  std::map<std::uint32_t, std::uint64_t> unread_;  // descriptors, by user; never above what the kernel counts
+  std::uint64_t most_unread_ = 0;                  // of one user
+  std::set<std::uint32_t> full_;                   // users for whose reading introductions wait
+  std::set<std::uint64_t> crowded_;                // connections that the kernel lets nothing be sent to, now
   std::set<std::uint64_t> slow_;
   std::set<std::uint32_t> told_;  // users about whose faults the log has a line already
   std::uint64_t next_id_ = 16;    // below: tags of the listener and the signals

@@ -592,6 +592,50 @@ TEST(Node, WhatNobodyCameBackForIsFree) {
   EXPECT_TRUE(world.quiet(1));
 }
 
+// When a connection breaks and the process lives.
+
+TEST(Node, KeepsTheNamesOfWhoseConnectionBroke) {
+  NodeWorld world;
+  const Welcome owner = world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = world.reply(1).token;
+  world.attach(2, 1001, 1001);
+  world.node.broken(1);
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  world.say(2, ask(RequestKind::lookup, 2, "n"));
+  EXPECT_TRUE(world.quiet(2)) << "it waits for whom the name belongs to";
+  EXPECT_EQ(world.attach(3, 1000, 1000, resume(owner)).interface, owner.interface);
+  Request publish = ask(RequestKind::publish, 4, "n");
+  publish.token = token;
+  world.say(3, publish);
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::published);
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::name_taken);
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::not_permitted) << "another user's look-up";
+  EXPECT_TRUE(world.quiet(2));
+}
+
+TEST(Node, KeepsNamesForATimeOrUntilTheProcessHasEnded) {
+  for (const bool ends : {false, true}) {
+    NodeWorld world{with_quotas({.names = 1})};
+    world.attach(1);
+    world.attach(2);
+    world.attach(3, 1001, 1001);
+    world.say(1, ask(RequestKind::publish, 1, "n"));
+    world.node.broken(1);
+    world.say(2, ask(RequestKind::publish, 1, "m"));
+    EXPECT_EQ(error_of(world.reply(2)), ErrorCode::quota_names) << "kept names count";
+    world.say(3, ask(RequestKind::publish, 1, "n"));
+    world.say(3, ask(RequestKind::lookup, 2, "other"));
+    EXPECT_EQ(error_of(world.reply(3)), ErrorCode::name_unknown) << "nothing else waits";
+    world.pass(NodeOptions{}.grace - Time{1});
+    EXPECT_TRUE(world.quiet(3));
+    ends ? world.node.disconnected(1) : world.pass(Time{1});
+    EXPECT_EQ(world.reply(3).kind, ReplyKind::published);
+    world.say(2, ask(RequestKind::publish, 2, "m"));
+    EXPECT_EQ(world.reply(2).kind, ReplyKind::published);
+  }
+}
+
 TEST(Node, TokensAreForOneUserNumberNameAndKey) {
   NodeWorld world;
   const Welcome owner = world.attach(1);
@@ -778,6 +822,21 @@ TEST(Node, NobodyReportsForOthers) {
   t.world.say(3, report(link, 100));
   EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2) && t.world.quiet(3));
   EXPECT_FALSE(t.world.dropped(3));
+}
+
+// By adopting a number that it has read off somewhere, a process makes a link only for itself.
+TEST(Node, NobodyCutsALinkByAdoptingItsNumber) {
+  NodeOptions options;
+  options.cut_after = 1;
+  TwoProcesses t{options};
+  const std::uint64_t link = t.link();
+  t.world.attach(3, 1002, 1002);
+  Request adopt = ask(RequestKind::adopt_link, 0, link);
+  adopt.peer = t.one;
+  t.world.say(3, adopt);
+  t.world.say(3, report(link, 100));
+  EXPECT_EQ(t.world.reply(3).kind, ReplyKind::cut) << "its own";
+  EXPECT_TRUE(t.world.quiet(1) && t.world.quiet(2));
 }
 
 TEST(Node, CountsWhomItDropped) {

@@ -1,0 +1,89 @@
+#pragma once
+// Descriptors from strangers. To close one may take as long as its sender likes: a TCP socket lingers
+// (SO_LINGER, 100000 s), also one that lies unread in the queue of a socket that is closed, or in the queue
+// of a socket in that queue; and a file system in user space asks its server first. Nobody who serves others
+// may wait for that. So:
+//
+// - A message is looked at before it is taken. The kernel gives us duplicates then: ours is never the last
+//   descriptor of anything, and what there is no room for is not closed in our name. Only memfds are taken;
+//   to close them waits for nobody.
+// - A socket in whose queue something lies is closed by a thread that has a descriptor table of its own and
+//   does nothing but end: a task that ends does not linger. So nothing is ever stuck, and nothing adds up.
+// - A duplicate of a file that is neither memfd nor socket, which could be of a file system in user space, is
+//   closed by a thread that may sleep over it. From a user that has kMaxPending of those no descriptor is
+//   taken.
+//
+// Clearing SO_LINGER would not do: the sender may set it again until the moment it closes its own.
+//
+// Honest traffic consists of memfds and ends with empty queues: it costs one more system call per message
+// of the control path, and never a thread.
+//
+// Threads: the one whose descriptor table it serves.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/socket.h"
+
+namespace hamlyn::base {
+
+class Foreign {
+ public:
+  static constexpr std::size_t kMaxPending = 8;  // files of one user that are being closed
+
+  Foreign() = default;
+  ~Foreign();  // what could not be buried is closed when the table's last thread ends
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  // The next message, if it is sound and all that came with it are memfds. A malformed one stays where it is:
+  // drop the socket. `user`: whose process sends. Does not wait.
+  Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user);
+
+  // Ends a connection with a stranger: nobody sends into it any more.
+  void drop(FileDescriptor socket);
+  // Closes our copy of a socket that others have been given.
+  void let_go(FileDescriptor socket);
+
+  // Closes what could not be closed at once. To be called now and then by whoever is about to wait.
+  void bury();
+
+ private:
+  struct Pending {
+    int fd;
+    std::uint32_t user;
+    std::atomic<bool> done{false};
+  };
+
+  void refuse(FileDescriptor fd, std::uint32_t user);
+  std::size_t pending(std::uint32_t user);
+
+  std::vector<FileDescriptor> grave_;
+  std::vector<std::shared_ptr<Pending>> pending_;
+};
+
+// A socket with a stranger at its other end.
+class ForeignSocket {
+ public:
+  ForeignSocket(Foreign& foreign, FileDescriptor socket) noexcept
+      : foreign_(&foreign), socket_(std::move(socket)) {}
+  ForeignSocket(ForeignSocket&& other) noexcept = default;
+  ForeignSocket& operator=(ForeignSocket&&) = delete;
+  ~ForeignSocket() {
+    if (socket_) foreign_->drop(std::move(socket_));
+  }
+
+  int get() const noexcept { return socket_.get(); }
+  Received receive(std::span<std::byte> buffer, std::uint32_t user) const {
+    return foreign_->receive(socket_.get(), buffer, user);
+  }
+
+ private:
+  Foreign* foreign_;
+  FileDescriptor socket_;
+};
+
+}  // namespace hamlyn::base

@@ -1,0 +1,286 @@
+// Descriptors that hold up whoever closes them, unread queues, and more of them than anybody may have under
+// way: neither the daemon nor a process waits for a rogue.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/socket.h"
+#include "node/address.h"
+#include "node/list.h"
+#include "test/hostile/world.h"
+
+namespace hamlyn::test {
+namespace {
+
+HAMLYN_HOSTILE(Foreign)
+
+using base::FileDescriptor;
+using library::LinkMessage;
+using library::LinkWord;
+
+// A TCP socket that is full and whose last close waits, for a day, until somebody reads the other end.
+struct Lingering {
+  FileDescriptor socket, other;
+
+  Lingering() {
+    const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const place = reinterpret_cast<sockaddr*>(&address);
+    socket.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::bind(listener.get(), place, size) != 0 || ::listen(listener.get(), 1) != 0 ||
+        ::getsockname(listener.get(), place, &size) != 0 || ::connect(socket.get(), place, size) != 0)
+      throw std::runtime_error("no TCP connection");
+    other.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::vector<char> bytes(65536);
+    while (::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+    }
+    const linger day{1, 86400};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &day, sizeof day);
+  }
+};
+
+// Sends it and keeps only its other end.
+void send_lingering(int to, std::span<const std::byte> bytes, std::vector<FileDescriptor>& keep,
+                    std::size_t times = 1) {
+  Lingering one;
+  std::vector<int> fds(times, one.socket.get());
+  base::send_message(to, bytes, fds, MSG_DONTWAIT);
+  keep.push_back(std::move(one.other));
+}
+
+// The same in the queue of a Unix socket.
+void send_nested(int to, std::span<const std::byte> bytes, std::vector<FileDescriptor>& keep) {
+  auto [outer, inner] = base::socket_pair();
+  send_lingering(outer.get(), bytes, keep);
+  const int fd = inner.get();
+  base::send_message(to, bytes, std::span(&fd, 1), MSG_DONTWAIT);
+}
+
+// A message of no bytes, which is not the end, though it looks like it.
+void send_empty(int to) { ::send(to, nullptr, 0, MSG_DONTWAIT | MSG_NOSIGNAL); }
+
+template <class Message>
+auto bytes_of(const Message& message) {
+  return std::as_bytes(std::span(&message, 1));
+}
+
+TEST_P(HostileForeign, HoldsUpNoDaemon) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue&) {
+    std::vector<FileDescriptor> keep;
+    const node::Hello hello;
+    const node::Request nonsense;
+    for (int style = 0; style < 8; ++style) {
+      FileDescriptor node = node::connect_to(world.node());
+      const int to = node.get();
+      if (style >= 4) base::send_message(to, bytes_of(hello), {}, MSG_DONTWAIT);
+      switch (style) {
+        case 0:
+          send_lingering(to, bytes_of(hello), keep);
+          break;
+        case 1:
+          send_lingering(to, bytes_of(hello), keep, base::kMaxDescriptors);
+          break;
+        case 2:
+          send_nested(to, bytes_of(hello), keep);
+          break;
+        case 3:  // behind what is malformed already
+          base::send_message(to, bytes_of(nonsense), {}, MSG_DONTWAIT);
+          send_lingering(to, bytes_of(hello), keep);
+          break;
+        case 4:
+          send_lingering(to, bytes_of(nonsense), keep);
+          break;
+        case 5:
+          send_empty(to);
+          send_lingering(to, bytes_of(nonsense), keep);
+          break;
+        case 6:
+          base::send_message(to, bytes_of(nonsense), {}, MSG_DONTWAIT);
+          send_nested(to, bytes_of(nonsense), keep);
+          node.reset();
+          break;
+        default:
+          send_lingering(to, bytes_of(nonsense), keep);
+          ::shutdown(to, SHUT_RDWR);
+          break;
+      }
+      if (node) keep.push_back(std::move(node));
+    }
+    line.put('.');
+    return line.take<char>() ? 0 : 1;
+  });
+  ASSERT_TRUE(rogue.line().take<char>());
+  node::ClientOptions asking = at(world.node());
+  EXPECT_TRUE(eventually([&] { return node::list(asking).attached.size() == 3; }))
+      << "the daemon serves others, and has dropped it";
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
+TEST_P(HostileForeign, HoldsUpNoPeer) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    std::vector<FileDescriptor> keep;
+    std::vector<RogueLink> links;
+    LinkMessage page;
+    page.word = LinkWord::page;
+    LinkMessage area;
+    area.word = LinkWord::area;
+    area.bytes = 4096;
+    for (int style = 0; style < 6; ++style) {
+      std::optional<RogueLink> link;
+      if (style >= 3) {
+        link = self.connect(world.victim());
+      } else if (!eventually([&] { return (link = self.introduce(world.victim())).has_value(); })) {
+        return 1;
+      }
+      const int to = link->socket();
+      switch (style) {
+        case 0:
+          send_lingering(to, bytes_of(page), keep);
+          break;
+        case 1:
+          send_nested(to, bytes_of(page), keep);
+          break;
+        case 2:  // and nothing that the victim reads first: it ends the link when the time for a page is over
+          send_empty(to);
+          send_lingering(to, bytes_of(page), keep);
+          break;
+        case 3:
+          send_lingering(to, bytes_of(area), keep);
+          break;
+        case 4:
+          base::send_message(to, bytes_of(page).first(7), {}, MSG_DONTWAIT);
+          send_lingering(to, bytes_of(area), keep, base::kMaxDescriptors);
+          break;
+        default:  // unread when it is asked to end
+          send_lingering(to, bytes_of(page).first(7), keep);
+          send_nested(to, bytes_of(page), keep);
+          link->hang_up();
+          break;
+      }
+      if (style < 5 && !link->wait_for_end()) return 2 + style;
+      self.end(*link);
+      links.push_back(std::move(*link));
+    }
+    line.put('.');
+    return line.take<char>() ? 0 : 9;
+  });
+  ASSERT_TRUE(rogue.line().take<char>()) << "the victim waits: " << rogue.wait();
+  world.expect_goes_on();
+  Actor other = world.rogue([&](Line&, Rogue& self) {
+    self.connect(world.victim());
+    return 0;
+  });
+  EXPECT_EQ(other.wait(), 0) << "the victim makes links with others";
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
+// Whoever lets introductions lie, and says at once that their links have ended, has used up nothing that
+// others need: the daemon has a bound of descriptors under way.
+TEST(HostileIntroductions, ThatNobodyReadsStopNobodyElses) {
+  const int user = ::geteuid() == 0 ? 41001 : -1;  // root's daemon has no bound
+  Child stage{user, [] {
+                const rlimit few{256, 256};
+                if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+                const Folder folder;
+                const Daemon daemon{folder.file("s")};
+                std::vector<node::Client> crowd;
+                for (int i = 0; i < 16; ++i) crowd.push_back(node::Client::attach(at(folder.file("s"))));
+                std::uint64_t link = crowd.back().interface_id();
+                for (std::uint64_t round = 1; round <= 4; ++round) {
+                  for (std::size_t i = 0; i < crowd.size(); ++i) {
+                    for (std::size_t j = i + 1; j < crowd.size(); ++j) {
+                      ++link;  // the daemon counts on
+                      crowd[i].introduce(round * 1000 + j, crowd[j].interface_id());
+                      crowd[i].link_ended(link);
+                      crowd[j].link_ended(link);
+                    }
+                  }
+                }
+                node::Client one = node::Client::attach(at(folder.file("s")));
+                node::Client two = node::Client::attach(at(folder.file("s")));
+                if (!one.introduce(1, two.interface_id())) return 2;
+                if (next_event(one).kind != node::Event::Kind::introduced) return 3;
+                if (next_event(two).kind != node::Event::Kind::introduced) return 4;
+                return 0;
+              }};
+  EXPECT_EQ(stage.wait(), 0);
+}
+
+// A process whose descriptors run out refuses links; it does not lose its daemon, and with it its names.
+TEST_P(HostileForeign, TakesNoNameByUsingUpDescriptors) {
+  World world(options());
+  constexpr std::size_t kLinks = 16;  // half of 64 descriptors for the rest
+  Actor owner(
+      [&](Line& line) {
+        const rlimit few{64, 64};
+        if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+        Interface interface({.node = world.node(), .start_node = false});
+        MessageArea area(interface, 4096);
+        NotificationQueue queue(interface, 16);
+        Slot slot(area, queue, {});
+        const Ticket made = slot.ticket();
+        interface.publish("toy", made, {.everyone = true});
+        line.put(made);
+        line.take<char>();
+        // Others may lower it further; what comes then is refused, one by one.
+        const rlimit fewer{32, 64};
+        if (::setrlimit(RLIMIT_NOFILE, &fewer) != 0) return 2;
+        line.put('.');
+        return line.take<char>() ? 0 : 3;
+      },
+      world.victim_user());
+  const auto ticket = owner.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  Actor rogue = world.rogue([&](Line& line, Rogue&) {
+    std::vector<std::unique_ptr<Rogue>> crowd;
+    std::vector<RogueLink> links;
+    const auto connect = [&](int times) {
+      int made = 0;
+      for (int i = 0; i < times; ++i) {
+        crowd.push_back(std::make_unique<Rogue>(world.node()));
+        auto link = crowd.back()->introduce(ticket->interface);
+        if (!link) continue;
+        made += link->exchange(crowd.back()->id());
+        links.push_back(std::move(*link));
+      }
+      return made;
+    };
+    line.put(connect(30));
+    line.take<char>();
+    line.put(connect(4));
+    // A name that the daemon had given up would be to be had.
+    node::Client thief = node::Client::attach(at(world.node()));
+    thief.publish(1, "toy", {}, *ticket);
+    const node::Event told = next_event(thief);
+    line.put(told.error);
+    return line.take<char>() ? 0 : 1;
+  });
+  EXPECT_EQ(rogue.line().take<int>(), static_cast<int>(kLinks));
+  owner.line().put('.');
+  ASSERT_TRUE(owner.line().take<char>());
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.line().take<int>(), 0);
+  EXPECT_EQ(rogue.line().take<ErrorCode>(), ErrorCode::name_taken);
+  owner.line().put('.');
+  EXPECT_EQ(owner.wait(), 0);
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
+}  // namespace
+}  // namespace hamlyn::test
