@@ -47,12 +47,13 @@ struct Lingering {
   }
 };
 
-// Sends it and keeps only its other end.
+// Sends it and keeps only its other end. What could not be sent, because the victim was quicker, stays open:
+// the rogue would wait for itself.
 void send_lingering(int to, std::span<const std::byte> bytes, std::vector<FileDescriptor>& keep,
                     std::size_t times = 1) {
   Lingering one;
   std::vector<int> fds(times, one.socket.get());
-  base::send_message(to, bytes, fds, MSG_DONTWAIT);
+  if (base::send_message(to, bytes, fds, MSG_DONTWAIT) != base::SocketState::ok) one.socket.release();
   keep.push_back(std::move(one.other));
 }
 
@@ -61,7 +62,8 @@ void send_nested(int to, std::span<const std::byte> bytes, std::vector<FileDescr
   auto [outer, inner] = base::socket_pair();
   send_lingering(outer.get(), bytes, keep);
   const int fd = inner.get();
-  base::send_message(to, bytes, std::span(&fd, 1), MSG_DONTWAIT);
+  if (base::send_message(to, bytes, std::span(&fd, 1), MSG_DONTWAIT) != base::SocketState::ok)
+    inner.release();
 }
 
 // A message of no bytes, which is not the end, though it looks like it.
