@@ -1,6 +1,6 @@
 # The flags that every target of the project is built with.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-                    -Wold-style-cast -Woverloaded-virtual -Werror)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+                    "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast;-Woverloaded-virtual>" -Werror)
 if(HAMLYN_SANITIZE)
   # The sanitizers' own instrumentation makes gcc 12 warn about libstdc++'s insides.
   add_compile_options(-fsanitize=${HAMLYN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all

@@ -19,7 +19,7 @@ function(hamlyn_needs target)
   set(HAMLYN_OTHERS ${HAMLYN_OTHERS} PARENT_SCOPE)
 endfunction()
 
-hamlyn_needs(hamlyn_protocols)
+hamlyn_needs(hamlyn_c)
 
 set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)

@@ -1,5 +1,8 @@
 #pragma once
-// Everything a user needs.
+// Everything a user needs: of a C++ program the classes, of a C program the functions of hamlyn/c.h.
+#include "hamlyn/c.h"
+
+#ifdef __cplusplus
 #include "hamlyn/bulk.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/error.h"
@@ -25,3 +28,4 @@
 #include "hamlyn/tagged_write.h"
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"
+#endif

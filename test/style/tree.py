@@ -17,7 +17,7 @@ def files(root=ROOT):
 
 def cpp_files(root=ROOT, folders=CPP_FOLDERS):
     for folder in folders:
-        yield from (path for path in files(root / folder) if path.suffix in (".h", ".cc"))
+        yield from (path for path in files(root / folder) if path.suffix in (".h", ".cc", ".c"))
 
 
 def finish(problems, what):

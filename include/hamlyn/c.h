@@ -1,0 +1,671 @@
+#pragma once
+// The C interface, for C99 or later and for whatever calls C (docs/c-interface.md). C programs get it by
+// <hamlyn/hamlyn.h> and link libhamlyn; the C++ classes of the same names say more about each thing.
+//
+// Handles are made by `..._make` and given back by `..._free`, which takes NULL, and refuses
+// (invalid_argument) what something is still made from. A handle that was freed is not to be used.
+//
+// Every function that can fail returns a status, and none lets an exception out. What is NULL and must not be
+// answers invalid_argument. Results go to the last parameters, which are left as they were unless it says ok
+// (or pending). Threads: as the C++ classes; where nothing is said, any.
+//
+// Options: a NULL pointer gives the defaults. Otherwise `size` is the size of the structure, and each member
+// that is 0 has its default, so that `hamlyn_slot_options options = {.size = sizeof options, .entries = 1};`
+// stays right when members are added.
+//
+// Times are nanoseconds: 0 looks once, HAMLYN_FOREVER waits without end.
+//
+// In a forked child the parent's handles answer HAMLYN_FORKED; it makes its own. Memory of areas is not
+// there.
+#include <stddef.h>
+#include <stdint.h>
+
+// Raised whenever something here changes or goes; what is only added leaves it. The shared library's name has
+// the same number.
+#define HAMLYN_ABI_VERSION 0
+#define HAMLYN_FOREVER (-1)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// --- what calls answer
+
+// One of enum hamlyn_status_code. An int, so that its size does not depend on the compiler.
+typedef int hamlyn_status;
+
+// The numbers are frozen. Below 100: answers of the data path, which leave everything able to go on. From 100
+// on: errors of set-up; hamlyn_last_error says more about them.
+enum hamlyn_status_code {
+  HAMLYN_OK = 0,
+  HAMLYN_PENDING = 1,           // accepted, not finished: ask again with the handle, or wait
+  HAMLYN_QUEUE_FULL = 2,        // no free entry in the work queue: poll, then try again
+  HAMLYN_NO_PLACE = 3,          // no free notification place at the receiver: poll, then try again
+  HAMLYN_CONNECTING = 4,        // the link is being made: poll, then try again
+  HAMLYN_TIMED_OUT = 5,         // the time given has passed; nothing was changed
+  HAMLYN_CANCELLED = 6,         // another thread cancelled the wait, or somebody the message
+  HAMLYN_LINK_ENDED = 7,        // the other side died, left, stalled or broke the protocol
+  HAMLYN_REFUSED = 8,           // the other side, or the node, does not allow it
+  HAMLYN_TOO_LONG = 9,          // larger than one packet carries, or than metadata may be
+  HAMLYN_OUT_OF_BOUNDS = 10,    // outside the bounds named in the ticket
+  HAMLYN_INVALID = 11,          // the ticket or handle is no such thing
+  HAMLYN_SHARE_TOO_SMALL = 12,  // a share counts fewer than the packets of such a message
+  HAMLYN_NOT_DURABLE = 13,      // it has landed, but the receiver's file could not be written
+  HAMLYN_FORKED = 14,           // this process is a forked child: it has no interface until it makes its own
+  HAMLYN_NOT_READY = 15,        // the receiver takes no message there now
+  HAMLYN_CLOSED = 16,           // one side has closed the stream in good order
+  HAMLYN_ABANDONED = 17,        // the other side gave the stream up without closing it
+  HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
+
+  HAMLYN_NODE_UNREACHABLE = 101,  // no node daemon answers, and none could be started
+  HAMLYN_NODE_NOT_TRUSTED = 102,  // the daemon's socket belongs to somebody else
+  HAMLYN_VERSION_MISMATCH = 103,  // the other side speaks another version of the structures
+  HAMLYN_QUOTA_INTERFACES = 104,  // this user has attached as many interfaces as it may
+  HAMLYN_QUOTA_LINKS = 105,       // this user has as many links as it may
+  HAMLYN_QUOTA_BYTES = 106,       // this user's links and areas hold as many bytes as they may
+  HAMLYN_QUOTA_NAMES = 107,       // this user has registered as many names as it may
+  HAMLYN_NAME_TAKEN = 108,        // another process holds that name
+  HAMLYN_NAME_UNKNOWN = 109,      // nobody has registered that name, or not for you
+  HAMLYN_NAME_INVALID = 110,      // empty, too long, or with characters outside [A-Za-z0-9._-]
+  HAMLYN_NOT_PERMITTED = 111,     // rights do not allow it
+  HAMLYN_INVALID_ARGUMENT = 114,  // NULL, or a size, mode or combination that cannot be; the text says which
+  HAMLYN_OUT_OF_MEMORY = 115,     // memory or a limit of the system is used up; the text says which
+  HAMLYN_SYSTEM = 116,            // a system call failed; the text says which and how
+  HAMLYN_DISK_FULL = 118,         // there is no space for a file, or no quota, or its size is limited
+  HAMLYN_SEED_INVALID = 119,      // the bytes are no seed
+  HAMLYN_SEED_WRONG_KIND = 120,   // a seed of another protocol, or a plain ticket
+  HAMLYN_SEED_USED = 121,         // somebody has used it: a stream's seed grows one sender
+  HAMLYN_SEED_STALE = 122,        // its receiver has gone
+  HAMLYN_SEED_FORGED = 123,       // its key opens nothing, or nothing any more
+  HAMLYN_PEER_REFUSED = 124,      // the receiver does not want this sender
+  HAMLYN_PEER_DIED = 125          // the process at the other side has ended, or its link has
+};
+
+// The version that the library was built with: compare it with HAMLYN_ABI_VERSION.
+int hamlyn_abi_version(void);
+// "0.1.0". Never NULL.
+const char* hamlyn_version(void);
+// The status's name, as "no_place", and a sentence on what to do about it. Never NULL.
+const char* hamlyn_status_name(hamlyn_status status);
+const char* hamlyn_status_advice(hamlyn_status status);
+// What exactly was wrong when a call of this thread last answered 100 or more; empty if none has. Belongs to
+// the thread: good until its next such call.
+const char* hamlyn_last_error(void);
+
+// --- values
+
+// Says where a message may land; whoever holds its 64 bytes may send there (paper 0, section 3.2). Copy it,
+// store it, send it. For users its members are only to look at.
+typedef struct hamlyn_ticket {
+  uint64_t host;
+  uint64_t interface;
+  uint32_t slot;
+  uint32_t generation;
+  uint64_t key;
+  uint32_t entry;
+  uint32_t incarnation;
+  uint64_t base;
+  uint64_t bound;
+  uint32_t version;
+  uint32_t purpose;
+} hamlyn_ticket;
+
+// What grows a sender at the other side (paper 0, section 3.3): 64 bytes to send, store or publish.
+typedef struct hamlyn_seed {
+  hamlyn_ticket ticket;
+} hamlyn_seed;
+
+// One sender's part of a group of messages (paper 0, section 2.5).
+typedef struct hamlyn_share {
+  hamlyn_ticket ticket;
+  uint32_t count;
+  uint32_t version;
+} hamlyn_share;
+
+// NULL if it is well formed, otherwise what is wrong with it. Worth anything it may still not be.
+const char* hamlyn_ticket_fault(const hamlyn_ticket* ticket);
+const char* hamlyn_seed_fault(const hamlyn_seed* seed);
+
+// Why a packet was refused; frozen numbers.
+enum hamlyn_refusal {
+  HAMLYN_REFUSAL_NONE = 0,
+  HAMLYN_REFUSAL_MALFORMED = 1,
+  HAMLYN_REFUSAL_BAD_SLOT = 2,
+  HAMLYN_REFUSAL_STALE_GENERATION = 3,
+  HAMLYN_REFUSAL_BAD_KEY = 4,
+  HAMLYN_REFUSAL_MODE_FORBIDS = 5,
+  HAMLYN_REFUSAL_OUT_OF_BOUNDS = 6,
+  HAMLYN_REFUSAL_BAD_ENTRY = 7,
+  HAMLYN_REFUSAL_ENTRY_NOT_ARMED = 8,
+  HAMLYN_REFUSAL_ENTRY_BUSY = 9,
+  HAMLYN_REFUSAL_STALE_MESSAGE = 10,
+  HAMLYN_REFUSAL_METADATA_TOO_LONG = 11,
+  HAMLYN_REFUSAL_NO_PLACE = 12,
+  HAMLYN_REFUSAL_OVER_BUDGET = 13,
+  HAMLYN_REFUSAL_MISALIGNED = 14,
+  HAMLYN_REFUSAL_UNASKED_REPLY = 15,
+  HAMLYN_REFUSAL_BAD_SHARE = 16,
+  HAMLYN_REFUSAL_BAD_AREA = 17,
+  HAMLYN_REFUSAL_TOO_LONG = 18,
+  HAMLYN_REFUSAL_NOT_DURABLE = 19
+};
+// Never NULL.
+const char* hamlyn_refusal_name(uint32_t refusal);
+
+enum hamlyn_notification_kind {
+  HAMLYN_MESSAGE = 0,            // a message is complete
+  HAMLYN_FAILED = 1,             // the entry will not complete; `word` is an enum hamlyn_failure
+  HAMLYN_PROTOCOL_ERROR = 2,     // `word` packets of one link were refused for one `cause`
+  HAMLYN_LINK_ENDED_NOTICE = 3,  // a link that had used this queue ended
+  HAMLYN_REMOTE_DONE = 4,        // a remote operation of this interface is over; `word` is its own
+  HAMLYN_REMOTE_FAILED = 5       // the same, but not done; `cause` says why it was refused
+};
+
+enum hamlyn_failure {
+  HAMLYN_FAILURE_NONE = 0,
+  HAMLYN_FAILURE_LINK_ENDED = 1,  // of a link that was filling it, or that it was said to wait for
+  HAMLYN_FAILURE_TIMED_OUT = 2,   // the time given to it has passed
+  HAMLYN_FAILURE_ABANDONED = 3,   // its sender says that the rest will not come
+  HAMLYN_FAILURE_MISCOUNTED = 4   // a group: its members' packets add more than the group has left
+};
+
+// What a notification queue gives (paper 0, table 3).
+typedef struct hamlyn_notification {
+  uint8_t kind;   // enum hamlyn_notification_kind
+  uint8_t wrap;   // 1: the first of a new turn of the queue
+  uint8_t fast;   // 1: fast mode, without a metadata entry
+  uint8_t cause;  // enum hamlyn_refusal
+  uint32_t slot;
+  uint32_t entry;
+  uint32_t message_id;
+  uint64_t offset;  // of the first byte, from the slot's base
+  uint64_t length;  // bytes that landed
+  uint64_t word;    // fast mode: the sender's word of metadata
+  uint64_t peer;    // the interface that sent it, as the node attests; 0: several did, or nobody
+  uint64_t reserved[2];
+} hamlyn_notification;
+
+// --- the interface (paper 0, section 2)
+
+typedef struct hamlyn_interface hamlyn_interface;
+
+// Bits of hamlyn_interface_options.flags.
+#define HAMLYN_NO_START UINT32_C(1)  // do not start this user's own node daemon when there is none
+
+typedef struct hamlyn_interface_options {
+  size_t size;
+  const char* node;  // the daemon's socket; NULL: the service's, else this user's own
+  int64_t timeout;   // for attaching; 5 s
+  int64_t stall;     // work pending that long without progress ends a link; 10 s; HAMLYN_FOREVER: never
+  size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 8192; 8192
+  uint32_t links;    // at most so many links at a time; 1024
+  uint32_t flags;
+} hamlyn_interface_options;
+
+// Attaches this process to its host's node.
+hamlyn_status hamlyn_interface_make(const hamlyn_interface_options* options, hamlyn_interface** made);
+// Ends all links.
+hamlyn_status hamlyn_interface_free(hamlyn_interface* interface);
+// The node's number of this interface, as peers see it in hamlyn_notification.peer.
+hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, uint64_t* id);
+// Runs the interface once: arrivals, then departures. Polling and waiting do it, too.
+hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
+// Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
+hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
+
+// Who may look a name up, besides its owner and root.
+#define HAMLYN_FOR_GROUP UINT32_C(1)     // processes whose primary group is the owner's
+#define HAMLYN_FOR_EVERYONE UINT32_C(2)  // all users of this host, through the service
+
+// Registers a ticket under a name ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process ends.
+hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
+                             uint32_t rights);
+hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name);
+// The ticket registered under `name`; waits for somebody to register it.
+hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64_t timeout,
+                            hamlyn_ticket* ticket);
+
+// --- areas: memory that messages land in, and that long ones are sent out of
+
+typedef struct hamlyn_area hamlyn_area;
+
+enum hamlyn_sharing {
+  HAMLYN_GUARDED = 0,            // private: every byte comes through the interface
+  HAMLYN_MAPPED_READ_ONLY = 1,   // any holder of a ticket may map and read it
+  HAMLYN_MAPPED_READ_WRITE = 2,  // holders of a ticket who run as this process's user may read and write it
+};
+
+// A message area of `bytes` zeroed bytes (paper 0, section 2.2); `sharing`: enum hamlyn_sharing.
+hamlyn_status hamlyn_area_make(hamlyn_interface* interface, size_t bytes, uint32_t sharing,
+                               hamlyn_area** made);
+// The same over memory that stays the caller's: whole pages of 4096, writable, until the area is freed.
+hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, size_t bytes,
+                                    hamlyn_area** made);
+// A durable area, kept in the file `path`, or, if that is NULL, in `descriptor` (paper 1, section 3.5.1).
+hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* path, int descriptor,
+                                       size_t bytes, hamlyn_area** made);
+hamlyn_status hamlyn_area_free(hamlyn_area* area);
+hamlyn_status hamlyn_area_bytes(hamlyn_area* area, void** data, size_t* length);
+// Mapped kinds: moves the area to fresh memory at the same address; who had it mapped keeps the old pages.
+hamlyn_status hamlyn_area_revoke(hamlyn_area* area);
+// Durable areas: puts these bytes into the file and waits until they are safe.
+hamlyn_status hamlyn_area_sync(hamlyn_area* area, size_t offset, size_t length, int64_t timeout);
+
+// A send buffer area (paper 0, section 2.3): what is sent out of it is copied once, by the receiver's
+// interface. The whole of it is shown, read-only, to each process that a long piece of it is sent to.
+typedef struct hamlyn_send_area hamlyn_send_area;
+
+hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, size_t bytes, hamlyn_send_area** made);
+hamlyn_status hamlyn_send_area_free(hamlyn_send_area* area);
+hamlyn_status hamlyn_send_area_bytes(hamlyn_send_area* area, void** data, size_t* length);
+
+// Another process's slot, mapped here; reads are loads.
+typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
+
+hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_ticket* ticket,
+                                      int64_t timeout, hamlyn_mapped_slot** made);
+hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
+hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data, size_t* length);
+// `data` is NULL if it may only be read.
+hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data, size_t* length);
+// `current`: 1 while the owner still uses this memory.
+hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current);
+
+// --- notification queues (paper 0, section 2.6)
+
+typedef struct hamlyn_queue hamlyn_queue;
+
+// `places`: from 16 to 2^20, rounded up to a power of two; 0: 4096.
+hamlyn_status hamlyn_queue_make(hamlyn_interface* interface, size_t places, hamlyn_queue** made);
+hamlyn_status hamlyn_queue_free(hamlyn_queue* queue);
+// The papers' h_rcv: up to `most` notifications that are there; `count` may be 0. Never waits.
+hamlyn_status hamlyn_poll(hamlyn_queue* queue, hamlyn_notification* notifications, size_t most,
+                          size_t* count);
+// The papers' h_rcv_block: waits for the next one. ok, timed_out, cancelled, forked.
+hamlyn_status hamlyn_receive(hamlyn_queue* queue, int64_t timeout, hamlyn_notification* notification);
+// For poll and epoll: readable when the queue may hold something. Poll the queue until it is empty before
+// going back to epoll. Owned by the queue.
+hamlyn_status hamlyn_queue_descriptor(hamlyn_queue* queue, int* descriptor);
+
+// --- slots (paper 0, section 2.2)
+
+typedef struct hamlyn_slot hamlyn_slot;
+
+// How a slot checks what arrives (paper 0, section 2.7).
+enum hamlyn_mode {
+  HAMLYN_MODE_GUARDED = 0,           // the slot's key and bounds hold for every entry
+  HAMLYN_MODE_PARANOID = 1,          // each entry has a key and bounds of its own
+  HAMLYN_MODE_PARANOID_ONE_SHOT = 2  // the same, and the entry takes one message per arming
+};
+
+// What peers may do at a slot (paper 1, section 3.5.2).
+enum hamlyn_access { HAMLYN_READ_WRITE = 0, HAMLYN_READ_ONLY = 1, HAMLYN_WRITE_ONLY = 2 };
+
+// Bits of hamlyn_slot_options.flags.
+#define HAMLYN_NO_FAST UINT32_C(1)  // takes no fast-mode packets
+#define HAMLYN_FETCHES UINT32_C(2)  // takes fetch-and-ops
+
+typedef struct hamlyn_slot_options {
+  size_t size;
+  size_t base;       // first byte, from the area's start
+  size_t bound;      // bytes; 0: to the area's end
+  uint32_t mode;     // enum hamlyn_mode
+  uint32_t access;   // enum hamlyn_access
+  uint32_t entries;  // metadata entries, at most 2^20; armed at once unless paranoid
+  uint32_t places;   // queue places kept for fast mode per link that sends here; 256
+  uint32_t gets;     // bytes that one remote get may ask for, up to 64 KiB
+  uint32_t flags;
+} hamlyn_slot_options;
+
+hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const hamlyn_slot_options* options,
+                               hamlyn_slot** made);
+// Its tickets are refused from here on.
+hamlyn_status hamlyn_slot_free(hamlyn_slot* slot);
+hamlyn_status hamlyn_slot_index(const hamlyn_slot* slot, uint32_t* index);
+// A ticket for fast mode, remote operations and mapping, whichever the slot takes.
+hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket);
+// A ticket for a metadata entry.
+hamlyn_status hamlyn_slot_entry_ticket(const hamlyn_slot* slot, uint32_t entry, hamlyn_ticket* ticket);
+// Takes the next message in `entry`: when its notification was read, or after disarm.
+hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, uint32_t entry);
+// Paranoid modes: the same with a new key and new bounds, `bound` bytes from `base` on.
+hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, uint32_t entry, uint64_t base, uint64_t bound);
+// Takes a group of messages in `entry`, with one notification when all have come (paper 0, section 2.5), and
+// fills `shares`, one for each of `members` (1 to 65536): for `part` bytes each, side by side; or, if `part`
+// is 0, for the same bytes, all of the slot's.
+hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, uint32_t entry, uint32_t members, uint64_t part,
+                                    hamlyn_share* shares);
+hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, uint32_t entry);
+// Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment.
+hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, uint32_t entry);
+// An armed entry fails if it is not complete within `time`; HAMLYN_FOREVER takes that back.
+hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, uint32_t entry, int64_t time);
+// An armed entry fails also if the link with interface `peer` ends before `peer` has sent anything.
+hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, uint32_t entry, uint64_t peer);
+// One notification for the next `messages` messages together; 0: each has its own.
+hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, uint32_t messages);
+// Tickets given out before are refused.
+hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot);
+hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, size_t* length);
+// The bytes of the message that `notification` tells of, in place. out_of_bounds: it is not of this slot.
+hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification, void** data,
+                                  size_t* length);
+// Out-of-band metadata of the entry's message, up to 60 bytes; until the entry is armed again.
+hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, uint32_t entry, const void** data,
+                                   size_t* length);
+
+// --- termini: where messages leave (paper 0, section 2.3)
+
+typedef struct hamlyn_terminus hamlyn_terminus;
+
+enum hamlyn_priority { HAMLYN_NORMAL = 0, HAMLYN_URGENT = 1 };
+
+typedef struct hamlyn_terminus_options {
+  size_t size;
+  uint32_t entries;   // messages that may be under way at a time, 1 to 4096; 63
+  uint32_t priority;  // enum hamlyn_priority, of everything that leaves here
+} hamlyn_terminus_options;
+
+// Tells when the buffer of a send may be reused.
+typedef struct hamlyn_send_handle {
+  uint64_t sequence;
+  uint64_t entry;
+} hamlyn_send_handle;
+
+// Bits of hamlyn_send_options.flags.
+#define HAMLYN_ACKNOWLEDGED UINT64_C(1)  // pending until all of it has landed; at most 32 at a time
+
+typedef struct hamlyn_send_options {
+  size_t size;
+  uint64_t offset;         // from the ticket's base
+  const void* metadata;    // kept in the receiver's metadata entry
+  size_t metadata_length;  // up to 60
+  uint64_t flags;
+} hamlyn_send_options;
+
+// `length` bytes from `offset` on of the send buffer area that is bound to `tag`.
+typedef struct hamlyn_piece {
+  uint64_t tag;
+  uint64_t offset;
+  uint64_t length;
+} hamlyn_piece;
+
+hamlyn_status hamlyn_terminus_make(hamlyn_interface* interface, const hamlyn_terminus_options* options,
+                                   hamlyn_terminus** made);
+// Cancels what was not sent whole.
+hamlyn_status hamlyn_terminus_free(hamlyn_terminus* terminus);
+// Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there.
+hamlyn_status hamlyn_connect(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
+// The papers' h_send_msg: any number of bytes into the ticket's metadata entry. Returns at once: ok, the
+// buffer is free; pending, it must stay until hamlyn_send_state(handle) no longer says so; anything else,
+// nothing was taken. `handle` may be NULL.
+hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
+                          size_t length, const hamlyn_send_options* options, hamlyn_send_handle* handle);
+// The same as a member of a group; uses the share up.
+hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* share, const void* data,
+                                size_t length, const hamlyn_send_options* options,
+                                hamlyn_send_handle* handle);
+// Names an area by a tag of this terminus, 0 to 7; `area` NULL: takes the name back.
+hamlyn_status hamlyn_bind(hamlyn_terminus* terminus, uint32_t tag, hamlyn_send_area* area);
+// Up to 16 pieces of bound areas as one message. The areas' bytes stay in use until it is no longer pending.
+hamlyn_status hamlyn_send_gathered(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                   const hamlyn_piece* pieces, size_t count,
+                                   const hamlyn_send_options* options, hamlyn_send_handle* handle);
+// Fast mode (paper 0, section 2.7): one packet, up to the MTU, and one word of metadata.
+hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
+                               size_t length, uint64_t word, uint64_t offset);
+// Waits until a fast-mode send to `ticket` has a place, or the link has ended.
+hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
+// How it stands with a send: pending, ok, refused, link_ended, cancelled. Runs nothing.
+hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle);
+// Waits until it is no longer pending.
+hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle handle, int64_t timeout);
+// Of an acknowledged message that was refused: why (enum hamlyn_refusal).
+hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
+                                  uint32_t* cause);
+// Forgets the rest of a message that is pending.
+hamlyn_status hamlyn_send_cancel(hamlyn_terminus* terminus, hamlyn_send_handle handle);
+// The sequence word: every send up to that number is over.
+hamlyn_status hamlyn_sequence(const hamlyn_terminus* terminus, uint64_t* sequence);
+// Takes the first `bytes` of a share's buffer off as `piece`, for a helper or for another message.
+hamlyn_status hamlyn_share_split(hamlyn_share* share, uint64_t bytes, hamlyn_share* piece);
+
+// --- remote operations (paper 1, sections 3.1 and 3.3)
+
+enum hamlyn_fetch_op {
+  HAMLYN_ADD = 1,
+  HAMLYN_AND = 2,
+  HAMLYN_OR = 3,
+  HAMLYN_XOR = 4,
+  HAMLYN_SWAP = 5,
+  HAMLYN_MIN_SIGNED = 6,
+  HAMLYN_MAX_SIGNED = 7,
+  HAMLYN_MIN_UNSIGNED = 8,
+  HAMLYN_MAX_UNSIGNED = 9,
+  HAMLYN_COMPARE_AND_SWAP = 10
+};
+
+typedef struct hamlyn_fetch_request {
+  uint32_t op;     // enum hamlyn_fetch_op
+  uint32_t bytes;  // of the word, 4 or 8
+  uint64_t operand;
+  uint64_t compare;
+} hamlyn_fetch_request;
+
+// Bits of hamlyn_remote_options.flags.
+#define HAMLYN_NO_ANSWER UINT64_C(1)  // a fetch of which nothing comes back
+
+typedef struct hamlyn_remote_options {
+  size_t size;
+  uint64_t offset;      // from the ticket's base
+  hamlyn_queue* queue;  // hears when it is over, with `word`; must outlive it
+  uint64_t word;
+  uint64_t flags;
+} hamlyn_remote_options;
+
+typedef struct hamlyn_remote_handle {
+  uint64_t sequence;
+} hamlyn_remote_handle;
+
+// How a remote operation ended. After link_ended nobody knows whether it was done.
+typedef struct hamlyn_outcome {
+  hamlyn_status status;  // pending, ok, refused, link_ended, cancelled
+  uint32_t cause;        // enum hamlyn_refusal
+  uint64_t value;        // fetch: what stood there before
+} hamlyn_outcome;
+
+// Asks for a fetch-and-op: pending, or why it was not asked for. `handle` may be NULL.
+hamlyn_status hamlyn_fetch(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                           const hamlyn_fetch_request* request, const hamlyn_remote_options* options,
+                           hamlyn_remote_handle* handle);
+// Asks for `length` bytes, which land in `into`, a slot of this interface, from its byte `at` on.
+hamlyn_status hamlyn_get(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, hamlyn_slot* into,
+                         uint64_t at, size_t length, const hamlyn_remote_options* options,
+                         hamlyn_remote_handle* handle);
+// How it stands. The answer is `outcome->status`, too.
+hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remote_handle handle,
+                                    hamlyn_outcome* outcome);
+// Waits until it is over; also timed_out, cancelled.
+hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle, int64_t timeout,
+                                 hamlyn_outcome* outcome);
+
+// --- managers (paper 0, section 3.3): an interface, and what the protocols need of it
+
+typedef struct hamlyn_manager hamlyn_manager;
+
+typedef struct hamlyn_manager_options {
+  size_t size;
+  const hamlyn_interface_options* interface;  // NULL: its defaults
+  size_t places;                              // of its notification queue; 4096
+} hamlyn_manager_options;
+
+hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made);
+hamlyn_status hamlyn_manager_free(hamlyn_manager* manager);
+// Its interface, which stays the manager's: not to be freed, nor used when the manager has gone.
+hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface);
+hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
+                                     uint32_t rights);
+hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name);
+hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, int64_t timeout,
+                                    hamlyn_seed* seed);
+// The papers' poll_nowait: gives the next message that has arrived to its receiver. `given`: 0, there was
+// none.
+hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given);
+// Waits until one was given, to any receiver.
+hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, int64_t timeout);
+// For epoll: take from each receiver until it has nothing more, and poll until nothing is given, before going
+// back to it.
+hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor);
+// Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
+hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);
+
+// --- datagrams: one at a time, or not at all; no queue
+
+typedef struct hamlyn_datagram_receiver hamlyn_datagram_receiver;
+typedef struct hamlyn_datagram_sender hamlyn_datagram_sender;
+
+typedef struct hamlyn_datagram {
+  void* data;  // in place, until the receiver is made ready again
+  size_t length;
+  uint64_t offset;     // of the first byte in the receiver's buffer
+  uint64_t sender;     // its interface, as the node attests
+  uint64_t has_reply;  // 1: `reply` is a seed of a receiver of the sender's own
+  hamlyn_seed reply;
+} hamlyn_datagram;
+
+typedef struct hamlyn_datagram_options {
+  size_t size;
+  uint64_t offset;                        // in the receiver's buffer
+  const hamlyn_datagram_receiver* reply;  // its seed goes along; of the same manager
+} hamlyn_datagram_options;
+
+// It is ready at once.
+hamlyn_status hamlyn_datagram_receiver_make(hamlyn_manager* manager, size_t bytes,
+                                            hamlyn_datagram_receiver** made);
+hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);
+// The papers' make_seed; for any number of senders.
+hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver, hamlyn_seed* seed);
+// Takes the next datagram; the bytes of the last one may be overwritten from here on.
+hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver);
+hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, int64_t timeout,
+                                      hamlyn_datagram* datagram);
+hamlyn_status hamlyn_datagram_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                          hamlyn_datagram_sender** made);
+hamlyn_status hamlyn_datagram_sender_free(hamlyn_datagram_sender* sender);
+// As hamlyn_send; a receiver that is not ready drops it without a word. `handle` may be NULL.
+hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* data, size_t length,
+                                   const hamlyn_datagram_options* options, hamlyn_send_handle* handle);
+hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender, hamlyn_send_handle handle);
+// Waits until it has landed: ok; not_ready: nothing has, send it again; refused: the receiver has gone, or
+// the seed was forged. One at a time per sender.
+hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void* data, size_t length,
+                                      const hamlyn_datagram_options* options, int64_t timeout);
+
+// --- streams: one way, in order, nothing lost; records, or bytes
+
+typedef struct hamlyn_stream_receiver hamlyn_stream_receiver;
+typedef struct hamlyn_stream_sender hamlyn_stream_sender;
+
+typedef struct hamlyn_record {
+  void* data;  // in place, until it is released
+  size_t length;
+  uint64_t number;  // of the stream's: 1, 2, ...
+} hamlyn_record;
+
+typedef struct hamlyn_stream_receiver_options {
+  size_t size;
+  size_t first;    // bytes of buffer to begin with; 64 KiB
+  size_t most;     // and at most; no record is longer; 4 MiB. Whole multiples of 64, to 2^30
+  size_t parcels;  // messages unreleased at a time, a power of two from 4 to 4096; 64
+  // Whether interface `sender`, which has come with the seed, may send: not 0. NULL: it may. Called by any
+  // thread that runs the manager; it must not wait, nor free a receiver.
+  int (*admit)(void* context, uint64_t sender);
+  void* context;
+} hamlyn_stream_receiver_options;
+
+typedef struct hamlyn_stream_sender_options {
+  size_t size;
+  size_t together;  // bytes that small records are gathered in, 2048 to 65536; 8192
+  int64_t timeout;  // for the opening; 10 s
+} hamlyn_stream_sender_options;
+
+hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
+                                          const hamlyn_stream_receiver_options* options,
+                                          hamlyn_stream_receiver** made);
+hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver);
+// The papers' make_seed; for one sender, once. invalid_argument: a sender is there.
+hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed);
+// Waits for the next record. Also how the stream has ended: closed, abandoned, link_ended, broken.
+hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, int64_t timeout, hamlyn_record* record);
+// Gives back this record and all before it.
+hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver, const hamlyn_record* record);
+// As bytes: waits for some, copies up to `most` of them. The end of the stream is closed, with a count of 0.
+hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, size_t most, int64_t timeout,
+                                 size_t* count);
+// Wants no more: the sender is told closed. Waits until it has stopped.
+hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver, int64_t timeout);
+// Its interface, as the node attests; 0: there was none yet.
+hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, uint64_t* sender);
+
+// Opens the stream: waits until the receiver's program has looked, and agreed.
+hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                        const hamlyn_stream_sender_options* options,
+                                        hamlyn_stream_sender** made);
+// Without a close before it the receiver is told abandoned.
+hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
+// Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
+hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, size_t length,
+                                 int64_t timeout);
+// As bytes, of any number: waits until all are sent.
+hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, size_t length);
+// All that was sent so far is on its way.
+hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, int64_t timeout);
+// Nothing more will be sent. Waits until the receiver has everything.
+hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, int64_t timeout);
+// How the stream has ended, as far as this side knows; ok: it has not.
+hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender);
+
+// --- tagged remote write: bytes at an offset of the receiver's buffer, and a tag
+
+typedef struct hamlyn_tagged_receiver hamlyn_tagged_receiver;
+typedef struct hamlyn_tagged_sender hamlyn_tagged_sender;
+
+typedef struct hamlyn_tagged {
+  uint64_t tag;
+  uint64_t offset;  // of its first byte in the receiver's buffer
+  uint64_t length;
+  uint64_t sender;  // its interface, as the node attests
+} hamlyn_tagged;
+
+typedef struct hamlyn_tagged_receiver_options {
+  size_t size;
+  size_t places;    // tags of one sender that may stand untaken; 256
+  size_t capacity;  // of all senders; 4096
+  size_t aside;     // tags that hamlyn_get_specific_tag may put aside; 4096
+} hamlyn_tagged_receiver_options;
+
+hamlyn_status hamlyn_tagged_receiver_make(hamlyn_manager* manager, size_t bytes,
+                                          const hamlyn_tagged_receiver_options* options,
+                                          hamlyn_tagged_receiver** made);
+hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver);
+// The papers' make_seed; for any number of senders.
+hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver, hamlyn_seed* seed);
+hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data, size_t* length);
+// The next tag, whichever it is. ok; timed_out, cancelled, forked; link_ended: the link with
+// `tagged->sender` has ended.
+hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, int64_t timeout, hamlyn_tagged* tagged);
+// The next one with this tag; others are put aside. queue_full: as many are aside as may be.
+hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, uint64_t tag, int64_t timeout,
+                                      hamlyn_tagged* tagged);
+hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
+
+hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed, int64_t timeout,
+                                        hamlyn_tagged_sender** made);
+hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);
+// Writes up to one packet at `offset`. Waits for a place, up to `timeout`; 0: no_place or queue_full instead.
+hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data, size_t length,
+                                 uint64_t offset, uint64_t tag, int64_t timeout);
+
+#ifdef __cplusplus
+}
+#endif

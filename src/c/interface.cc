@@ -1,0 +1,85 @@
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/read_options.h"
+#include "c/values.h"
+
+using namespace hamlyn::c;
+
+namespace hamlyn::c {
+
+const char* read_options(const hamlyn_interface_options* given, Interface::Options& options) {
+  hamlyn_interface_options asked;
+  if (const char* const wrong = take_options(given, asked)) return wrong;
+  if ((asked.flags & ~HAMLYN_NO_START) != 0) return "unknown flags";
+  if (asked.node != nullptr) options.node = asked.node;
+  options.start_node = (asked.flags & HAMLYN_NO_START) == 0;
+  if (asked.timeout != 0) options.timeout = milliseconds_of(asked.timeout);
+  if (asked.stall != 0)
+    options.stall = asked.stall < 0 ? std::chrono::milliseconds{0} : milliseconds_of(asked.stall);
+  if (asked.mtu != 0) options.mtu = asked.mtu;
+  if (asked.links != 0) options.links = asked.links;
+  return nullptr;
+}
+
+}  // namespace hamlyn::c
+
+hamlyn_status hamlyn_interface_make(const hamlyn_interface_options* options, hamlyn_interface** made) {
+  if (made == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&, call = __func__] {
+    hamlyn::Interface::Options asked;
+    if (const char* const wrong = read_options(options, asked)) return invalid_argument(call, wrong);
+    return make(call, made, asked);
+  });
+}
+
+hamlyn_status hamlyn_interface_free(hamlyn_interface* interface) {
+  if (interface != nullptr && !interface->own) return invalid_argument(__func__, "it is a manager's own");
+  return free_handle(__func__, interface);
+}
+
+hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, std::uint64_t* id) {
+  if (interface == nullptr || id == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *id = interface->it.id();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
+  if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
+  interface->it.run();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
+  if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
+  interface->it.cancel();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
+                             std::uint32_t rights) {
+  if (interface == nullptr || name == nullptr || ticket == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  if ((rights & ~kRights) != 0) return invalid_argument(__func__, "unknown rights");
+  return guarded(__func__, [&] {
+    interface->it.publish(name, from(*ticket), rights_of(rights));
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name) {
+  if (interface == nullptr || name == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    interface->it.withdraw(name);
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, std::int64_t timeout,
+                            hamlyn_ticket* ticket) {
+  if (interface == nullptr || name == nullptr || ticket == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *ticket = to(interface->it.lookup(name, milliseconds_of(timeout)));
+    return HAMLYN_OK;
+  });
+}

@@ -1,0 +1,98 @@
+#include "hamlyn/manager.h"
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/read_options.h"
+#include "c/values.h"
+#include "library/engine.h"
+
+using namespace hamlyn::c;
+
+const char* hamlyn_ticket_fault(const hamlyn_ticket* ticket) {
+  return ticket == nullptr ? "it is NULL" : hamlyn::invalid(from(*ticket));
+}
+
+const char* hamlyn_seed_fault(const hamlyn_seed* seed) {
+  return seed == nullptr ? "it is NULL" : hamlyn::invalid(from(*seed));
+}
+
+hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made) {
+  if (made == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&, call = __func__] {
+    hamlyn_manager_options asked;
+    if (const char* const wrong = take_options(options, asked)) return invalid_argument(call, wrong);
+    hamlyn::Manager::Options how;
+    if (const char* const wrong = read_options(asked.interface, how.interface))
+      return invalid_argument(call, wrong);
+    if (asked.places != 0) how.places = asked.places;
+    return make(call, made, how);
+  });
+}
+
+hamlyn_status hamlyn_manager_free(hamlyn_manager* manager) {
+  if (manager != nullptr && manager->interface.uses.load(std::memory_order_acquire) != 0)
+    return invalid_argument(__func__, "something that was made from its interface is not freed yet");
+  return free_handle(__func__, manager);
+}
+
+hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface) {
+  if (manager == nullptr || interface == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *interface = &manager->interface;
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
+                                     std::uint32_t rights) {
+  if (manager == nullptr || name == nullptr || seed == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  if ((rights & ~kRights) != 0) return invalid_argument(__func__, "unknown rights");
+  return guarded(__func__, [&] {
+    manager->it.publish(name, from(*seed), rights_of(rights));
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name) {
+  if (manager == nullptr || name == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    manager->it.withdraw(name);
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, std::int64_t timeout,
+                                    hamlyn_seed* seed) {
+  if (manager == nullptr || name == nullptr || seed == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *seed = to(manager->it.lookup(name, milliseconds_of(timeout)));
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given) {
+  if (manager == nullptr || given == nullptr) return invalid_argument(__func__, "a NULL argument");
+  const bool one = manager->it.poll();
+  if (!one && manager->it.interface().engine().lock().forked()) return HAMLYN_FORKED;
+  *given = one ? 1 : 0;
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, std::int64_t timeout) {
+  if (manager == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(manager->it.wait(time_of(timeout)));
+}
+
+hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor) {
+  if (manager == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *descriptor = manager->it.descriptor();
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager) {
+  if (manager == nullptr) return invalid_argument(__func__, "a NULL argument");
+  manager->it.cancel();
+  return HAMLYN_OK;
+}

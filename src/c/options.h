@@ -1,0 +1,27 @@
+#pragma once
+// Options of a caller who was compiled with another version of hamlyn/c.h: shorter ones lack the members that
+// came later, longer ones have members that are not known here, which may say nothing.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace hamlyn::c {
+
+// What is wrong with `given`, or null; then `options` has what it says, 0 where it says nothing. `first` is
+// the size of the structure's first version.
+template <class Options>
+const char* take_options(const Options* given, Options& options,
+                         std::size_t first = sizeof(Options)) noexcept {
+  options = {};
+  if (given == nullptr) return nullptr;
+  const std::size_t size = given->size;
+  if (size < first) return "the options' size is none that they ever had";
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  if (size > sizeof(Options) &&
+      std::any_of(bytes + sizeof(Options), bytes + size, [](unsigned char byte) { return byte != 0; }))
+    return "the options have members that this library does not know";
+  std::memcpy(&options, given, std::min(size, sizeof(Options)));
+  return nullptr;
+}
+
+}  // namespace hamlyn::c

@@ -1,0 +1,70 @@
+#include "hamlyn/remote.h"
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/values.h"
+
+using namespace hamlyn::c;
+
+namespace {
+
+// Asks with the options and the handle that the caller gave.
+template <class Ask>
+hamlyn_status ask_with(const char* call, const hamlyn_remote_options* options, hamlyn_remote_handle* handle,
+                       Ask&& ask) noexcept {
+  hamlyn_remote_options given;
+  if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
+  if ((given.flags & ~HAMLYN_NO_ANSWER) != 0) return invalid_argument(call, "unknown flags");
+  const hamlyn::RemoteOptions how{.offset = given.offset,
+                                  .answered = (given.flags & HAMLYN_NO_ANSWER) == 0,
+                                  .queue = given.queue == nullptr ? nullptr : &given.queue->it,
+                                  .word = given.word};
+  hamlyn::RemoteHandle own;
+  const hamlyn::Status status = ask(how, &own);
+  if (handle != nullptr && (status == hamlyn::Status::ok || status == hamlyn::Status::pending))
+    *handle = {own.sequence};
+  return number(status);
+}
+
+hamlyn_status tell(const hamlyn::Outcome& from, hamlyn_outcome& outcome) noexcept {
+  outcome = {number(from.status), static_cast<std::uint32_t>(from.cause), from.value};
+  return outcome.status;
+}
+
+}  // namespace
+
+hamlyn_status hamlyn_fetch(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                           const hamlyn_fetch_request* request, const hamlyn_remote_options* options,
+                           hamlyn_remote_handle* handle) {
+  if (terminus == nullptr || ticket == nullptr || request == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  if (request->op < HAMLYN_ADD || request->op > HAMLYN_COMPARE_AND_SWAP)
+    return invalid_argument(__func__, "no such operation");
+  const hamlyn::Fetch fetch{static_cast<hamlyn::FetchOp>(request->op), request->bytes, request->operand,
+                            request->compare};
+  return ask_with(__func__, options, handle, [&](const auto& how, auto* own) {
+    return terminus->it.fetch(from(*ticket), fetch, how, own);
+  });
+}
+
+hamlyn_status hamlyn_get(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, hamlyn_slot* into,
+                         std::uint64_t at, std::size_t length, const hamlyn_remote_options* options,
+                         hamlyn_remote_handle* handle) {
+  if (terminus == nullptr || ticket == nullptr || into == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return ask_with(__func__, options, handle, [&](const auto& how, auto* own) {
+    return terminus->it.get(from(*ticket), into->it, at, length, how, own);
+  });
+}
+
+hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remote_handle handle,
+                                    hamlyn_outcome* outcome) {
+  if (terminus == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return tell(terminus->it.outcome({handle.sequence}), *outcome);
+}
+
+hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle, std::int64_t timeout,
+                                 hamlyn_outcome* outcome) {
+  if (terminus == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return tell(terminus->it.wait_outcome({handle.sequence}, time_of(timeout)), *outcome);
+}

@@ -1,0 +1,160 @@
+#include "hamlyn/slot.h"
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/values.h"
+
+using namespace hamlyn::c;
+
+namespace {
+
+const char* read_slot_options(const hamlyn_slot_options* given, hamlyn::Slot::Options& options) {
+  hamlyn_slot_options asked;
+  if (const char* const wrong = take_options(given, asked)) return wrong;
+  if (asked.mode > HAMLYN_MODE_PARANOID_ONE_SHOT) return "no such mode";
+  if (asked.access > HAMLYN_WRITE_ONLY) return "no such access";
+  if ((asked.flags & ~(HAMLYN_NO_FAST | HAMLYN_FETCHES)) != 0) return "unknown flags";
+  options.base = asked.base;
+  options.bound = asked.bound;
+  options.mode = static_cast<hamlyn::Mode>(asked.mode);
+  options.access = static_cast<hamlyn::Access>(asked.access);
+  options.entries = asked.entries;
+  options.fast = (asked.flags & HAMLYN_NO_FAST) == 0;
+  if (asked.places != 0) options.places = asked.places;
+  options.fetches = (asked.flags & HAMLYN_FETCHES) != 0;
+  options.gets = asked.gets;
+  return nullptr;
+}
+
+}  // namespace
+
+hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const hamlyn_slot_options* options,
+                               hamlyn_slot** made) {
+  if (area == nullptr || queue == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  hamlyn::Slot::Options asked;
+  if (const char* const wrong = read_slot_options(options, asked)) return invalid_argument(__func__, wrong);
+  return make(__func__, made, *area, *queue, asked);
+}
+
+hamlyn_status hamlyn_slot_free(hamlyn_slot* slot) { return free_handle(__func__, slot); }
+
+hamlyn_status hamlyn_slot_index(const hamlyn_slot* slot, std::uint32_t* index) {
+  if (slot == nullptr || index == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *index = slot->it.index();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket) {
+  if (slot == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *ticket = to(slot->it.ticket());
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_slot_entry_ticket(const hamlyn_slot* slot, std::uint32_t entry, hamlyn_ticket* ticket) {
+  if (slot == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *ticket = to(slot->it.ticket(entry));
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, std::uint32_t entry) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.arm(entry));
+}
+
+hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, std::uint32_t entry, std::uint64_t base,
+                                     std::uint64_t bound) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.arm(entry, {base, bound}));
+}
+
+hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, std::uint32_t entry, std::uint32_t members,
+                                    std::uint64_t part, hamlyn_share* shares) {
+  if (slot == nullptr || shares == nullptr) return invalid_argument(__func__, "a NULL argument");
+  const std::uint64_t size = slot->it.bytes().size();
+  if (members == 0 || part > size / members)
+    return invalid_argument(__func__, "no members, or more parts than the slot has room for");
+  return guarded(__func__, [&] {
+    hamlyn::GroupShares all;
+    hamlyn::Status status = slot->it.arm_group(entry, members, all);
+    for (std::uint32_t i = 0; status == hamlyn::Status::ok && i < members; ++i) {
+      hamlyn::Share share;
+      status = all.next(share, part == 0 ? hamlyn::Limits{} : hamlyn::Limits{i * part, part});
+      if (status == hamlyn::Status::ok) {
+        shares[i] = to(share);
+      } else {
+        slot->it.disarm(entry);  // nobody has a share that could be used: no group, rather than half of one
+      }
+    }
+    return number(status);
+  });
+}
+
+hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, std::uint32_t entry) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.disarm(entry));
+}
+
+hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, std::uint32_t entry) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.revoke(entry));
+}
+
+hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, std::uint32_t entry, std::int64_t time) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.fail_after(entry, time_of(time)));
+}
+
+hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, std::uint32_t entry, std::uint64_t peer) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(slot->it.expect(entry, peer));
+}
+
+hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, std::uint32_t messages) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  slot->it.notify_after(messages);
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot) {
+  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    slot->it.change_key();
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, std::size_t* length) {
+  if (slot == nullptr || data == nullptr || length == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  *data = slot->it.bytes().data();
+  *length = slot->it.bytes().size();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification, void** data,
+                                  std::size_t* length) {
+  if (slot == nullptr || notification == nullptr || data == nullptr || length == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  const std::uint64_t size = slot->it.bytes().size();
+  if (notification->slot != slot->it.index() || notification->offset > size ||
+      notification->length > size - notification->offset)
+    return HAMLYN_OUT_OF_BOUNDS;
+  *data = slot->it.bytes().data() + notification->offset;
+  *length = notification->length;
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, std::uint32_t entry, const void** data,
+                                   std::size_t* length) {
+  if (slot == nullptr || data == nullptr || length == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  const std::span<const std::byte> metadata = slot->it.metadata(entry);
+  *data = metadata.data();
+  *length = metadata.size();
+  return HAMLYN_OK;
+}

@@ -1,0 +1,81 @@
+#include "c/status.h"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "hamlyn/notification.h"
+
+namespace hamlyn::c {
+namespace {
+
+constexpr hamlyn_status kFirstError = 100;
+
+// Of this thread. No string: that it cannot be kept is no reason to answer something else.
+thread_local char last_error[256];
+
+hamlyn_status fail(hamlyn_status status, const char* call, const char* what) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s: %s", call, what);
+  return status;
+}
+
+bool is_error(hamlyn_status status) noexcept {
+  return status > kFirstError && status <= kFirstError + static_cast<hamlyn_status>(ErrorCode::peer_died);
+}
+
+}  // namespace
+
+// What set-up and data path have in common has one number.
+hamlyn_status number(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::timed_out:
+      return HAMLYN_TIMED_OUT;
+    case ErrorCode::cancelled:
+      return HAMLYN_CANCELLED;
+    case ErrorCode::forked:
+      return HAMLYN_FORKED;
+    default:
+      return kFirstError + static_cast<hamlyn_status>(code);
+  }
+}
+
+hamlyn_status invalid_argument(const char* call, const char* what) noexcept {
+  return fail(HAMLYN_INVALID_ARGUMENT, call, what);
+}
+
+hamlyn_status caught(const char* call) noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return fail(number(error.code()), call, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(HAMLYN_OUT_OF_MEMORY, call, "no memory");
+  } catch (const std::exception& error) {
+    return fail(HAMLYN_SYSTEM, call, error.what());
+  }
+}
+
+}  // namespace hamlyn::c
+
+using namespace hamlyn;
+
+int hamlyn_abi_version() { return HAMLYN_ABI_VERSION; }
+const char* hamlyn_version() { return HAMLYN_VERSION; }
+const char* hamlyn_last_error() { return c::last_error; }
+
+const char* hamlyn_status_name(hamlyn_status status) {
+  if (c::is_error(status)) return name(static_cast<ErrorCode>(status - c::kFirstError));
+  return status >= 0 && status <= HAMLYN_BROKEN ? name(static_cast<Status>(status)) : "unknown";
+}
+
+const char* hamlyn_status_advice(hamlyn_status status) {
+  if (c::is_error(status)) return "It is an error of set-up: hamlyn_last_error says what was wrong.";
+  return status >= 0 && status <= HAMLYN_BROKEN ? advice(static_cast<Status>(status))
+                                                : "This library does not know that number.";
+}
+
+const char* hamlyn_refusal_name(std::uint32_t refusal) {
+  return refusal < static_cast<std::uint32_t>(Refusal::count) ? name(static_cast<Refusal>(refusal))
+                                                              : "unknown";
+}

@@ -1,0 +1,111 @@
+#include "hamlyn/stream.h"
+
+#include <limits>
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/values.h"
+
+using namespace hamlyn::c;
+
+hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
+                                          const hamlyn_stream_receiver_options* options,
+                                          hamlyn_stream_receiver** made) {
+  if (manager == nullptr || made == nullptr) return invalid_argument(__func__, "a NULL argument");
+  hamlyn_stream_receiver_options asked;
+  if (const char* const wrong = take_options(options, asked)) return invalid_argument(__func__, wrong);
+  if (asked.parcels > std::numeric_limits<std::uint32_t>::max())
+    return invalid_argument(__func__, "too many parcels");
+  hamlyn::StreamOptions how;
+  if (asked.first != 0) how.first = asked.first;
+  if (asked.most != 0) how.most = asked.most;
+  if (asked.parcels != 0) how.parcels = static_cast<std::uint32_t>(asked.parcels);
+  return make(__func__, made, manager->uses, manager->it, how, asked.admit, asked.context);
+}
+
+hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver) {
+  return free_handle(__func__, receiver);
+}
+
+hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed) {
+  if (receiver == nullptr || seed == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    *seed = to(receiver->it.make_seed());
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, std::int64_t timeout,
+                                    hamlyn_record* record) {
+  if (receiver == nullptr || record == nullptr) return invalid_argument(__func__, "a NULL argument");
+  hamlyn::Record next;
+  const hamlyn::Status status = receiver->it.receive(next, time_of(timeout));
+  if (status == hamlyn::Status::ok) *record = {next.bytes().data(), next.bytes().size(), next.number()};
+  return number(status);
+}
+
+hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver, const hamlyn_record* record) {
+  if (receiver == nullptr || record == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(receiver->it.release(hamlyn::Record({}, record->number)));
+}
+
+hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, std::size_t most,
+                                 std::int64_t timeout, std::size_t* count) {
+  if (receiver == nullptr || into == nullptr || count == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return number(receiver->it.read({static_cast<std::byte*>(into), most}, *count, time_of(timeout)));
+}
+
+hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver, std::int64_t timeout) {
+  if (receiver == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(receiver->it.close(time_of(timeout)));
+}
+
+hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, std::uint64_t* sender) {
+  if (receiver == nullptr || sender == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *sender = receiver->it.sender();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                        const hamlyn_stream_sender_options* options,
+                                        hamlyn_stream_sender** made) {
+  if (manager == nullptr || seed == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  hamlyn_stream_sender_options asked;
+  if (const char* const wrong = take_options(options, asked)) return invalid_argument(__func__, wrong);
+  hamlyn::StreamSender::Options how;
+  if (asked.together != 0) how.together = asked.together;
+  if (asked.timeout != 0) how.timeout = time_of(asked.timeout);
+  return make(__func__, made, manager->uses, manager->it, from(*seed), how);
+}
+
+hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender) {
+  return free_handle(__func__, sender);
+}
+
+hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, std::size_t length,
+                                 std::int64_t timeout) {
+  if (sender == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.send(bytes_at(data, length), time_of(timeout)));
+}
+
+hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, std::size_t length) {
+  if (sender == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.write(bytes_at(data, length)));
+}
+
+hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, std::int64_t timeout) {
+  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.flush(time_of(timeout)));
+}
+
+hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, std::int64_t timeout) {
+  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.close(time_of(timeout)));
+}
+
+hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender) {
+  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.end());
+}
