@@ -208,6 +208,7 @@ Ticket Control::lookup(std::string_view name, std::chrono::milliseconds timeout)
 }
 
 void Control::cancel() noexcept {
+  if (engine_.lock().forked()) return;
   {
     const std::lock_guard lock(requests_mutex_);
     for (const auto& request : requests_)
@@ -218,6 +219,9 @@ void Control::cancel() noexcept {
 
 // Hands a request to the control thread and waits until it is answered.
 void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout) {
+  // The thread that would answer is the parent's.
+  if (engine_.lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   std::unique_lock lock(requests_mutex_);
   requests_.push_back(request);
   attention();

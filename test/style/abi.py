@@ -70,6 +70,11 @@ def main(compiler, library, *more):
     exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if " A " not in line}
     problems = [f"exported and not declared: {name}" for name in sorted(exported - set(functions))]
     problems += [f"declared and not exported: {name}" for name in sorted(set(functions) - exported)]
+    # The page's program is one.
+    page = re.search(r"^```c\n(.*?)^```", (tree.ROOT / "docs/c-interface.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-fsyntax-only", "-x", "c", "-"], input=page,
+                          capture_output=True, text=True)
+    problems += made.stderr.splitlines()
     if "--write" in more:
         RECORD.write_text("\n".join(found) + "\n")
     problems += difflib.unified_diff(RECORD.read_text().splitlines(), found, "src/c/abi.txt", "what was built", lineterm="", n=0)
