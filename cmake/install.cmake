@@ -1,5 +1,6 @@
 # What an installation holds for those who write programs: the public headers, the archives of the layers that the
-# library rests on, and two ways to find them, find_package(hamlyn) and pkg-config.
+# library rests on, the shared library of the C interface, two ways to find them, find_package(hamlyn) and pkg-config,
+# manual pages, and what there is to read.
 include(CMakePackageConfigHelpers)
 
 # The layers that `target` needs, itself first, each before those it needs (HAMLYN_LAYERS), and what they need from
@@ -40,7 +41,11 @@ foreach(other IN LISTS HAMLYN_OTHERS)
   endif()
 endforeach()
 
-install(TARGETS hamlyn ${HAMLYN_LAYERS} EXPORT hamlyn-targets ARCHIVE)
+set(targets hamlyn ${HAMLYN_LAYERS})
+if(TARGET hamlyn_shared)
+  list(APPEND targets hamlyn_shared)
+endif()
+install(TARGETS ${targets} EXPORT hamlyn-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hamlyn TYPE INCLUDE)
 install(EXPORT hamlyn-targets NAMESPACE hamlyn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
 
@@ -63,6 +68,22 @@ Requires:@pc_requires@
 Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@@pc_libs@
 ]])
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# The shared library needs nothing of its users.
+file(CONFIGURE OUTPUT hamlyn-c.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@pc_prefix@
+Name: hamlyn-c
+Description: @PROJECT_DESCRIPTION@: the C interface
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lhamlyn
+]])
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn.pc ${CMAKE_CURRENT_BINARY_DIR}/hamlyn-c.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md TYPE DOC)
+foreach(section 1 3 8)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+          FILES_MATCHING PATTERN "*.${section}")
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md TYPE DOC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN "*.c" PATTERN "*.cc" PATTERN "*.h")

@@ -10,6 +10,10 @@ build_packages=(
 test_packages=(
   "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 libgtest-dev python3 spin
 )
+# What scripts/package needs: the tools that take packages apart are in build-essential's dpkg-dev.
+package_packages=(
+  "${build_packages[@]}" python3
+)
 # The peers that `hamlyn perf --peers` measures beside us; only scripts/bench installs them.
 bench_packages=(
   "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils

@@ -979,6 +979,7 @@ TEST_F(CInterface, a_forked_child_is_told_so) {
       std::size_t count = 0;
       int given = 0;
       const hamlyn_status answers[] = {
+          hamlyn_interface_run(ends.receiver),
           hamlyn_poll(ends.queue, &notification, 1, &count),
           hamlyn_receive(ends.queue, kLong, &notification),
           hamlyn_send(ends.terminus, &ticket, "x", 1, nullptr, nullptr),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""An installation has what it should, and both ways to build against it work.
+"""An installation has what it should, and both ways to build against it work, for C++ and for C.
 
-  install.py BUILD COMPILER
+  install.py BUILD COMPILER C-COMPILER
 """
 import os
 import pathlib
@@ -16,7 +16,11 @@ PROGRAM = """
 #include <hamlyn/hamlyn.h>
 #include <cstring>
 int main(int count, char**) {
-  if (count > 1) hamlyn::Interface needs_all_of_the_library;
+  if (count > 1) {
+    hamlyn::Manager needs_all_of_the_library;
+    hamlyn::StreamReceiver stream{needs_all_of_the_library};
+    hamlyn_interface_run(nullptr);
+  }
   const hamlyn::Ticket ticket;
   return hamlyn::invalid(ticket) != nullptr && std::strcmp(hamlyn::name(hamlyn::Status::no_place), "no_place") == 0 ? 0 : 1;
 }
@@ -29,6 +33,22 @@ add_executable(consumer consumer.cc)
 target_compile_features(consumer PRIVATE cxx_std_20)
 target_link_libraries(consumer hamlyn::hamlyn)
 """
+C_PROGRAM = """
+#include <hamlyn/hamlyn.h>
+#include <string.h>
+int main(void) {
+  hamlyn_manager* none = 0;
+  if (hamlyn_abi_version() != HAMLYN_ABI_VERSION || hamlyn_manager_wait(none, 0) != HAMLYN_INVALID_ARGUMENT) return 1;
+  return strcmp(hamlyn_status_name(HAMLYN_NO_PLACE), "no_place");
+}
+"""
+C_CMAKE = """
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(hamlyn 0.1 REQUIRED)
+add_executable(consumer consumer.c)
+target_link_libraries(consumer hamlyn::c)
+"""
 COMMANDS = ("hamlyn", "hamlynd")
 
 
@@ -39,7 +59,7 @@ def run(*command, **more):
     return done.stdout
 
 
-def main(build, compiler):
+def main(build, compiler, c_compiler):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         # Moved after it was installed: nothing in it may know where it was put first.
@@ -49,8 +69,10 @@ def main(build, compiler):
         problems = [f"not installed: bin/{name}" for name in COMMANDS if f"bin/{name}" not in names]
         problems += [f"not installed: {path.relative_to(tree.ROOT)}" for path in (tree.ROOT / "include").rglob("*.h")
                      if str(path.relative_to(tree.ROOT)) not in names]
-        if not any(name.endswith("hamlynd.service") for name in names):
-            problems.append("not installed: hamlynd.service")
+        problems += [f"not installed: {path.name}" for path in (tree.ROOT / "docs/man").iterdir()
+                     if f"share/man/man{path.suffix[1]}/{path.name}" not in names]
+        problems += [f"not installed: {last}" for last in ("hamlynd.service", "libhamlyn.so.0", "libhamlyn_protocols.a")
+                     if not any(name.endswith(last) for name in names)]
         if problems:
             tree.finish(problems, "install")
         for name in COMMANDS:
@@ -63,10 +85,20 @@ def main(build, compiler):
         run("cmake", "--build", root / "build")
         run(root / "build" / "consumer")
 
+        (root / "c").mkdir()
+        (root / "c/consumer.c").write_text(C_PROGRAM)
+        (root / "c/CMakeLists.txt").write_text(C_CMAKE)
+        run("cmake", "-S", root / "c", "-B", root / "c/build", "-G", "Ninja", f"-DCMAKE_C_COMPILER={c_compiler}",
+            f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "--build", root / "c/build")
+        run(root / "c/build/consumer")
+
         pc = next(prefix.rglob("hamlyn.pc")).parent
-        flags = run("pkg-config", "--cflags", "--libs", "hamlyn", env={**os.environ, "PKG_CONFIG_PATH": str(pc)}).split()
-        run(compiler, "-std=c++20", root / "consumer.cc", "-o", root / "by_pkg_config", *flags)
-        run(root / "by_pkg_config")
+        for package, command in {"hamlyn": (compiler, "-std=c++20", root / "consumer.cc"),
+                                 "hamlyn-c": (c_compiler, "-std=c99", "-pedantic", "-Werror", root / "c/consumer.c")}.items():
+            flags = run("pkg-config", "--cflags", "--libs", package, env={**os.environ, "PKG_CONFIG_PATH": str(pc)}).split()
+            run(*command, "-o", root / package, *flags)
+            run(root / package, env={**os.environ, "LD_LIBRARY_PATH": str(pc.parent)})
     tree.finish([], "install")
 
 
