@@ -8,15 +8,16 @@ set(CPACK_STRIP_FILES ON)
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${PROJECT_DESCRIPTION}
- A receiver says where messages may land and hands out tickets; whoever holds a ticket may send there, through
- shared memory, at the speed of a cache line.
- .
- This package has the node daemon, the command, the library for C and C++ programs, and what there is to read.")
+# Below the summary, which is the project's description.
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "A receiver says where messages may land and hands out tickets; whoever holds a
+ticket may send there, through shared memory, at the speed of a cache line.
+.
+This package has the node daemon, the command, the library for C and C++ programs, and what there is to read.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)         # of the commands and the shared library
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)   # for packages of programs that use it; and ldconfig runs
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)   # for packages of programs that use it
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++ | gcc, pkg-config")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/etc/debian/postinst ${PROJECT_SOURCE_DIR}/etc/debian/prerm
-                                       ${PROJECT_SOURCE_DIR}/etc/debian/postrm)
+                                       ${PROJECT_SOURCE_DIR}/etc/debian/postrm ${PROJECT_SOURCE_DIR}/etc/debian/triggers)
 include(CPack)

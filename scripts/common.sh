@@ -8,11 +8,11 @@ build_packages=(
   libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev
 )
 test_packages=(
-  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 libgtest-dev python3 spin
+  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file libgtest-dev python3 spin
 )
-# What scripts/package needs: the tools that take packages apart are in build-essential's dpkg-dev.
+# The tools that make packages and take them apart are in build-essential's dpkg-dev.
 package_packages=(
-  "${build_packages[@]}" python3
+  "${build_packages[@]}" file python3
 )
 # The peers that `hamlyn perf --peers` measures beside us; only scripts/bench installs them.
 bench_packages=(
