@@ -6,8 +6,8 @@
 // (invalid_argument) what something is still made from. A handle that was freed is not to be used.
 //
 // Every function that can fail returns a status, and none lets an exception out. What is NULL and must not be
-// answers invalid_argument. Results go to the last parameters, which are left as they were unless it says ok
-// (or pending). Threads: as the C++ classes; where nothing is said, any.
+// answers invalid_argument. Results go to the last parameters, left as they were unless it says ok or
+// pending; counts and outcomes are always told. Threads: as the C++ classes; where nothing is said, any.
 //
 // Options: a NULL pointer gives the defaults. Otherwise `size` is the size of the structure, and each member
 // that is 0 has its default, so that `hamlyn_slot_options options = {.size = sizeof options, .entries = 1};`
@@ -15,8 +15,8 @@
 //
 // Times are nanoseconds: 0 looks once, HAMLYN_FOREVER waits without end.
 //
-// In a forked child the parent's handles answer HAMLYN_FORKED; it makes its own. Memory of areas is not
-// there.
+// In a forked child the parent's handles answer HAMLYN_FORKED; it makes its own. Memory that is shared with
+// other processes is not there.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -21,7 +21,8 @@ hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, s
 hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* path, int descriptor,
                                        std::size_t bytes, hamlyn_area** made) {
   if (interface == nullptr || made == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&, call = __func__] {
+  const char* const call = __func__;
+  return guarded(call, [&] {
     hamlyn::AreaFile file;
     if (path != nullptr) {
       file.path = path;

@@ -53,7 +53,7 @@ struct Handle {
 };
 
 template <class Made, class... Arguments>
-hamlyn_status make(const char* call, Made** made, Arguments&&... arguments) noexcept {
+hamlyn_status make(const char* call, Made** made, Arguments&&... arguments) {
   return guarded(call, [&] {
     *made = new Made(std::forward<Arguments>(arguments)...);
     return HAMLYN_OK;

@@ -26,7 +26,8 @@ const char* read_options(const hamlyn_interface_options* given, Interface::Optio
 
 hamlyn_status hamlyn_interface_make(const hamlyn_interface_options* options, hamlyn_interface** made) {
   if (made == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&, call = __func__] {
+  const char* const call = __func__;
+  return guarded(call, [&] {
     hamlyn::Interface::Options asked;
     if (const char* const wrong = read_options(options, asked)) return invalid_argument(call, wrong);
     return make(call, made, asked);

@@ -18,7 +18,8 @@ const char* hamlyn_seed_fault(const hamlyn_seed* seed) {
 
 hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made) {
   if (made == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&, call = __func__] {
+  const char* const call = __func__;
+  return guarded(call, [&] {
     hamlyn_manager_options asked;
     if (const char* const wrong = take_options(options, asked)) return invalid_argument(call, wrong);
     hamlyn::Manager::Options how;

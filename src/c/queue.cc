@@ -26,9 +26,8 @@ hamlyn_status hamlyn_poll(hamlyn_queue* queue, hamlyn_notification* notification
     taken += now;
     more = now == room;
   }
-  if (taken == 0 && queue->it.interface().engine().lock().forked()) return HAMLYN_FORKED;
   *count = taken;
-  return HAMLYN_OK;
+  return taken == 0 && queue->it.interface().engine().lock().forked() ? HAMLYN_FORKED : HAMLYN_OK;
 }
 
 hamlyn_status hamlyn_receive(hamlyn_queue* queue, std::int64_t timeout, hamlyn_notification* notification) {

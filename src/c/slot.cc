@@ -1,5 +1,8 @@
 #include "hamlyn/slot.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/values.h"
@@ -76,19 +79,22 @@ hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, std::uint32_t entry, std:
                                     std::uint64_t part, hamlyn_share* shares) {
   if (slot == nullptr || shares == nullptr) return invalid_argument(__func__, "a NULL argument");
   const std::uint64_t size = slot->it.bytes().size();
-  if (members == 0 || part > size / members)
-    return invalid_argument(__func__, "no members, or more parts than the slot has room for");
+  if (members == 0 || members > hamlyn::GroupShares::kMostMembers || part > size / members)
+    return invalid_argument(__func__, "none or too many members, or more parts than the slot has room for");
   return guarded(__func__, [&] {
+    std::vector<hamlyn_share> made(members);
     hamlyn::GroupShares all;
     hamlyn::Status status = slot->it.arm_group(entry, members, all);
+    if (status != hamlyn::Status::ok) return number(status);
     for (std::uint32_t i = 0; status == hamlyn::Status::ok && i < members; ++i) {
       hamlyn::Share share;
       status = all.next(share, part == 0 ? hamlyn::Limits{} : hamlyn::Limits{i * part, part});
-      if (status == hamlyn::Status::ok) {
-        shares[i] = to(share);
-      } else {
-        slot->it.disarm(entry);  // nobody has a share that could be used: no group, rather than half of one
-      }
+      made[i] = to(share);
+    }
+    if (status == hamlyn::Status::ok) {
+      std::ranges::copy(made, shares);
+    } else {
+      slot->it.disarm(entry);  // no group, rather than half of one
     }
     return number(status);
   });

@@ -56,6 +56,7 @@ Engine::~Engine() {
   if (lock_.forked()) {  // the threads are the parent's: nothing to stop here, nothing to wait for
     (void)thread_.release();
     (void)control_.release();
+    (void)counter_memory_.mapping.release();  // not inherited: whatever lies there now is somebody else's
     return;
   }
   thread_.reset();

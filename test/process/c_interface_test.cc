@@ -2,7 +2,7 @@
 // the test.
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
@@ -16,6 +16,7 @@
 namespace hamlyn::test {
 namespace {
 
+constexpr std::size_t kPage = 4096;
 constexpr std::int64_t kLong = std::chrono::nanoseconds(kPatience).count();
 
 #define EXPECT_OK(call) EXPECT_EQ(call, HAMLYN_OK) << hamlyn_last_error()
@@ -1002,7 +1003,13 @@ TEST_F(CInterface, a_forked_child_is_told_so) {
       };
       for (int i = 0; i < static_cast<int>(std::size(answers)); ++i)
         if (answers[i] != HAMLYN_FORKED) return i + 1;
-      // It gives back what it has, and has an interface when it makes one.
+      // It gives back what it has, and has an interface when it makes one. What it has mapped where the
+      // parent's shared memory was, stays.
+      std::vector<char*> pages(64);
+      for (char*& page : pages) {
+        page = static_cast<char*>(
+            ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      }
       hamlyn_interface* fresh = nullptr;
       const Node here = node();
       const hamlyn_interface_options options = here.options();
