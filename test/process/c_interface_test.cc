@@ -1005,7 +1005,7 @@ TEST_F(CInterface, a_forked_child_is_told_so) {
         if (answers[i] != HAMLYN_FORKED) return i + 1;
       // It gives back what it has, and has an interface when it makes one. What it has mapped where the
       // parent's shared memory was, stays.
-      std::vector<char*> pages(64);
+      std::vector<char*> pages(128);
       for (char*& page : pages) {
         page = static_cast<char*>(
             ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -1023,6 +1023,7 @@ TEST_F(CInterface, a_forked_child_is_told_so) {
           hamlyn_interface_free(ends.sender) == HAMLYN_OK &&
           hamlyn_interface_free(ends.receiver) == HAMLYN_OK &&
           hamlyn_interface_make(&options, &fresh) == HAMLYN_OK && hamlyn_interface_free(fresh) == HAMLYN_OK;
+      for (char* const page : pages) *page = 1;  // ends this process if it is not there
       return well ? 0 : 50;
     });
     EXPECT_EQ(child.wait(), 0) << "the call of that number, counted from 1";
