@@ -8,6 +8,7 @@
 #include "hamlyn/error.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
+#include "hamlyn/loan.h"
 #include "hamlyn/manager.h"
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"

@@ -16,6 +16,7 @@ enum class SeedKind : std::uint32_t {
   datagram,  // DatagramSender, any number of them
   stream,    // StreamSender, one
   tagged,    // TaggedSender, any number of them
+  loan,      // LoanSender, one
 };
 
 struct Seed {

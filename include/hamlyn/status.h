@@ -26,6 +26,7 @@ enum class Status : std::uint8_t {
   closed,           // one side has closed the stream in good order: nothing more comes or goes
   abandoned,        // the other side gave the stream up without closing it: what it still had is lost
   broken,           // the other side of the stream has said what no honest one says
+  no_buffer,        // all buffers are in use, or as many as one receiver may have
 };
 
 // The name as written above, for messages. Never null.

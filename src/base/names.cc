@@ -102,6 +102,8 @@ const char* name(Status status) noexcept {
       return "abandoned";
     case Status::broken:
       return "broken";
+    case Status::no_buffer:
+      return "no_buffer";
   }
   return "unknown";
 }
@@ -146,6 +148,8 @@ const char* advice(Status status) noexcept {
       return "The other side gave the stream up: ask for a new seed, and send again what matters.";
     case Status::broken:
       return "The other side is faulty, or hostile: do not trust what came from it.";
+    case Status::no_buffer:
+      return "Wait until one comes back, take one back by force, or make a pool with more.";
   }
   return "Unknown status.";
 }

@@ -579,6 +579,7 @@ void Control::look_for_stalls() {
   for (const auto& keeper : keepers_) {
     shm::ShmLink* link = keeper->link();
     if (link == nullptr) continue;
+    link->tell_taken();  // who polls without ever sleeping does not say it
     if (!link->work_pending() || link->progress() != keeper->progress) {
       keeper->progress = link->progress();
       keeper->progress_at = now;

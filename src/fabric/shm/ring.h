@@ -270,6 +270,7 @@ class RingReader {
 
   // Whether it is time to tell the writer what was taken: every quarter of the ring.
   bool credit_due() const noexcept { return taken() - told_ >= count_ / 4; }
+  bool untold() const noexcept { return taken() != told_; }
   // The writer is told now.
   std::uint64_t tell_taken() noexcept {
     told_ = taken();

@@ -96,6 +96,7 @@ class ShmLink final : public interface::Link {
 
   // Sleeping.
   std::uint32_t arm(std::uint32_t epoch) noexcept {
+    tell_taken();
     return Sleeper<>::arm(
         theirs_->watch.doorbell, mine_->watch.watch,
         epoch | (departures != 0 || lent != 0 || replies_due || room_wanted ? kWantsRoom : 0));
@@ -107,6 +108,11 @@ class ShmLink final : public interface::Link {
     return in_.count() + next_in_.size() / interface::kCell + urgent_in_.count() + replies_in_.count();
   }
 
+  // Tells the peer all that was taken, which is otherwise done by the quarter of a ring: a side that has
+  // nothing more to do would look like one that has stalled.
+  void tell_taken() noexcept {
+    if (in_.untold()) publish_taken();
+  }
   // Cells that the peer has not taken yet, and a count that moves when it takes some.
   bool work_pending() noexcept;
   std::uint64_t progress() const noexcept { return last_taken_ + urgent_taken_; }

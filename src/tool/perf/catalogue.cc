@@ -39,6 +39,7 @@ void add_short(Collection& all) {
   all.add(mapped_latency());
   all.add(fast_latency());
   all.add(tagged_latency());
+  all.add(loan_latency(65536));
   all.add(stream_latency(64));
   all.add(fetch_add_round_trip());
   all.add(get_round_trip());
@@ -97,10 +98,12 @@ void add_touched(Collection& all) {
   all.add(touched_bandwidth(4096));
   all.add(place_limit(65536));
   all.add(touched_bandwidth(65536));
+  all.add(touched_loan_bandwidth(65536));
   all.add(touched_area_bandwidth(65536));
   all.add_openmpi(openmpi_touched(65536));
   all.add(place_limit(1048576));
   all.add(touched_bandwidth(1048576));
+  all.add(touched_loan_bandwidth(1048576));
   all.add(touched_area_bandwidth(1048576));
 }
 

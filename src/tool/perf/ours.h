@@ -48,6 +48,10 @@ Meter tagged_latency();
 Meter datagram_latency(std::size_t bytes);
 Meter stream_latency(std::size_t bytes);
 Meter stream_bandwidth(std::size_t bytes);
+// Loans: told of and given back, nobody touching the data; and filled by the sender and read whole where they
+// are by the receiver.
+Meter loan_latency(std::size_t bytes);
+Meter touched_loan_bandwidth(std::size_t bytes);
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency();
 

@@ -1,0 +1,155 @@
+#pragma once
+// Who has which buffer of a pool, as a state machine: it knows no memory, no message and no thread. A buffer
+// is free when it has no writer and nobody holds it; every loan of it has a number of its own, by which what
+// is given back late, twice, or by somebody who never had it, is told from what was lent.
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocols/loan_wire.h"
+
+namespace hamlyn::protocols {
+
+class LoanBook {
+ public:
+  // What one receiver has.
+  class Shelf {
+   public:
+    std::uint32_t count() const noexcept { return count_; }
+
+   private:
+    friend class LoanBook;
+    std::array<std::uint64_t, kLoanBuffers / 64> held_{};
+    std::array<std::uint32_t, kLoanBuffers>
+        told_{};  // the number of the last loan of each that it was told of
+    std::uint32_t count_ = 0;
+  };
+
+  // `cuts` are good. Throws std::bad_alloc.
+  explicit LoanBook(const LoanCuts& cuts) : cuts_(cuts) {
+    place_loans(cuts, [&](const LoanPlace&) { buffers_.push_back({}); });
+    std::uint32_t first = 0;
+    for (std::uint32_t of = 0; of < kLoanClasses; ++of) {
+      const auto count = static_cast<std::uint32_t>(cuts[of].count);
+      free_[of].reserve(count);
+      for (std::uint32_t i = count; i != 0; --i) {
+        buffers_[first + i - 1].of = of;
+        free_[of].push_back(first + i - 1);
+      }
+      first += count;
+    }
+  }
+
+  std::uint64_t longest() const noexcept {
+    std::uint64_t longest = 0;
+    for (const LoanCut& cut : cuts_) longest = cut.bytes > longest ? cut.bytes : longest;
+    return longest;
+  }
+
+  // The smallest free buffer of `bytes` or more gets a writer, and a new number.
+  std::optional<std::uint32_t> take(std::uint64_t bytes) noexcept {
+    std::uint32_t best = kLoanClasses;
+    for (std::uint32_t of = 0; of < kLoanClasses; ++of) {
+      const bool fits = cuts_[of].bytes >= bytes && !free_[of].empty();
+      if (fits && (best == kLoanClasses || cuts_[of].bytes < cuts_[best].bytes)) best = of;
+    }
+    if (best == kLoanClasses) return std::nullopt;
+    const std::uint32_t index = free_[best].back();
+    free_[best].pop_back();
+    buffers_[index].written = true;
+    renew(buffers_[index]);
+    return index;
+  }
+  std::uint32_t number(std::uint32_t index) const noexcept { return buffers_[index].number; }
+  std::uint32_t holders(std::uint32_t index) const noexcept { return buffers_[index].holders; }
+  // Somebody may still read what the buffer was before, as it was taken back by force; asked once.
+  bool taken_by_force(std::uint32_t index) noexcept { return std::exchange(buffers_[index].forced, false); }
+
+  // Whether this loan may be told to whom `shelf` belongs: each is told once.
+  bool may_lend(std::uint32_t index, const Shelf& shelf) const noexcept {
+    return shelf.told_[index] != buffers_[index].number;
+  }
+  void lend(std::uint32_t index, Shelf& shelf) noexcept {
+    shelf.told_[index] = buffers_[index].number;
+    shelf.held_[index / 64] |= bit(index);
+    ++shelf.count_;
+    ++buffers_[index].holders;
+  }
+  // Its writer is done with it.
+  void let_go(std::uint32_t index) noexcept {
+    buffers_[index].written = false;
+    free_if_done(index);
+  }
+
+  // Takes in what was given back: `given_back(index)` is the number that the receiver says. Numbers of what
+  // it does not have say nothing. Returns how many buffers it was.
+  template <class GivenBack>
+  std::uint32_t collect(Shelf& shelf, GivenBack given_back) noexcept {
+    return empty(shelf, false, [&](std::uint32_t index) { return given_back(index) == shelf.told_[index]; });
+  }
+  // Everything that a receiver has comes back: it has gone, or is to have nothing any more.
+  void clear(Shelf& shelf) noexcept {
+    empty(shelf, true, [](std::uint32_t) { return true; });
+  }
+  // One of those from whom a buffer is taken back whose writer is still there. `renew_number` is for the
+  // last.
+  void take_back(std::uint32_t index, Shelf& shelf) noexcept {
+    if ((shelf.held_[index / 64] & bit(index)) == 0) return;
+    remove(index, shelf);
+    buffers_[index].forced = true;
+  }
+  void renew_number(std::uint32_t index) noexcept { renew(buffers_[index]); }
+
+  std::uint32_t buffers() const noexcept { return static_cast<std::uint32_t>(buffers_.size()); }
+  std::uint32_t free_buffers() const noexcept {
+    std::size_t count = 0;
+    for (const auto& each : free_) count += each.size();
+    return static_cast<std::uint32_t>(count);
+  }
+
+ private:
+  struct Buffer {
+    std::uint32_t number = 0;
+    std::uint32_t holders = 0;
+    std::uint32_t of = 0;  // its class
+    bool written = false;  // it has a writer
+    bool forced = false;
+  };
+
+  static std::uint64_t bit(std::uint32_t index) noexcept { return std::uint64_t{1} << index % 64; }
+  static void renew(Buffer& buffer) noexcept {
+    if (++buffer.number == 0) buffer.number = 1;
+  }
+  void remove(std::uint32_t index, Shelf& shelf) noexcept {
+    shelf.held_[index / 64] &= ~bit(index);
+    --shelf.count_;
+    --buffers_[index].holders;
+  }
+  void free_if_done(std::uint32_t index) noexcept {
+    Buffer& buffer = buffers_[index];
+    if (!buffer.written && buffer.holders == 0) free_[buffer.of].push_back(index);  // room for all was kept
+  }
+  template <class Done>
+  std::uint32_t empty(Shelf& shelf, bool by_force, Done done) noexcept {
+    std::uint32_t count = 0;
+    for (std::uint32_t word = 0; shelf.count_ != 0 && word * 64 < buffers(); ++word) {
+      for (std::uint64_t left = shelf.held_[word]; left != 0; left &= left - 1) {
+        const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+        if (!done(index)) continue;
+        if (by_force) buffers_[index].forced = true;
+        remove(index, shelf);
+        free_if_done(index);
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  const LoanCuts cuts_;
+  std::vector<Buffer> buffers_;
+  std::array<std::vector<std::uint32_t>, kLoanClasses> free_;
+};
+
+}  // namespace hamlyn::protocols

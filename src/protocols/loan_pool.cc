@@ -1,0 +1,503 @@
+#include <algorithm>
+
+#include "hamlyn/loan.h"
+#include "hamlyn/mapped_slot.h"
+#include "protocols/library_port.h"
+#include "protocols/loan_book.h"
+#include "protocols/seeds.h"
+#include "protocols/stream_wire.h"
+
+namespace hamlyn {
+
+using base::RealMemory;
+using library::Clock;
+using library::Deadline;
+using protocols::Dispatcher;
+using protocols::LoanBook;
+using protocols::LoanHeader;
+using protocols::LoanHolder;
+using protocols::LoanPlace;
+using protocols::LoanWord;
+
+namespace {
+
+// Buffers may come back without a word: a receiver need not ring, and a word may find no room.
+constexpr std::chrono::milliseconds kLook{20};
+// Of what can change without an arrival for us.
+constexpr std::chrono::microseconds kSoon{200};
+// Given to receivers before a buffer is said to be missing: one of them may tell of an end.
+constexpr int kArrivals = 64;
+
+[[noreturn]] void throw_forked() {
+  throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+}
+
+}  // namespace
+
+namespace protocols {
+
+// What a pool knows of one receiver: longer than its LoanSender if something is still lent.
+struct LoanHolder final : Receiver {
+  enum class State : std::uint8_t { asked, answered, refused };
+
+  LoanHolder(Manager& manager, LoanBook& the_book, std::uint64_t the_peer, std::uint32_t the_most)
+      : Receiver(manager),
+        book(the_book),
+        peer(the_peer),
+        most(the_most),
+        desk(manager.inside(), *this, 64, {.entries = 1, .places = 8}),
+        terminus(manager.interface(), {.entries = 2}) {}
+
+  using Receiver::retire;
+
+  void process_arrival(const Notification& arrival) override {
+    if (arrival.kind == Notification::Kind::failed) return finish(Status::link_ended);
+    if (arrival.peer != peer) return;  // of somebody who was shown our ticket
+    if (!arrival.fast) return finish(Status::broken);
+    switch (static_cast<LoanWord>(arrival.word)) {
+      case LoanWord::answer:
+        if (state == State::asked) {
+          const auto said = copy_of<LoanAnswer>(desk.bytes().subspan(arrival.offset, arrival.length));
+          if (!said || !good(*said)) return finish(Status::broken);
+          answer = *said;
+          state = State::answered;
+        }
+        return;
+      case LoanWord::refuse:
+        if (state == State::asked) state = State::refused;
+        return;
+      case LoanWord::given_back:
+        return;  // whoever waits looks again
+      case LoanWord::gone:
+        return finish(Status::closed);
+    }
+    finish(Status::broken);
+  }
+
+  // Nobody is there any more who would give anything back.
+  void finish(Status why) noexcept {
+    if (end == Status::ok) end = why;
+    book.clear(shelf);
+  }
+
+  void collect() noexcept {
+    if (numbers == nullptr) return;
+    book.collect(shelf, [&](std::uint32_t index) { return RealMemory::load_acquire(numbers[index]); });
+  }
+
+  bool over() const noexcept { return orphan && (end != Status::ok || shelf.count() == 0); }
+
+  LoanBook& book;
+  const std::uint64_t peer;
+  const std::uint32_t most;
+  LibraryPort::Landing desk;  // where the receiver answers
+  Terminus terminus;
+  LoanBook::Shelf shelf;
+  Ticket landing;                          // where loans are told
+  std::unique_ptr<MappedSlot> page;        // the receiver's
+  const std::uint32_t* numbers = nullptr;  // that it has given back, there
+  LoanAnswer answer;
+  State state = State::asked;
+  Status end = Status::ok;
+  bool orphan = false;  // its LoanSender has gone
+};
+
+}  // namespace protocols
+
+struct LoanPool::Inside {
+  Inside(Manager& manager, const protocols::LoanCuts& the_cuts)
+      : dispatcher(manager.inside()),
+        cuts(the_cuts),
+        book(cuts),
+        area(manager.interface(), protocols::loan_area_bytes(cuts), Sharing::mapped_read_only),
+        slot(area, manager.queue(), {.access = Access::read_only}),
+        header(*reinterpret_cast<LoanHeader*>(area.bytes().data())) {
+    protocols::place_loans(cuts, [&](const LoanPlace& place) { places.push_back(place); });
+  }
+
+  // All of it under the manager's lock.
+
+  bool take(std::size_t bytes, LoanPool& pool, Loan& out) noexcept {
+    const auto index = book.take(bytes);
+    if (!index) return false;
+    show_number(*index);
+    out.pool_ = &pool;
+    out.index_ = *index;
+    out.bytes_ = area.bytes(places[*index].offset, bytes);
+    return true;
+  }
+  // Whoever still reads what the buffer was sees its number move before anything else in it.
+  void show_number(std::uint32_t index) noexcept {
+    RealMemory::store_release(header.numbers[index], book.number(index));
+    if (book.taken_by_force(index)) RealMemory::fence();
+  }
+  void collect() noexcept {
+    for (const auto& holder : holders) holder->collect();
+  }
+  // Receivers that give something back from here on ring.
+  void ask_for_returns() noexcept {
+    RealMemory::store_release(header.wanted, header.wanted + 1);
+    RealMemory::fence();  // pairs with that in LoanLender::give_back: one of us sees the other
+    collect();
+  }
+  void forget_those_done() noexcept {
+    std::erase_if(holders, [](const auto& holder) { return holder->over(); });
+  }
+  LoanHolder* add(std::unique_ptr<LoanHolder> holder) {
+    holders.push_back(std::move(holder));
+    return holders.back().get();
+  }
+  void remove(LoanHolder* gone) noexcept {
+    std::erase_if(holders, [&](const auto& holder) { return holder.get() == gone; });
+  }
+
+  Dispatcher& dispatcher;
+  const protocols::LoanCuts cuts;
+  LoanBook book;
+  std::vector<LoanPlace> places;
+  MessageArea area;
+  Slot slot;  // whose ticket lets receivers map the area, and nothing else
+  LoanHeader& header;
+  std::vector<std::unique_ptr<LoanHolder>> holders;
+};
+
+// --- loans
+
+Loan::Loan(Loan&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)),
+      index_(other.index_),
+      bytes_(std::exchange(other.bytes_, {})) {}
+
+Loan& Loan::operator=(Loan&& other) noexcept {
+  if (this == &other) return *this;
+  let_go();
+  pool_ = std::exchange(other.pool_, nullptr);
+  index_ = other.index_;
+  bytes_ = std::exchange(other.bytes_, {});
+  return *this;
+}
+
+void Loan::let_go() noexcept {
+  if (pool_ == nullptr) return;
+  const Dispatcher::Guard guard(pool_->inside_->dispatcher);
+  if (guard) pool_->inside_->book.let_go(index_);
+  pool_ = nullptr;
+  bytes_ = {};
+}
+
+std::uint32_t Loan::holders() const noexcept {
+  if (pool_ == nullptr) return 0;
+  const Dispatcher::Guard guard(pool_->inside_->dispatcher);
+  if (!guard) return 0;
+  pool_->inside_->collect();
+  return pool_->inside_->book.holders(index_);
+}
+
+void Loan::withdraw() noexcept {
+  if (pool_ == nullptr) return;
+  LoanPool::Inside& inside = *pool_->inside_;
+  const Dispatcher::Guard guard(inside.dispatcher);
+  if (!guard) return;
+  for (const auto& holder : inside.holders) inside.book.take_back(index_, holder->shelf);
+  inside.book.renew_number(index_);
+  inside.show_number(index_);
+}
+
+// --- pools
+
+LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) : manager_(manager) {
+  protocols::LoanCuts cuts{};
+  if (classes.empty() || classes.size() > cuts.size())
+    throw Error(ErrorCode::invalid_argument, "a pool of loans has 1 to 8 classes of buffers");
+  std::ranges::transform(classes, cuts.begin(), [](const LoanClass& of) {
+    return protocols::LoanCut{of.bytes, of.count};
+  });
+  const bool empty = std::ranges::any_of(classes, [](const LoanClass& of) { return of.count == 0; });
+  if (empty || protocols::loan_area_bytes(cuts) == 0)
+    throw Error(ErrorCode::invalid_argument,
+                "a pool of loans has 1 to 1024 buffers of 1 to 2^30 bytes, and 2^36 bytes at most");
+  if (manager.interface().engine().lock().forked()) throw_forked();
+  inside_ = std::make_unique<Inside>(manager, cuts);
+}
+
+LoanPool::~LoanPool() {
+  {
+    const Dispatcher::Guard guard(inside_->dispatcher);
+    if (!guard) {
+      (void)inside_.release();  // all of it is the parent's
+      return;
+    }
+    inside_->holders.clear();
+  }
+  inside_.reset();
+}
+
+Status LoanPool::take(std::size_t bytes, Loan& out) noexcept {
+  Inside& inside = *inside_;
+  const Dispatcher::Guard guard(inside.dispatcher);
+  out.let_go();
+  if (!guard) return Status::forked;
+  if (inside.take(bytes, *this, out)) return Status::ok;
+  if (bytes > inside.book.longest()) return Status::too_long;
+  inside.collect();
+  if (inside.take(bytes, *this, out)) return Status::ok;
+  if (guard.nested()) return Status::no_buffer;
+  for (int i = 0; i < kArrivals && inside.dispatcher.poll(); ++i) {
+  }
+  inside.collect();
+  inside.forget_those_done();
+  return inside.take(bytes, *this, out) ? Status::ok : Status::no_buffer;
+}
+
+Status LoanPool::take(std::size_t bytes, Loan& out, std::chrono::nanoseconds timeout) noexcept {
+  const Status status = take(bytes, out);
+  if (status != Status::no_buffer) return status;
+  Inside& inside = *inside_;
+  const Deadline deadline = library::deadline_in(timeout);
+  const auto again = [&] {
+    inside.ask_for_returns();
+    return inside.take(bytes, *this, out) ? Status::ok : Status::pending;
+  };
+  for (;;) {
+    const Deadline look = Clock::now() + kLook;
+    const bool last = deadline && *deadline <= *look;
+    const Status waited = inside.dispatcher.wait(nullptr, again, last ? deadline : look);
+    if (waited != Status::timed_out || last) return waited;
+  }
+}
+
+void LoanPool::revoke() {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  if (!guard) throw_forked();
+  inside_->slot.change_key();
+  inside_->area.revoke();
+  for (const auto& holder : inside_->holders) {
+    if (holder->end != Status::ok || holder->numbers == nullptr) continue;
+    inside_->dispatcher.farewell(holder->landing, protocols::kLoansClosed);
+    holder->finish(Status::closed);
+  }
+  inside_->dispatcher.look_again();
+}
+
+std::uint32_t LoanPool::free_buffers() noexcept {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  if (!guard) return 0;
+  inside_->collect();
+  return inside_->book.free_buffers();
+}
+
+// --- senders
+
+namespace {
+
+[[noreturn]] void throw_unopened(Status status) {
+  switch (status) {
+    case Status::refused:
+      throw Error(ErrorCode::peer_refused, "the receiver could not map the pool, or the node makes no link");
+    case Status::timed_out:
+      throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to lend");
+    case Status::cancelled:
+      throw Error(ErrorCode::cancelled, "cancelled while a loan sender was opened");
+    case Status::forked:
+      throw_forked();
+    case Status::invalid:
+      throw Error(ErrorCode::invalid_argument, "a loan sender cannot be opened inside process_arrival");
+    case Status::broken:
+      throw Error(ErrorCode::peer_refused, "the receiver has said what no receiver says");
+    default:
+      throw Error(ErrorCode::peer_died, "the receiver has gone, or its process, or its link");
+  }
+}
+
+bool may_change(Status status) noexcept {
+  return status == Status::no_buffer || status == Status::no_place || status == Status::queue_full;
+}
+
+std::chrono::nanoseconds left_until(Deadline deadline) {
+  if (!deadline) return std::chrono::nanoseconds::max();
+  return std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {});
+}
+
+void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
+  SendHandle handle;
+  Status status =
+      holder.terminus.send(seed.ticket, std::as_bytes(std::span{&open, 1}), {.acknowledged = true}, &handle);
+  if (status == Status::pending) status = holder.terminus.wait(handle, left_until(deadline));
+  if (status == Status::timed_out || status == Status::cancelled) holder.terminus.cancel(handle);
+  if (status != Status::refused) {
+    if (status != Status::ok) throw_unopened(status);
+    return;
+  }
+  const Refusal refusal = holder.terminus.refusal(handle);
+  if (refusal == Refusal::none) throw_unopened(status);
+  protocols::throw_refused_seed(refusal);
+}
+
+void await_answer(LoanHolder& holder, Deadline deadline) {
+  Dispatcher& dispatcher = holder.manager().inside();
+  {
+    const Dispatcher::Guard guard(dispatcher);
+    // From here on the end of the link fails this entry, which is how we hear of it.
+    if (!guard || holder.desk.expect(0, holder.peer) != Status::ok) throw_unopened(Status::link_ended);
+  }
+  const auto answered = [&] {
+    if (holder.end != Status::ok) return holder.end;
+    return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
+  };
+  const Status status = dispatcher.wait(&holder, answered, deadline);
+  if (status != Status::ok) throw_unopened(status);
+  if (holder.state == LoanHolder::State::refused) throw_unopened(Status::refused);
+}
+
+void reach(LoanHolder& holder, Deadline deadline) {
+  const auto time = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{1});
+  auto page = std::make_unique<MappedSlot>(holder.manager().interface(), holder.answer.returns(holder.peer),
+                                           std::chrono::duration_cast<std::chrono::milliseconds>(time));
+  if (page->bytes().size() < sizeof(protocols::LoanReturns) ||
+      reinterpret_cast<std::uintptr_t>(page->bytes().data()) % alignof(protocols::LoanReturns) != 0)
+    throw_unopened(Status::broken);
+  const Ticket landing = holder.answer.landing(holder.peer);
+  if (const Status status = holder.terminus.connect(landing, left_until(deadline)); status != Status::ok)
+    throw_unopened(status);
+  const Dispatcher::Guard guard(holder.manager().inside());
+  if (!guard) throw_forked();
+  holder.landing = landing;
+  holder.numbers = reinterpret_cast<const protocols::LoanReturns*>(page->bytes().data())->numbers;
+  holder.page = std::move(page);
+}
+
+}  // namespace
+
+LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options) : pool_(pool) {
+  protocols::check_seed(seed, SeedKind::loan);
+  LoanPool::Inside& inside = *pool.inside_;
+  const Deadline deadline = library::deadline_in(options.timeout);
+  protocols::LoanOpen open;
+  {
+    const Dispatcher::Guard guard(inside.dispatcher);
+    if (!guard) throw_forked();
+    if (guard.nested()) throw_unopened(Status::invalid);
+    inside.forget_those_done();
+    holder_ = inside.add(
+        std::make_unique<LoanHolder>(pool.manager(), inside.book, seed.ticket.interface, options.most));
+    open.desk = holder_->desk.ticket();
+    open.area = inside.slot.ticket();
+    open.cuts = inside.cuts;
+  }
+  try {
+    ask(*holder_, seed, open, deadline);
+    await_answer(*holder_, deadline);
+    try {
+      reach(*holder_, deadline);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::not_permitted) throw_unopened(Status::broken);
+      throw;
+    }
+  } catch (...) {
+    holder_->retire();
+    const Dispatcher::Guard guard(inside.dispatcher);
+    if (guard) inside.remove(holder_);
+    throw;
+  }
+}
+
+LoanSender::~LoanSender() {
+  LoanPool::Inside& inside = *pool_.inside_;
+  const Dispatcher::Guard guard(inside.dispatcher);
+  if (!guard) return;
+  if (holder_->end == Status::ok) inside.dispatcher.farewell(holder_->landing, protocols::kLoansClosed);
+  holder_->collect();
+  holder_->orphan = true;
+  if (!guard.nested()) inside.forget_those_done();
+}
+
+// Under the lock.
+Status LoanSender::try_send(const Loan& loan, std::size_t length) noexcept {
+  LoanHolder& holder = *holder_;
+  if (holder.end != Status::ok) return holder.end;
+  if (loan.pool_ != &pool_) return Status::invalid;
+  if (length > loan.bytes_.size()) return Status::too_long;
+  LoanBook& book = pool_.inside_->book;
+  if (!book.may_lend(loan.index_, holder.shelf)) return Status::invalid;
+  if (holder.shelf.count() >= holder.most) {
+    holder.collect();
+    if (holder.shelf.count() >= holder.most) return Status::no_buffer;
+  }
+  const protocols::LoanMessage message{book.number(loan.index_), static_cast<std::uint32_t>(length)};
+  const Status status = holder.terminus.send_fast(holder.landing, {}, word_of(message), loan.index_);
+  if (status == Status::ok) [[likely]] {
+    book.lend(loan.index_, holder.shelf);
+    return status;
+  }
+  if (status == Status::no_place || status == Status::queue_full) return status;
+  // The link that it was opened on has gone, or the slot there.
+  holder.finish(status == Status::refused ? Status::closed : Status::link_ended);
+  return holder.end;
+}
+
+Status LoanSender::send(const Loan& loan, std::size_t length) noexcept {
+  Dispatcher& dispatcher = pool_.inside_->dispatcher;
+  const Dispatcher::Guard guard(dispatcher);
+  if (!guard) return Status::forked;
+  const Status status = try_send(loan, length);
+  if (status == Status::ok) [[likely]]
+    return status;
+  if (guard.nested() || !may_change(status)) return status;
+  for (int i = 0; i < kArrivals && dispatcher.poll(); ++i) {  // one of them may tell of its end
+  }
+  return try_send(loan, length);
+}
+
+Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept {
+  LoanPool::Inside& inside = *pool_.inside_;
+  const Deadline deadline = library::deadline_in(timeout);
+  const auto has_room = [&] {
+    if (holder_->end != Status::ok) return holder_->end;
+    inside.ask_for_returns();
+    return holder_->shelf.count() < holder_->most ? Status::ok : Status::pending;
+  };
+  for (;;) {
+    Status status;
+    {
+      const Dispatcher::Guard guard(inside.dispatcher);
+      if (!guard) return Status::forked;
+      status = try_send(loan, length);
+      if (!may_change(status)) return status;
+      if (guard.nested()) return Status::invalid;
+    }
+    const Clock::time_point now = Clock::now();
+    if (deadline && now >= *deadline) return Status::timed_out;
+    Status waited;
+    if (status == Status::no_buffer) {
+      const Deadline look = now + kLook;
+      waited = inside.dispatcher.wait(holder_, has_room, deadline && *deadline < *look ? deadline : look);
+    } else {
+      // What tells of a receiver's end comes to the manager, which is given its turn, too.
+      waited = holder_->terminus.wait_for_place(
+          holder_->landing, std::min<std::chrono::nanoseconds>(left_until(deadline), kSoon));
+      const Dispatcher::Guard guard(inside.dispatcher);
+      if (guard) inside.dispatcher.poll();
+    }
+    if (waited == Status::cancelled || waited == Status::forked) return waited;
+  }
+}
+
+void LoanSender::withdraw() noexcept {
+  LoanPool::Inside& inside = *pool_.inside_;
+  const Dispatcher::Guard guard(inside.dispatcher);
+  if (guard) inside.book.clear(holder_->shelf);
+}
+
+std::uint32_t LoanSender::held() const noexcept {
+  const Dispatcher::Guard guard(pool_.inside_->dispatcher);
+  if (!guard) return 0;
+  holder_->collect();
+  return holder_->shelf.count();
+}
+
+Status LoanSender::end() const noexcept {
+  const Dispatcher::Guard guard(pool_.inside_->dispatcher);
+  return guard ? holder_->end : Status::forked;
+}
+
+}  // namespace hamlyn

@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <optional>
+
+#include "hamlyn/loan.h"
+#include "hamlyn/mapped_slot.h"
+#include "hamlyn/message_area.h"
+#include "hamlyn/slot.h"
+#include "protocols/dispatcher.h"
+#include "protocols/loan_wire.h"
+#include "protocols/seeds.h"
+#include "protocols/stream_wire.h"
+
+namespace hamlyn {
+
+using base::RealMemory;
+using library::Deadline;
+using protocols::Dispatcher;
+using protocols::LoanHeader;
+using protocols::LoanLender;
+using protocols::LoanMessage;
+using protocols::LoanOpen;
+using protocols::LoanPlace;
+using protocols::LoanReturns;
+using protocols::LoanWord;
+
+namespace {
+
+constexpr std::chrono::seconds kMapping{1};  // for each of two steps of the opening
+constexpr std::uint32_t kWatch = 1;          // entry of the door that fails with the sender's link
+
+[[noreturn]] void throw_forked() {
+  throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+}
+
+}  // namespace
+
+namespace protocols {
+
+// A sender's memory, mapped here. It outlives its receiver if something of it is still borrowed.
+struct LoanLender {
+  LoanLender(Dispatcher& the_dispatcher, const LoanCuts& cuts, std::unique_ptr<MappedSlot> mapped)
+      : dispatcher(the_dispatcher),
+        memory(std::move(mapped)),
+        header(*reinterpret_cast<const LoanHeader*>(memory->bytes().data())) {
+    place_loans(cuts, [&](const LoanPlace& place) { places.push_back(place); });
+  }
+
+  // All under the manager's lock but `current`.
+
+  std::span<const std::byte> bytes(std::uint32_t index, std::uint32_t length) const noexcept {
+    return memory->bytes().subspan(places[index].offset, length);
+  }
+  void give_back(std::uint32_t index, std::uint32_t number) noexcept {
+    --borrowed;
+    if (returns == nullptr) {
+      if (borrowed == 0) delete this;
+      return;
+    }
+    RealMemory::store_release(returns[index], number);
+    RealMemory::fence();  // pairs with that in LoanPool::Inside::ask_for_returns
+    const std::uint32_t wanted = RealMemory::load_relaxed(header.wanted);
+    if (wanted != rung) [[unlikely]]
+      ring(wanted);
+  }
+  void ring(std::uint32_t wanted) noexcept {
+    rung = wanted;
+    constexpr auto kWord = static_cast<std::uint64_t>(LoanWord::given_back);
+    const Status status = terminus->send_fast(desk, {}, kWord);
+    if (status == Status::queue_full || status == Status::connecting) dispatcher.farewell(desk, kWord);
+  }
+  // Its receiver has another one, or goes.
+  void detach() noexcept {
+    returns = nullptr;
+    if (borrowed == 0) delete this;
+  }
+  bool current(std::uint32_t index, std::uint32_t number) const noexcept {
+    RealMemory::fence();  // what was read was read before
+    return RealMemory::load_acquire(header.numbers[index]) == number && memory->current();
+  }
+
+  Dispatcher& dispatcher;
+  const std::unique_ptr<MappedSlot> memory;
+  const LoanHeader& header;       // the sender's to change
+  std::vector<LoanPlace> places;  // as it said once
+  std::uint32_t borrowed = 0;
+  std::uint32_t* returns = nullptr;  // null: detached
+  std::uint32_t rung = 0;
+  Terminus* terminus = nullptr;
+  Ticket desk;
+};
+
+}  // namespace protocols
+
+struct LoanReceiver::Inside {
+  enum class State : std::uint8_t { idle, offered, opening, open };
+
+  Inside(Manager& manager, std::uint32_t places)
+      : dispatcher(manager.inside()),
+        queue(manager.interface(), 2 * places),
+        door_area(manager.interface(), sizeof(LoanOpen)),
+        door(door_area, queue, {.mode = Mode::paranoid, .entries = 2, .fast = false}),
+        landing_area(manager.interface(), protocols::kLoanBuffers),
+        landing(landing_area, queue, {.places = places}),
+        returns_area(manager.interface(), sizeof(LoanReturns), Sharing::mapped_read_only),
+        returns(returns_area, queue, {.access = Access::read_only}),
+        terminus(manager.interface(), {.entries = 2}) {}
+
+  // All under the manager's lock, but `answer`.
+
+  // Takes what has come. pending: there is nothing; not_ready: a sender wants to be answered.
+  Status look(LoanMessage& message, std::uint32_t& index) noexcept {
+    for (;;) {
+      if (end != Status::ok) return end;
+      Notification next;
+      if (queue.poll({&next, 1}) == 0) return Status::pending;
+      if (next.fast && next.slot == landing.index()) [[likely]] {
+        if (state != State::open || next.peer != sender) continue;
+        message = protocols::loan_of(next.word);
+        if (good(message, next.offset, lender->places)) [[likely]] {
+          index = static_cast<std::uint32_t>(next.offset);
+          return Status::ok;
+        }
+        end = next.word == protocols::kLoansClosed ? Status::closed : Status::broken;
+      } else if (next.slot == door.index()) {
+        if (knocked(next)) return Status::not_ready;
+      }
+    }
+  }
+
+  // Whether a sender is there who is to be answered.
+  bool knocked(const Notification& arrival) noexcept {
+    if (arrival.entry == kWatch) {
+      if (arrival.kind == Notification::Kind::failed && state == State::open) end = Status::link_ended;
+      return false;
+    }
+    if (arrival.kind != Notification::Kind::message && arrival.kind != Notification::Kind::failed)
+      return false;
+    if (state != State::offered) return false;
+    const auto said = arrival.kind == Notification::Kind::message
+                          ? protocols::copy_of<LoanOpen>(door.bytes(arrival))
+                          : std::nullopt;
+    if (!said || !good(*said, arrival.peer)) {
+      door.arm(0);
+      return false;
+    }
+    opening = *said;
+    opener = arrival.peer;
+    state = State::opening;
+    return true;
+  }
+
+  // Maps what the opener shows, and tells it so; or that it cannot be.
+  void answer(Manager& manager) noexcept {
+    const LoanOpen open = opening;
+    std::unique_ptr<MappedSlot> memory;
+    LoanLender* made = nullptr;
+    const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
+    try {
+      if (reached) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
+      const bool fits = memory != nullptr && !memory->can_write() &&
+                        memory->bytes().size() >= protocols::loan_area_bytes(open.cuts) &&
+                        reinterpret_cast<std::uintptr_t>(memory->bytes().data()) % alignof(LoanHeader) == 0;
+      if (fits) made = new LoanLender(dispatcher, open.cuts, std::move(memory));
+    } catch (const std::exception&) {
+      // The opener is told below.
+    }
+    const Dispatcher::Guard guard(dispatcher);
+    if (!guard) return;
+    if (state != State::opening) {  // a new seed was made meanwhile
+      delete made;
+      return;
+    }
+    if (made == nullptr || !watch()) {
+      delete made;
+      terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse));
+      state = State::offered;
+      door.arm(0);
+      return;
+    }
+    lender = made;
+    made->desk = open.desk;
+    made->terminus = &terminus;
+    made->returns = numbers();
+    made->rung = RealMemory::load_relaxed(made->header.wanted);
+    sender = opener;
+    state = State::open;
+    if (!tell(open.desk)) end = Status::link_ended;
+  }
+
+  // An entry that nobody can fill: it fails with the link, which is how we hear of the end.
+  bool watch() noexcept {
+    door.disarm(kWatch);
+    return door.arm(kWatch, {0, 0}) == Status::ok && door.expect(kWatch, opener) == Status::ok;
+  }
+  bool tell(const Ticket& desk) noexcept {
+    const Ticket here = landing.ticket(), page = returns.ticket();
+    protocols::LoanAnswer said;
+    said.landing_key = here.key;
+    said.landing_slot = here.slot;
+    said.landing_generation = here.generation;
+    said.returns_key = page.key;
+    said.returns_slot = page.slot;
+    said.returns_generation = page.generation;
+    return terminus.send_fast(desk, std::as_bytes(std::span{&said, 1}),
+                              static_cast<std::uint64_t>(LoanWord::answer)) == Status::ok;
+  }
+
+  // As if this were a new receiver.
+  void begin_anew() noexcept {
+    if (lender != nullptr) {
+      if (end != Status::link_ended)
+        dispatcher.farewell(lender->desk, static_cast<std::uint64_t>(LoanWord::gone));
+      std::exchange(lender, nullptr)->detach();
+    }
+    sender = 0;
+    end = Status::ok;
+    state = State::idle;
+    landing.change_key();
+    returns.change_key();
+    // What still stands in the queue was said to the receiver that was.
+    Notification old;
+    do {
+      while (queue.poll({&old, 1}) != 0) {
+      }
+    } while (door.disarm(0) != Status::ok || door.disarm(kWatch) != Status::ok);
+    std::ranges::for_each(std::span(numbers(), protocols::kLoanBuffers),
+                          [](std::uint32_t& number) { RealMemory::store_relaxed(number, 0u); });
+  }
+
+  std::uint32_t* numbers() noexcept {
+    return reinterpret_cast<LoanReturns*>(returns_area.bytes().data())->numbers;
+  }
+
+  Dispatcher& dispatcher;
+  NotificationQueue queue;
+  MessageArea door_area;
+  Slot door;
+  MessageArea landing_area;  // nothing lands there but its offsets
+  Slot landing;
+  MessageArea returns_area;
+  Slot returns;  // whose ticket lets the sender map that page, and nothing else
+  Terminus terminus;
+  State state = State::idle;
+  Status end = Status::ok;
+  std::uint64_t sender = 0;
+  LoanLender* lender = nullptr;
+  LoanOpen opening;
+  std::uint64_t opener = 0;
+};
+
+// --- what is borrowed
+
+Borrowed::Borrowed(Borrowed&& other) noexcept
+    : lender_(std::exchange(other.lender_, nullptr)),
+      index_(other.index_),
+      number_(other.number_),
+      bytes_(std::exchange(other.bytes_, {})) {}
+
+Borrowed& Borrowed::operator=(Borrowed&& other) noexcept {
+  if (this == &other) return *this;
+  give_back();
+  lender_ = std::exchange(other.lender_, nullptr);
+  index_ = other.index_;
+  number_ = other.number_;
+  bytes_ = std::exchange(other.bytes_, {});
+  return *this;
+}
+
+bool Borrowed::current() const noexcept {
+  if (lender_ == nullptr || lender_->dispatcher.interface.engine().lock().forked()) return false;
+  return lender_->current(index_, number_);
+}
+
+void Borrowed::give_back() noexcept {
+  if (lender_ == nullptr) return;
+  const Dispatcher::Guard guard(lender_->dispatcher);
+  bytes_ = {};
+  LoanLender* const lender = std::exchange(lender_, nullptr);
+  if (guard) lender->give_back(index_, number_);
+}
+
+// --- the receiver
+
+LoanReceiver::LoanReceiver(Manager& manager, const Options& options) : manager_(manager) {
+  if (options.places == 0 || options.places > protocols::kLoanBuffers)
+    throw Error(ErrorCode::invalid_argument, "a receiver of loans has 1 to 1024 places");
+  if (manager.interface().engine().lock().forked()) throw_forked();
+  inside_ = std::make_unique<Inside>(manager, options.places);
+}
+
+LoanReceiver::~LoanReceiver() {
+  {
+    const Dispatcher::Guard guard(inside_->dispatcher);
+    if (!guard) {
+      (void)inside_.release();  // all of it is the parent's
+      return;
+    }
+    inside_->begin_anew();
+  }
+  inside_.reset();
+}
+
+Seed LoanReceiver::make_seed() {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  if (!guard) throw_forked();
+  inside_->begin_anew();
+  inside_->door.arm(0, {0, sizeof(LoanOpen)});
+  inside_->state = Inside::State::offered;
+  return protocols::make_seed(inside_->door.ticket(0), SeedKind::loan);
+}
+
+Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept {
+  Inside& inside = *inside_;
+  std::optional<Deadline> deadline;
+  for (;;) {
+    Status status;
+    {
+      const Dispatcher::Guard guard(inside.dispatcher);
+      if (!guard) return Status::forked;
+      if (out) out.give_back();
+      LoanMessage message;
+      status = inside.look(message, out.index_);
+      if (status == Status::ok) [[likely]] {
+        out.lender_ = inside.lender;
+        ++out.lender_->borrowed;
+        out.number_ = message.number;
+        out.bytes_ = out.lender_->bytes(out.index_, message.length);
+        return status;
+      }
+      if (guard.nested() && status == Status::not_ready) return Status::invalid;
+    }
+    if (status == Status::not_ready) {
+      inside.answer(manager_);
+      continue;
+    }
+    if (status != Status::pending) return status;
+    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (!deadline) deadline = library::deadline_in(timeout);
+    const auto something = [&] { return inside.queue.inside().empty() ? Status::pending : Status::ok; };
+    status = manager_.interface().engine().wait(something, *deadline);
+    if (status != Status::ok) return status;
+  }
+}
+
+std::uint64_t LoanReceiver::sender() const noexcept {
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  return guard ? inside_->sender : 0;
+}
+
+int LoanReceiver::descriptor() { return inside_->queue.descriptor(); }
+
+}  // namespace hamlyn

@@ -1,0 +1,825 @@
+// Loans: between two managers, and between processes; what each side can do to the other, and what not.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "protocols/loan_wire.h"
+#include "test/process/managers.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+using protocols::LoanAnswer;
+using protocols::LoanOpen;
+using protocols::LoanWord;
+
+std::span<const std::byte> of(const LoanOpen& open) { return std::as_bytes(std::span{&open, 1}); }
+
+void fill(const Loan& loan, std::string_view text) {
+  std::memcpy(loan.bytes().data(), text.data(), text.size());
+}
+
+std::string lent(const Borrowed& borrowed) { return text_of(borrowed.bytes()); }
+
+// A thread that keeps looking, as a receiver's program does; what it meets is dropped.
+class Looking {
+ public:
+  explicit Looking(LoanReceiver& receiver)
+      : thread_([this, &receiver] {
+          Borrowed borrowed;
+          while (!enough_) receiver.receive(borrowed, 1ms);
+        }) {}
+  ~Looking() {
+    enough_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> enough_ = false;
+  std::thread thread_;
+};
+
+std::unique_ptr<LoanSender> opened(LoanPool& pool, LoanReceiver& receiver, LoanSenderOptions options = {}) {
+  const Looking looking(receiver);
+  options.timeout = kPatience;
+  return std::make_unique<LoanSender>(pool, receiver.make_seed(), options);
+}
+
+template <class Condition>
+bool comes_true(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class Loans : public WithManagers {};
+
+TEST_F(Loans, are_read_where_they_were_written) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{100000, 2}}};
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver);
+    EXPECT_EQ(receiver.sender(), both.sender.interface().id());
+    Loan loan;
+    ASSERT_EQ(pool.take(100000, loan), Status::ok);
+    const std::string text = noise(100000, 1);
+    fill(loan, text);
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    Borrowed borrowed;
+    ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+    EXPECT_EQ(lent(borrowed), text);
+    EXPECT_TRUE(borrowed.current());
+    loan.bytes()[7] = std::byte{'!'};
+    EXPECT_EQ(borrowed.bytes()[7], std::byte{'!'}) << "there is only one of it";
+    EXPECT_EQ(receiver.receive(borrowed, 0ns), Status::timed_out);
+    EXPECT_FALSE(borrowed) << "receiving gives back what was borrowed before";
+    EXPECT_EQ(loan.holders(), 0u);
+  });
+}
+
+TEST_F(Loans, come_back_when_the_last_has_given_them_back) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver first{both.receiver}, second{both.receiver};
+    const auto to_first = opened(pool, first), to_second = opened(pool, second);
+    Loan loan, none;
+    ASSERT_EQ(pool.take(10, loan), Status::ok);
+    fill(loan, "0123456789");
+    ASSERT_EQ(to_first->send(loan, 4), Status::ok);
+    ASSERT_EQ(to_second->send(loan), Status::ok);
+    EXPECT_EQ(loan.holders(), 2u);
+    loan = Loan();
+    Borrowed here, there;
+    ASSERT_EQ(first.receive(here, kPatience), Status::ok);
+    ASSERT_EQ(second.receive(there, kPatience), Status::ok);
+    EXPECT_EQ(lent(here), "0123");
+    EXPECT_EQ(lent(there), "0123456789");
+    here.give_back();
+    here.give_back();
+    EXPECT_EQ(pool.take(1, none), Status::no_buffer);
+    EXPECT_EQ(pool.free_buffers(), 0u);
+    there.give_back();
+    EXPECT_EQ(pool.free_buffers(), 1u);
+    EXPECT_EQ(pool.take(1, none), Status::ok);
+  });
+}
+
+TEST_F(Loans, are_as_large_as_asked_for) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{1000, 1}, {100, 2}}};
+    Loan a, b, c, d;
+    EXPECT_EQ(pool.take(1001, a), Status::too_long);
+    EXPECT_EQ(pool.take(10, a), Status::ok);
+    EXPECT_EQ(pool.take(100, b), Status::ok);
+    EXPECT_EQ(pool.free_buffers(), 1u) << "small ones first";
+    EXPECT_EQ(pool.take(100, c), Status::ok);
+    EXPECT_EQ(c.bytes().size(), 100u);
+    EXPECT_EQ(pool.take(1, d), Status::no_buffer);
+    EXPECT_EQ(pool.take(1, d, 1ms), Status::timed_out);
+    c.let_go();
+    EXPECT_EQ(pool.take(101, d), Status::ok);
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver);
+    EXPECT_EQ(sender->send(d, 102), Status::too_long);
+    EXPECT_EQ(sender->send(Loan()), Status::invalid);
+    LoanPool other{both.sender, {{100, 1}}};
+    Loan of_other;
+    ASSERT_EQ(other.take(1, of_other), Status::ok);
+    EXPECT_EQ(sender->send(of_other), Status::invalid);
+    EXPECT_EQ(sender->held(), 0u);
+    for (const std::vector<LoanClass>& bad : {std::vector<LoanClass>{},
+                                              {{0, 1}},
+                                              {{1, 0}},
+                                              {{1, 1025}},
+                                              {{(1u << 30) + 1, 1}},
+                                              std::vector<LoanClass>(9, {1, 1})})
+      EXPECT_EQ(thrown_by([&] { LoanPool(both.sender, bad); }), ErrorCode::invalid_argument);
+  });
+}
+
+TEST_F(Loans, wake_who_waits_for_a_buffer) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver);
+    for (int i = 0; i < 20; ++i) {
+      Loan loan;
+      ASSERT_EQ(pool.take(1, loan), Status::ok);
+      ASSERT_EQ(sender->send(loan), Status::ok);
+      loan.let_go();
+      Borrowed borrowed;
+      ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+      Status status = Status::pending;
+      std::thread waits([&] { status = pool.take(1, loan, kPatience); });
+      EXPECT_TRUE(comes_true([&] { return waiting_in(both.sender); }));
+      borrowed.give_back();
+      waits.join();
+      ASSERT_EQ(status, Status::ok);
+    }
+    Loan loan, none;
+    ASSERT_EQ(pool.take(1, loan), Status::ok);
+    Status status = Status::pending;
+    std::thread waits([&] { status = pool.take(1, none, kPatience); });
+    EXPECT_TRUE(comes_true([&] { return waiting_in(both.sender); }));
+    both.sender.cancel();
+    waits.join();
+    EXPECT_EQ(status, Status::cancelled);
+  });
+}
+
+TEST_F(Loans, are_told_to_each_receiver_once_and_no_more_than_it_may_have) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 4}}};
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver, {.most = 2});
+    Loan a, b, c;
+    ASSERT_EQ(pool.take(1, a), Status::ok);
+    ASSERT_EQ(pool.take(1, b), Status::ok);
+    ASSERT_EQ(pool.take(1, c), Status::ok);
+    ASSERT_EQ(sender->send(a), Status::ok);
+    EXPECT_EQ(sender->send(a), Status::invalid);
+    ASSERT_EQ(sender->send(b), Status::ok);
+    EXPECT_EQ(sender->send(c), Status::no_buffer);
+    EXPECT_EQ(sender->send(c, 1, 1ms), Status::timed_out);
+    Borrowed first, second;
+    ASSERT_EQ(receiver.receive(first, kPatience), Status::ok);
+    ASSERT_EQ(receiver.receive(second, kPatience), Status::ok);
+    Status status = Status::pending;
+    std::thread waits([&] { status = sender->send(c, 1, kPatience); });
+    EXPECT_TRUE(comes_true([&] { return waiting_in(both.sender); }));
+    first.give_back();
+    waits.join();
+    EXPECT_EQ(status, Status::ok);
+    EXPECT_EQ(sender->held(), 2u);
+    EXPECT_EQ(sender->send(a), Status::invalid) << "it has had this one";
+  });
+}
+
+TEST_F(Loans, that_nobody_receives_hold_up_their_sender_alone) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 40}}};
+    LoanReceiver sleeps{both.receiver, {.places = 4}}, looks{both.receiver};
+    const auto to_sleeper = opened(pool, sleeps), to_other = opened(pool, looks);
+    std::vector<Loan> loans(40);
+    Status status = Status::ok;
+    std::size_t sent = 0;
+    Borrowed borrowed;
+    for (Loan& loan : loans) {
+      ASSERT_EQ(pool.take(1, loan), Status::ok);
+      if (status == Status::ok) status = to_sleeper->send(loan);
+      if (status == Status::ok) ++sent;
+      ASSERT_EQ(to_other->send(loan, 1, kPatience), Status::ok);
+      ASSERT_EQ(looks.receive(borrowed, kPatience), Status::ok);
+    }
+    EXPECT_EQ(status, Status::no_place);
+    EXPECT_GE(sent, 4u);
+    EXPECT_EQ(to_sleeper->send(loans.back(), 1, 1ms), Status::timed_out);
+  });
+}
+
+TEST_F(Loans, can_be_taken_back_by_force) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver first{both.receiver}, second{both.receiver};
+    const auto to_first = opened(pool, first), to_second = opened(pool, second);
+    Loan loan;
+    ASSERT_EQ(pool.take(3, loan), Status::ok);
+    fill(loan, "one");
+    ASSERT_EQ(to_first->send(loan), Status::ok);
+    ASSERT_EQ(to_second->send(loan), Status::ok);
+    Borrowed late, fresh;
+    ASSERT_EQ(first.receive(late, kPatience), Status::ok);
+    EXPECT_TRUE(late.current());
+    loan.withdraw();
+    EXPECT_EQ(loan.holders(), 0u);
+    EXPECT_FALSE(late.current());
+    fill(loan, "two");
+    ASSERT_EQ(to_first->send(loan), Status::ok) << "it is a new loan";
+    ASSERT_EQ(to_second->send(loan), Status::ok);
+    ASSERT_EQ(second.receive(fresh, kPatience), Status::ok);
+    EXPECT_FALSE(fresh.current()) << "the one before: it was withdrawn unread";
+    ASSERT_EQ(second.receive(fresh, kPatience), Status::ok);
+    EXPECT_EQ(lent(fresh), "two");
+    EXPECT_TRUE(fresh.current());
+    EXPECT_EQ(loan.holders(), 2u);
+    late.give_back();
+    EXPECT_EQ(loan.holders(), 2u) << "what it gives back is not what it has now";
+    to_first->withdraw();
+    EXPECT_EQ(loan.holders(), 1u);
+    loan.let_go();
+    fresh.give_back();
+    ASSERT_EQ(pool.take(5, loan), Status::ok);
+    ASSERT_EQ(first.receive(late, kPatience), Status::ok);
+    EXPECT_FALSE(late.current());
+    late.give_back();
+    ASSERT_EQ(to_first->send(loan), Status::ok);
+    EXPECT_EQ(loan.holders(), 1u);
+  });
+}
+
+TEST_F(Loans, of_a_revoked_pool_are_seen_as_they_were) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 2}}};
+    LoanReceiver receiver{both.receiver};
+    auto sender = opened(pool, receiver);
+    Loan loan;
+    ASSERT_EQ(pool.take(3, loan), Status::ok);
+    fill(loan, "one");
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    Borrowed borrowed;
+    ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+    pool.revoke();
+    EXPECT_FALSE(borrowed.current());
+    EXPECT_EQ(text_of(loan.bytes()), "one");
+    fill(loan, "two");
+    EXPECT_EQ(lent(borrowed), "one");
+    EXPECT_EQ(sender->end(), Status::closed);
+    EXPECT_EQ(sender->send(loan), Status::closed);
+    Borrowed none;
+    EXPECT_EQ(receiver.receive(none, kPatience), Status::closed);
+    borrowed.give_back();
+    sender.reset();
+    loan.let_go();
+    EXPECT_EQ(pool.free_buffers(), 2u);
+    sender = opened(pool, receiver);
+    ASSERT_EQ(pool.take(3, loan), Status::ok);
+    fill(loan, "two");
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+    EXPECT_EQ(lent(borrowed), "two");
+  });
+}
+
+TEST_F(Loans, end_in_good_order_from_either_side) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 2}}};
+    std::optional<LoanReceiver> receiver{std::in_place, both.receiver};
+    auto sender = opened(pool, *receiver);
+    Loan loan;
+    ASSERT_EQ(pool.take(4, loan), Status::ok);
+    fill(loan, "last");
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    loan.let_go();
+    sender.reset();
+    EXPECT_EQ(pool.free_buffers(), 1u);
+    Borrowed borrowed, none;
+    ASSERT_EQ(receiver->receive(borrowed, kPatience), Status::ok) << "what came before the end is received";
+    EXPECT_EQ(lent(borrowed), "last");
+    EXPECT_EQ(receiver->receive(none, kPatience), Status::closed);
+    EXPECT_EQ(pool.free_buffers(), 1u) << "the sender has gone, and it is still lent";
+    borrowed.give_back();
+    EXPECT_EQ(pool.free_buffers(), 2u);
+
+    sender = opened(pool, *receiver);
+    ASSERT_EQ(pool.take(4, loan), Status::ok);
+    fill(loan, "kept");
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    ASSERT_EQ(receiver->receive(borrowed, kPatience), Status::ok);
+    receiver.reset();
+    EXPECT_TRUE(comes_true([&] {
+      both.sender.poll();
+      return sender->end() == Status::closed;
+    }));
+    EXPECT_EQ(loan.holders(), 0u);
+    EXPECT_EQ(sender->send(loan), Status::closed);
+    EXPECT_EQ(lent(borrowed), "kept") << "it stays readable";
+  });
+}
+
+TEST_F(Loans, can_be_read_after_everything_else_has_gone) {
+  with_both([](Managers& both) {
+    Borrowed borrowed;
+    {
+      LoanReceiver receiver{both.receiver};
+      {
+        LoanPool pool{both.sender, {{64, 1}}};
+        const auto sender = opened(pool, receiver);
+        Loan loan;
+        ASSERT_EQ(pool.take(4, loan), Status::ok);
+        fill(loan, "kept");
+        ASSERT_EQ(sender->send(loan), Status::ok);
+        ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+      }
+      EXPECT_EQ(lent(borrowed), "kept");
+    }
+    EXPECT_EQ(lent(borrowed), "kept");
+    EXPECT_FALSE(borrowed.current());
+  });
+}
+
+TEST_F(Loans, need_a_seed_that_is_good_and_new) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    const auto error_of = [&](const Seed& seed) {
+      const Looking looking(receiver);
+      return thrown_by([&] { LoanSender(pool, seed, {.timeout = kPatience}); });
+    };
+    const Seed first = receiver.make_seed();
+    EXPECT_EQ(error_of(first), std::nullopt);
+    EXPECT_EQ(error_of(first), ErrorCode::seed_used);
+    const Seed second = receiver.make_seed();
+    EXPECT_EQ(error_of(first), ErrorCode::seed_forged) << "of before";
+    Seed forged = second;
+    forged.ticket.key ^= 1;
+    EXPECT_EQ(error_of(forged), ErrorCode::seed_forged);
+    EXPECT_EQ(error_of(second), std::nullopt) << "as good as before";
+    const Seed stale = LoanReceiver(both.receiver).make_seed();
+    EXPECT_EQ(error_of(stale), ErrorCode::seed_stale);
+    EXPECT_EQ(error_of(DatagramReceiver(both.receiver, 100).make_seed()), ErrorCode::seed_wrong_kind);
+    EXPECT_EQ(error_of(Seed()), ErrorCode::seed_invalid);
+    LoanReceiver asleep{both.receiver};
+    EXPECT_EQ(thrown_by([&] { LoanSender(pool, asleep.make_seed(), {.timeout = 1ms}); }),
+              ErrorCode::timed_out);
+    EXPECT_EQ(pool.free_buffers(), 1u);
+  });
+}
+
+TEST_F(Loans, stay_lent_while_nothing_else_happens) {
+  in_child([&] {
+    Interface::Options quick = options();
+    quick.stall = 600ms;  // of work that is pending, and none is
+    Managers both{quick};
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver);
+    Loan loan;
+    ASSERT_EQ(pool.take(1, loan), Status::ok);
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    Borrowed borrowed, none;
+    ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+    EXPECT_EQ(receiver.receive(none, 1300ms), Status::timed_out) << "two looks for stalls pass";
+    both.sender.poll();
+    EXPECT_EQ(sender->end(), Status::ok);
+    EXPECT_EQ(loan.holders(), 1u);
+  });
+}
+
+TEST_F(Loans, are_told_of_by_a_descriptor) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 4}}};
+    LoanReceiver receiver{both.receiver};
+    const auto sender = opened(pool, receiver);
+    pollfd waiting{receiver.descriptor(), POLLIN, 0};
+    Borrowed borrowed;
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(receiver.receive(borrowed, 0ns), Status::timed_out);
+      Loan loan;
+      ASSERT_EQ(pool.take(1, loan), Status::ok);
+      ASSERT_EQ(sender->send(loan), Status::ok);
+      ASSERT_EQ(poll(&waiting, 1, 30000), 1);
+      ASSERT_EQ(receiver.receive(borrowed, 0ns), Status::ok);
+    }
+  });
+}
+
+TEST_F(Loans, are_nothing_to_a_forked_child) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 2}}};
+    LoanReceiver receiver{both.receiver};
+    auto sender = opened(pool, receiver);
+    Loan loan, none;
+    ASSERT_EQ(pool.take(1, loan), Status::ok);
+    ASSERT_EQ(sender->send(loan), Status::ok);
+    Borrowed borrowed, nothing;
+    ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+    const pid_t child = fork();
+    if (child == 0) {
+      bool good = pool.take(1, none) == Status::forked && sender->send(loan) == Status::forked &&
+                  receiver.receive(nothing, 0ns) == Status::forked && !borrowed.current() &&
+                  sender->held() == 0 && pool.free_buffers() == 0;
+      good = good && thrown_by([&] { receiver.make_seed(); }) == ErrorCode::forked;
+      good = good && thrown_by([&] { LoanPool(both.sender, {{1, 1}}); }) == ErrorCode::forked;
+      good = good && thrown_by([&] { LoanReceiver{both.receiver}; }) == ErrorCode::forked;
+      borrowed.give_back();
+      loan.withdraw();
+      loan.let_go();
+      sender.reset();
+      _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(loan.holders(), 1u) << "nothing has changed here";
+  });
+}
+
+// --- processes
+
+// Opens, receives `most` loans, says so, and stays.
+int borrow(Line& line, const Interface::Options& options, int most) {
+  Manager manager({.interface = options});
+  LoanReceiver receiver{manager};
+  line.put(receiver.make_seed());
+  std::vector<Borrowed> all(static_cast<std::size_t>(most));
+  for (Borrowed& each : all) {
+    if (receiver.receive(each, kPatience) != Status::ok) return 1;
+  }
+  line.put('x');
+  line.take<char>();
+  return 0;
+}
+
+TEST_F(Loans, of_a_receiver_that_is_killed_come_back) {
+  Actor receiver([&](Line& line) { return borrow(line, options(), 2); });
+  Actor sender([&](Line& line) {
+    const auto seed = line.take<Seed>();
+    Manager manager({.interface = options()});
+    LoanPool pool{manager, {{65536, 3}}};
+    LoanSender to{pool, seed.value(), {.timeout = kPatience}};
+    Loan loan;
+    for (int i = 0; i < 3; ++i) {  // the third is not received
+      if (pool.take(65536, loan) != Status::ok || to.send(loan) != Status::ok) return 1;
+    }
+    loan.let_go();
+    if (pool.take(1, loan) != Status::no_buffer || to.held() != 3) return 2;
+    line.put('x');
+    if (pool.take(1, loan, kPatience) != Status::ok) return 3;
+    if (pool.free_buffers() != 2 || to.end() != Status::link_ended) return 4;
+    if (to.send(loan) != Status::link_ended || loan.holders() != 0) return 5;
+    return 0;
+  });
+  const auto seed = receiver.line().take<Seed>();
+  ASSERT_TRUE(seed);
+  sender.line().put(*seed);
+  EXPECT_TRUE(receiver.line().take<char>());
+  EXPECT_TRUE(sender.line().take<char>());
+  receiver.signal(SIGKILL);
+  EXPECT_EQ(sender.wait(), 0);
+}
+
+TEST_F(Loans, of_a_sender_that_is_killed_stay_readable) {
+  Actor receiver([&](Line& line) {
+    Manager manager({.interface = options()});
+    LoanReceiver loans{manager};
+    line.put(loans.make_seed());
+    Borrowed first, second, none;
+    if (loans.receive(first, kPatience) != Status::ok) return 1;
+    line.put('x');
+    if (loans.receive(second, kPatience) != Status::ok) return 2;
+    if (loans.receive(none, kPatience) != Status::link_ended) return 3;
+    if (loans.receive(none, 0ns) != Status::link_ended) return 4;
+    if (lent(first) != "one" || lent(second) != "two") return 5;
+    first.give_back();
+    return lent(second) == "two" ? 0 : 6;
+  });
+  Actor sender([&](Line& line) {
+    const auto seed = line.take<Seed>();
+    Manager manager({.interface = options()});
+    LoanPool pool{manager, {{65536, 2}}};
+    LoanSender to{pool, seed.value(), {.timeout = kPatience}};
+    Loan one, two;
+    if (pool.take(3, one) != Status::ok || pool.take(3, two) != Status::ok) return 1;
+    fill(one, "one");
+    fill(two, "two");
+    if (to.send(one) != Status::ok || to.send(two) != Status::ok) return 2;
+    line.put('x');
+    line.take<char>();
+    return 3;
+  });
+  const auto seed = receiver.line().take<Seed>();
+  ASSERT_TRUE(seed);
+  sender.line().put(*seed);
+  EXPECT_TRUE(receiver.line().take<char>());
+  EXPECT_TRUE(sender.line().take<char>());
+  sender.signal(SIGKILL);
+  EXPECT_EQ(receiver.wait(), 0);
+}
+
+TEST_F(Loans, survive_receivers_that_are_killed_at_any_instant) {
+  Actor sender([&](Line& line) {
+    Manager manager({.interface = options()});
+    LoanPool pool{manager, {{4096, 8}}};
+    while (const auto seed = line.take<Seed>()) {
+      if (seed->ticket.interface == 0) break;
+      std::optional<LoanSender> to;
+      thrown_by([&] { to.emplace(pool, *seed, LoanSenderOptions{.timeout = 100ms}); });
+      line.put('x');
+      const auto end = std::chrono::steady_clock::now() + kPatience;
+      while (to && (to->end() == Status::ok || to->held() != 0)) {
+        Loan loan;
+        if (pool.take(4096, loan, 10ms) == Status::ok) to->send(loan);
+        if (std::chrono::steady_clock::now() > end) return 1;
+      }
+    }
+    return comes_true([&] { return manager.poll() || pool.free_buffers() == 8; }) ? 0 : 2;
+  });
+  for (int i = 0; i < 10; ++i) {
+    Actor receiver([&](Line& line) {
+      Manager manager({.interface = options()});
+      LoanReceiver loans{manager};
+      line.put(loans.make_seed());
+      std::vector<Borrowed> kept(3);
+      for (std::size_t next = 0;; ++next) {
+        if (loans.receive(kept[next % kept.size()], kPatience) != Status::ok) return 1;
+      }
+    });
+    const auto seed = receiver.line().take<Seed>();
+    ASSERT_TRUE(seed);
+    sender.line().put(*seed);
+    EXPECT_TRUE(sender.line().take<char>());
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 137));  // any instant will do
+    receiver.signal(SIGKILL);
+    receiver.wait();
+  }
+  sender.line().put(Seed());
+  EXPECT_EQ(sender.wait(), 0);
+}
+
+// --- hostile
+
+constexpr auto kAnswer = static_cast<std::uint64_t>(LoanWord::answer);
+constexpr auto kRefuse = static_cast<std::uint64_t>(LoanWord::refuse);
+constexpr auto kGone = static_cast<std::uint64_t>(LoanWord::gone);
+
+// Says by hand what a LoanSender says.
+struct HostileSender {
+  explicit HostileSender(Manager& manager, std::size_t bytes = 65536)
+      : interface(manager.interface()),
+        area(interface, bytes, Sharing::mapped_read_only),
+        queue(interface),
+        area_slot(area, queue, {.access = Access::read_only}),
+        desk_area(interface, 64),
+        desk(desk_area, queue, {.places = 8}),
+        terminus(interface) {
+    open.desk = desk.ticket();
+    open.area = area_slot.ticket();
+    open.cuts[0] = {100, 4};
+  }
+  // The word of the answer; 0: there was none.
+  std::uint64_t knock(LoanReceiver& receiver) { return knock(receiver, receiver.make_seed()); }
+  std::uint64_t knock(LoanReceiver& receiver, const Seed& seed) {
+    SendHandle handle;
+    terminus.send(seed.ticket, of(open), {.acknowledged = true}, &handle);
+    if (terminus.wait(handle, kPatience) != Status::ok) return 0;
+    Borrowed none;
+    Notification arrival;
+    for (int i = 0; i < 20; ++i) {
+      receiver.receive(none, 1ms);
+      if (queue.receive(arrival, 1ms) != Status::ok || arrival.kind != Notification::Kind::message) continue;
+      if (arrival.word == kGone) continue;  // of the opening before
+      if (arrival.length == sizeof answer) std::memcpy(&answer, desk.bytes(arrival).data(), sizeof answer);
+      if (arrival.length == sizeof answer) terminus.connect(landing(seed), kPatience);
+      return arrival.word;
+    }
+    return 0;
+  }
+  Ticket landing(const Seed& seed) const { return answer.landing(seed.ticket.interface); }
+
+  Interface& interface;
+  MessageArea area;
+  NotificationQueue queue;
+  Slot area_slot;
+  MessageArea desk_area;
+  Slot desk;
+  Terminus terminus;
+  LoanOpen open;
+  LoanAnswer answer;
+};
+
+TEST_F(Loans, that_are_out_of_bounds_end_their_sender) {
+  with_both([](Managers& both) {
+    HostileSender hostile{both.sender};
+    LoanReceiver receiver{both.receiver};
+    struct Lie {
+      std::uint64_t index;
+      protocols::LoanMessage message;
+    };
+    for (const auto& [index, message] :
+         {Lie{4, {1, 1}}, Lie{1023, {1, 0}}, Lie{0, {1, 101}}, Lie{3, {1, 0xFFFFFFFF}}, Lie{0, {0, 1}}}) {
+      const Seed seed = receiver.make_seed();
+      ASSERT_EQ(hostile.knock(receiver, seed), kAnswer);
+      const Ticket landing = hostile.landing(seed);
+      Borrowed borrowed, none;
+      ASSERT_EQ(hostile.terminus.send_fast(landing, {}, protocols::word_of({1, 100}), 3), Status::ok);
+      ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
+      EXPECT_EQ(borrowed.bytes().size(), 100u);
+      ASSERT_EQ(hostile.terminus.send_fast(landing, {}, protocols::word_of(message), index), Status::ok);
+      EXPECT_EQ(receiver.receive(none, kPatience), Status::broken);
+      EXPECT_EQ(receiver.receive(none, 0ns), Status::broken);
+      EXPECT_FALSE(none);
+      EXPECT_EQ(borrowed.bytes()[99], std::byte{0}) << "what was good stays readable";
+    }
+  });
+}
+
+TEST_F(Loans, are_not_taken_from_who_shows_less_than_it_says) {
+  with_both([](Managers& both) {
+    HostileSender hostile{both.sender};
+    LoanReceiver receiver{both.receiver};
+    const LoanOpen good = hostile.open;
+    const Seed seed = receiver.make_seed();
+    hostile.open.cuts[0] = {65536, 1};  // reaches beyond the area
+    EXPECT_EQ(hostile.knock(receiver, seed), kRefuse);
+    hostile.open.cuts[0] = {std::uint64_t{1} << 63, 2};
+    EXPECT_EQ(hostile.knock(receiver, seed), 0u) << "no sender says that: it is not answered";
+    hostile.open = good;
+    hostile.open.area.key ^= 1;  // shows nothing
+    EXPECT_EQ(hostile.knock(receiver, seed), kRefuse);
+    hostile.open = good;
+    hostile.open.area.interface = both.receiver.interface().id();  // shows somebody else's
+    EXPECT_EQ(hostile.knock(receiver, seed), 0u);
+    hostile.open = good;
+    hostile.open.desk.interface = both.receiver.interface().id();
+    EXPECT_EQ(hostile.knock(receiver, seed), 0u);
+    hostile.open = good;
+    EXPECT_EQ(hostile.knock(receiver, seed), kAnswer) << "the seed stayed good";
+  });
+}
+
+TEST_F(Loans, are_not_taken_from_who_lets_others_write_them) {
+  with_both([](Managers& both) {
+    HostileSender hostile{both.sender};
+    MessageArea writable{both.sender.interface(), 65536, Sharing::mapped_read_write};
+    Slot slot{writable, hostile.queue, {}};
+    hostile.open.area = slot.ticket();
+    LoanReceiver receiver{both.receiver};
+    EXPECT_EQ(hostile.knock(receiver), kRefuse);
+  });
+}
+
+// Says by hand what a LoanReceiver says, and writes whatever it likes where that writes what it gives back.
+struct HostileReceiver {
+  explicit HostileReceiver(Manager& manager)
+      : interface(manager.interface()),
+        page(interface, 4096, Sharing::mapped_read_only),
+        queue(interface),
+        page_slot(page, queue, {.access = Access::read_only}),
+        area(interface, 1024),
+        door(area, queue, {.mode = Mode::paranoid_one_shot, .entries = 1, .fast = false}),
+        landing(area, queue, {.entries = 1, .places = 64}),
+        terminus(interface) {
+    door.arm(0);
+  }
+  Seed seed() const {
+    Seed seed{door.ticket(0)};
+    seed.ticket.purpose = static_cast<std::uint32_t>(SeedKind::loan);
+    return seed;
+  }
+  bool answer_opening() {
+    Notification arrival;
+    if (queue.receive(arrival, kPatience) != Status::ok || arrival.length != sizeof open) return false;
+    std::memcpy(&open, door.bytes(arrival).data(), sizeof open);
+    LoanAnswer answer;
+    answer.landing_key = landing.ticket().key;
+    answer.landing_slot = landing.ticket().slot;
+    answer.landing_generation = landing.ticket().generation;
+    answer.returns_key = page_slot.ticket().key;
+    answer.returns_slot = page_slot.ticket().slot;
+    answer.returns_generation = page_slot.ticket().generation;
+    return terminus.connect(open.desk, kPatience) == Status::ok &&
+           terminus.send_fast(open.desk, std::as_bytes(std::span{&answer, 1}), kAnswer) == Status::ok;
+  }
+  std::span<std::uint32_t> numbers() {
+    return {reinterpret_cast<std::uint32_t*>(page.bytes().data()), protocols::kLoanBuffers};
+  }
+
+  Interface& interface;
+  MessageArea page;
+  NotificationQueue queue;
+  Slot page_slot;
+  MessageArea area;
+  Slot door;
+  Slot landing;
+  Terminus terminus;
+  LoanOpen open;
+};
+
+TEST_F(Loans, of_others_do_not_come_back_by_what_a_receiver_writes) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 8}}};
+    HostileReceiver hostile{both.receiver};
+    LoanReceiver honest{both.receiver};
+    const auto to_honest = opened(pool, honest);
+    std::thread answers([&] { EXPECT_TRUE(hostile.answer_opening()); });
+    LoanSender to_hostile{pool, hostile.seed(), {.timeout = kPatience}};
+    answers.join();
+    Loan shared, own, kept;
+    ASSERT_EQ(pool.take(1, shared), Status::ok);
+    ASSERT_EQ(pool.take(1, own), Status::ok);
+    ASSERT_EQ(pool.take(1, kept), Status::ok);
+    ASSERT_EQ(to_honest->send(shared), Status::ok);
+    ASSERT_EQ(to_hostile.send(shared), Status::ok);
+    ASSERT_EQ(to_honest->send(own), Status::ok);
+    const auto write = [&](std::uint32_t number) {
+      for (std::uint32_t& each : hostile.numbers()) std::atomic_ref(each).store(number);
+    };
+    for (const std::uint32_t number : {0u, 2u, 0xFFFFFFFFu}) {
+      write(number);
+      EXPECT_EQ(shared.holders(), 2u);
+      EXPECT_EQ(pool.free_buffers(), 5u);
+    }
+    write(1);  // of everything, lent to it or not: the first loan of each
+    EXPECT_EQ(shared.holders(), 1u) << "its own part, and that once";
+    EXPECT_EQ(own.holders(), 1u);
+    EXPECT_EQ(pool.free_buffers(), 5u);
+    EXPECT_EQ(to_hostile.held(), 0u);
+    EXPECT_EQ(to_honest->held(), 2u);
+    kept.let_go();
+    EXPECT_EQ(pool.free_buffers(), 6u);
+  });
+}
+
+TEST_F(Loans, of_a_receiver_that_talks_nonsense_come_back) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 8}}};
+    const auto nonsense = [&](const auto& say) {
+      HostileReceiver hostile{both.receiver};
+      std::thread answers([&] { EXPECT_TRUE(hostile.answer_opening()); });
+      LoanSender to{pool, hostile.seed(), {.timeout = kPatience}};
+      answers.join();
+      Loan loan;
+      EXPECT_EQ(pool.take(1, loan), Status::ok);
+      EXPECT_EQ(to.send(loan), Status::ok);
+      say(hostile);
+      EXPECT_TRUE(comes_true([&] {
+        both.receiver.interface().run();
+        both.sender.poll();
+        return to.end() == Status::broken;
+      }));
+      EXPECT_EQ(to.send(loan), Status::broken);
+      EXPECT_EQ(loan.holders(), 0u);
+    };
+    nonsense([](HostileReceiver& hostile) { hostile.terminus.send_fast(hostile.open.desk, {}, 77); });
+    nonsense([](HostileReceiver& hostile) {  // a message, where only the end of the link is told
+      Ticket entry = hostile.open.desk;
+      entry.entry = 0;
+      entry.incarnation = 1;
+      hostile.terminus.send(entry, bytes_of("x"));
+    });
+    EXPECT_EQ(pool.free_buffers(), 8u);
+  });
+}
+
+TEST_F(Loans, are_not_lent_to_who_answers_falsely) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    HostileReceiver hostile{both.receiver};
+    std::thread answers([&] {
+      Notification arrival;
+      if (hostile.queue.receive(arrival, kPatience) != Status::ok) return;
+      LoanOpen open;
+      std::memcpy(&open, hostile.door.bytes(arrival).data(), sizeof open);
+      EXPECT_EQ(hostile.terminus.connect(open.desk, kPatience), Status::ok);
+      hostile.terminus.send_fast(open.desk, bytes_of("no answer at all"), kAnswer);
+    });
+    EXPECT_EQ(thrown_by([&] { LoanSender(pool, hostile.seed(), {.timeout = kPatience}); }),
+              ErrorCode::peer_refused);
+    answers.join();
+  });
+}
+
+}  // namespace
+}  // namespace hamlyn::test
