@@ -1,7 +1,9 @@
 // Threads that share managers: each has streams, datagrams and tags of its own, and they come and go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -89,6 +91,58 @@ TEST_F(Threads, take_tags_from_one_board) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(sum, 200u * (1 + 2 + 3));
+  });
+}
+
+// Each thread lends to all receivers out of one pool; a thread for each receiver borrows, and gives back what
+// another has borrowed.
+TEST_F(Threads, share_a_pool_of_loans) {
+  with_both([](Managers& both) {
+    constexpr int kEach = 100;
+    LoanPool pool{both.sender, {{64, 4}}};
+    std::vector<std::unique_ptr<LoanReceiver>> receivers;
+    std::vector<std::unique_ptr<LoanSender>> senders(kThreads);
+    std::vector<Seed> seeds;
+    std::vector<std::thread> threads;
+    std::atomic<int> grown = 0;
+    std::atomic<int> read = 0;
+    std::mutex others_mutex;
+    Borrowed others;
+    for (int t = 0; t < kThreads; ++t) {
+      receivers.push_back(std::make_unique<LoanReceiver>(both.receiver));
+      seeds.push_back(receivers.back()->make_seed());
+      threads.emplace_back([&, receiver = receivers.back().get()] {
+        Borrowed borrowed;
+        for (int left = kThreads * kEach; left != 0;) {
+          const Status status = receiver->receive(borrowed, kPatience);
+          ASSERT_EQ(status, Status::ok);
+          --left;
+          EXPECT_EQ(borrowed.bytes().front(), borrowed.bytes().back());
+          EXPECT_TRUE(borrowed.current());
+          ++read;
+          const std::lock_guard lock(others_mutex);
+          std::swap(borrowed, others);
+        }
+      });
+    }
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        senders[t] = std::make_unique<LoanSender>(pool, seeds[t], LoanSenderOptions{.timeout = kPatience});
+        ++grown;
+        while (grown != kThreads) std::this_thread::yield();
+        for (int i = 0; i < kEach; ++i) {
+          Loan loan;
+          ASSERT_EQ(pool.take(64, loan, kPatience), Status::ok);
+          std::ranges::fill(loan.bytes(), static_cast<std::byte>(i));
+          for (const auto& sender : senders) ASSERT_EQ(sender->send(loan, 64, kPatience), Status::ok);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(read, kThreads * kThreads * kEach);
+    others.give_back();
+    EXPECT_EQ(pool.free_buffers(), 4u);
+    senders.clear();
   });
 }
 
