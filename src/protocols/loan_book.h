@@ -33,12 +33,11 @@ class LoanBook {
     std::uint32_t first = 0;
     for (std::uint32_t of = 0; of < kLoanClasses; ++of) {
       const auto count = static_cast<std::uint32_t>(cuts[of].count);
-      free_[of].reserve(count);
-      for (std::uint32_t i = count; i != 0; --i) {
-        buffers_[first + i - 1].of = of;
-        free_[of].push_back(first + i - 1);
+      free_[of].row.resize(count);
+      for (const std::uint32_t end = first + count; first != end; ++first) {
+        buffers_[first].of = of;
+        free_[of].put(first);
       }
-      first += count;
     }
   }
 
@@ -52,12 +51,11 @@ class LoanBook {
   std::optional<std::uint32_t> take(std::uint64_t bytes) noexcept {
     std::uint32_t best = kLoanClasses;
     for (std::uint32_t of = 0; of < kLoanClasses; ++of) {
-      const bool fits = cuts_[of].bytes >= bytes && !free_[of].empty();
+      const bool fits = cuts_[of].bytes >= bytes && free_[of].count != 0;
       if (fits && (best == kLoanClasses || cuts_[of].bytes < cuts_[best].bytes)) best = of;
     }
     if (best == kLoanClasses) return std::nullopt;
-    const std::uint32_t index = free_[best].back();
-    free_[best].pop_back();
+    const std::uint32_t index = free_[best].take();
     buffers_[index].written = true;
     renew(buffers_[index]);
     return index;
@@ -104,9 +102,9 @@ class LoanBook {
 
   std::uint32_t buffers() const noexcept { return static_cast<std::uint32_t>(buffers_.size()); }
   std::uint32_t free_buffers() const noexcept {
-    std::size_t count = 0;
-    for (const auto& each : free_) count += each.size();
-    return static_cast<std::uint32_t>(count);
+    std::uint32_t count = 0;
+    for (const Free& each : free_) count += each.count;
+    return count;
   }
 
  private:
@@ -116,6 +114,25 @@ class LoanBook {
     std::uint32_t of = 0;  // its class
     bool written = false;  // it has a writer
     bool forced = false;
+  };
+
+  // The free buffers of a class, in the order in which they came back: one that was read long ago is in
+  // nobody's cache any more, and cheaper to write than one that a receiver has just read.
+  struct Free {
+    std::vector<std::uint32_t> row;
+    std::uint32_t next = 0;
+    std::uint32_t count = 0;
+
+    void put(std::uint32_t index) noexcept {
+      const std::uint32_t at = next + count++;
+      row[at < row.size() ? at : at - row.size()] = index;
+    }
+    std::uint32_t take() noexcept {
+      const std::uint32_t index = row[next];
+      if (++next == row.size()) next = 0;
+      --count;
+      return index;
+    }
   };
 
   static std::uint64_t bit(std::uint32_t index) noexcept { return std::uint64_t{1} << index % 64; }
@@ -129,7 +146,7 @@ class LoanBook {
   }
   void free_if_done(std::uint32_t index) noexcept {
     Buffer& buffer = buffers_[index];
-    if (!buffer.written && buffer.holders == 0) free_[buffer.of].push_back(index);  // room for all was kept
+    if (!buffer.written && buffer.holders == 0) free_[buffer.of].put(index);
   }
   template <class Done>
   std::uint32_t empty(Shelf& shelf, bool by_force, Done done) noexcept {
@@ -149,7 +166,7 @@ class LoanBook {
 
   const LoanCuts cuts_;
   std::vector<Buffer> buffers_;
-  std::array<std::vector<std::uint32_t>, kLoanClasses> free_;
+  std::array<Free, kLoanClasses> free_;
 };
 
 }  // namespace hamlyn::protocols
