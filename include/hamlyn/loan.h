@@ -137,7 +137,7 @@ class LoanSender {
   protocols::LoanHolder* holder_ = nullptr;  // the pool's
 };
 
-// Bytes in the sender's memory. Given back when this goes.
+// Bytes in the sender's memory. Given back when this goes, which is before its manager does.
 class Borrowed {
  public:
   Borrowed() = default;
@@ -190,7 +190,7 @@ class LoanReceiver {
   // or how it has ended, after all that had come: closed (by the sender), link_ended (its process has gone,
   // or its link), broken (it has lent what it had not shown).
   // A sender that opens is answered in here, for which its memory is mapped: that takes a moment, at most
-  // two seconds if it is hostile.
+  // two seconds each time if it is hostile.
   Status receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept;
   Status receive(Borrowed& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
 

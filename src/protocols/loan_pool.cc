@@ -17,7 +17,6 @@ using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
 using protocols::LoanPlace;
-using protocols::LoanWord;
 
 namespace {
 

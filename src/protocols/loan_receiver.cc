@@ -96,7 +96,7 @@ struct LoanReceiver::Inside {
 
   Inside(Manager& manager, std::uint32_t places)
       : dispatcher(manager.inside()),
-        queue(manager.interface(), 2 * places),
+        queue(manager.interface(), std::size_t{2} * places),
         door_area(manager.interface(), sizeof(LoanOpen)),
         door(door_area, queue, {.mode = Mode::paranoid, .entries = 2, .fast = false}),
         landing_area(manager.interface(), protocols::kLoanBuffers),
