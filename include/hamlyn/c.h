@@ -56,6 +56,7 @@ enum hamlyn_status_code {
   HAMLYN_CLOSED = 16,           // one side has closed the stream in good order
   HAMLYN_ABANDONED = 17,        // the other side gave the stream up without closing it
   HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
+  HAMLYN_NO_BUFFER = 19,        // of loans, which this interface does not have
 
   HAMLYN_NODE_UNREACHABLE = 101,  // no node daemon answers, and none could be started
   HAMLYN_NODE_NOT_TRUSTED = 102,  // the daemon's socket belongs to somebody else

@@ -86,7 +86,7 @@ void borrow_all(Party& party, Room& room, std::size_t bytes) {
   {
     Borrowed borrowed;
     for (std::uint64_t i = 0; i < all_messages(bytes); ++i) {
-      if (i == kWarmUpTurns * kWindow) start = hamlyn_ticks();
+      if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
       Status status;
       do {
         status = receiver.receive(borrowed, 0ns);
