@@ -150,9 +150,9 @@ class Program {
 };
 
 TEST(LoanBooks, agree_with_a_plain_one) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Program program(seed);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 200; ++i) {
       ASSERT_NO_FATAL_FAILURE(program.step()) << "seed " << seed << ", step " << i;
       if (i % 10 != 0) continue;
       ASSERT_NO_FATAL_FAILURE(program.check()) << "seed " << seed << ", step " << i;
@@ -169,7 +169,7 @@ TEST(LoanBooks, refuse_words_that_lead_outside) {
     return random() % 2 == 0 ? kEdges[random() % kEdges.size()] : random() >> random() % 64;
   };
   std::size_t taken = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     LoanCuts cuts{};
     for (std::uint64_t left = random() % 3 + 1; left != 0; --left) {
       auto& cut = cuts[random() % cuts.size()];
@@ -194,7 +194,7 @@ TEST(LoanBooks, refuse_words_that_lead_outside) {
     if (!good(message, index, places)) continue;
     ASSERT_TRUE(message.number != 0 && index < places.size() && message.length <= places[index].length);
   }
-  EXPECT_GT(taken, 1000u);
+  EXPECT_GT(taken, 300u);
 }
 
 }  // namespace
