@@ -171,17 +171,26 @@ void LinkKeeper::show_area(std::uint32_t number, const interface::SendArea& area
   message.generation = area.generation;
   message.bytes = area.size;
   if (areas_shown_[number] == area.generation) return;  // and refused, or not answered yet
+  if (!say_withdrawn(number)) return;                   // later: two of one number break the protocol
   if (say(message, std::span(&memfd, 1))) areas_shown_[number] = area.generation;
 }
 
 void LinkKeeper::withdraw_area(std::uint32_t number) noexcept {
   if (areas_shown_[number] == 0) return;
+  areas_unsaid_[number] = std::exchange(areas_shown_[number], std::uint16_t{0});
+  areas_taken_ &= ~(std::uint64_t{1} << number);
+  say_withdrawn(number);
+}
+
+bool LinkKeeper::say_withdrawn(std::uint32_t number) noexcept {
+  if (areas_unsaid_[number] == 0) return true;
   LinkMessage message;
   message.word = LinkWord::area_withdrawn;
   message.number = static_cast<std::uint16_t>(number);
-  message.generation = std::exchange(areas_shown_[number], std::uint16_t{0});
-  areas_taken_ &= ~(std::uint64_t{1} << number);
-  say(message);
+  message.generation = areas_unsaid_[number];
+  if (!say(message)) return false;
+  areas_unsaid_[number] = 0;
+  return true;
 }
 
 // What a peer may show is bounded in number and, beside that, in bytes: mapping it costs page tables of ours.

@@ -77,6 +77,7 @@ class LinkKeeper {
   std::chrono::steady_clock::time_point progress_at = made;
 
  private:
+  bool say_withdrawn(std::uint32_t number) noexcept;
   bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
   bool say(const LinkMessage& message, std::span<const int> fds = {}) noexcept;
   End take_import(base::Received& received, const LinkMessage& message);
@@ -100,7 +101,9 @@ class LinkKeeper {
   bool ring_taken_ = false;
   bool fresh_ = false;
   std::array<std::uint16_t, interface::kAreaLimit> areas_shown_{};  // the generation that the peer was shown
-  std::uint64_t areas_taken_ = 0;                                   // said to be mapped, to be settled
+  // The generation whose end the peer has not been told of, for want of room in the socket.
+  std::array<std::uint16_t, interface::kAreaLimit> areas_unsaid_{};
+  std::uint64_t areas_taken_ = 0;  // said to be mapped, to be settled
   struct PeersArea {
     shm::Mapping mapping;
     std::uint16_t generation = 0;

@@ -4,12 +4,14 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
 #include <vector>
 
 #include "base/socket.h"
+#include "library/link_keeper.h"
 #include "node/address.h"
 #include "node/list.h"
 #include "test/hostile/world.h"
@@ -47,13 +49,31 @@ struct Lingering {
   }
 };
 
-// Sends it and keeps only its other end. What could not be sent, because the victim was quicker, stays open:
-// the rogue would wait for itself.
+// Sends a descriptor that is then nowhere else. A child does it and ends: the victim may have closed it
+// before the rogue could, who would then wait for itself.
+void send_away(int to, std::span<const std::byte> bytes, FileDescriptor fd, std::size_t times = 1) {
+  int gate[2];
+  if (::pipe(gate) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(gate[1]);
+    char end = 0;
+    while (::read(gate[0], &end, 1) < 0) {
+    }
+    const std::vector<int> fds(times, fd.get());
+    base::send_message(to, bytes, fds, MSG_DONTWAIT);
+    ::_exit(0);
+  }
+  ::close(gate[0]);
+  fd.reset();
+  ::close(gate[1]);
+  ::waitpid(child, nullptr, 0);
+}
+
 void send_lingering(int to, std::span<const std::byte> bytes, std::vector<FileDescriptor>& keep,
                     std::size_t times = 1) {
   Lingering one;
-  std::vector<int> fds(times, one.socket.get());
-  if (base::send_message(to, bytes, fds, MSG_DONTWAIT) != base::SocketState::ok) one.socket.release();
+  send_away(to, bytes, std::move(one.socket), times);
   keep.push_back(std::move(one.other));
 }
 
@@ -61,9 +81,7 @@ void send_lingering(int to, std::span<const std::byte> bytes, std::vector<FileDe
 void send_nested(int to, std::span<const std::byte> bytes, std::vector<FileDescriptor>& keep) {
   auto [outer, inner] = base::socket_pair();
   send_lingering(outer.get(), bytes, keep);
-  const int fd = inner.get();
-  if (base::send_message(to, bytes, std::span(&fd, 1), MSG_DONTWAIT) != base::SocketState::ok)
-    inner.release();
+  send_away(to, bytes, std::move(inner));
 }
 
 // A message of no bytes, which is not the end, though it looks like it.
@@ -220,6 +238,41 @@ TEST(HostileIntroductions, ThatNobodyReadsStopNobodyElses) {
                 return 0;
               }};
   EXPECT_EQ(stage.wait(), 0);
+}
+
+// A peer that reads late is told of the end of an area before the next one of its number, whatever had no
+// room.
+TEST(LinkKeeper, NeverShowsTwoAreasOfOneNumber) {
+  base::Foreign foreign;
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  for (int earlier = 0; earlier < 2; ++earlier) {
+    auto [ours, theirs] = base::socket_pair();
+    library::LinkKeeper keeper({}, base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192);
+    // What fits first decides whether a showing or a withdrawal is the first that does not.
+    if (earlier != 0) keeper.answer_import({.word = LinkWord::import_refused}, {});
+    std::uint16_t shown = 0;
+    int withdrawn = 0;
+    for (std::uint16_t generation = 1; generation <= 4000; ++generation) {
+      interface::SendArea area {};
+      area.generation = generation;
+      area.size = 4096;
+      keeper.show_area(0, area, memory.memfd.get());
+      keeper.withdraw_area(0);
+      if (generation % 1000 != 0) continue;
+      LinkMessage message;
+      while (base::receive_message(theirs.get(), std::as_writable_bytes(std::span(&message, 1)), MSG_DONTWAIT)
+                 .state == base::SocketState::ok) {
+        if (message.word == LinkWord::area) {
+          ASSERT_EQ(shown, 0u);
+          shown = message.generation;
+        } else if (message.word == LinkWord::area_withdrawn) {
+          ASSERT_EQ(message.generation, std::exchange(shown, std::uint16_t{0}));
+          ++withdrawn;
+        }
+      }
+    }
+    EXPECT_GT(withdrawn, 100);
+  }
 }
 
 // A process whose descriptors run out refuses links; it does not lose its daemon, and with it its names.

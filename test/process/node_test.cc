@@ -403,6 +403,55 @@ TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {
   EXPECT_EQ(list.attached[0].interface, witness.interface_id());
 }
 
+// The same from those who have attached: cut short at every length, too long, with a descriptor, with a field
+// that the kind does not use; and gone with everything asked and nothing read.
+TEST(NodeProcess, SurvivesWhatNoAttachedClientWouldSend) {
+  const Folder folder;
+  const Daemon daemon{folder.file("s")};
+  const Client witness = Client::attach(at(folder.file("s")));
+  const auto page = sealed_page("page");
+  const int fd = page.get();
+  std::uint64_t malformed = 0;
+  for (std::uint32_t kind = 0; kind <= 12; ++kind) {
+    node::Request request;
+    request.kind = node::RequestKind{kind};
+    request.request = 1;
+    request.number = kind == 8 ? 1 : 0;  // a cancel has none
+    request.reserved = kind >= 1 && kind <= 11 ? 1 : 0;
+    const node::Request wrong = request;
+    request.reserved = 0;
+    std::array<std::byte, sizeof request + 1> bytes{};
+    std::memcpy(bytes.data(), &request, sizeof request);
+    const auto refused = [&](std::span<const std::byte> what, std::span<const int> fds) {
+      const auto socket = node::connect_to(folder.file("s"));
+      const node::Hello hello;
+      base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}));
+      base::send_message(socket.get(), what, fds);
+      node::Welcome welcome;
+      base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1}));
+      EXPECT_EQ(welcome.error, 0u);
+      std::array<std::byte, sizeof(node::Reply)> answer{};
+      EXPECT_EQ(base::receive_message(socket.get(), answer).state, base::SocketState::closed) << kind;
+      ++malformed;
+    };
+    for (const std::size_t size : {std::size_t{1}, std::size_t{4}, sizeof request - 1, sizeof request + 1})
+      refused(std::span{bytes}.first(size), {});
+    refused(std::span{bytes}.first(sizeof request), std::span{&fd, 1});
+    refused(std::as_bytes(std::span{&wrong, 1}), {});
+    const auto halfway = node::connect_to(folder.file("s"));
+    const node::Hello hello;
+    base::send_message(halfway.get(), std::as_bytes(std::span{&hello, 1}));
+    request.number = 0;
+    request.kind = node::RequestKind::list;
+    for (request.request = 1; request.request < 20; ++request.request)
+      base::send_message(halfway.get(), std::as_bytes(std::span{&request, 1}), {}, MSG_DONTWAIT);
+  }
+  EXPECT_TRUE(test::eventually([&] { return node::list(at(folder.file("s"))).attached.size() == 1; }));
+  const node::NodeList list = node::list(at(folder.file("s")));
+  EXPECT_EQ(list.malformed, malformed);
+  EXPECT_EQ(list.attached[0].interface, witness.interface_id());
+}
+
 TEST(NodeProcess, WhoDoesNotReadIsDropped) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};
