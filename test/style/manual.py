@@ -11,7 +11,7 @@ import sys
 import tree
 
 PAGES = tree.ROOT / "docs/man"
-COMMANDS = ("send", "receive", "node", "doctor", "sim", "perf")
+COMMANDS = ("send", "receive", "node", "top", "doctor", "sim", "perf")
 
 
 def said(page):
