@@ -74,7 +74,7 @@ Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t
 void Foreign::refuse(FileDescriptor fd, std::uint32_t user) {
   if (is_memory(fd.get())) return;
   if (is_socket(fd.get())) return grave_.push_back(std::move(fd));
-  auto one = std::make_shared<Pending>(fd.release(), user);
+  std::shared_ptr<Pending> one(new Pending{.fd = fd.release(), .user = user});
   pending_.push_back(one);
   try {
     std::thread([one] {

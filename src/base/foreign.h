@@ -53,8 +53,8 @@ class Foreign {
 
  private:
   struct Pending {
-    int fd;
-    std::uint32_t user;
+    int fd = -1;
+    std::uint32_t user = 0;
     std::atomic<bool> done{false};
   };
 

@@ -19,6 +19,8 @@ constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kStrangersBeforeFair = 16;  // then the bias costs more than it saves
 constexpr int kPausesBeforeYield = 64;
 
+thread_local bool comes_as_other = false;
+
 bool membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
 }  // namespace
@@ -55,7 +57,10 @@ bool RunLock::try_enter_as_other() noexcept {
   return true;
 }
 
+void RunLock::come_as_other() noexcept { comes_as_other = true; }
+
 bool RunLock::enter_by_mutex(bool other) noexcept {
+  other = other || comes_as_other;
   mutex_.lock();
   const void* owner = words_->owner.load(std::memory_order_relaxed);
   if (owner != self()) keep_owner_out();

@@ -51,6 +51,9 @@ class RunLock {
   bool enter_as_other() noexcept;
   bool try_enter_as_other() noexcept;
 
+  // From here on this thread always comes as such a one, through whatever it calls.
+  static void come_as_other() noexcept;
+
   bool forked() const noexcept { return words_->alive == 0; }
 
  private:

@@ -198,6 +198,31 @@ bool Engine::expire() noexcept {
   return failed;
 }
 
+// --- help for what is above
+
+void Engine::set_helped(Helped* helped) noexcept {
+  const std::lock_guard guard(helped_mutex_);
+  helped_ = helped;
+}
+
+void Engine::want_help() noexcept {
+  if (help_wanted_.exchange(true)) return;
+  thread_word_.fetch_add(1);
+  futex_wake(thread_word_);
+}
+
+void Engine::help() noexcept {
+  if (!help_wanted_.exchange(false)) return;  // from here on it may be wanted anew
+  const std::lock_guard guard(helped_mutex_);
+  if (helped_ != nullptr && !helped_->try_again()) help_wanted_.store(true);
+}
+
+Deadline Engine::or_help(Deadline deadline) const noexcept {
+  if (!help_wanted_.load()) return deadline;
+  const Clock::time_point tick = Clock::now() + kHelpTick;
+  return deadline && *deadline < tick ? deadline : tick;
+}
+
 // Under the lock, with nothing to do.
 bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept {
   if (expire()) return false;

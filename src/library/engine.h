@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/run_lock.h"
@@ -124,7 +125,21 @@ class Engine final : public interface::Surroundings {
   // What the control thread has left to the interface thread: the descriptors of queues.
   void signal_what_is_due() noexcept;
 
+  // Somebody above the interface has something to say that found no room, and may never call us again: the
+  // interface thread lets it try, whenever something has moved and every kHelpTick, until nothing is left.
+  class Helped {
+   public:
+    virtual bool try_again() noexcept = 0;  // true: nothing is left. Under no lock of ours
+
+   protected:
+    ~Helped() = default;
+  };
+  void set_helped(Helped* helped) noexcept;  // null: it goes; waits until it is not being called
+  void want_help() noexcept;
+
  private:
+  static constexpr std::chrono::milliseconds kHelpTick{5};
+
   friend class InterfaceThread;
   friend class Control;
 
@@ -151,6 +166,9 @@ class Engine final : public interface::Surroundings {
   // The earlier of `deadline` and that of any entry. Under the lock.
   Deadline or_entrys(Deadline deadline) const noexcept;
   void judge_wakeup(const Watched& watched) noexcept;
+  // By the interface thread.
+  void help() noexcept;
+  Deadline or_help(Deadline deadline) const noexcept;
   // Sleeps for a thread that waits; not `deep`: for a short time, while which the interface thread ticks, in
   // case the application leaves without a word. True: it has slept so long and nothing came. In any case the
   // caller looks again before the next sleep: what it waits for may have been taken by others meanwhile.
@@ -179,6 +197,9 @@ class Engine final : public interface::Surroundings {
   std::atomic<Clock::rep> next_deadline_{Clock::time_point::max().time_since_epoch().count()};  // of entries
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
+  std::atomic<bool> help_wanted_{false};
+  std::mutex helped_mutex_;
+  Helped* helped_ = nullptr;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 
   std::unique_ptr<Control> control_;

@@ -23,11 +23,13 @@ InterfaceThread::~InterfaceThread() {
 }
 
 void InterfaceThread::main() noexcept {
+  base::RunLock::come_as_other();
   std::uint64_t seen = ~std::uint64_t{0};
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
     engine_.signal_what_is_due();
+    engine_.help();
     if (engine_.deadline_passed()) {
       engine_.lock_.enter_as_other();
       engine_.expire();
@@ -37,7 +39,8 @@ void InterfaceThread::main() noexcept {
     if (engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application) {
       // It notices arrivals itself. While its sleep is short we tick, in case it leaves without a word.
       const bool deep = engine_.deep_.load(std::memory_order_relaxed);
-      futex_sleep(Watched{}, engine_.thread_word_, value, deep ? Deadline{} : Deadline{Clock::now() + kTick});
+      const Deadline until = deep ? Deadline{} : Deadline{Clock::now() + kTick};
+      futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(until));
     } else if (activity != seen) {
       seen = activity;  // somebody polls; look again in a while
       futex_sleep(Watched{}, engine_.thread_word_, value, Clock::now() + kTick);
@@ -56,7 +59,7 @@ void InterfaceThread::take_over(std::uint32_t value) noexcept {
     } else {
       ++engine_.counters_.wakeups;
       engine_.sleep_armed(SleeperRole::interface_thread, engine_.thread_word_, value,
-                          engine_.or_entrys(std::nullopt));
+                          engine_.or_help(engine_.or_entrys(std::nullopt)));
     }
   }
   engine_.lock_.leave();

@@ -17,13 +17,17 @@ bool of_slot(const Notification& notification, std::uint32_t slot) noexcept {
 
 }  // namespace
 
+void throw_forked() { throw Error(ErrorCode::forked, "a forked child has no manager: make a new one"); }
+
 Dispatcher::Dispatcher(const Manager::Options& options)
     : interface(options.interface),
       queue(interface, options.places),
       terminus(interface),
-      engine_(interface.engine()) {}
+      engine_(interface.engine()) {
+  engine_.set_helped(this);
+}
 
-Dispatcher::~Dispatcher() = default;
+Dispatcher::~Dispatcher() { engine_.set_helped(nullptr); }
 
 // --- who hears of what
 
@@ -111,7 +115,7 @@ void Dispatcher::add(Due& due) noexcept {
   if (due.listed_) return;
   due.listed_ = true;
   dues_.push_back(&due);
-  look_again();  // whoever sleeps would sleep too long
+  call_for_help();
 }
 
 void Dispatcher::remove(Due& due) noexcept {
@@ -153,7 +157,7 @@ void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
   } catch (const std::bad_alloc&) {
     return;
   }
-  if (!settle_farewells()) look_again();
+  if (!settle_farewells()) call_for_help();
 }
 
 bool Dispatcher::settle_farewells() noexcept {
@@ -162,6 +166,16 @@ bool Dispatcher::settle_farewells() noexcept {
     return status != Status::queue_full && status != Status::no_place && status != Status::connecting;
   });
   return farewells_.empty();
+}
+
+bool Dispatcher::try_again() noexcept {
+  if (!lock_.try_enter_as_other()) return lock_.forked();
+  holder_.store(self(), std::memory_order_relaxed);
+  settle_dues();
+  const bool nothing_left = dues_.empty() && farewells_.empty();
+  holder_.store(nullptr, std::memory_order_relaxed);
+  lock_.leave();
+  return nothing_left;
 }
 
 void Dispatcher::cancel() noexcept {

@@ -18,6 +18,8 @@
 
 namespace hamlyn::protocols {
 
+[[noreturn]] void throw_forked();
+
 // Something small that is to leave and found no room yet. Whoever runs the manager tries again.
 class Due {
  public:
@@ -31,7 +33,7 @@ class Due {
   bool before_wait_ = false;
 };
 
-class Dispatcher {
+class Dispatcher final : private library::Engine::Helped {
  public:
   explicit Dispatcher(const Manager::Options& options);
   ~Dispatcher();
@@ -103,6 +105,12 @@ class Dispatcher {
   static const void* self() noexcept {
     static thread_local char mark __attribute__((tls_model("initial-exec")));
     return &mark;
+  }
+  bool try_again() noexcept override;
+  // Something is due: whoever waits looks again, and if nobody does, the interface thread helps.
+  void call_for_help() noexcept {
+    look_again();
+    engine_.want_help();
   }
   void give(const Notification& notification) noexcept;
   void sift(std::uint32_t slot);

@@ -17,6 +17,7 @@ using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
 using protocols::LoanPlace;
+using protocols::throw_forked;
 
 namespace {
 
@@ -26,10 +27,6 @@ constexpr std::chrono::milliseconds kLook{20};
 constexpr std::chrono::microseconds kSoon{200};
 // Given to receivers before a buffer is said to be missing: one of them may tell of an end.
 constexpr int kArrivals = 64;
-
-[[noreturn]] void throw_forked() {
-  throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
-}
 
 }  // namespace
 

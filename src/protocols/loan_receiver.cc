@@ -22,15 +22,12 @@ using protocols::LoanOpen;
 using protocols::LoanPlace;
 using protocols::LoanReturns;
 using protocols::LoanWord;
+using protocols::throw_forked;
 
 namespace {
 
 constexpr std::chrono::seconds kMapping{1};  // for each of two steps of the opening
 constexpr std::uint32_t kWatch = 1;          // entry of the door that fails with the sender's link
-
-[[noreturn]] void throw_forked() {
-  throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
-}
 
 }  // namespace
 

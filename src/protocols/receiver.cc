@@ -5,12 +5,13 @@
 namespace hamlyn {
 
 using protocols::Dispatcher;
+using protocols::throw_forked;
 
 Receiver::~Receiver() { retire(); }
 
 void Receiver::attach(const Slot& slot) {
   const Dispatcher::Guard guard(manager_.inside());
-  if (!guard) throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+  if (!guard) throw_forked();
   manager_.inside().add(slot.index(), *this);
 }
 

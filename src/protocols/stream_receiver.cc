@@ -10,6 +10,7 @@
 namespace hamlyn {
 
 using protocols::Dispatcher;
+using protocols::throw_forked;
 
 struct StreamReceiver::Inside final : protocols::Due {
   Inside(StreamReceiver& owner, const protocols::StreamLimits& limits)
@@ -28,10 +29,6 @@ struct StreamReceiver::Inside final : protocols::Due {
 };
 
 namespace {
-
-[[noreturn]] void throw_forked() {
-  throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
-}
 
 protocols::StreamLimits checked(const StreamOptions& options) {
   const bool sizes = options.first >= protocols::kStreamUnit && options.first <= options.most &&

@@ -10,11 +10,12 @@ namespace hamlyn {
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
+using protocols::throw_forked;
 
 namespace {
 
 // Of what can change without an arrival for us: another look after so long.
-constexpr std::chrono::microseconds kLook{200};
+constexpr std::chrono::microseconds kAgain{200};
 constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
 
 }  // namespace
@@ -75,11 +76,11 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
         const Dispatcher::Guard guard(dispatcher);
         return inside_->source.ring();
       }();
-      inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kLook));
+      inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kAgain));
     }
     Deadline look = deadline;
     if (status == Status::queue_full) look = now;
-    if (status == Status::connecting && (!deadline || now + kLook < *deadline)) look = now + kLook;
+    if (status == Status::connecting && (!deadline || now + kAgain < *deadline)) look = now + kAgain;
     brief = look != deadline;
     const Status waited = dispatcher.wait(inside_.get(), again, look);
     if (waited != Status::timed_out && !protocols::for_now(waited)) return waited;
@@ -92,7 +93,7 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     throw Error(ErrorCode::invalid_argument, "small records are gathered in 2048 to 65536 bytes");
   {
     const Dispatcher::Guard guard(manager.inside());
-    if (!guard) throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    if (!guard) throw_forked();
     inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
   }
   const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
@@ -113,7 +114,7 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     case Status::cancelled:
       throw Error(ErrorCode::cancelled, "cancelled while the stream was opened");
     case Status::forked:
-      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+      throw_forked();
     case Status::invalid:
       throw Error(ErrorCode::invalid_argument, "a stream cannot be opened inside process_arrival");
     default:
@@ -167,7 +168,7 @@ void StreamSender::say_end() noexcept {
       if (!guard || guard.nested() || inside_->source.settle()) return;
       ring = inside_->source.ring();
     }
-    inside_->port.terminus().wait_for_place(ring, kLook);
+    inside_->port.terminus().wait_for_place(ring, kAgain);
   }
 }
 

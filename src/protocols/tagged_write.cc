@@ -11,6 +11,7 @@ namespace hamlyn {
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
+using protocols::throw_forked;
 
 TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options)
     : area_(manager.interface(), bytes),
@@ -93,7 +94,7 @@ TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nano
     case Status::cancelled:
       throw Error(ErrorCode::cancelled, "cancelled while the link was made");
     case Status::forked:
-      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+      throw_forked();
     case Status::link_ended:
       throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
     default:

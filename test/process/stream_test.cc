@@ -465,6 +465,20 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
   });
 }
 
+// What it has to say finds no room at first: nobody has asked for places in the ring yet. And nobody runs its
+// manager any more.
+TEST_F(Streams, who_goes_at_once_is_said_to_have_gone) {
+  with_both([](Managers& both) {
+    for (int i = 0; i < 20; ++i) {
+      StreamReceiver receiver{both.receiver};
+      std::thread sender([&both, seed = receiver.make_seed()] { StreamSender{both.sender, seed}; });
+      Record record;
+      EXPECT_EQ(receiver.receive(record, kPatience), Status::abandoned);
+      sender.join();
+    }
+  });
+}
+
 // The same of receivers: nobody is left waiting.
 TEST_F(Streams, a_receiver_may_die_at_any_instant) {
   constexpr unsigned kDeaths = 100;

@@ -7,7 +7,7 @@
 
 namespace hamlyn::tool::perf {
 
-inline constexpr std::uint64_t kWindow = 8;       // messages under way at a time
+inline constexpr std::uint64_t kWindow = 8;  // messages under way at a time
 
 // Timed messages per round: about a gigabyte, and no more small ones than a round has time for.
 inline std::uint64_t timed_messages(std::size_t bytes) {
@@ -22,7 +22,9 @@ inline std::uint64_t warm_up_messages(std::size_t bytes) {
   return eighth < 100000 ? 4 * kWindow : eighth;
 }
 
-inline std::uint64_t all_messages(std::size_t bytes) { return warm_up_messages(bytes) + timed_messages(bytes); }
+inline std::uint64_t all_messages(std::size_t bytes) {
+  return warm_up_messages(bytes) + timed_messages(bytes);
+}
 
 // GB/s, 10^9 bytes, of the timed messages.
 inline double gigabytes_per_second(std::size_t bytes, std::uint64_t ticks) {
