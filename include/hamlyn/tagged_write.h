@@ -56,8 +56,12 @@ class TaggedReceiver {
       return get_tag_slowly();
     std::optional<Tagged> out;
     Notification next;
-    if (queue_.poll({&next, 1}) != 0 && next.kind == Notification::Kind::message) [[likely]]
+    while (queue_.poll({&next, 1}) != 0) {
+      if (next.kind != Notification::Kind::message) [[unlikely]]
+        continue;
       out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
+      break;
+    }
     return out;
   }
   // Waits for it. ok; timed_out, cancelled, forked; link_ended: the link with `out.sender` has ended, after

@@ -555,8 +555,11 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   }
   // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
   const auto kept = kept_.find(name);
-  if ((grace_ || kept != kept_.end()) && !proven) return hold(connection, request);
   const bool was_kept = kept != kept_.end();
+  if (grace_ && !proven) return hold(connection, request);
+  // A token is good for ever, also for who had the name before the one that it is kept for.
+  if (was_kept && (!proven || kept->second.interface != connection.interface || kept->second.uid != uid))
+    return hold(connection, request);
   if (was_kept) {  // it counts already
     connection.names.emplace(name);
     taken = names_.emplace(name, Name{}).first;
@@ -727,7 +730,7 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) {
     names_.erase(name);
-    if (keep_names) kept_[name] = {id, uid, now_ + options_.grace};
+    if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
   User& user = users_[uid];

@@ -139,6 +139,7 @@ class Node {
 
   struct Kept {  // a name whose owner's connection has broken
     std::uint64_t connection = 0;
+    std::uint64_t interface = 0;
     std::uint32_t uid = 0;
     Time until{};
   };

@@ -27,7 +27,9 @@ Dispatcher::Dispatcher(const Manager::Options& options)
   engine_.set_helped(this);
 }
 
-Dispatcher::~Dispatcher() { engine_.set_helped(nullptr); }
+Dispatcher::~Dispatcher() {
+  if (!lock_.forked()) engine_.set_helped(nullptr);
+}
 
 // --- who hears of what
 
@@ -49,9 +51,10 @@ void Dispatcher::sift(std::uint32_t slot) {
   std::erase_if(aside_, [&](const Notification& each) { return of_slot(each, slot); });
   for (std::size_t most = queue.capacity(); most != 0; --most) {
     const std::optional<Notification> next = queue.poll();
-    if (!next) return;
+    if (!next) break;
     if (!of_slot(*next, slot)) aside_.push_back(*next);
   }
+  look_again();  // who sleeps looks at the queue alone
 }
 
 void Dispatcher::retire(Receiver& receiver) noexcept {
@@ -152,6 +155,8 @@ void Dispatcher::settle_dues() noexcept {
 
 void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
   try {
+    const auto same = [&](const Farewell& each) { return each.word == word && each.ticket == ticket; };
+    if (std::ranges::any_of(farewells_, same)) return;
     if (farewells_.size() == kMostFarewells) return;  // whoever waits for it learns it by the link's end
     farewells_.push_back({ticket, word});
   } catch (const std::bad_alloc&) {

@@ -47,7 +47,7 @@ class Dispatcher final : private library::Engine::Helped {
    public:
     explicit Guard(Dispatcher& of) noexcept
         : of_(of),
-          again_(of.holder_.load(std::memory_order_relaxed) == self()),
+          again_(of.holder_.load(std::memory_order_relaxed) == self() && !of.lock_.forked()),
           held_(again_ || of.lock_.enter()) {
       if (!again_ && held_) of_.holder_.store(self(), std::memory_order_relaxed);
     }
@@ -101,6 +101,32 @@ class Dispatcher final : private library::Engine::Helped {
   void cancel() noexcept;
   std::uint32_t waiters() const noexcept { return waiters_; }
 
+  // Notifications that are given while the lock is held once.
+  static constexpr int kMostAtOnce = 64;
+
+  // Counts a call that goes on without the lock as one that waits on `on`, which `retire` waits for.
+  class Stay {
+   public:
+    Stay(Dispatcher& of, Receiver& on) noexcept : of_(of), on_(on) {}
+    ~Stay() {
+      if (!begun_) return;
+      const Guard guard(of_);
+      if (guard) --on_.waiting_;
+    }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+    // Under the lock.
+    void begin() noexcept {
+      if (!begun_) ++on_.waiting_;
+      begun_ = true;
+    }
+
+   private:
+    Dispatcher& of_;
+    Receiver& on_;
+    bool begun_ = false;
+  };
+
  private:
   static const void* self() noexcept {
     static thread_local char mark __attribute__((tls_model("initial-exec")));
@@ -117,9 +143,6 @@ class Dispatcher final : private library::Engine::Helped {
   void settle_dues() noexcept;
   void settle_before_wait() noexcept;
   bool settle_farewells() noexcept;
-  // Begins and ends a wait on `on`. Under the lock.
-  Status begin_wait(Receiver* on) noexcept;
-  void end_wait(Receiver* on) noexcept;
 
   struct Farewell {
     Ticket ticket;
@@ -164,14 +187,23 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) n
         if (on != nullptr) ++on->waiting_;
       }
       Status status = on != nullptr && on->retired_ ? Status::cancelled : ready();
-      // Also behind a poll that gave nothing: it may have settled what was due.
-      for (bool more = !guard.nested(); status == Status::pending && more; status = ready()) more = poll();
+      // Also behind a poll that gave nothing: it may have settled what was due. After so many, others have
+      // their turn, and the deadline is looked at: a peer may send what is nobody's without end.
+      bool more = !guard.nested();
+      for (int left = kMostAtOnce; status == Status::pending && more && left != 0; --left) {
+        more = poll();
+        status = ready();
+      }
       if (status == Status::pending && guard.nested()) status = Status::invalid;
       if (status == Status::pending && cancels_ != cancels) status = Status::cancelled;
       if (status == Status::pending && waited != Status::ok) status = waited;
       if (status != Status::pending) {
         if (on != nullptr) --on->waiting_;
         return status;
+      }
+      if (more) {
+        waited = deadline && library::Clock::now() >= *deadline ? Status::timed_out : Status::ok;
+        continue;
       }
       settle_before_wait();
       due = !dues_.empty() || !farewells_.empty();

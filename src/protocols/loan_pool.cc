@@ -48,8 +48,9 @@ struct LoanHolder final : Receiver {
 
   void process_arrival(const Notification& arrival) override {
     if (arrival.kind == Notification::Kind::failed) return finish(Status::link_ended);
-    if (arrival.peer != peer) return;  // of somebody who was shown our ticket
+    // Only by the receiver's doing can somebody have a ticket to the entry by which we hear of its end.
     if (!arrival.fast) return finish(Status::broken);
+    if (arrival.peer != peer) return;  // of somebody who was shown our ticket
     switch (static_cast<LoanWord>(arrival.word)) {
       case LoanWord::answer:
         if (state == State::asked) {
@@ -230,8 +231,8 @@ LoanPool::~LoanPool() {
 
 Status LoanPool::take(std::size_t bytes, Loan& out) noexcept {
   Inside& inside = *inside_;
+  out.let_go();  // it may be of another manager
   const Dispatcher::Guard guard(inside.dispatcher);
-  out.let_go();
   if (!guard) return Status::forked;
   if (inside.take(bytes, *this, out)) return Status::ok;
   if (bytes > inside.book.longest()) return Status::too_long;
@@ -268,9 +269,9 @@ void LoanPool::revoke() {
   inside_->slot.change_key();
   inside_->area.revoke();
   for (const auto& holder : inside_->holders) {
-    if (holder->end != Status::ok || holder->numbers == nullptr) continue;
-    inside_->dispatcher.farewell(holder->landing, protocols::kLoansClosed);
-    holder->finish(Status::closed);
+    if (holder->end != Status::ok) continue;
+    if (holder->numbers != nullptr) inside_->dispatcher.farewell(holder->landing, protocols::kLoansClosed);
+    holder->finish(Status::closed);  // of those, too, that are being opened: their receivers map what was
   }
   inside_->dispatcher.look_again();
 }

@@ -106,7 +106,8 @@ struct LoanReceiver::Inside {
 
   // Takes what has come. pending: there is nothing; not_ready: a sender wants to be answered.
   Status look(LoanMessage& message, std::uint32_t& index) noexcept {
-    for (;;) {
+    // After so many that are nobody's the caller looks at the time.
+    for (int left = Dispatcher::kMostAtOnce; left != 0; --left) {
       if (end != Status::ok) return end;
       Notification next;
       if (queue.poll({&next, 1}) == 0) return Status::pending;
@@ -122,6 +123,7 @@ struct LoanReceiver::Inside {
         if (knocked(next)) return Status::not_ready;
       }
     }
+    return Status::pending;
   }
 
   // Whether a sender is there who is to be answered.
@@ -217,7 +219,7 @@ struct LoanReceiver::Inside {
     // What still stands in the queue was said to the receiver that was.
     Notification old;
     do {
-      while (queue.poll({&old, 1}) != 0) {
+      for (std::size_t most = queue.capacity(); most != 0 && queue.poll({&old, 1}) != 0; --most) {
       }
     } while (door.disarm(0) != Status::ok || door.disarm(kWatch) != Status::ok);
     std::ranges::for_each(std::span(numbers(), protocols::kLoanBuffers),
@@ -309,12 +311,12 @@ Seed LoanReceiver::make_seed() {
 Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept {
   Inside& inside = *inside_;
   std::optional<Deadline> deadline;
+  if (out) out.give_back();  // it may be of another manager
   for (;;) {
     Status status;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
-      if (out) out.give_back();
       LoanMessage message;
       status = inside.look(message, out.index_);
       if (status == Status::ok) [[likely]] {

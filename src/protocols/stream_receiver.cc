@@ -101,7 +101,10 @@ Status StreamReceiver::receive(Record& out, std::chrono::nanoseconds timeout) no
     const Dispatcher::Guard guard(inside_->dispatcher);
     if (!guard) return Status::forked;
     Status status = take(out);
-    while (status == Status::pending && !guard.nested() && inside_->dispatcher.poll()) status = take(out);
+    for (int left = guard.nested() ? 0 : Dispatcher::kMostAtOnce;
+         status == Status::pending && left != 0 && inside_->dispatcher.poll(); --left) {
+      status = take(out);
+    }
     if (status != Status::pending) return status;
     if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
   }

@@ -49,6 +49,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
 template <class Step>
 Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept {
   Dispatcher& dispatcher = inside_->dispatcher;
+  Dispatcher::Stay stay(dispatcher, *inside_);
   Status status;
   {
     const Dispatcher::Guard guard(dispatcher);
@@ -57,6 +58,7 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
     if (!protocols::for_now(status)) [[likely]]
       return status;
     if (guard.nested()) return Status::invalid;
+    stay.begin();
   }
   if (timeout <= std::chrono::nanoseconds{0}) timeout = {};
   const Deadline deadline = library::deadline_in(timeout);
@@ -139,9 +141,12 @@ StreamSender::~StreamSender() {
 Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
+  Dispatcher::Stay stay(inside_->dispatcher, *inside_);
   const auto step = [&] {
     const Status status = inside_->source.post(data, &handle);
     begun = status == Status::pending;
+    if (begun || status == Status::closed) [[unlikely]]
+      stay.begin();
     if (status == Status::ok && inside_->source.staged()) inside_->dispatcher.add_before_wait(*inside_);
     return begun ? Status::ok : status;
   };

@@ -42,6 +42,7 @@ class StreamSink {
     if (state_ == State::open && end() == Status::ok) return Status::invalid;
     if (state_ == State::offered) door_->disarm(0);
     if (const Status status = door_->arm(0, {0, sizeof(StreamOpen)}); status != Status::ok) return status;
+    door_->disarm(kWatch);  // of the sender that was
     clear();
     state_ = State::offered;
     out = door_->ticket(0);
@@ -189,7 +190,7 @@ class StreamSink {
   template <class Admit>
   void take_open(const Notification& arrival, Admit admit) noexcept {
     if (arrival.entry == kWatch) {
-      finish(Status::link_ended);
+      if (state_ == State::open && arrival.peer == sender_) finish(Status::link_ended);
       return;
     }
     if (state_ != State::offered) return;
@@ -342,10 +343,16 @@ class StreamSink {
   }
   // Those before that one, if nothing more is on its way there.
   void drop_rings(std::uint32_t number) noexcept {
+    if (rings_.size() == 1) return;
+    // An honest sender has nothing there that was not released. What another one has there keeps them.
+    number = std::min(number, current_);
+    for (const Parcel& each : parcels_) {
+      if (each.what != StreamWord{} && each.ring->number < number) return;
+    }
     std::uint32_t needs = needs_gone_;
     for (const Ring& ring : rings_) needs += ring.number < current_ ? ring.needs : 0;
     if (((needs ^ needs_before_) & kStreamValueLimit) != 0) return;
-    while (rings_.front().number < std::min(number, current_)) {
+    while (rings_.front().number < number) {
       needs_gone_ += rings_.front().needs;
       rings_.pop_front();
     }

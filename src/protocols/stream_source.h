@@ -120,11 +120,12 @@ class StreamSource {
       finish(Status::link_ended);
       return;
     }
-    if (arrival.peer != peer()) return;  // of somebody who was shown our ticket, and who is not the receiver
+    // Only by the receiver's doing can somebody have a ticket to the entry by which we hear of its end.
     if (!arrival.fast) {
       finish(Status::broken);
       return;
     }
+    if (arrival.peer != peer()) return;  // of somebody who was shown our ticket, and who is not the receiver
     const StreamMessage message = message_of(arrival.word);
     switch (message.what) {
       case StreamWord::accept:

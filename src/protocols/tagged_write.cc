@@ -35,9 +35,11 @@ bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept 
 std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
   Tagged out;
   if (take_aside(out, nullptr)) return out;
-  const std::optional<Notification> next = queue_.poll();
-  if (!next || next->kind != Notification::Kind::message) return std::nullopt;
-  return Tagged{next->word, next->offset, next->length, next->peer};
+  while (const std::optional<Notification> next = queue_.poll()) {
+    if (next->kind == Notification::Kind::message)
+      return Tagged{next->word, next->offset, next->length, next->peer};
+  }
+  return std::nullopt;
 }
 
 Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {

@@ -118,11 +118,11 @@ struct TwoManagers {
 // --- statuses, options, handles
 
 TEST_F(CInterface, numbers_are_those_of_the_classes) {
-  for (int i = 0; i <= HAMLYN_BROKEN; ++i) {
+  for (int i = 0; i <= HAMLYN_NO_BUFFER; ++i) {
     EXPECT_STREQ(hamlyn_status_name(i), name(static_cast<Status>(i)));
     EXPECT_STREQ(hamlyn_status_advice(i), advice(static_cast<Status>(i)));
   }
-  EXPECT_EQ(HAMLYN_BROKEN, static_cast<int>(Status::broken));
+  EXPECT_EQ(HAMLYN_NO_BUFFER, static_cast<int>(Status::no_buffer));
   EXPECT_EQ(HAMLYN_PEER_DIED, 100 + static_cast<int>(ErrorCode::peer_died));
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");
@@ -133,7 +133,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
-  for (const int unknown : {-1, HAMLYN_BROKEN + 1, 100, HAMLYN_PEER_DIED + 1, 1 << 30})
+  for (const int unknown : {-1, HAMLYN_NO_BUFFER + 1, 100, HAMLYN_PEER_DIED + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;
   EXPECT_STREQ(hamlyn_refusal_name(77), "unknown");
 }

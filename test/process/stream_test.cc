@@ -465,6 +465,43 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
   });
 }
 
+// The process of the sender before goes while the receiver waits for the next one.
+TEST_F(Streams, the_end_of_an_earlier_sender_is_not_that_of_the_next) {
+  const auto part = [&](Line& line) {
+    const auto seed = line.take<Seed>();
+    if (!seed) return 1;
+    Manager manager({.interface = options()});
+    StreamSender sender{manager, *seed, {.timeout = kPatience}};
+    if (sender.send("one") != Status::ok || sender.close(kPatience) != Status::ok) return 2;
+    return line.take<char>() ? 0 : 3;  // and its link ends
+  };
+  Actor first(part), second(part);
+  in_child([&] {
+    Manager manager({.interface = options()});
+    StreamReceiver receiver{manager};
+    Record record;
+    for (Actor* actor : {&first, &second}) {
+      actor->line().put(receiver.make_seed());
+      ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+      EXPECT_EQ(record.text(), "one");
+      receiver.release(record);
+      EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
+      if (actor == &second) break;
+      const Seed seed = receiver.make_seed();
+      const std::uint64_t ended = manager.happened();
+      actor->line().put('.');
+      // Until the manager has heard of it, which it does within milliseconds; with the watch gone it hears
+      // nothing.
+      manager.wait_beyond(ended, 50ms);
+      EXPECT_EQ(receiver.receive(record, 0ms), Status::timed_out);
+      (void)seed;
+    }
+    second.line().put('.');
+  });
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_EQ(second.wait(), 0);
+}
+
 // What it has to say finds no room at first: nobody has asked for places in the ring yet. And nobody runs its
 // manager any more.
 TEST_F(Streams, who_goes_at_once_is_said_to_have_gone) {

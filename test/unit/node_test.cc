@@ -614,6 +614,25 @@ TEST(Node, KeepsTheNamesOfWhoseConnectionBroke) {
   EXPECT_TRUE(world.quiet(2));
 }
 
+// A token is good for ever: also that of who had the name before, and gave it up.
+TEST(Node, AKeptNameIsNotForWhoHadItBefore) {
+  NodeWorld world;
+  world.attach(1, 1001, 1001);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  Request seize = ask(RequestKind::publish, 3, "n");
+  seize.token = world.reply(1).token;
+  world.say(1, ask(RequestKind::withdraw, 2, "n"));
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::withdrawn);
+  world.attach(2);
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::published);
+  world.node.broken(2);
+  world.say(1, seize);
+  EXPECT_TRUE(world.quiet(1)) << "it waits like anybody else";
+  world.pass(NodeOptions{}.grace);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+}
+
 TEST(Node, KeepsNamesForATimeOrUntilTheProcessHasEnded) {
   for (const bool ends : {false, true}) {
     NodeWorld world{with_quotas({.names = 1})};
