@@ -121,7 +121,7 @@ const char* advice(Status status) noexcept {
     case Status::connecting:
       return "Poll, then try again; or call connect and wait.";
     case Status::timed_out:
-      return "Nothing was changed: try again, or wait longer.";
+      return "Try again, or wait longer. What was given away before may still arrive.";
     case Status::cancelled:
       return "It was cancelled: a wait changed nothing, a message did not arrive whole.";
     case Status::link_ended:
