@@ -54,15 +54,7 @@ class TaggedReceiver {
   std::optional<Tagged> get_tag() noexcept {
     if (aside_count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return get_tag_slowly();
-    std::optional<Tagged> out;
-    Notification next;
-    while (queue_.poll({&next, 1}) != 0) {
-      if (next.kind != Notification::Kind::message) [[unlikely]]
-        continue;
-      out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
-      break;
-    }
-    return out;
+    return take_tag();
   }
   // Waits for it. ok; timed_out, cancelled, forked; link_ended: the link with `out.sender` has ended, after
   // all that had come from there.
@@ -79,6 +71,19 @@ class TaggedReceiver {
   int descriptor() { return queue_.descriptor(); }
 
  private:
+  // Of what is no tag so many are passed over in one call: there may be news of refused packets without end.
+  static constexpr int kMostNews = 16;
+  std::optional<Tagged> take_tag() noexcept {
+    std::optional<Tagged> out;
+    Notification next;
+    for (int left = kMostNews; left != 0 && queue_.poll({&next, 1}) != 0; --left) {
+      if (next.kind != Notification::Kind::message) [[unlikely]]
+        continue;
+      out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
+      break;
+    }
+    return out;
+  }
   std::optional<Tagged> get_tag_slowly() noexcept;
   bool take_aside(Tagged& out, const std::uint64_t* tag) noexcept;
 

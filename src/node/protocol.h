@@ -161,5 +161,11 @@ static_assert(sizeof(NodeReply) == 184 && std::is_trivially_copyable_v<NodeReply
 
 // Whether `name` is 1 to 64 characters out of [A-Za-z0-9._-].
 bool valid_name(std::string_view name) noexcept;
+// The name in it, cut to what there is room for.
+std::string_view name_of(const Request& request) noexcept;
+// Whether the daemon answers such a request by its number.
+bool waits_for_reply(RequestKind kind) noexcept;
+// Null, or what is wrong with it.
+const char* invalid(const Request& request) noexcept;
 
 }  // namespace hamlyn::node

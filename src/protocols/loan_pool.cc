@@ -2,10 +2,10 @@
 
 #include "hamlyn/loan.h"
 #include "hamlyn/mapped_slot.h"
+#include "protocols/copy_of.h"
 #include "protocols/library_port.h"
 #include "protocols/loan_book.h"
 #include "protocols/seeds.h"
-#include "protocols/stream_wire.h"
 
 namespace hamlyn {
 

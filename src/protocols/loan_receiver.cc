@@ -5,10 +5,10 @@
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/slot.h"
+#include "protocols/copy_of.h"
 #include "protocols/dispatcher.h"
 #include "protocols/loan_wire.h"
 #include "protocols/seeds.h"
-#include "protocols/stream_wire.h"
 
 namespace hamlyn {
 
@@ -335,6 +335,8 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     if (status != Status::pending) return status;
     if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
     if (!deadline) deadline = library::deadline_in(timeout);
+    // A peer may send what is nobody's without end: then there is always something.
+    if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;
     const auto something = [&] { return inside.queue.inside().empty() ? Status::pending : Status::ok; };
     status = manager_.interface().engine().wait(something, *deadline);
     if (status != Status::ok) return status;

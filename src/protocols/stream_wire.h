@@ -8,12 +8,10 @@
 // receiver to sender    fast-mode messages to the slot that Open names
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
-#include <span>
 #include <type_traits>
 
 #include "hamlyn/ticket.h"
+#include "protocols/copy_of.h"
 
 namespace hamlyn::protocols {
 
@@ -95,14 +93,6 @@ inline constexpr std::uint64_t kMostRing = std::uint64_t{1} << 30;
 
 inline std::uint64_t room_for(std::uint64_t bytes) noexcept {
   return (bytes + kStreamUnit - 1) / kStreamUnit * kStreamUnit;
-}
-
-template <class T>
-std::optional<T> copy_of(std::span<const std::byte> bytes) noexcept {
-  T out;
-  if (bytes.size() != sizeof out) return std::nullopt;
-  std::memcpy(static_cast<void*>(&out), bytes.data(), sizeof out);
-  return out;
 }
 
 // Whether `sender` may have said that. Answers go to whoever asks, and to nobody else.

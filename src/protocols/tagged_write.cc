@@ -35,11 +35,7 @@ bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept 
 std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
   Tagged out;
   if (take_aside(out, nullptr)) return out;
-  while (const std::optional<Notification> next = queue_.poll()) {
-    if (next->kind == Notification::Kind::message)
-      return Tagged{next->word, next->offset, next->length, next->peer};
-  }
-  return std::nullopt;
+  return take_tag();
 }
 
 Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {
@@ -53,6 +49,8 @@ Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) no
     out = {next.word, next.offset, next.length, next.peer};
     if (next.kind == Notification::Kind::message) return Status::ok;
     if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
+    // Of refused packets there may be news without end.
+    if (deadline && Clock::now() >= *deadline) return Status::timed_out;
   }
 }
 
@@ -71,7 +69,10 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
     const Status status = queue_.receive(next, left);
     if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
     if (status != Status::ok) return status;
-    if (next.kind == Notification::Kind::protocol_error) continue;
+    if (next.kind == Notification::Kind::protocol_error) {
+      if (deadline && now >= *deadline) return Status::timed_out;
+      continue;
+    }
     out = {next.word, next.offset, next.length, next.peer};
     if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
     if (next.word == tag) return Status::ok;

@@ -13,18 +13,12 @@ const ProcessView* find(const NodeView& node, std::uint64_t interface) {
   return found == node.processes.end() ? nullptr : &*found;
 }
 
-const LinkView* find(const Details* details, std::uint64_t peer) {
-  if (details == nullptr) return nullptr;
-  const auto found = std::ranges::find(details->links, peer, &LinkView::peer);
-  return found == details->links.end() ? nullptr : &*found;
-}
-
 Rates rates_of(const Details* before, const Details& now, double seconds) {
   Rates rates;
   rates.packets_in = rate(before ? before->packets_in : 0, now.packets_in, seconds);
   rates.packets_out = rate(before ? before->packets_out : 0, now.packets_out, seconds);
   for (const LinkView& link : now.links) {
-    const LinkView* const then = find(before, link.peer);
+    const LinkView* const then = find_link(before, link.peer);
     rates.bytes_in += rate(then ? then->bytes_in : 0, link.bytes_in, seconds);
     rates.bytes_out += rate(then ? then->bytes_out : 0, link.bytes_out, seconds);
   }
@@ -40,6 +34,12 @@ std::uint64_t refused_by(const ProcessView& process) {
 }
 
 }  // namespace
+
+const LinkView* find_link(const Details* details, std::uint64_t peer) noexcept {
+  if (details == nullptr) return nullptr;
+  const auto found = std::ranges::find(details->links, peer, &LinkView::peer);
+  return found == details->links.end() ? nullptr : &*found;
+}
 
 double rate(std::uint64_t before, std::uint64_t now, double seconds) noexcept {
   return now <= before || seconds <= 0 ? 0 : static_cast<double>(now - before) / seconds;

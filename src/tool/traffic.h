@@ -25,6 +25,8 @@ struct ProcessTraffic {
 
 // The busiest first.
 std::vector<ProcessTraffic> traffic(const NodeView& before, const NodeView& now, double seconds);
+// The link with that peer in a look at its process; null: there was none.
+const LinkView* find_link(const Details* details, std::uint64_t peer) noexcept;
 double rate(std::uint64_t before, std::uint64_t now, double seconds) noexcept;
 
 // A table of all processes, or everything about that one.

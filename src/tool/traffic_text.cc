@@ -43,14 +43,11 @@ std::string links_text(const Details* before, const Details& now, double seconds
   std::string text =
       "  LINK TO                  IN/s      B/s    OUT/s      B/s    MEMORY     FULL  REFUSED\n";
   for (const LinkView& link : now.links) {
-    const LinkView none;
-    const LinkView* then = &none;
-    for (const LinkView& each : before ? before->links : std::vector<LinkView>{}) {
-      if (each.peer == link.peer) then = &each;
-    }
+    const LinkView* const found = find_link(before, link.peer);
+    const LinkView then = found != nullptr ? *found : LinkView{};
     const Rates rates{
-        rate(then->packets_in, link.packets_in, seconds), rate(then->packets_out, link.packets_out, seconds),
-        rate(then->bytes_in, link.bytes_in, seconds), rate(then->bytes_out, link.bytes_out, seconds)};
+        rate(then.packets_in, link.packets_in, seconds), rate(then.packets_out, link.packets_out, seconds),
+        rate(then.bytes_in, link.bytes_in, seconds), rate(then.bytes_out, link.bytes_out, seconds)};
     text += fmt::format("  pid {:<16} {} {:>9} {:>8} {:>8}\n", link.peer_pid, rates_text(rates),
                         format_bytes(static_cast<double>(link.memory_out + link.memory_in)), link.full,
                         sum(link.refused));

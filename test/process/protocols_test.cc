@@ -3,7 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +106,43 @@ TEST_F(Protocols, coroutines_are_cancelled_from_another_thread) {
     const auto thrown = thrown_by([&] { loop.run(); });
     other.join();
     EXPECT_TRUE(thrown == ErrorCode::cancelled || told == Status::cancelled);
+  });
+}
+
+// --- a peer that sends what is refused, without end
+
+// While it goes on: 20 waits that end in time.
+void expect_time_outs(Managers& both, const Ticket& refused, const std::function<Status()>& wait) {
+  std::atomic<bool> enough = false;
+  std::thread flood([&] {
+    Terminus terminus{both.sender.interface()};
+    EXPECT_EQ(terminus.connect(refused, kPatience), Status::ok);
+    while (!enough) terminus.send(refused, {});
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(wait(), Status::timed_out);
+  enough = true;
+  flood.join();
+}
+
+TEST_F(Protocols, what_is_refused_without_end_holds_up_nobody) {
+  with_both([](Managers& both) {
+    StreamReceiver stream{both.receiver};
+    LoanReceiver loans{both.receiver};
+    TaggedReceiver tags{both.receiver, 64};
+    Ticket to_stream = stream.make_seed().ticket, to_loans = loans.make_seed().ticket,
+           to_tags = tags.ticket();
+    to_stream.key ^= 1;
+    to_loans.key ^= 1;
+    to_tags.entry = 0;  // it has none
+    Record record;
+    Borrowed borrowed;
+    Tagged tagged;
+    expect_time_outs(both, to_stream, [&] { return stream.receive(record, 2ms); });
+    expect_time_outs(both, to_stream, [&] { return both.receiver.wait(2ms); });
+    expect_time_outs(both, to_loans, [&] { return loans.receive(borrowed, 2ms); });
+    expect_time_outs(both, to_tags, [&] { return tags.get_tag(tagged, 2ms); });
+    expect_time_outs(both, to_tags, [&] { return tags.get_specific_tag(7, tagged, 2ms); });
+    EXPECT_FALSE(tags.get_tag());
   });
 }
 

@@ -103,4 +103,39 @@ inline node::Request ask(node::RequestKind kind, std::uint64_t request, std::str
   return out;
 }
 
+inline constexpr std::uint32_t kWait = node::Request::kWait;
+
+inline ErrorCode error_of(const node::Reply& reply) {
+  return reply.kind == node::ReplyKind::refused ? static_cast<ErrorCode>(reply.error) : ErrorCode{};
+}
+
+inline node::NodeOptions with_quotas(const node::Quotas& quotas) {
+  node::NodeOptions out;
+  out.quotas = quotas;
+  return out;
+}
+
+inline node::Hello resume(const node::Welcome& welcome) {
+  node::Hello out;
+  out.interface = welcome.interface;
+  out.token = welcome.token;
+  return out;
+}
+
+struct TwoProcesses {
+  explicit TwoProcesses(const node::NodeOptions& options = {}, std::uint32_t other_user = 1000)
+      : world(options) {
+    one = world.attach(1).interface;
+    two = world.attach(2, other_user, other_user).interface;
+  }
+  // Introduces 1 to 2 and gives the link's number.
+  std::uint64_t link() {
+    world.say(1, ask(node::RequestKind::introduce, 9, two));
+    world.reply(1);
+    return world.reply(2).link;
+  }
+  NodeWorld world;
+  std::uint64_t one, two;
+};
+
 }  // namespace hamlyn::test

@@ -125,6 +125,9 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
   EXPECT_EQ(after.processes[1].details->terminus_rows.at(0).terminus, 2u);
   EXPECT_TRUE(nlohmann::json::accept(traffic_json(before, after, 2, {})));
   EXPECT_NE(traffic_text(before, after, 2, {}).find("250"), std::string::npos);
+  before.processes[0].pid = after.processes[1].pid = 6;
+  const std::string one = traffic_text(before, after, 2, 6);
+  EXPECT_NE(one.find("pid 99                    250   4.00 kB"), std::string::npos) << one;
   // Counters that went back, as of a page that its owner scribbles into, are nothing and not a huge number.
   EXPECT_EQ(traffic(after, before, 2).at(0).rates.packets_in, 0);
   EXPECT_EQ(rate(5, 9, 0), 0);

@@ -1,0 +1,19 @@
+#pragma once
+// A structure that a peer has sent, copied once and only then looked at: its own memory may change meanwhile.
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+
+namespace hamlyn::protocols {
+
+// Nothing if its length is another.
+template <class T>
+std::optional<T> copy_of(std::span<const std::byte> bytes) noexcept {
+  T out;
+  if (bytes.size() != sizeof out) return std::nullopt;
+  std::memcpy(static_cast<void*>(&out), bytes.data(), sizeof out);
+  return out;
+}
+
+}  // namespace hamlyn::protocols

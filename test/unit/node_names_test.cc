@@ -1,0 +1,315 @@
+// The daemon's mind: names, who may have them, and who gets them back.
+#include <gtest/gtest.h>
+
+#include "test/support/node_world.h"
+
+namespace hamlyn {
+namespace {
+
+using node::NodeOptions;
+using node::Reply;
+using node::ReplyKind;
+using node::Request;
+using node::RequestKind;
+using node::Time;
+using node::Token;
+using node::Welcome;
+using test::ask;
+using test::error_of;
+using test::kWait;
+using test::NodeWorld;
+using test::resume;
+using test::TwoProcesses;
+using test::with_quotas;
+
+TEST(Node, PublishesAndFinds) {
+  TwoProcesses t;
+  Request publish = ask(RequestKind::publish, 1, "prices");
+  publish.ticket.key = 77;
+  t.world.say(1, publish);
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::published);
+  t.world.say(2, ask(RequestKind::lookup, 5, "prices"));
+  const Reply found = t.world.reply(2);
+  EXPECT_EQ(found.kind, ReplyKind::found);
+  EXPECT_EQ(found.request, 5u);
+  EXPECT_EQ(found.ticket, publish.ticket);
+  EXPECT_EQ(found.peer, t.one);
+}
+
+TEST(Node, NamesHaveOneToSixtyFourCharactersOfTheirAlphabet) {
+  EXPECT_TRUE(node::valid_name("aZ09._-"));
+  EXPECT_TRUE(node::valid_name(std::string(64, 'x')));
+  for (int c = 0; c < 256; ++c) {
+    const std::string name(1, static_cast<char>(c));
+    const bool allowed = (c < 128 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '-';
+    EXPECT_EQ(node::valid_name(name), allowed) << c;
+  }
+  NodeWorld world;
+  world.attach(1);
+  for (const std::string& name : {std::string(), std::string("a/b"), std::string(65, 'x')}) {
+    world.say(1, ask(RequestKind::publish, 1, name));
+    EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_invalid) << name;
+    world.say(1, ask(RequestKind::lookup, 1, name));
+    EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_invalid) << name;
+  }
+}
+
+TEST(Node, ANameHasOneOwnerWhoMayChangeIt) {
+  TwoProcesses t;
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  t.world.reply(1);
+  t.world.say(2, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_taken);
+  t.world.say(2, ask(RequestKind::withdraw, 2, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_unknown);
+  Request again = ask(RequestKind::publish, 2, "n");
+  again.ticket.key = 5;
+  t.world.say(1, again);
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::published);
+  t.world.say(2, ask(RequestKind::lookup, 3, "n"));
+  EXPECT_EQ(t.world.reply(2).ticket.key, 5u);
+  t.world.say(1, ask(RequestKind::withdraw, 3, "n"));
+  EXPECT_EQ(t.world.reply(1).kind, ReplyKind::withdrawn);
+  t.world.say(2, ask(RequestKind::publish, 4, "n"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+}
+
+TEST(Node, ANameEndsWithItsProcess) {
+  TwoProcesses t;
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  t.world.node.disconnected(1);
+  t.world.say(2, ask(RequestKind::lookup, 3, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::name_unknown);
+}
+
+TEST(Node, RefusesATicketThatIsNone) {
+  NodeWorld world;
+  world.attach(1);
+  Request publish = ask(RequestKind::publish, 1, "n");
+  publish.ticket.version = 2;
+  world.say(1, publish);
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::invalid_argument);
+}
+
+TEST(Node, CountsNamesOfAUser) {
+  TwoProcesses t{with_quotas({.names = 2})};
+  t.world.say(1, ask(RequestKind::publish, 1, "a"));
+  t.world.say(2, ask(RequestKind::publish, 1, "b"));
+  t.world.say(2, ask(RequestKind::publish, 2, "c"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::quota_names);
+  t.world.say(2, ask(RequestKind::publish, 3, "b"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published) << "it has that one already";
+  t.world.say(1, ask(RequestKind::withdraw, 2, "a"));
+  t.world.say(2, ask(RequestKind::publish, 4, "c"));
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::published);
+}
+
+TEST(Node, RightsOfNames) {
+  struct Case {
+    std::uint32_t flags, uid, gid;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {0, 1000, 5, true},                   // the owner's user
+      {0, 0, 0, true},                      // root
+      {0, 1001, 1000, false},               // nobody else, not even the group
+      {Request::kGroup, 1001, 1000, true},  // the group
+      {Request::kGroup, 1001, 1001, false},
+      {Request::kEveryone, 1001, 1001, true},
+  };
+  for (const Case& one : cases) {
+    NodeWorld world;
+    world.attach(1);
+    world.say(1, ask(RequestKind::publish, 1, "n", one.flags));
+    world.attach(2, one.uid, one.gid);
+    world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+    const Reply reply = world.reply(2);
+    EXPECT_EQ(reply.kind, one.allowed ? ReplyKind::found : ReplyKind::refused)
+        << one.flags << one.uid << one.gid;
+    if (!one.allowed) {
+      EXPECT_EQ(error_of(reply), ErrorCode::not_permitted);
+    }
+  }
+}
+
+TEST(Node, LookUpsWaitUntilSomebodyComesOrACancel) {
+  TwoProcesses t;
+  t.world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+  t.world.say(2, ask(RequestKind::lookup, 2, "n", kWait));
+  t.world.say(2, ask(RequestKind::lookup, 3, "m", kWait));
+  t.world.say(2, ask(RequestKind::cancel, 2));
+  t.world.say(2, ask(RequestKind::cancel, 99));  // was answered already: nothing more to say
+  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::cancelled);
+  EXPECT_TRUE(t.world.quiet(2));
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Reply found = t.world.reply(2);
+  EXPECT_EQ(found.kind, ReplyKind::found);
+  EXPECT_EQ(found.request, 1u);
+  EXPECT_TRUE(t.world.quiet(2)) << "the cancelled one and the other name";
+}
+
+TEST(Node, AWaitingLookUpOfAnotherUserIsToldThatItMayNot) {
+  TwoProcesses t{{}, 1001};
+  t.world.say(2, ask(RequestKind::lookup, 1, "n", kWait));
+  t.world.say(1, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::not_permitted);
+}
+
+TEST(Node, RequestsThatWaitAreBounded) {
+  NodeWorld world;
+  world.attach(1);
+  for (std::uint64_t i = 1; i <= 256; ++i) world.say(1, ask(RequestKind::lookup, i, "n", kWait));
+  EXPECT_TRUE(world.quiet(1));
+  world.say(1, ask(RequestKind::lookup, 257, "n", kWait));
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::out_of_memory);
+  world.say(1, ask(RequestKind::cancel, 1));
+  world.reply(1);
+  world.say(1, ask(RequestKind::lookup, 258, "n", kWait));
+  EXPECT_TRUE(world.quiet(1)) << "one has its place again";
+}
+
+// After a restart.
+
+TEST(Node, WhoHadANameGetsItBackFirst) {
+  NodeWorld before;
+  const Welcome owner = before.attach(1);
+  before.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = before.reply(1).token;
+
+  NodeOptions options;
+  options.first_number = 1000;
+  options.recovering = true;
+  NodeWorld world{options};
+  const std::uint64_t other = world.attach(2).interface;
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  world.say(2, ask(RequestKind::lookup, 2, "n"));
+  world.say(2, ask(RequestKind::introduce, 3, owner.interface));
+  EXPECT_TRUE(world.quiet(2)) << "all of it waits for those who may come back";
+  EXPECT_TRUE(world.node.recovering());
+
+  EXPECT_EQ(world.attach(1, 1000, 1000, resume(owner)).interface, owner.interface);
+  const Reply introduced = world.reply(2);
+  EXPECT_EQ(introduced.kind, ReplyKind::introduced);
+  EXPECT_EQ(introduced.request, 3u);
+  EXPECT_EQ(world.reply(1).peer, other);
+  Request publish = ask(RequestKind::publish, 4, "n");
+  publish.token = token;
+  world.say(1, publish);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::found);
+  world.pass(options.grace);
+  EXPECT_FALSE(world.node.recovering());
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::name_taken);
+}
+
+TEST(Node, WhatNobodyCameBackForIsFree) {
+  NodeOptions options;
+  options.recovering = true;
+  NodeWorld world{options};
+  world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  world.say(1, ask(RequestKind::lookup, 2, "n"));
+  world.say(1, ask(RequestKind::lookup, 3, "m"));
+  world.say(1, ask(RequestKind::introduce, 4, 12345));
+  world.pass(options.grace - Time{1});
+  EXPECT_TRUE(world.quiet(1));
+  world.pass(Time{1});
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::found) << "its own look-up, once";
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
+  EXPECT_TRUE(world.quiet(1));
+}
+
+// When a connection breaks and the process lives.
+
+TEST(Node, KeepsTheNamesOfWhoseConnectionBroke) {
+  NodeWorld world;
+  const Welcome owner = world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = world.reply(1).token;
+  world.attach(2, 1001, 1001);
+  world.node.broken(1);
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  world.say(2, ask(RequestKind::lookup, 2, "n"));
+  EXPECT_TRUE(world.quiet(2)) << "it waits for whom the name belongs to";
+  EXPECT_EQ(world.attach(3, 1000, 1000, resume(owner)).interface, owner.interface);
+  Request publish = ask(RequestKind::publish, 4, "n");
+  publish.token = token;
+  world.say(3, publish);
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::published);
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::name_taken);
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::not_permitted) << "another user's look-up";
+  EXPECT_TRUE(world.quiet(2));
+}
+
+// A token is good for ever: also that of who had the name before, and gave it up.
+TEST(Node, AKeptNameIsNotForWhoHadItBefore) {
+  NodeWorld world;
+  world.attach(1, 1001, 1001);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  Request seize = ask(RequestKind::publish, 3, "n");
+  seize.token = world.reply(1).token;
+  world.say(1, ask(RequestKind::withdraw, 2, "n"));
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::withdrawn);
+  world.attach(2);
+  world.say(2, ask(RequestKind::publish, 1, "n"));
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::published);
+  world.node.broken(2);
+  world.say(1, seize);
+  EXPECT_TRUE(world.quiet(1)) << "it waits like anybody else";
+  world.pass(NodeOptions{}.grace);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+}
+
+TEST(Node, KeepsNamesForATimeOrUntilTheProcessHasEnded) {
+  for (const bool ends : {false, true}) {
+    NodeWorld world{with_quotas({.names = 1})};
+    world.attach(1);
+    world.attach(2);
+    world.attach(3, 1001, 1001);
+    world.say(1, ask(RequestKind::publish, 1, "n"));
+    world.node.broken(1);
+    world.say(2, ask(RequestKind::publish, 1, "m"));
+    EXPECT_EQ(error_of(world.reply(2)), ErrorCode::quota_names) << "kept names count";
+    world.say(3, ask(RequestKind::publish, 1, "n"));
+    world.say(3, ask(RequestKind::lookup, 2, "other"));
+    EXPECT_EQ(error_of(world.reply(3)), ErrorCode::name_unknown) << "nothing else waits";
+    world.pass(NodeOptions{}.grace - Time{1});
+    EXPECT_TRUE(world.quiet(3));
+    ends ? world.node.disconnected(1) : world.pass(Time{1});
+    EXPECT_EQ(world.reply(3).kind, ReplyKind::published);
+    world.say(2, ask(RequestKind::publish, 2, "m"));
+    EXPECT_EQ(world.reply(2).kind, ReplyKind::published);
+  }
+}
+
+TEST(Node, TokensAreForOneUserNumberNameAndKey) {
+  NodeWorld world;
+  const Welcome owner = world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "n"));
+  const Token token = world.reply(1).token;
+  world.node.disconnected(1);
+  const auto refused = [&](NodeWorld& where, std::uint64_t connection, std::string_view name) {
+    Request publish = ask(RequestKind::publish, 1, name);
+    publish.token = token;
+    where.say(connection, publish);
+    return error_of(where.reply(connection)) == ErrorCode::not_permitted;
+  };
+  world.attach(2);
+  EXPECT_TRUE(refused(world, 2, "n")) << "another interface";
+  world.attach(3, 1000, 1000, resume(owner));
+  EXPECT_TRUE(refused(world, 3, "m")) << "another name";
+  EXPECT_FALSE(refused(world, 3, "n"));
+  NodeOptions other_key;
+  other_key.key[0] = std::byte{1};
+  NodeWorld elsewhere{other_key};
+  EXPECT_EQ(elsewhere.attach(1, 1000, 1000, resume(owner)).error,
+            static_cast<std::uint32_t>(ErrorCode::not_permitted));
+}
+
+// Lists.
+
+}  // namespace
+}  // namespace hamlyn
