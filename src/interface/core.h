@@ -168,6 +168,9 @@ class Core {
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // The same for a whole message in one packet.
+  bool take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
+                  Notification& out) noexcept;
   ShortRun& short_run() noexcept { return short_run_; }
   // Opens one of at most `most` packets if it can be. Nothing else is open.
   void open_run(Link& link, Queue& queue, std::uint32_t most) noexcept;
@@ -199,6 +202,10 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
+  bool take_fast(const Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
+                 Notification& out) noexcept;
+  static bool take_counted(const Link& link, const Words& words, const SlotRecord& slot,
+                           const Payload& payload, Notification& out) noexcept;
   static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
   void forget_slots() noexcept;

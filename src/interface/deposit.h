@@ -20,19 +20,23 @@ inline bool inside(std::uint64_t offset, std::uint64_t length, std::uint64_t bou
   return length <= bound && offset <= bound - length;
 }
 
-inline void move_bytes(std::byte* to, const Packet& packet, const Payload& payload) noexcept {
-  if (packet.lead.length == kInlineData) [[likely]] {
-    base::copy_words<kInlineData / 8>(to, packet.data);
+inline void move_bytes(std::byte* to, std::size_t length, const std::byte* inline_data,
+                       const Payload& payload) noexcept {
+  if (length == kInlineData) [[likely]] {
+    base::copy_words<kInlineData / 8>(to, inline_data);
     return;
   }
-  if (packet.lead.length < kInlineData) {
-    base::copy_up_to_16(to, packet.data, packet.lead.length);
+  if (length < kInlineData) {
+    base::copy_up_to_16(to, inline_data, length);
     return;
   }
   std::memcpy(to, payload.first, payload.first_length);
-  if (payload.first_length < packet.lead.length) {
-    std::memcpy(to + payload.first_length, payload.second, packet.lead.length - payload.first_length);
+  if (payload.first_length < length) {
+    std::memcpy(to + payload.first_length, payload.second, length - payload.first_length);
   }
+}
+inline void move_bytes(std::byte* to, const Packet& packet, const Payload& payload) noexcept {
+  move_bytes(to, packet.lead.length, packet.data, payload);
 }
 
 // The data of a counted message: `length` bytes that came with the packet, or that stand in an area.
@@ -133,6 +137,79 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
                     link.peer);
   queue.pass();
   ++same.places->freed;
+  return true;
+}
+
+// Every check of deposit, for a whole message in one packet that comes for the owner of an empty queue: it is
+// landed, and told of without standing in the queue. Its lead was checked. False: something else, and nothing
+// was done.
+__attribute__((always_inline)) inline bool Core::take_whole(Link& link, const Words& words,
+                                                            const Payload& payload, Queue& queue,
+                                                            Notification& out) noexcept {
+  const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
+  const std::uint32_t named = low_half(words.word[kSlotWord]);
+  const std::uint32_t index = masked_index(named, slots_.size());
+  const std::uint64_t offset = words.word[kOffsetWord];
+  SlotRecord& slot = slots_[index];
+  if (named != index || slot.generation != high_half(words.word[kSlotWord]) || !slot.live ||
+      slot.mode != Mode::guarded || slot.key != words.word[kKeyWord] ||
+      !inside(offset, lead.length, slot.bound) || slot.queue != &queue) [[unlikely]] {
+    return false;
+  }
+  const bool whole = low_half(words.word[kEntryWord]) == kNoEntry
+                         ? take_fast(link, words, slot, payload, out)
+                         : take_counted(link, words, slot, payload, out);
+  if (!whole) [[unlikely]]
+    return false;
+  ++slot.counters->messages;
+  slot.counters->bytes += lead.length;
+  queue.pass();
+  queue.count();
+  return true;
+}
+
+// In fast mode, of any length.
+inline bool Core::take_fast(const Link& link, const Words& words, const SlotRecord& slot,
+                            const Payload& payload, Notification& out) noexcept {
+  const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
+  const std::uint32_t place = high_half(words.word[kEntryWord]);
+  const std::uint32_t index = low_half(words.word[kSlotWord]);
+  if (!slot.fast || lead.metadata_length != 0 || place >= link.places.size()) return false;
+  const std::uint32_t record = link.places[place];
+  Places& places = records_[record];
+  if (places.slot != index || places.generation != slot.generation || places.standing >= places.granted)
+    return false;
+  const std::uint64_t offset = words.word[kOffsetWord];
+  move_bytes(slot.base + offset, lead.length, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
+             payload);
+  fast_notification(out, slot.queue->next_wraps(), index, offset, lead.length, words.word[kUserWord],
+                    link.peer);
+  if (++places.freed == places.tell_at) give_back_slowly(record);
+  return true;
+}
+
+// Into an entry that nothing else is known of but that it is armed.
+inline bool Core::take_counted(const Link& link, const Words& words, const SlotRecord& slot,
+                               const Payload& payload, Notification& out) noexcept {
+  const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
+  const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
+  if (entry_index >= slot.entry_count || high_half(words.word[kEntryWord]) != 0 || slot.messages_to_go != 0 ||
+      link.acknowledgements.promised_count != 0)
+    return false;
+  MetadataEntry& entry = slot.entries[entry_index];
+  const std::uint64_t message = words.word[kUserWord];
+  if (entry.state != EntryState::armed || entry.incarnation != incarnation_of(message)) return false;
+  const std::uint64_t offset = words.word[kOffsetWord];
+  move_bytes(slot.base + offset, lead.length, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
+             payload);
+  if (lead.metadata_length != 0) std::memcpy(entry.user, payload.metadata, lead.metadata_length);
+  entry.user_length = lead.metadata_length;
+  entry.message = message_of(message);
+  entry.length = lead.length;
+  entry.offset = offset;
+  entry.state = EntryState::read;
+  entry_notification(out, slot.queue->next_wraps(), low_half(words.word[kSlotWord]), entry_index,
+                     message_of(message), offset, lead.length, link.peer);
   return true;
 }
 

@@ -66,14 +66,15 @@ static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, key) == 16 && offs
               offsetof(Packet, entry) == 32 && offsetof(Packet, delta) == 36 &&
               offsetof(Packet, word) == 40 && offsetof(Packet, data) == 48);
 
+inline std::uint32_t low_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+inline std::uint32_t high_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
+
 // Message id and incarnation of a counted message share the word.
 inline std::uint64_t message_word(std::uint32_t message, std::uint32_t incarnation) noexcept {
   return std::uint64_t{incarnation} << 32 | message;
 }
-inline std::uint32_t message_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
-inline std::uint32_t incarnation_of(std::uint64_t word) noexcept {
-  return static_cast<std::uint32_t>(word >> 32);
-}
+inline std::uint32_t message_of(std::uint64_t word) noexcept { return low_half(word); }
+inline std::uint32_t incarnation_of(std::uint64_t word) noexcept { return high_half(word); }
 
 // The header is stored in whole words, so that the link's loads of whole words need not wait for narrow
 // stores.

@@ -13,8 +13,7 @@ Queue::Queue(std::size_t places)
 
 void Queue::append(const Notification& notification, std::uint32_t generation) noexcept {
   Place& place = places_[tail_ & mask_];
-  place.notification = notification;
-  place.notification.wrap = next_wraps();
+  copy_notification(place.notification, next_wraps(), notification);
   place.places = kNoPlaces;
   place.generation = generation;
   ++tail_;

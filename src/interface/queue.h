@@ -17,21 +17,48 @@ namespace hamlyn::interface {
 
 inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
 
-// Filled in by whole words, so that copies of it word by word need not wait for narrow stores. Pairs of words
-// by stores of 16 bytes, which would serve wide copies as well, made the round trip no shorter.
-inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint64_t offset,
-                              std::uint64_t length, std::uint64_t word, std::uint64_t peer) noexcept {
+// A notification's first two words: of what is narrower, whole words are made in registers, so that copies of
+// it word by word need not wait for narrow stores. Pairs of words by stores of 16 bytes, which would serve
+// wide copies as well, made the round trip no shorter.
+inline void set_heads(Notification& out, std::uint64_t kind, std::uint64_t entry) noexcept {
   static_assert(offsetof(Notification, kind) == 0 && offsetof(Notification, wrap) == 1 &&
-                offsetof(Notification, fast) == 2 && offsetof(Notification, slot) == 4 &&
-                offsetof(Notification, entry) == 8 && sizeof(Notification) == 48);
-  const std::uint64_t kind = std::uint64_t{wrap} << 8 | std::uint64_t{1} << 16 | std::uint64_t{slot} << 32;
-  const std::uint64_t entry = Ticket::kFast;
+                offsetof(Notification, fast) == 2 && offsetof(Notification, cause) == 3 &&
+                offsetof(Notification, slot) == 4 && offsetof(Notification, entry) == 8 &&
+                offsetof(Notification, message_id) == 12 && offsetof(Notification, offset) == 16 &&
+                sizeof(Notification) == 48);
   std::memcpy(static_cast<void*>(&out), &kind, sizeof kind);
   std::memcpy(&out.entry, &entry, sizeof entry);
+}
+
+inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint64_t offset,
+                              std::uint64_t length, std::uint64_t word, std::uint64_t peer) noexcept {
+  set_heads(out, std::uint64_t{wrap} << 8 | std::uint64_t{1} << 16 | std::uint64_t{slot} << 32,
+            Ticket::kFast);
   out.offset = offset;
   out.length = length;
   out.word = word;
   out.peer = peer;
+}
+
+// Of a message that is complete.
+inline void entry_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint32_t entry,
+                               std::uint32_t message, std::uint64_t offset, std::uint64_t length,
+                               std::uint64_t peer) noexcept {
+  static_assert(static_cast<int>(Notification::Kind::message) == 0);
+  set_heads(out, std::uint64_t{wrap} << 8 | std::uint64_t{slot} << 32, entry | std::uint64_t{message} << 32);
+  out.offset = offset;
+  out.length = length;
+  out.word = 0;
+  out.peer = peer;
+}
+
+inline void copy_notification(Notification& out, bool wrap, const Notification& from) noexcept {
+  set_heads(out,
+            static_cast<std::uint64_t>(from.kind) | std::uint64_t{wrap} << 8 |
+                std::uint64_t{from.fast} << 16 | static_cast<std::uint64_t>(from.cause) << 24 |
+                std::uint64_t{from.slot} << 32,
+            from.entry | std::uint64_t{from.message_id} << 32);
+  base::copy_words<4>(&out.offset, &from.offset);
 }
 
 class Queue {

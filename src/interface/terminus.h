@@ -163,6 +163,8 @@ class Terminus {
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
+  bool send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+                    const SendOptions& options, SendHandle* handle) noexcept;
   static Status check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept;
   Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
                        const SendOptions& options, SendHandle* handle) noexcept;

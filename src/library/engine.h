@@ -80,6 +80,11 @@ class Engine final : public interface::Surroundings {
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return link;
   }
+  // Runs the interface for what that link has brought, and no other. Under the lock.
+  void run_direct(shm::ShmLink& link) noexcept {
+    if (link.arrive(core_, interface::Core::kSweepBudget) != 0 && waiting_ != 0) [[unlikely]]
+      wake_waiting();
+  }
   // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun).
   void open_run(interface::Queue& queue) noexcept;
   // In an open run, a poll looks so often before it comes back without anything; coming back in between would

@@ -47,20 +47,37 @@ __attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue
   return count;
 }
 
-// The packet at which an open run ended, with what had to wait for it.
-bool take_last(Engine& engine, interface::Queue& queue, std::uint32_t taken, Notification& out) noexcept {
-  shm::ShmLink* const link = engine.direct_link(queue, taken);
-  if (link == nullptr || link->same_slot.queue != &queue || link->broken) return false;
+// A packet like the one before, straight from its link to `out`: the one at which a run ended, with what had
+// to wait for that.
+bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queue,
+                      Notification& out) noexcept {
+  if (link.same_slot.queue != &queue || link.broken) return false;
   const bool wraps = queue.next_wraps();
-  if (link->take(queue, out) != Taken::taken) return false;
+  if (link.take(queue, out) != Taken::taken) return false;
   out.wrap = wraps;
-  ++link->counters->packets_in;
-  link->counters->bytes_in += out.length;
-  ++link->same_slot.counters->messages;
-  link->same_slot.counters->bytes += out.length;
+  ++link.counters->packets_in;
+  link.counters->bytes_in += out.length;
+  ++link.same_slot.counters->messages;
+  link.same_slot.counters->bytes += out.length;
   queue.count();
-  link->settle(engine.core());
+  link.settle(engine.core());
   return true;
+}
+
+// Whether anything has come by the link that brought the last message, after a few looks.
+bool look_for_more(Engine& engine, const shm::ShmLink& link) noexcept {
+  const std::uint32_t pauses = engine.poll_rest().pauses();
+  for (std::uint32_t looks = engine.looks(); !link.something_arrived();) {
+    if (--looks == 0) return false;
+    PollRest::rest(pauses);
+  }
+  return true;
+}
+
+std::size_t take_all(Engine& engine, interface::Queue& queue, std::span<Notification> out) noexcept {
+  std::size_t count = 0;
+  while (count < out.size() && !queue.empty()) engine.core().take(queue, out[count++]);
+  return count;
 }
 
 }  // namespace
@@ -105,12 +122,23 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
   const std::uint32_t taken = engine.core().close_run();
   rest.taken(taken);
   std::size_t count = 0;
-  if (take_last(engine, *queue_, taken, out.front())) {
-    count = 1;
-  } else {
+  if (shm::ShmLink* const link = engine.direct_link(*queue_, taken)) {
+    if (!look_for_more(engine, *link)) {
+      if (engine.empty_handed()) return 0;
+    } else if (take_like_before(engine, *link, *queue_, out.front()) ||
+               link->take_whole(engine.core(), *queue_, out.front())) {
+      count = 1;
+    } else {
+      engine.run_direct(*link);
+      count = take_all(engine, *queue_, out);
+    }
+    if (link->replies_due) [[unlikely]]
+      engine.run_polled();
+  }
+  if (count == 0) {
     rest.review();
     if (queue_->empty()) engine.run_polled();
-    while (count < out.size() && !queue_->empty()) engine.core().take(*queue_, out[count++]);
+    count = take_all(engine, *queue_, out);
   }
   rest.taken(count);
   if (count == 0 && queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);

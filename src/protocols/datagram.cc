@@ -59,8 +59,8 @@ Status DatagramReceiver::take(Datagram& out) noexcept {
 }
 
 Status DatagramReceiver::receive(Datagram& out, std::chrono::nanoseconds timeout) noexcept {
-  return manager().inside().wait(
-      this, [&] { return take(out); }, library::deadline_in(timeout));
+  return manager().inside().receive(
+      *this, [&] { return take(out); }, timeout);
 }
 
 // --- the sender

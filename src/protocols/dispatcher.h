@@ -92,6 +92,10 @@ class Dispatcher final : private library::Engine::Helped {
   // timed_out, cancelled, forked; invalid inside process_arrival.
   template <class Ready>
   Status wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept;
+  // The same, first with what is there already: without a look at the clock if that will do, or if there is
+  // no time to wait.
+  template <class Ready>
+  Status receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept;
   // Those who wait look again at what they wait for.
   void look_again() noexcept {
     if (waiters_ == 0) return;
@@ -168,6 +172,22 @@ class Dispatcher final : private library::Engine::Helped {
   std::atomic<std::uint32_t> events_{0};  // moves when those should look again
   std::uint32_t cancels_ = 0;
 };
+
+template <class Ready>
+Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
+  {
+    const Guard guard(*this);
+    if (!guard) return Status::forked;
+    Status status = ready();
+    for (int left = guard.nested() ? 0 : kMostAtOnce; status == Status::pending && left != 0 && poll();
+         --left)
+      status = ready();
+    if (status != Status::pending) return status;
+    if (!before_wait_.empty()) settle_before_wait();
+    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+  }
+  return wait(&on, ready, library::deadline_in(timeout));
+}
 
 template <class Ready>
 Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept {

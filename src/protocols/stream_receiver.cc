@@ -97,19 +97,8 @@ Status StreamReceiver::take(Record& out) noexcept {
 }
 
 Status StreamReceiver::receive(Record& out, std::chrono::nanoseconds timeout) noexcept {
-  {
-    const Dispatcher::Guard guard(inside_->dispatcher);
-    if (!guard) return Status::forked;
-    Status status = take(out);
-    for (int left = guard.nested() ? 0 : Dispatcher::kMostAtOnce;
-         status == Status::pending && left != 0 && inside_->dispatcher.poll(); --left) {
-      status = take(out);
-    }
-    if (status != Status::pending) return status;
-    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
-  }
-  return inside_->dispatcher.wait(
-      this, [&] { return take(out); }, library::deadline_in(timeout));
+  return inside_->dispatcher.receive(
+      *this, [&] { return take(out); }, timeout);
 }
 
 Status StreamReceiver::release(const Record& record) noexcept {

@@ -163,8 +163,8 @@ class RingWriter {
 
   // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
   // many as it takes, both whole cells.
-  __attribute__((noinline)) void put_data(std::uint64_t* cell, const Lead& lead, const std::byte* data,
-                                          const std::byte* metadata) noexcept {
+  void put_data(std::uint64_t* cell, const Lead& lead, const std::byte* data,
+                const std::byte* metadata) noexcept {
     std::size_t left = lead.length;
     if (left <= interface::kInlineData) {
       put_inline(cell, data, left);

@@ -280,6 +280,25 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   return count + replies;
 }
 
+bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
+  interface::Words words;
+  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words))
+    return false;  // those come first
+  const Lead lead = lead_of(words.word[interface::kLeadWord]);
+  const std::uint32_t cells = cells_of(lead);
+  if (lead.operation != Operation::write || lead.length > mtu_ ||
+      lead.metadata_length > interface::kMetadataLimit || cells >= in_.count() ||
+      !core.take_whole(*this, words, in_.payload(lead), queue, out)) {
+    return false;
+  }
+  puts_ = 0;
+  ++counters->packets_in;
+  counters->bytes_in += lead.length;
+  in_.skip(cells);
+  if (in_.credit_due()) publish_taken();
+  return true;
+}
+
 // All but the shortest packets. False: the peer does not keep to the protocol.
 bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);

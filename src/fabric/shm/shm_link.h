@@ -58,6 +58,8 @@ class ShmLink final : public interface::Link {
     puts_ = 0;
     return Taken::taken;
   }
+  // The same for a whole message of one packet. False: nothing was done.
+  bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;
