@@ -166,6 +166,7 @@ class StreamSender {
  private:
   struct Inside;
   std::size_t longest() const noexcept;
+  Status send_at_once(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   void say_end() noexcept;
   template <class Step>
   Status drive(Step step, std::chrono::nanoseconds timeout) noexcept;

@@ -127,12 +127,6 @@ void Dispatcher::remove(Due& due) noexcept {
   std::erase(before_wait_, &due);
 }
 
-void Dispatcher::add_before_wait(Due& due) noexcept {
-  if (due.before_wait_) return;
-  due.before_wait_ = true;
-  before_wait_.push_back(&due);
-}
-
 void Dispatcher::settle_before_wait() noexcept {
   for (Due* due : before_wait_) {
     due->before_wait_ = false;

@@ -83,7 +83,12 @@ class Dispatcher final : private library::Engine::Helped {
   void expect_due();
   void remove(Due& due) noexcept;
   // Settled once before somebody waits, and at no other time. At most one of each object that expects dues.
-  void add_before_wait(Due& due) noexcept;
+  void add_before_wait(Due& due) noexcept {
+    if (due.before_wait_) [[likely]]
+      return;
+    due.before_wait_ = true;
+    before_wait_.push_back(&due);
+  }
 
   // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;

@@ -139,6 +139,19 @@ StreamSender::~StreamSender() {
 }
 
 Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
+  {
+    Inside& inside = *inside_;
+    const Dispatcher::Guard guard(inside.dispatcher);
+    if (guard && inside.source.gather(data)) [[likely]] {
+      inside.dispatcher.add_before_wait(inside);
+      return Status::ok;
+    }
+  }
+  return send_at_once(data, timeout);
+}
+
+Status StreamSender::send_at_once(std::span<const std::byte> data,
+                                  std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
   Dispatcher::Stay stay(inside_->dispatcher, *inside_);

@@ -60,31 +60,21 @@ class StreamSink {
 
   // The next record, in place until it is released. False: none is here; `end()` says whether one may come.
   bool next(StreamRecord& out) noexcept {
+    if (at_ != nullptr) return next_of_batch(out);
     while (read_ != in_order_) {
       Parcel& parcel = this->parcel(read_);
       if (parcel.what == StreamWord::end) {
         pass(parcel);
         continue;
       }
-      const std::span<std::byte> all = parcel.ring->landing->bytes().subspan(parcel.offset, parcel.length);
       if (parcel.what == StreamWord::record) {
-        out = {all, ++given_};
+        out = {{parcel.data, parcel.length}, ++given_};
         pass(parcel);
         return true;
       }
-      // The bytes are the sender's to change, so a length is read once.
-      std::uint64_t length = 0;
-      const std::uint64_t left = parcel.length - cursor_;
-      if (left >= sizeof length) std::memcpy(&length, all.data() + cursor_, sizeof length);
-      if (left < sizeof length || length > left - sizeof length) {
-        in_order_ = read_;
-        break_off();
-        return false;
-      }
-      out = {all.subspan(cursor_ + sizeof length, length), ++given_};
-      cursor_ += sizeof length + std::min((length + 7) / 8 * 8, left - sizeof length);
-      if (cursor_ >= parcel.length) pass(parcel);
-      return true;
+      at_ = parcel.data;
+      until_ = parcel.data + parcel.length;
+      return next_of_batch(out);
     }
     return false;
   }
@@ -99,7 +89,7 @@ class StreamSink {
 
   // How the stream has ended, once all records were given out; ok: it has not. That the sender has closed is
   // told when it has been told that we have everything: who hears of the end may never run us again.
-  Status end() const noexcept { return read_ == in_order_ && !end_taken_due_ ? end_ : Status::ok; }
+  Status end() const noexcept { return read_ == in_order_ && !is_due(kEndTaken) ? end_ : Status::ok; }
   bool open() const noexcept { return state_ == State::open; }
   std::uint64_t sender() const noexcept { return sender_; }
   std::uint64_t ring_bytes() const noexcept { return rings_.empty() ? 0 : rings_.back().size; }
@@ -112,7 +102,10 @@ class StreamSink {
       state_ = State::over;
       return;
     }
-    if (end_ == Status::ok) stop_due_ = stopping_ = true;
+    if (end_ == Status::ok) {
+      owe(kStop);
+      stopping_ = true;
+    }
     drop_all();
     settle();
   }
@@ -120,27 +113,23 @@ class StreamSink {
   // What is to be said for a receiver that goes away. False: nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
     ticket = answers_;
-    word = word_of(end_taken_due_ ? StreamWord::end_taken : StreamWord::stop, 0);
-    return state_ == State::open && (end_ == Status::ok || end_taken_due_);
+    word = word_of(is_due(kEndTaken) ? StreamWord::end_taken : StreamWord::stop, 0);
+    return state_ == State::open && (end_ == Status::ok || is_due(kEndTaken));
   }
 
   // Says what is due. True: nothing is any more.
-  bool settle() noexcept {
-    if (refuse_due_ && !say(word_of(StreamWord::refuse, 0), refused_)) return false;
-    refuse_due_ = false;
-    if (state_ != State::open) return true;
-    if (ring_due_ && !say_ring()) return false;
-    if (broken_due_ && say(word_of(StreamWord::broken, 0), answers_)) broken_due_ = false;
-    if (stop_due_ && say(word_of(StreamWord::stop, 0), answers_)) stop_due_ = false;
-    if (end_taken_due_ && say(word_of(StreamWord::end_taken, 0), answers_)) end_taken_due_ = false;
-    if (released_due_ && say(word_of(StreamWord::released, released_), answers_)) told();
-    return !(broken_due_ || stop_due_ || end_taken_due_ || released_due_);
-  }
+  bool settle() noexcept { return due_ == 0 || say_what_is_due(); }
 
  private:
   static constexpr std::uint32_t kWatch = 1;  // entry of the door's slot
 
   enum class State { idle, offered, open, over };
+
+  // What is to be said.
+  enum Owed : std::uint8_t { kRefuse = 1, kRing = 2, kBroken = 4, kStop = 8, kEndTaken = 16, kReleased = 32 };
+  bool is_due(Owed what) const noexcept { return (due_ & what) != 0; }
+  void owe(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ | what); }
+  void owe_no_more(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ & ~what); }
 
   struct Ring {
     std::unique_ptr<typename P::Landing> landing;
@@ -153,6 +142,7 @@ class StreamSink {
   struct Parcel {
     StreamWord what{};  // none: not here
     Ring* ring = nullptr;
+    std::byte* data = nullptr;
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     std::uint32_t needs = 0;    // that the sender had sent before
@@ -168,11 +158,12 @@ class StreamSink {
     std::ranges::fill(parcels_, Parcel{});
     end_ = Status::ok;
     stopping_ = wants_ = false;
-    ring_due_ = broken_due_ = stop_due_ = end_taken_due_ = released_due_ = false;
+    due_ = is_due(kRefuse) ? kRefuse : 0;
     in_order_ = read_ = released_ = told_ = 0;
     current_ = needs_before_ = needs_in_all_ = needs_gone_ = 0;
     sender_ = 0;
-    told_at_ = cursor_ = given_ = given_back_ = 0;
+    told_at_ = given_ = given_back_ = 0;
+    at_ = nullptr;
   }
 
   void finish(Status why) noexcept {
@@ -180,7 +171,7 @@ class StreamSink {
   }
   // What the sender has said no sender says. What came before it is good.
   void break_off() noexcept {
-    if (end_ == Status::ok) broken_due_ = true;
+    if (end_ == Status::ok) owe(kBroken);
     finish(Status::broken);
     settle();
   }
@@ -206,7 +197,7 @@ class StreamSink {
     if (!admit(arrival.peer) || !make_ring(limits_.first, 0) || !watch(arrival.peer)) {
       rings_.clear();
       refused_ = open->answers;
-      refuse_due_ = true;
+      owe(kRefuse);
       door_->arm(0);
       settle();
       return;
@@ -214,7 +205,7 @@ class StreamSink {
     state_ = State::open;
     answers_ = open->answers;
     sender_ = arrival.peer;
-    ring_due_ = true;
+    owe(kRing);
     settle();
   }
 
@@ -263,14 +254,15 @@ class StreamSink {
       return break_off();
     Parcel& parcel = this->parcel(message.sequence);
     if (parcel.what != StreamWord{}) return break_off();
-    parcel = {message.what, &ring, arrival.offset, arrival.length, message.value};
+    std::byte* const data = ring.landing->bytes().data() + arrival.offset;
+    parcel = {message.what, &ring, data, arrival.offset, arrival.length, message.value};
     while (in_order_ - released_ < limits_.parcels && this->parcel(in_order_).what != StreamWord{}) {
       if (!take_in_order(this->parcel(in_order_))) return break_off();
       ++in_order_;
       if (end_ != Status::ok) break;
     }
     if (stopping_) drop_all();
-    if (end_taken_due_ || released_due_) settle();
+    settle();
   }
 
   // The same rule by which the sender places it. False: it has not.
@@ -297,7 +289,7 @@ class StreamSink {
     if (parcel.what == StreamWord::end) {
       needs_in_all_ = parcel.needs;
       finish(Status::closed);
-      end_taken_due_ = !stopping_;
+      if (!stopping_) owe(kEndTaken);
     } else if (parcel.what == StreamWord::abandoned) {
       finish(Status::abandoned);
       parcel.what = StreamWord::end;
@@ -312,11 +304,27 @@ class StreamSink {
     return nullptr;
   }
 
+  // The bytes are the sender's to change, so a length is read once.
+  bool next_of_batch(StreamRecord& out) noexcept {
+    std::uint64_t length = 0;
+    const auto left = static_cast<std::uint64_t>(until_ - at_);
+    if (left >= sizeof length) std::memcpy(&length, at_, sizeof length);
+    if (left < sizeof length || length > left - sizeof length) [[unlikely]] {
+      in_order_ = read_;
+      at_ = nullptr;
+      break_off();
+      return false;
+    }
+    out = {{at_ + sizeof length, length}, ++given_};
+    at_ += sizeof length + std::min((length + 7) / 8 * 8, left - sizeof length);
+    if (at_ == until_) pass(parcel(read_));
+    return true;
+  }
   // All records of the parcel at `read_` were given out.
   void pass(Parcel& parcel) noexcept {
     parcel.records = given_;
     parcel.passed = true;
-    cursor_ = 0;
+    at_ = nullptr;
     ++read_;
     if (parcel.what == StreamWord::end) give_back();
   }
@@ -337,7 +345,7 @@ class StreamSink {
     const std::uint32_t parcels = released_ - told_;
     const std::uint64_t bytes = last->number == current_ ? last->tail - told_at_ : 0;
     if (wants_ || parcels >= limits_.parcels / 4 || bytes >= last->size / 4) {
-      released_due_ = true;
+      owe(kReleased);
       settle();
     }
   }
@@ -365,7 +373,8 @@ class StreamSink {
   void told() noexcept {
     told_ = released_;
     if (const Ring* ring = current()) told_at_ = ring->tail;
-    released_due_ = wants_ = false;
+    owe_no_more(kReleased);
+    wants_ = false;
   }
 
   // Everything that is here is of no use any more.
@@ -374,7 +383,7 @@ class StreamSink {
       parcel(read_).records = given_;
       parcel(read_).passed = true;
     }
-    cursor_ = 0;
+    at_ = nullptr;
     given_back_ = given_;
     give_back();
   }
@@ -389,14 +398,25 @@ class StreamSink {
     const bool in_vain = last.number != current_ && room <= last.size;
     if (room != 0 && !in_vain && last.size < limits_.most && room <= limits_.most) {
       const std::uint64_t bytes = std::min(limits_.most, std::max(2 * last.size, std::bit_ceil(room)));
-      if (make_ring(bytes, last.number + 1)) ring_due_ = true;
+      if (make_ring(bytes, last.number + 1)) owe(kRing);
     }
-    if (released_ != told_) released_due_ = true;
+    if (released_ != told_) owe(kReleased);
     settle();
   }
 
   // --- saying
 
+  bool say_what_is_due() noexcept {
+    if (is_due(kRefuse) && !say(word_of(StreamWord::refuse, 0), refused_)) return false;
+    owe_no_more(kRefuse);
+    if (state_ != State::open) return true;
+    if (is_due(kRing) && !say_ring()) return false;
+    if (is_due(kBroken) && say(word_of(StreamWord::broken, 0), answers_)) owe_no_more(kBroken);
+    if (is_due(kStop) && say(word_of(StreamWord::stop, 0), answers_)) owe_no_more(kStop);
+    if (is_due(kEndTaken) && say(word_of(StreamWord::end_taken, 0), answers_)) owe_no_more(kEndTaken);
+    if (is_due(kReleased) && say(word_of(StreamWord::released, released_), answers_)) told();
+    return (due_ & (kBroken | kStop | kEndTaken | kReleased)) == 0;
+  }
   bool say(std::uint64_t word, const Ticket& to, std::span<const std::byte> data = {},
            std::uint64_t offset = 0) noexcept {
     const Status status = port_.send_fast(to, data, word, offset);
@@ -420,7 +440,7 @@ class StreamSink {
     const StreamWord what = ring.number == 0 ? StreamWord::accept : StreamWord::more;
     if (!say(word_of(what, 0), answers_, std::as_bytes(std::span{&structure, 1}), ring.number % 2 * 64))
       return false;
-    ring_due_ = false;
+    owe_no_more(kRing);
     return true;
   }
 
@@ -444,17 +464,13 @@ class StreamSink {
   std::uint32_t released_ = 0;      // and were released
   std::uint32_t told_ = 0;          // and the sender knows
   std::uint64_t told_at_ = 0;       // the same in bytes of the current ring
-  std::uint64_t cursor_ = 0;        // in the batch at `read_`
+  std::byte* at_ = nullptr;         // where the next record begins in the batch at `read_`; null: in none
+  std::byte* until_ = nullptr;      // and where the batch ends
   std::uint64_t given_ = 0;         // records
   std::uint64_t given_back_ = 0;    // records
   bool stopping_ = false;
   bool wants_ = false;  // the sender waits
-  bool refuse_due_ = false;
-  bool ring_due_ = false;
-  bool broken_due_ = false;
-  bool stop_due_ = false;
-  bool end_taken_due_ = false;
-  bool released_due_ = false;
+  std::uint8_t due_ = 0;
 };
 
 }  // namespace hamlyn::protocols

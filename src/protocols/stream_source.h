@@ -53,6 +53,11 @@ class StreamSource {
   }
   Refusal refusal() const noexcept { return refusal_; }
 
+  // Takes a small record, if it only needs to be put to others. False: nothing was done.
+  bool gather(std::span<const std::byte> data) noexcept {
+    return data.size() <= kSmall && state_ == State::open && end_ == Status::ok && stage(data);
+  }
+
   // Takes a record: ok, or pending, when `data` must stay until `status(*handle)` is no longer pending.
   // Otherwise nothing was taken: no_place (too much is unreleased: wait for an arrival), queue_full (the link
   // has no room now), connecting, too_long, or how the stream has ended.
