@@ -165,6 +165,10 @@ class Core {
   Refusal deposit_reply(Link& link, const Packet& packet, const Payload& payload) noexcept {
     return deposit_control(link, packet, payload);
   }
+  // The same for a get or a fetch.
+  Refusal deposit_request(Link& link, const Packet& packet) noexcept {
+    return packet.lead.operation == Operation::get ? serve_get(link, packet) : serve_fetch(link, packet);
+  }
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;

@@ -134,6 +134,13 @@ inline bool is_area_write(std::uint64_t lead) noexcept {
   return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::area_write);
 }
 
+// A get or a fetch, and a valid one.
+inline bool is_request(std::uint64_t lead) noexcept {
+  constexpr auto kGet = std::uint64_t{static_cast<std::uint8_t>(Operation::get)} << 16;
+  constexpr auto kFetch = std::uint64_t{static_cast<std::uint8_t>(Operation::fetch)} << 16 | kInlineData;
+  return lead >> 32 == kGet || lead >> 32 == kFetch;
+}
+
 // Operation and lengths: the lead without its turn.
 inline std::uint64_t kind_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32; }
 

@@ -252,16 +252,21 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
 }
 
 Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept {
-  constexpr unsigned kLooksPerRun = 16;
+  constexpr unsigned kTurnsPerRun = 4;
   Clock::time_point begin{};
   const interface::Requests::Place place = requests.find(handle);
-  for (unsigned look = 1;; ++look) {
+  for (unsigned turn = 1;; ++turn) {
     if (!lock_.enter()) return {Status::forked, Refusal::none, 0};
-    if (look % kLooksPerRun == 0) {
+    activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // Whoever sleeps is woken by a whole run alone: what is taken here may be what it sleeps for.
+    const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
+    interface::Link* const link = requests.link(place);
+    if (turn % kTurnsPerRun == 0 || !alone || link == nullptr) {
       run_polled();
-    } else if (interface::Link* link = requests.link(place)) {
-      // Some may be for others who wait. The one who sleeps for all is rung for by the peer.
-      if (shm_link(link).take_replies(core_) != 0 && waiting_ != 0) wake_waiting();
+    } else {
+      if (turn == 1) shm_link(link).tell_replies();
+      std::uint32_t looks = poll_rest_.looks();
+      while (shm_link(link).take_replies(core_) == 0 && --looks != 0) PollRest::rest(poll_rest_.pauses());
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {
@@ -274,9 +279,9 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     const std::uint32_t rest = poll_rest_.pauses();
     lock_.leave();
     PollRest::rest(rest);
-    if (look % kLooksPerRun != 0) continue;
+    if (turn % kTurnsPerRun != 0) continue;
     const Clock::time_point now = Clock::now();
-    if (look == kLooksPerRun) begin = now;
+    if (turn == kTurnsPerRun) begin = now;
     if (now - begin >= reply_spin_) return outcome;
   }
 }

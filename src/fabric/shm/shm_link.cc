@@ -22,9 +22,7 @@ constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home pag
 // With header and metadata it fits the urgent ring, and the cell that stays free there.
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
-constexpr std::uint32_t kRepliesUntold = 4;
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
-static_assert(kRepliesUntold + kReplyCellsMost < kReplyCells, "one fits, whatever is untold");
 }  // namespace
 
 OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
@@ -98,14 +96,21 @@ Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const st
 Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);
   if (!replies_out_.has_room(cells)) {
-    if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
+    take_reply_credit();
     if (broken) return Status::link_ended;
     if (!replies_out_.has_room(cells)) return Status::queue_full;
   }
   replies_out_.put(packet, data, nullptr);
   announce();
   if (bell_.must_ring()) ring();
+  // Now, while this one is on its way, rather than when the next is waited for.
+  if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
   return Status::ok;
+}
+
+// Pairs with publish_replies_taken at the other side.
+void ShmLink::take_reply_credit() noexcept {
+  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
 }
 
 // Pairs with cold_look at the other side.
@@ -175,7 +180,7 @@ bool ShmLink::has_room(Priority level) noexcept {
 
 bool ShmLink::has_reply_room() noexcept {
   if (broken || replies_out_.has_room(kReplyCellsMost)) return true;
-  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
+  take_reply_credit();
   return broken || replies_out_.has_room(kReplyCellsMost);
 }
 
@@ -357,12 +362,32 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
   }
   // Not each time: the other side reads that line. It always has room for the longest reply without the last
   // few.
-  if (replies_in_.taken() - replies_told_ >= kRepliesUntold) {
-    replies_told_ = replies_in_.taken();
-    base::RealMemory::store_release(mine_->credits.replies_taken, replies_told_);
-    if (bell_.must_ring(true)) ring();
-  }
+  if (replies_in_.taken() - replies_told_ >= kRepliesUntold) publish_replies_taken();
   return count;
+}
+
+// Pairs with take_reply_credit at the other side.
+void ShmLink::publish_replies_taken() noexcept {
+  static_assert(kRepliesUntold + kReplyCellsMost < kReplyCells, "a reply fits, whatever is untold");
+  replies_told_ = replies_in_.taken();
+  base::RealMemory::store_release(mine_->credits.replies_taken, replies_told_);
+  if (bell_.must_ring(true)) ring();
+}
+
+bool ShmLink::take_request(Core& core) noexcept {
+  interface::Words words;
+  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words) ||
+      !interface::is_request(words.word[interface::kLeadWord])) {
+    return false;
+  }
+  const Packet packet = interface::packet_of(words);
+  const Refusal refusal = core.deposit_request(*this, packet);
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  ++counters->packets_in;
+  counters->bytes_in += packet.lead.length;
+  puts_ = 0;
+  if (!in_.step()) after_step();
+  return true;
 }
 
 void ShmLink::settle(Core& core) noexcept {

@@ -60,12 +60,19 @@ class ShmLink final : public interface::Link {
   }
   // The same for a whole message of one packet. False: nothing was done.
   bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
+  // The same for a request of one cell, which is served.
+  bool take_request(interface::Core& core) noexcept;
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;
   // Replies alone. Returns how many there were.
   unsigned take_replies(interface::Core& core) noexcept {
     return replies_in_.something_there() && !broken ? arrive_replies(core) : 0;
+  }
+  // Tells the peer of the replies that were taken, if it soon has to know. To be called when nothing is in a
+  // hurry: what is published next waits until the peer has given up the line that this is written to.
+  void tell_replies() noexcept {
+    if (replies_in_.taken() - replies_told_ >= kRepliesTold) publish_replies_taken();
   }
   bool something_arrived() const noexcept override {
     return in_.something_there() || replies_in_.something_there() || urgent_in_.something_there();
@@ -142,6 +149,8 @@ class ShmLink final : public interface::Link {
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
   void after_step() noexcept;
   void publish_taken() noexcept;
+  void publish_replies_taken() noexcept;
+  void take_reply_credit() noexcept;
   void announce() noexcept;
 
   // The shortest way needs these.
@@ -163,7 +172,9 @@ class ShmLink final : public interface::Link {
   RingReader<> urgent_in_;
   std::uint64_t urgent_taken_ = 0;  // by the peer
   std::uint32_t announced_ = 0;
-  unsigned urgent_in_a_row_ = 0;  // since a normal packet had its turn because of them
+  unsigned urgent_in_a_row_ = 0;                      // since a normal packet had its turn because of them
+  static constexpr std::uint32_t kRepliesTold = 2;    // so many, in cells, are told of when there is time
+  static constexpr std::uint32_t kRepliesUntold = 4;  // and so many in any case
   std::uint64_t replies_told_ = 0;
   interface::Surroundings& surroundings_;
   std::uint64_t last_taken_ = 0;
