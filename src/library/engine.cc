@@ -264,12 +264,16 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (turn % kTurnsPerRun == 0 || !alone || link == nullptr) {
       run_polled();
     } else {
-      if (turn == 1) shm_link(link).tell_replies();
+      if (turn == 1) {
+        shm_link(link).tell_replies();
+        rest_before_answer(shm_link(link));
+      }
       std::uint32_t looks = poll_rest_.looks();
       while (shm_link(link).take_replies(core_) == 0 && --looks != 0) PollRest::rest(poll_rest_.pauses());
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {
+      poll_rest_.answered();
       poll_rest_.taken(1);
       poll_rest_.review();
       reply_spin_ = kMostReplySpin;

@@ -95,6 +95,10 @@ class Engine final : public interface::Surroundings {
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
   PollRest& poll_rest() noexcept { return poll_rest_; }
+  // Before the first look at a link to which something was sent; while there is nothing else to look at.
+  void rest_before_answer(shm::ShmLink& link) noexcept {
+    if (link.answer_expected() && core_.links().size() == 1) poll_rest_.rest_before_answer();
+  }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
   // pending. Also timed_out, cancelled, forked.

@@ -65,12 +65,14 @@ bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queu
 }
 
 // Whether anything has come by the link that brought the last message, after a few looks.
-bool look_for_more(Engine& engine, const shm::ShmLink& link) noexcept {
+bool look_for_more(Engine& engine, shm::ShmLink& link) noexcept {
+  engine.rest_before_answer(link);
   const std::uint32_t pauses = engine.poll_rest().pauses();
   for (std::uint32_t looks = engine.looks(); !link.something_arrived();) {
     if (--looks == 0) return false;
     PollRest::rest(pauses);
   }
+  engine.poll_rest().answered();
   return true;
 }
 
@@ -92,10 +94,12 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   interface::ShortRun& run = engine.core().short_run();
   if (run.queue == queue_ && run.left != 0 && queue_->empty() && !out.empty()) [[likely]] {
     auto& link = static_cast<shm::ShmLink&>(*run.link);
+    engine.rest_before_answer(link);
     const std::uint32_t pauses = engine.poll_rest().pauses();
     for (std::uint32_t looks = engine.looks();;) {
       const Taken taken = link.take(*queue_, out.front());
       if (taken == Taken::taken) [[likely]] {
+        engine.poll_rest().answered();
         --run.left;
         if (out.size() != 1) return take_more(engine, *queue_, out);
         engine.lock().leave_quickly();

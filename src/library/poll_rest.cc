@@ -4,30 +4,52 @@
 
 namespace hamlyn::library {
 
+namespace {
+
+constexpr std::uint64_t kFraction = 256;  // of a cycle
+
+template <class Times>
+std::uint32_t best_of(const Times& times) noexcept {
+  return static_cast<std::uint32_t>(std::min_element(times.begin(), times.end()) - times.begin());
+}
+
+}  // namespace
+
 void PollRest::next(std::uint64_t now) noexcept {
-  constexpr auto kTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
-  constexpr std::uint64_t kFraction = 256;  // of a cycle
-  if (started_ == 0) {                      // the trials begin with the next message
-    best_.fill(std::numeric_limits<std::uint64_t>::max());
+  if (started_ == 0) {
+    best_between_.fill(std::numeric_limits<std::uint64_t>::max());
+    best_first_.fill(std::numeric_limits<std::uint64_t>::max());
     trial_ = 0;
-  } else if (trial_ < kTrials) {
-    best_[candidate_] = std::min(best_[candidate_], (now - started_) * kFraction / messages_);
+  } else {
+    const std::uint64_t time = (now - started_) * kFraction / messages_;
+    std::uint64_t& best = trial_ < kBetweenTrials ? best_between_[trial_ % kPauses.size()]
+                                                  : best_first_[(trial_ - kBetweenTrials) % kFirsts.size()];
+    best = std::min(best, time);
     ++trial_;
   }
   messages_ = 0;
-  if (trial_ == kTrials) {
-    settle();
-    started_ = 0;
-    due_ = kKeptMessages;
-    return;
-  }
-  candidate_ = trial_ % static_cast<std::uint32_t>(kPauses.size());
-  started_ = now;
-  due_ = kTrialMessages;
+  begin_trial();
+  started_ = trial_ == kTrials ? 0 : now;
+  due_ = trial_ == kTrials ? kKeptMessages : kTrialMessages;
 }
 
-void PollRest::settle() noexcept {
-  candidate_ = static_cast<std::uint32_t>(std::min_element(best_.begin(), best_.end()) - best_.begin());
+// The rests between two looks are tried without one before the first, then that with the best of them.
+void PollRest::begin_trial() noexcept {
+  in_vain_ = 0;
+  first_ = 0;
+  if (trial_ < kBetweenTrials) {
+    between_ = trial_ % static_cast<std::uint32_t>(kPauses.size());
+    return;
+  }
+  if (trial_ == kBetweenTrials) {
+    between_ = best_of(best_between_);
+    turn_time_ = best_between_[between_] / kFraction;
+  }
+  first_ = first_of(trial_ == kTrials ? best_of(best_first_) : (trial_ - kBetweenTrials) % kFirsts.size());
+}
+
+std::uint64_t PollRest::first_of(std::size_t candidate) const noexcept {
+  return std::min(turn_time_ * kFirsts[candidate] / 16, kMostFirst);
 }
 
 }  // namespace hamlyn::library

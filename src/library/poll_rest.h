@@ -1,9 +1,13 @@
 #pragma once
-// How long a polling thread rests between two looks. Looking at a line that is about to change slows its
-// arrival, and by how much differs from processor to processor and even with where the two cores are
-// (docs/performance.md): four pauses are best on one machine, none on another. So the rest is found at run
-// time: every so often each candidate is tried for a few messages, and the one with which they came fastest
-// is kept.
+// How long a polling thread rests, which decides how often a line goes to and fro between two processors
+// (docs/performance.md). Looking at a line that is about to change slows its arrival, and by how much differs
+// from processor to processor and even with where the two cores are: four pauses between two looks are best
+// on one machine, none on another. And who looks for an answer before it has been written takes the line away
+// from its writer, who must ask for it once more: the first look should come just when the answer is there.
+//
+// So both rests are found at run time: every so often each candidate is tried for a few messages, and the one
+// with which they came fastest is kept. A rest before the first look that finds nothing there is soon given
+// up.
 //
 // Under the run lock, but for rest().
 #include <array>
@@ -20,9 +24,23 @@ class PollRest {
   static void rest(std::uint32_t pauses) noexcept {
     for (std::uint32_t i = 0; i < pauses; ++i) base::pause();
   }
-  std::uint32_t pauses() const noexcept { return kPauses[candidate_]; }
+  std::uint32_t pauses() const noexcept { return kPauses[between_]; }
   // So many looks at a time: coming back to the caller in between would make the next look late.
-  std::uint32_t looks() const noexcept { return kLooks[candidate_]; }
+  std::uint32_t looks() const noexcept { return kLooks[between_]; }
+
+  // Something was sent, and its answer has not been looked for.
+  void rest_before_answer() noexcept {
+    if (first_ == 0) return;
+    if (++in_vain_ > kMostInVain) [[unlikely]] {
+      first_ = 0;
+      return;
+    }
+    const std::uint64_t until = base::cycles() + first_;
+    while (base::cycles() < until) {
+    }
+  }
+  // It was there, or came while it was looked for.
+  void answered() noexcept { in_vain_ = 0; }
 
   // Messages were taken.
   void taken(std::size_t messages) noexcept { messages_ += static_cast<std::uint32_t>(messages); }
@@ -36,18 +54,29 @@ class PollRest {
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
   static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
+  // Of the time from one message to the next, in sixteenths: an answer comes half way at the earliest.
+  static constexpr std::array<std::uint32_t, 6> kFirsts = {0, 4, 5, 6, 7, 8};
+  static constexpr std::uint64_t kMostFirst = 4096;  // cycles
   static constexpr std::uint32_t kTrialMessages = 32;
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;
+  static constexpr std::uint32_t kMostInVain = 8;
+  static constexpr auto kBetweenTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
+  static constexpr auto kTrials = kBetweenTrials + static_cast<std::uint32_t>(kFirsts.size()) * kTrialRounds;
 
-  void settle() noexcept;
+  void begin_trial() noexcept;
+  std::uint64_t first_of(std::size_t candidate) const noexcept;
 
   std::uint32_t messages_ = 0;  // of this turn
   std::uint32_t due_ = kTrialMessages;
-  std::uint32_t candidate_ = 1;
-  std::uint32_t trial_ = 0;  // which one of candidates times rounds; that many: settled
-  std::uint64_t started_ = 0;
-  std::array<std::uint64_t, kPauses.size()> best_{};
+  std::uint32_t between_ = 1;    // candidate
+  std::uint64_t first_ = 0;      // cycles
+  std::uint32_t in_vain_ = 0;    // rests before a first look since one brought an answer
+  std::uint32_t trial_ = 0;      // kTrials: settled
+  std::uint64_t started_ = 0;    // 0: the trials begin with the next turn
+  std::uint64_t turn_time_ = 0;  // from one message to the next, with the best rest between looks; in cycles
+  std::array<std::uint64_t, kPauses.size()> best_between_{};
+  std::array<std::uint64_t, kFirsts.size()> best_first_{};
 };
 
 }  // namespace hamlyn::library

@@ -145,6 +145,7 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
         --outlet->left;
         if (must_ring) [[unlikely]]
           return ring_and_leave(link, lock);
+        link.prepare_next();
         lock.leave_quickly();
         return Status::ok;
       }

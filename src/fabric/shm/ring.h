@@ -94,9 +94,10 @@ class RingWriter {
 
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
   // (docs/performance.md).
-  void prefetch() const noexcept {
-    const std::uint32_t at = index() + kAhead;
-    base::prefetch_for_writing(cells_ + (at < count_ ? at : at - count_));
+  void prefetch_ahead() const noexcept { prefetch(kAhead); }
+  // Fetches the cells that will be written next.
+  void prefetch_next(std::uint32_t cells) const noexcept {
+    for (std::uint32_t i = 0; i < cells; ++i) prefetch(i);
   }
 
   // Writes and publishes one packet that has_room(). Its turn and inline data are filled in here.
@@ -136,6 +137,11 @@ class RingWriter {
   }
 
   std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
+
+  void prefetch(std::uint32_t ahead) const noexcept {
+    const std::uint32_t at = index() + ahead;
+    base::prefetch_for_writing(cells_ + (at < count_ ? at : at - count_));
+  }
 
   // By no more than the rest of the lap.
   void advance(std::uint32_t cells) noexcept {

@@ -22,6 +22,7 @@ constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home pag
 // With header and metadata it fits the urgent ring, and the cell that stays free there.
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
+constexpr std::uint32_t kPrepared = 2;  // cells for the next packet
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
 }  // namespace
 
@@ -78,6 +79,7 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   counters->bytes_out += packet.lead.length;
   if (bell_.must_ring()) [[unlikely]]
     ring();
+  if (++puts_ <= kBurst) out_.prefetch_next(std::min(cells, kPrepared));
   return Status::ok;
 }
 
@@ -103,6 +105,8 @@ Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept 
   replies_out_.put(packet, data, nullptr);
   announce();
   if (bell_.must_ring()) ring();
+  ++puts_;
+  replies_out_.prefetch_next(1);
   // Now, while this one is on its way, rather than when the next is waited for.
   if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
   return Status::ok;
@@ -296,7 +300,6 @@ bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out)
       !core.take_whole(*this, words, in_.payload(lead), queue, out)) {
     return false;
   }
-  puts_ = 0;
   ++counters->packets_in;
   counters->bytes_in += lead.length;
   in_.skip(cells);
@@ -385,7 +388,6 @@ bool ShmLink::take_request(Core& core) noexcept {
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
   ++counters->packets_in;
   counters->bytes_in += packet.lead.length;
-  puts_ = 0;
   if (!in_.step()) after_step();
   return true;
 }

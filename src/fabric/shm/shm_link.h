@@ -2,6 +2,7 @@
 // A link through shared memory: what this side writes is read by the other and the reverse, and neither
 // writes anything that the other also writes. Everything here runs under the run lock.
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fabric/shm/bell.h"
@@ -38,11 +39,18 @@ class ShmLink final : public interface::Link {
                                                   std::uint64_t word, const std::byte* data,
                                                   std::size_t length) noexcept {
     out_.put_fast(target, offset, word, data, length);
-    if (++puts_ > kBurst) out_.prefetch();
+    if (++puts_ > kBurst) out_.prefetch_ahead();
     ++counters->packets_out;
     counters->bytes_out += length;
   }
   bool must_ring() noexcept { return bell_.must_ring(); }
+  // To be called behind what has left, when nothing is in a hurry: the cell for the next one, which the other
+  // side still has, is ours then. Only once the other side looks there again must it be asked for anew.
+  void prepare_next() const noexcept {
+    if (puts_ <= kBurst) out_.prefetch_next(1);
+  }
+  // Something has left since this was asked last, but no row: an answer may be expected.
+  bool answer_expected() noexcept { return std::exchange(puts_, 0) == 1; }
   void ring() noexcept;
   Status put_reply(const Packet& packet, const std::byte* data) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
@@ -55,7 +63,6 @@ class ShmLink final : public interface::Link {
     if (!interface::Core::take_like_before(*this, words, queue, out)) [[unlikely]]
       return Taken::other;
     in_.step();
-    puts_ = 0;
     return Taken::taken;
   }
   // The same for a whole message of one packet. False: nothing was done.
@@ -163,7 +170,7 @@ class ShmLink final : public interface::Link {
   std::size_t payload_limit_;
   std::size_t mtu_;
   // So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
-  // writing. In a to and fro that would only take lines away from a reader who looks at them.
+  // writing, so that no publication waits for its line.
   static constexpr unsigned kBurst = 4;
   unsigned puts_ = 0;  // since this side last looked for arrivals
 
