@@ -193,8 +193,7 @@ inline bool Core::take_counted(const Link& link, const Words& words, const SlotR
                                const Payload& payload, Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
-  if (entry_index >= slot.entry_count || high_half(words.word[kEntryWord]) != 0 || slot.messages_to_go != 0 ||
-      link.acknowledgements.promised_count != 0)
+  if (entry_index >= slot.entry_count || high_half(words.word[kEntryWord]) != 0 || slot.messages_to_go != 0)
     return false;
   MetadataEntry& entry = slot.entries[entry_index];
   const std::uint64_t message = words.word[kUserWord];

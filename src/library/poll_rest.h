@@ -28,6 +28,9 @@ class PollRest {
   // So many looks at a time: coming back to the caller in between would make the next look late.
   std::uint32_t looks() const noexcept { return kLooks[between_]; }
 
+  // Cycles before the first look for an answer.
+  std::uint64_t first() const noexcept { return first_; }
+
   // Something was sent, and its answer has not been looked for.
   void rest_before_answer() noexcept {
     if (first_ == 0) return;

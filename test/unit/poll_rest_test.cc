@@ -1,0 +1,67 @@
+// How long a polling thread rests: what was fastest is kept, what brings nothing is given up.
+#include "library/poll_rest.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace hamlyn::library {
+namespace {
+
+constexpr std::uint64_t kBetween = 1000;  // cycles from message to message
+
+// Messages come, each after `time(rest)` cycles, until the trials are over.
+void try_all(PollRest& rest, const std::function<std::uint64_t(const PollRest&)>& time) {
+  std::uint64_t now = 1;
+  for (int turn = 0; turn < 23; ++turn) {
+    rest.next(now);
+    now += 32 * time(rest);
+    rest.taken(32);
+  }
+}
+
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
+
+TEST(PollRest, keeps_what_was_fastest) {
+  PollRest rest;
+  EXPECT_EQ(rest.first(), 0u);
+  for (const std::uint64_t pauses : {0u, 1u, 2u, 4u, 8u}) {
+    // An answer comes soonest to who looks for it first after four tenths of the time.
+    try_all(rest, [&](const PollRest& at) {
+      const std::uint64_t too_early_or_late = at.first() == 0 ? 50 : distance(at.first(), 400) / 2;
+      return kBetween + 10 * distance(at.pauses(), pauses) + too_early_or_late;
+    });
+    EXPECT_EQ(rest.pauses(), pauses);
+    EXPECT_LE(distance(rest.first(), 400), kBetween / 16);
+  }
+}
+
+TEST(PollRest, does_not_rest_where_that_makes_messages_later) {
+  PollRest rest;
+  try_all(rest, [](const PollRest& at) { return kBetween + at.first(); });
+  EXPECT_EQ(rest.first(), 0u);
+}
+
+TEST(PollRest, never_rests_for_long_whatever_the_time_from_message_to_message) {
+  PollRest rest;
+  try_all(rest, [](const PollRest& at) { return at.first() == 0 ? 100'000'000 : 1'000'000; });
+  EXPECT_GT(rest.first(), 0u);
+  EXPECT_LE(rest.first(), 4096u);
+}
+
+TEST(PollRest, gives_up_a_rest_that_brings_nothing) {
+  PollRest rest;
+  try_all(rest, [](const PollRest& at) { return at.first() == 0 ? kBetween : kBetween / 2; });
+  const std::uint64_t first = rest.first();
+  ASSERT_GT(first, 0u);
+  for (int i = 0; i < 100; ++i) {  // now and then one brings something
+    rest.rest_before_answer();
+    if (i % 4 == 0) rest.answered();
+  }
+  EXPECT_EQ(rest.first(), first);
+  for (int i = 0; i < 20; ++i) rest.rest_before_answer();
+  EXPECT_EQ(rest.first(), 0u);
+}
+
+}  // namespace
+}  // namespace hamlyn::library
