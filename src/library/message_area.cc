@@ -16,16 +16,28 @@ namespace hamlyn {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Populated now: an error here instead of a signal, or a wait for the kernel, when something arrives.
+// Address space for `size` bytes; what is long begins where a huge page may.
+shm::Mapping reserve(std::size_t size) {
+  const std::size_t more = size >= kHugePage ? kHugePage - kPage : 0;
+  void* const all = mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return {};
+  auto* const first = static_cast<std::byte*>(all);
+  const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(first)) % (more != 0 ? kHugePage : kPage);
+  if (before != 0) munmap(first, before);
+  if (more != before) munmap(first + before + size, more - before);
+  return {first + before, size};
+}
+
+// Populated now: an error here instead of a signal, or a wait for the kernel, when something arrives. In huge
+// pages where the system has them for who asks; nobody else ever maps this memory.
 shm::Mapping private_memory(std::size_t bytes) {
   const std::size_t size = whole_pages(bytes);
-  shm::Mapping memory;
-  if (void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      data != MAP_FAILED)
-    memory = {data, size};
+  shm::Mapping memory = reserve(size);
+  if (memory && size >= kHugePage) madvise(memory.data(), size, MADV_HUGEPAGE);
   if (!memory || madvise(memory.data(), size, MADV_POPULATE_WRITE) != 0)
     throw Error(ErrorCode::out_of_memory,
                 "no memory for a message area of " + std::to_string(bytes) + " bytes");

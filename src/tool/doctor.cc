@@ -98,6 +98,14 @@ Finding locked_memory(const Host& host) {
       "areas beyond it are populated but may be swapped out; a message to such a page waits for the disk"};
 }
 
+Finding huge_pages(const Host& host) {
+  if (host.huge_pages == "always" || host.huge_pages == "madvise")
+    return good("huge pages", "areas of 2 MiB and more that are never shown are made of them");
+  return {Verdict::could_be_better, "huge pages", "the kernel gives none to who asks",
+          "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+          "large areas that are written here and there need fewer page table entries"};
+}
+
 Finding descriptors(const Host& host) {
   constexpr std::uint64_t kEnough = 4096;  // two stay with each link
   const std::string found =
@@ -130,8 +138,9 @@ const char* name(Verdict verdict) {
 }  // namespace
 
 std::vector<Finding> diagnose(const Host& host) {
-  return {kernel(host),     attestation(host),     processors(host),    cores(host),       frequency(host),
-          time_quota(host), virtual_machine(host), locked_memory(host), descriptors(host), service(host)};
+  return {kernel(host),     attestation(host), processors(host),      cores(host),
+          frequency(host),  time_quota(host),  virtual_machine(host), locked_memory(host),
+          huge_pages(host), descriptors(host), service(host)};
 }
 
 std::string to_text(const std::vector<Finding>& findings) {

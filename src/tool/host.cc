@@ -47,6 +47,12 @@ bool line_has(const std::string& path, const std::string& key, const std::string
   return false;
 }
 
+// Of a line of choices, the one in brackets.
+std::string chosen_in(const std::string& line) {
+  const std::size_t from = line.find('['), to = line.find(']');
+  return from < to && to != std::string::npos ? line.substr(from + 1, to - from - 1) : "";
+}
+
 // A call that cannot succeed fails in its own way where it is known.
 bool knows_futex_waitv() {
 #ifdef SYS_futex_waitv
@@ -116,6 +122,7 @@ Host look_at_host(const std::string& root) {
   host.virtual_machine = line_has(root + "/proc/cpuinfo", "flags", "hypervisor");
   host.governor = first_line(processor + "cpufreq/scaling_governor");
   host.processor_quota = quota_in(root + "/sys/fs/cgroup/cpu.max");
+  host.huge_pages = chosen_in(first_line(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
   host.lockable = limit(RLIMIT_MEMLOCK).rlim_cur;
   if (geteuid() == 0) host.lockable = RLIM_INFINITY;  // CAP_IPC_LOCK
   host.descriptors = limit(RLIMIT_NOFILE).rlim_cur;

@@ -19,6 +19,7 @@ struct Host {
   bool virtual_machine = false;
   std::string governor;                   // of the frequency; empty: there is none
   std::optional<double> processor_quota;  // processors' worth of time that the control group may use
+  std::string huge_pages;                 // as the kernel offers transparent ones; empty: it has none
   std::uint64_t lockable = 0;             // bytes of memory; ~0: any
   std::uint64_t descriptors = 0;          // that may be open
   std::uint64_t descriptors_hard = 0;

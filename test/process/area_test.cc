@@ -194,6 +194,43 @@ TEST_F(Areas, ArePopulatedWhetherTheyMayBeLockedOrNot) {
   EXPECT_EQ(one.wait(), 0);
 }
 
+// Whether the kernel was asked for huge pages there (proc(5), VmFlags).
+bool asked_for_huge_pages(const std::byte* data) {
+  std::ifstream maps("/proc/self/smaps");
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) {
+      const auto at = reinterpret_cast<std::uintptr_t>(data);
+      here = from <= at && at < to;
+    }
+    if (here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  return false;
+}
+
+TEST_F(Areas, OfSomeLengthAskForHugePagesWhereNobodyElseSeesThem) {
+  Actor one([&](Line&) {
+    constexpr std::size_t kHuge = std::size_t{2} << 20;
+    Interface interface(options());
+    for (const std::size_t bytes : {kHuge, kHuge + 1, 3 * kHuge - 1}) {
+      MessageArea area(interface, bytes);
+      if (reinterpret_cast<std::uintptr_t>(area.bytes().data()) % kHuge != 0) return 1;
+      area.bytes().front() = area.bytes().back() = std::byte{1};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+      if (!asked_for_huge_pages(area.bytes().data())) return 2;
+#endif
+    }
+    MessageArea small(interface, kHuge / 2);
+    MessageArea shown(interface, kHuge, Sharing::mapped_read_only);
+    for (MessageArea* area : {&small, &shown}) {
+      if (asked_for_huge_pages(area->bytes().data())) return 3;
+    }
+    return 0;
+  });
+  EXPECT_EQ(one.wait(), 0);
+}
+
 class AreaQuota : public testing::Test {
  protected:
   Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }

@@ -21,6 +21,7 @@ Host good_host() {
   host.processors = host.allowed = 8;
   host.governor = "performance";
   host.lockable = RLIM_INFINITY;
+  host.huge_pages = "madvise";
   host.descriptors = 1024;
   host.descriptors_hard = 1 << 20;
   return host;
@@ -83,6 +84,11 @@ TEST(Doctor, NamesEachThingThatCanBeChanged) {
   host.lockable = 65536;
   expect_complaint(host, "locked memory");
   host = good_host();
+  for (const char* choice : {"never", ""}) {
+    host.huge_pages = choice;
+    expect_complaint(host, "huge pages");
+  }
+  host = good_host();
   host.descriptors_hard = 1024;
   expect_complaint(host, "descriptors");
   host = good_host();
@@ -133,7 +139,9 @@ TEST_F(HostFiles, ReadsWhatTheKernelWrites) {
   write(processor + "cpufreq/scaling_governor", "powersave\n");
   write("/proc/cpuinfo", "processor : 0\nflags\t\t: fpu hypervisor sse\n");
   write("/sys/fs/cgroup/cpu.max", "150000 100000\n");
+  write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
   const Host host = look();
+  EXPECT_EQ(host.huge_pages, "madvise");
   EXPECT_TRUE(host.threads_share_cores);
   EXPECT_EQ(host.governor, "powersave");
   EXPECT_TRUE(host.virtual_machine);
@@ -145,6 +153,10 @@ TEST_F(HostFiles, IsNotTakenInByWhatItDoesNotKnow) {
   for (const char* line : {"max 100000\n", "", "x\n", "1\n", "1 0\n", "1 -5\n"}) {
     write("/sys/fs/cgroup/cpu.max", line);
     EXPECT_FALSE(look().processor_quota) << line;
+  }
+  for (const char* line : {"always madvise never\n", "", "]x[\n", "[\n"}) {
+    write("/sys/kernel/mm/transparent_hugepage/enabled", line);
+    EXPECT_EQ(look().huge_pages, "") << line;
   }
   write("/proc/cpuinfo", "flags : nohypervisor\nmodel : hypervisor\n");
   EXPECT_FALSE(look().virtual_machine);
