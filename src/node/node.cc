@@ -259,6 +259,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return cancel(id, connection, request);
       case RequestKind::list:
         return list(id, connection, request);
+      case RequestKind::fabric_address:
+        return fabric_address(connection, request);
       case RequestKind::report:
         return report(id, connection, request);
     }
@@ -604,6 +606,11 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   if (other == theirs.end() || other->second.peer != connection.interface) return;
   reply.peer = connection.interface;
   answer(there->second, reply);
+}
+
+void Node::fabric_address(Connection& connection, const Request& request) {
+  connection.address.assign(request.name, request.name + request.name_length);
+  std::memcpy(connection.engine, request.engine, sizeof connection.engine);
 }
 
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {

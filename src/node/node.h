@@ -128,6 +128,8 @@ class Node {
     std::map<std::uint64_t, std::uint64_t> with;  // peer to link
     std::set<std::string, std::less<>> names;
     std::set<std::uint64_t> shunned;  // peers whose links to it were cut: they may not ask for another
+    std::vector<char> address;        // where processes of other nodes reach it; empty: they do not
+    char engine[kMaxEngine]{};
     std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
   };
 
@@ -173,6 +175,7 @@ class Node {
   void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
   void report(std::uint64_t id, Connection& connection, const Request& request);
+  void fabric_address(Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
 
   void hold(Connection& connection, const Request& request);
