@@ -67,6 +67,7 @@ Event::Kind kind_of(ReplyKind kind) noexcept {
       return Event::Kind::far_gone;
     case ReplyKind::attached:
     case ReplyKind::node:
+    case ReplyKind::member:
       break;
   }
   return Event::Kind::lost;

@@ -22,6 +22,7 @@ Request only_its_fields(const Request& request) noexcept {
     case RequestKind::introduce:
     case RequestKind::link_ended:
     case RequestKind::list:
+    case RequestKind::nodes:
       out.number = request.number;
       break;
     case RequestKind::link_bytes:
@@ -96,7 +97,7 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
 }
 
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::fabric_address)
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::nodes)
     return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)

@@ -73,6 +73,7 @@ enum class RequestKind : std::uint32_t {
   area_bytes,      // bytes: of all areas of the asker that others may be shown, from now on
   fabric_address,  // name: where processes of other nodes reach the asker, engine: by which engine; or both
                    // empty: it cannot be reached. No answer
+  nodes,           // number: the last node already listed; 0: from the start
 };
 
 struct Request {
@@ -110,6 +111,7 @@ enum class ReplyKind : std::uint32_t {
   introduced_remote,  // a link with a process of another node may be made (FarReply)
   open_fabric,        // somebody of another node wants a link: say your fabric_address. Not asked for
   far_gone,  // peer, link, error, text: the other end of this link to another node has gone. Not asked for
+  member,    // one node of the cluster (MemberReply); after a page of them comes `node`
 };
 
 struct Reply {
@@ -163,6 +165,21 @@ struct AttachedReply {
   char program[16]{};
 };
 static_assert(sizeof(AttachedReply) == 88 && std::is_trivially_copyable_v<AttachedReply>);
+
+// Where a node's daemon stands with another: `state` is Cluster::State.
+struct MemberReply {
+  ReplyKind kind = ReplyKind::member;
+  std::uint32_t state = 0;
+  std::uint64_t request = 0;
+  std::uint64_t incarnation = 0;
+  std::uint64_t since_ms = 0;  // in that state
+  std::uint64_t refused = 0;   // packets, of anybody; at this node itself
+  std::uint16_t id = 0;
+  std::uint16_t boot = 0;      // 1: it admits newcomers
+  std::uint32_t kept_out = 0;  // at this node itself: Reason why nobody lets it in
+  char address[48]{};          // text; empty for this node itself
+};
+static_assert(sizeof(MemberReply) == 96 && std::is_trivially_copyable_v<MemberReply>);
 
 // What the user that asks has used and may use; every list ends with it.
 struct Usage {

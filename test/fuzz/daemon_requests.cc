@@ -120,7 +120,7 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(12));
+    const auto kind = static_cast<node::RequestKind>(1 + pick(13));
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
     const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes ||
