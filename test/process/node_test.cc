@@ -412,12 +412,12 @@ TEST(NodeProcess, SurvivesWhatNoAttachedClientWouldSend) {
   const auto page = sealed_page("page");
   const int fd = page.get();
   std::uint64_t malformed = 0;
-  for (std::uint32_t kind = 0; kind <= 12; ++kind) {
+  for (std::uint32_t kind = 0; kind <= 14; ++kind) {
     node::Request request;
     request.kind = node::RequestKind{kind};
     request.request = 1;
     request.number = kind == 8 ? 1 : 0;  // a cancel has none
-    request.reserved = kind >= 1 && kind <= 11 ? 1 : 0;
+    request.reserved = kind >= 1 && kind <= 13 ? 1 : 0;
     const node::Request wrong = request;
     request.reserved = 0;
     std::array<std::byte, sizeof request + 1> bytes{};

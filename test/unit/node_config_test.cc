@@ -45,7 +45,7 @@ TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("[quotas]\nbytes = \"4G\"\n"), "f.toml:2: quotas.bytes: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\n\nlink = 1\n"), "f.toml:3: quotas.link: unknown key");
   EXPECT_EQ(refusal("[quota]\nlinks = 1\n"),
-            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors] and [log]");
+            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors], [cluster] and [log]");
   EXPECT_EQ(refusal("[errors]\ncut_after = -1\n"),
             "f.toml:2: errors.cut_after: must be a number of at least 0");
   EXPECT_EQ(refusal("log = 1\n"), "f.toml:1: log: must be a table: write [log]");
