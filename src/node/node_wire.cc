@@ -11,8 +11,8 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::size_t kMac = crypto_auth_BYTES;
-static_assert(sizeof(Secret) == crypto_auth_KEYBYTES && kMac == 32);
+constexpr std::size_t kMac = sizeof(Secret);
+static_assert(sizeof(Secret) == crypto_generichash_KEYBYTES && kMac == crypto_generichash_BYTES);
 static_assert(sizeof(Secret) == crypto_aead_chacha20poly1305_IETF_KEYBYTES);
 static_assert(kSealTag == crypto_aead_chacha20poly1305_IETF_ABYTES);
 
@@ -69,22 +69,6 @@ bool loopback(const Address& address) noexcept {
   return address.ip == one.ip;
 }
 
-const char* reason_text(Reason reason) noexcept {
-  switch (reason) {
-    case Reason::none:
-      break;
-    case Reason::version:
-      return "it speaks another version";
-    case Reason::id_alive:
-      return "another node with this id is alive";
-    case Reason::old_incarnation:
-      return "it knows a newer incarnation of this id";
-    case Reason::not_boot:
-      return "it does not know this node, and is no boot server";
-  }
-  return "no reason";
-}
-
 // Handshakes.
 
 Secret keyed_hash(const Secret& key, std::span<const std::byte> what) {
@@ -133,7 +117,8 @@ HandshakeBytes ClusterKeys::encode(const Handshake& handshake) const {
   static_assert(kHandshakeBytes == 96 + kMac);
   std::memcpy(out.data(), said.data(), said.size());
   const Secret key = handshake_key(handshake, handshake.known);
-  ::crypto_auth(raw(out.data() + said.size()), raw(out.data()), said.size(), raw(key.data()));
+  const Secret mac = keyed_hash(key, said);
+  std::memcpy(out.data() + said.size(), mac.data(), mac.size());
   return out;
 }
 
@@ -159,7 +144,8 @@ std::optional<Handshake> ClusterKeys::decode(std::span<const std::byte> packet) 
   out.reason = static_cast<Reason>(reason);
   if ((out.reason != Reason::none) != (out.kind == HandshakeKind::refusal)) return {};
   const Secret key = handshake_key(out, out.known);
-  if (::crypto_auth_verify(raw(packet.data() + 96), raw(packet.data()), 96, raw(key.data())) != 0) return {};
+  const Secret mac = keyed_hash(key, packet.first(96));
+  if (::sodium_memcmp(packet.data() + 96, mac.data(), mac.size()) != 0) return {};
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "node/protocol.h"
+#include "node/reason.h"
 
 namespace hamlyn::node {
 
@@ -43,15 +44,6 @@ enum class HandshakeKind : std::uint16_t {
   refusal,    // instead of a challenge
 };
 inline constexpr std::uint16_t kSealed = 5;  // where handshakes have their kind
-
-enum class Reason : std::uint16_t {
-  none = 0,
-  version,          // this is what the other end speaks: see version and structures
-  id_alive,         // another node has that id, and lives
-  old_incarnation,  // `known` is newer
-  not_boot,         // it does not know you, and is no boot server
-};
-const char* reason_text(Reason reason) noexcept;
 
 struct Handshake {
   std::uint32_t version = kClusterVersion;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "node/reason.h"
+
 namespace hamlyn::node {
 
 namespace {
@@ -120,6 +122,22 @@ const char* invalid(const FarReply& reply) noexcept {
     return "the length of an address";
   if (!valid_engine(reply.engine)) return "the name of an engine";
   return nullptr;
+}
+
+const char* reason_text(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::none:
+      break;
+    case Reason::version:
+      return "it speaks another version";
+    case Reason::id_alive:
+      return "another node with this id is alive";
+    case Reason::old_incarnation:
+      return "it knows a newer incarnation of this id";
+    case Reason::not_boot:
+      return "it does not know this node, and is no boot server";
+  }
+  return "no reason";
 }
 
 }  // namespace hamlyn::node
