@@ -349,6 +349,8 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   } else {
     check_room(connection.who.uid, 2, false, "this user");
   }
+  // A link to another node has a number that was drawn elsewhere.
+  while (connection.links.contains(next_number_) || peer.links.contains(next_number_)) ++next_number_;
   const auto side = [&](const Connection& other, std::uint64_t number, bool initiator) {
     Reply out = make_reply(ReplyKind::introduced, number);
     out.peer = other.interface;

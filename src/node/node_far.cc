@@ -95,7 +95,8 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   ask.serial = next_serial_++;
   ask.peer = request.number;
   ask.until = now_ + kAskTime;
-  while (ask.link == 0) others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
+  while (ask.link == 0 || connection.links.contains(ask.link))
+    others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
   serials_[ask.serial] = {id, request.request};
@@ -139,6 +140,8 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
       tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
       return false;
     }
+    if (peer.links.contains(what.link))
+      throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
     if (outside_.behind(id)) return false;
     if (peer.reach == Reach::none)
       throw Refused{ErrorCode::peer_refused, "that process cannot be reached from other nodes"};

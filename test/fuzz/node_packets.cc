@@ -94,9 +94,10 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
       EXPECT_LE(message.size(), node::kMostMessage);
     }
     void random(std::span<std::byte> out) override {
-      for (std::byte& byte : out) byte = std::byte{9};
+      for (std::byte& byte : out) byte = static_cast<std::byte>(source());
     }
     std::vector<node::MemberReply> members() const override { return {}; }
+    std::mt19937 source{5};
   };
   std::mt19937_64 random{11};
   const auto pick = [&](std::uint64_t below) { return random() % below; };
