@@ -8,7 +8,7 @@ build_packages=(
   libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev
 )
 test_packages=(
-  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file libgtest-dev python3 spin
+  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file iproute2 libgtest-dev python3 spin
 )
 # The tools that make packages and take them apart are in build-essential's dpkg-dev.
 package_packages=(
