@@ -37,6 +37,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time no
       outside_(outside),
       keys_(options.secret),
       now_(now),
+      ticked_(now),
       incarnation_(options.incarnation) {
   outside_.random(run_key_);
   for (const Address& address : options.join) targets_.push_back({address, 0, false, {}});
@@ -515,6 +516,7 @@ Time Cluster::jitter(Time most) {
 
 void Cluster::tick(Time now) {
   now_ = now;
+  ticked_ = now;
   hellos_left_ = kHellosPerTick;
   for (auto& [id, other] : others_) {
     if (other.pair) {
@@ -598,7 +600,7 @@ void Cluster::look_after(NodeId id, Other& other) {
 
 Time Cluster::deadline() const {
   const Time beat = options_.dead_after / 5;
-  Time out = now_ + kTargetPause;
+  Time out = ticked_ + kTargetPause;
   const auto at = [&](Time time) { out = std::min(out, time); };
   const auto at_try = [&](const Try& trying) {
     at(trying.attempt ? std::min(trying.attempt->again, trying.attempt->until) : trying.next);
@@ -609,7 +611,7 @@ Time Cluster::deadline() const {
       continue;
     }
     const Pair& pair = *other.pair;
-    if (other.broken) at(now_);
+    if (other.broken) at(ticked_);
     at(pair.heard + options_.dead_after);
     at(pair.said + beat);
     at(std::max(pair.heard + 2 * beat, pair.asked_for_life + beat / 2));
@@ -618,7 +620,7 @@ Time Cluster::deadline() const {
   for (const Target& target : targets_) {
     if (!target.self) at_try(target.trying);
   }
-  return std::max(out, now_ + kTick);
+  return std::max(out, ticked_ + kTick);
 }
 
 // For people.

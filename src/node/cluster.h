@@ -158,6 +158,7 @@ class Cluster {
   const ClusterKeys keys_;
   Secret run_key_{};  // makes challenges; of this run alone
   Time now_;
+  Time ticked_;
   std::uint64_t incarnation_;
   std::map<NodeId, Other> others_;
   std::vector<Target> targets_;

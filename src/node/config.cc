@@ -28,6 +28,8 @@ class Reader {
       if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
       for (const auto& [inner, entry] : *table)
         read_entry(inner, section + "." + std::string(inner.str()), entry);
+      if (section == "cluster" && out_.cluster.id == 0)
+        fail(key.source(), "cluster.id", "is missing: a number of 1 to 65535 that no other node has");
     }
   }
 

@@ -372,6 +372,35 @@ TEST(NodeProcess, AConfigThatCannotBeIsRefusedWithItsPlace) {
   EXPECT_EQ(finished.err, "hamlynd: " + folder.file("config") + ":3: quotas.linsk: unknown key\n");
 }
 
+TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
+  const Folder folder;
+  test::write_file(folder.file("secret"), test::noise(32));
+  test::write_file(folder.file("short"), test::noise(31));
+  ::chmod(folder.file("secret").c_str(), 0640);
+  ::chmod(folder.file("short").c_str(), 0600);
+  const auto refusal = [&](const std::string& cluster, const std::vector<std::string>& more = {}) {
+    test::write_file(folder.file("config"), cluster);
+    std::vector<std::string> words{test::program("hamlynd"), "--socket", folder.file("s"), "--config",
+                                   folder.file("config")};
+    words.insert(words.end(), more.begin(), more.end());
+    test::Command daemon{words, {}};
+    const auto finished = daemon.wait();
+    EXPECT_EQ(finished.status, 1) << cluster;
+    return finished.err;
+  };
+  const std::string id = "[cluster]\nid = 1\n";
+  EXPECT_NE(refusal(id + "listen = \"0.0.0.0\"\n").find("can be reached by strangers"), std::string::npos);
+  EXPECT_NE(refusal(id + "join = \"192.0.2.1\"\n").find("is another host"), std::string::npos);
+  EXPECT_NE(refusal(id, {"--join", "192.0.2.1"}).find("is another host"), std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("secret") + "\"\n").find("of mode 0600"),
+            std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("short") + "\"\n").find("32 to 4096 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("none") + "\"\n").find("secret"), std::string::npos);
+  EXPECT_NE(refusal(id + "listen = \"127.0.0.1:0\"\n").find("port 0"), std::string::npos);
+  EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
+}
+
 TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};

@@ -19,7 +19,7 @@ constexpr NodeId kMany = 60;
 constexpr std::uint64_t kSeeds = 15;
 #else
 constexpr NodeId kMany = 200;
-constexpr std::uint64_t kSeeds = 60;
+constexpr std::uint64_t kSeeds = 40;
 #endif
 
 void expect_right(const ClusterWorld& world, std::uint64_t seed) {

@@ -135,8 +135,9 @@ class ClusterWorld {
         arrive(packet);
       }
       for (auto& [at, host] : hosts) {
-        // Each at its own moment.
-        if (host->cluster && !host->stopped && (now.count() + at) % kTick.count() == 0)
+        // Each at its own moment, and only when it has asked for it.
+        if (host->cluster && !host->stopped && (now.count() + at) % kTick.count() == 0 &&
+            now >= host->cluster->deadline())
           host->cluster->tick(now);
       }
       if (now.count() % 50 == 0) check_agreement();

@@ -230,6 +230,23 @@ TEST(Cluster, ALinkThatIsDeafOneWayIsGivenUpByBothEnds) {
   EXPECT_TRUE(t.world.run_until([&] { return t.world.whole(); }, Time{8000}));
 }
 
+// Packets that never end keep no daemon from its own work.
+TEST(Cluster, AFloodOfPacketsHoldsUpNoHeartbeat) {
+  TwoDaemons t;
+  const std::vector<std::byte> noise(128, std::byte{1});
+  for (int i = 0; i < 3000; ++i) {
+    t.world.run(Time{1});
+    for (const NodeId id : {NodeId{1}, NodeId{2}})
+      t.world.cluster(id).received(ClusterWorld::address_of(99), noise, t.world.now);
+  }
+  EXPECT_TRUE(t.world.whole());
+  EXPECT_EQ(t.world.wrong, "");
+  for (const auto& row : t.world.cluster(1).rows()) {
+    if (row.state == Cluster::State::alive)
+      EXPECT_LE(row.since, t.world.now - Time{3000}) << "never given up";
+  }
+}
+
 TEST(Cluster, ANodeThatTakesNothingIsGivenUpAndMemoryStaysBounded) {
   TwoDaemons t;
   t.world.cut = [](NodeId from, NodeId) { return from == 2; };  // its confirmations are lost
