@@ -27,7 +27,8 @@ std::uint64_t hash_of(const Member& member) {
     x = (x ^ x >> 27) * 0x94D049BB133111EBu;
     return x ^ x >> 31;
   };
-  return mix(mix(member.incarnation + 0x9E3779B97F4A7C15u) + member.id * 2u + (member.left ? 1u : 0u));
+  return mix(mix(member.incarnation + 0x9E3779B97F4A7C15u) +
+             (std::uint64_t{member.id} << 1 | (member.left ? 1u : 0u)));
 }
 
 }  // namespace

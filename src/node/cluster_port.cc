@@ -19,7 +19,7 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr int kTurn = 64;               // packets before it is the processes' turn
+constexpr int kPacketTurn = 64;         // packets before it is the processes' turn
 constexpr int kSocketBuffer = 1 << 20;  // hundreds may greet at once
 
 Address address_of(const sockaddr_storage& from) {
@@ -141,7 +141,7 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
 
 void ClusterPort::receive_some(Time now) {
   now_ = now;
-  for (int i = 0; i < kTurn; ++i) {
+  for (int i = 0; i < kPacketTurn; ++i) {
     std::array<std::byte, kMostPacket + 1> buffer;  // what is longer is cut, and refused
     sockaddr_storage from{};
     socklen_t size = sizeof from;

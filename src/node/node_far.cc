@@ -114,7 +114,8 @@ void Node::take_introduce(NodeId node, FarIntroduce what) {
     return tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::out_of_memory),
                                  "too many introductions of that node wait here"});
   }
-  if (!take_up(node, what)) arrivals_[{node, what.serial}] = {std::move(what), now_ + kArrivalTime};
+  const std::pair key{node, what.serial};
+  if (!take_up(node, what)) arrivals_[key] = {std::move(what), now_ + kArrivalTime};
 }
 
 // False if it cannot be answered yet.
