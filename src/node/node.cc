@@ -584,7 +584,11 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
 
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
   // What no longer waits has its answer under way.
-  if (release(id, connection, request.request)) answer(id, make_reply(ReplyKind::cancelled, request.request));
+  const auto ask = asks_.find({id, request.request});
+  const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
+  if (!release(id, connection, request.request)) return;
+  answer(id, make_reply(ReplyKind::cancelled, request.request));
+  if (peer != 0) resume_introductions(id, peer);
 }
 
 // What a process says of others is its own word: it costs it its own link with them and nobody else anything

@@ -163,6 +163,7 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
       linked.link = what.link;
       answer(id, linked);
     }
+    resume_introductions(id, what.asker);
   } catch (const Refused& refusal) {
     ++refused_;
     tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(refusal.code), refusal.text});
@@ -223,12 +224,15 @@ void Node::take_introduced(NodeId node, const FarIntroduced& what) {
 void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text) {
   const auto [id, number] = waiting;
   const auto found = connections_.find(id);
+  const auto ask = asks_.find(waiting);
+  const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
   if (found == connections_.end() || !release(id, found->second, number)) return;
   ++refused_;
   Reply reply = make_reply(ReplyKind::refused, number);
   reply.error = static_cast<std::uint32_t>(code);
   put_text(reply.text, text);
   answer(id, reply);
+  if (peer != 0) resume_introductions(id, peer);  // the next one that wants the same
 }
 
 void Node::take_refused(NodeId node, const FarRefused& what) {

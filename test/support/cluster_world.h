@@ -47,6 +47,9 @@ class ClusterWorld {
     std::map<NodeId, std::vector<std::vector<std::byte>>> messages;
     std::vector<std::string> lines;
     std::uint64_t sent = 0;
+    // For whoever lives on top of it.
+    std::function<void(NodeId)> on_came, on_gone;
+    std::function<void(NodeId, std::span<const std::byte>)> on_message;
 
    private:
     void send(const node::Address& to, std::span<const std::byte> packet) override {
@@ -60,12 +63,15 @@ class ClusterWorld {
       world_.check(!there.contains(node), "came twice");
       there[node] = of;
       messages[node].clear();
+      if (on_came) on_came(node);
     }
     void gone(NodeId node, const char*) override {
       world_.check(there.erase(node) == 1, "gone, and was not there");
+      if (on_gone) on_gone(node);
     }
     void message(NodeId node, std::span<const std::byte> message) override {
       world_.check(there.contains(node), "a message of a node that is not there");
+      if (on_message) return on_message(node, message);
       messages[node].emplace_back(message.begin(), message.end());
     }
     void say(const std::string& line) override { lines.push_back(line); }

@@ -244,6 +244,41 @@ TEST(FarNode, BothAskAtOnceAndHaveOneLink) {
   EXPECT_TRUE(t.far.at(1).quiet(1));
 }
 
+TEST(FarNode, WhoWantsTheSameLinkIsAnsweredToo) {
+  for (const char* how : {"made", "refused", "cancelled", "dead"}) {
+    FarWorld far{2};
+    far.attach(1, 1);
+    const std::uint64_t two = far.at(2).attach(2).interface;
+    for (const std::uint64_t request : {5u, 6u}) far.at(1).say(1, ask(RequestKind::introduce, request, two));
+    far.settle();
+    if (how[0] == 'm') {
+      far.at(2).say(2, FarWorld::address());
+      far.settle();
+      EXPECT_EQ(far.at(1).take<FarReply>(1).request, 5u);
+      EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::linked);
+    } else if (how[0] == 'r') {
+      far.at(2).say(2, ask(RequestKind::fabric_address, 0));
+      far.settle();
+      for (const std::uint64_t request : {5u, 6u}) {
+        const Reply reply = far.at(1).reply(1);
+        EXPECT_EQ(reply.request, request);
+        EXPECT_EQ(error_of(reply), ErrorCode::peer_refused);
+      }
+    } else if (how[0] == 'c') {
+      far.at(1).say(1, ask(RequestKind::cancel, 5));
+      EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::cancelled);
+      far.settle();
+      far.at(2).say(2, FarWorld::address());
+      far.settle();
+      EXPECT_EQ(far.at(1).take<FarReply>(1).request, 6u);
+    } else {
+      far.part(1, 2);
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_died);
+    }
+    EXPECT_TRUE(far.at(1).quiet(1)) << how;
+  }
+}
+
 TEST(FarNode, TheEndOfOneEndIsToldToTheOtherAndTheNextLinkWaitsForBoth) {
   TwoNodes t;
   const auto link = t.far.link(t.two).first.link;
