@@ -2,6 +2,7 @@
 // libfabric, loaded when it is first needed: a process that talks to no other host does not pay for its
 // providers, some of which take a quarter of a second to load and nearly a second to look around.
 #include <rdma/fabric.h>
+#include <signal.h>
 
 namespace hamlyn::ofi {
 
@@ -14,7 +15,21 @@ struct Libfabric {
   decltype(&fi_version) version = nullptr;
 };
 
-// Throws Error(unsupported) if it is not installed.
+// Some providers' libraries take the process's signals for themselves when they are loaded or asked: whoever does
+// either gives them back by one of these.
+class KeptSignals {
+ public:
+  KeptSignals() noexcept;
+  ~KeptSignals();
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+
+ private:
+  static constexpr int kLast = 31;
+  struct sigaction before_[kLast + 1];
+};
+
+// Throws Error(system) if it is not installed.
 const Libfabric& libfabric();
 
 }  // namespace hamlyn::ofi

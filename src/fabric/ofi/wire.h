@@ -16,8 +16,16 @@ class OfiLink;
 // Where a frame goes, as the wire names it.
 using Destination = std::uint64_t;
 
+// What a wire keeps of a frame that it has, in its own way, and how it knows which kind it was.
+struct WireContext {
+  alignas(std::uint64_t) std::array<std::byte, 64> own{};
+  bool comes;
+};
+
 // One frame to be sent, kept until the other side has acknowledged it and the wire has let go of it.
-struct Frame {
+struct Frame : WireContext {
+  Frame() : WireContext{.own = {}, .comes = false} {}
+
   std::byte* bytes = nullptr;
   std::uint32_t length = 0;
   bool under_way = false;   // the wire has it
@@ -25,16 +33,16 @@ struct Frame {
   std::uint64_t sequence = 0;
   std::uint64_t puts_before = 0;  // packets that its link had put before those in here
   Frame* next_free = nullptr;
-  alignas(std::uint64_t) std::array<std::byte, 64> context;  // the wire's own
 };
 
 // One frame that has come, until it is given back.
-struct Arrival {
+struct Arrival : WireContext {
+  Arrival() : WireContext{.own = {}, .comes = true} {}
+
   std::byte* bytes = nullptr;
   std::uint32_t length = 0;
   std::uint32_t read = 0;  // of it, so many bytes have been handed over
   base::ChainLinks<Arrival> in_lane;
-  alignas(std::uint64_t) std::array<std::byte, 64> context;  // the wire's own
 };
 
 // Who hears of what the wire does.
