@@ -84,10 +84,9 @@ class NetFabric final : public Fabric {
   }
   void add(Party& owner, Party& peer, std::uint64_t link, bool initiator) {
     const int mine = number_of(owner), theirs = number_of(peer);
-    const ofi::Destination to = endpoint(mine).insert(endpoint(theirs).address());
     const ofi::LinkIdentity identity{link, initiator ? 1u : 2u, initiator ? 2u : 1u};
     ends_.add(owner, peer,
-              std::make_unique<ofi::OfiLink>(*hosts_[static_cast<std::size_t>(mine)].exchange, owner, peer.id, to,
+              std::make_unique<ofi::OfiLink>(*hosts_[static_cast<std::size_t>(mine)].exchange, owner, peer.id, endpoint(theirs).address(),
                                              identity, initiator));
   }
   std::uint64_t arrived() {

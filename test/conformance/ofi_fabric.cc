@@ -32,10 +32,10 @@ class OfiFabric final : public Fabric {
     const std::uint64_t number = net_.chance().next();
     Host &first = host(one), &second = host(other);
     ends_.add(one, other,
-              std::make_unique<ofi::OfiLink>(*first.exchange, one, other.id, second.port->address(),
+              std::make_unique<ofi::OfiLink>(*first.exchange, one, other.id, second.port->whole_address(),
                                              ofi::LinkIdentity{number, 1, 2}, true));
     ends_.add(other, one,
-              std::make_unique<ofi::OfiLink>(*second.exchange, other, one.id, first.port->address(),
+              std::make_unique<ofi::OfiLink>(*second.exchange, other, one.id, first.port->whole_address(),
                                              ofi::LinkIdentity{number, 2, 1}, false));
   }
   // Whoever polls or not, its interface thread sends what is due.

@@ -1,6 +1,7 @@
 #include "test/support/rough_wire.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hamlyn::test {
 
@@ -32,6 +33,17 @@ void RoughNet::carry(std::uint64_t from, std::uint64_t to, std::vector<std::byte
     const std::uint64_t delay = chance_.between(weather_.least_delay, weather_.most_delay);
     port.inbox_.push({now_ + delay, port.next_number_++, bytes});
   }
+}
+
+std::vector<std::byte> RoughPort::whole_address() const {
+  const auto bytes = std::as_bytes(std::span(&address_, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+ofi::Destination RoughPort::insert(std::span<const std::byte> address) noexcept {
+  ofi::Destination to = ofi::kNowhere;
+  if (address.size() == sizeof to) std::memcpy(&to, address.data(), sizeof to);
+  return to;
 }
 
 void RoughPort::expect(std::uint32_t links) {

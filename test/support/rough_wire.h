@@ -74,6 +74,9 @@ class RoughPort final : public ofi::Wire {
   bool send(ofi::Destination to, ofi::Frame& frame) noexcept override;
   bool send_short(ofi::Destination to, std::span<const std::byte> frame) noexcept override;
   bool poll(ofi::Sink& sink) noexcept override;
+  // An address is the port's, in 8 bytes.
+  std::vector<std::byte> whole_address() const;
+  ofi::Destination insert(std::span<const std::byte> address) noexcept override;
   void forget(ofi::Destination) noexcept override {}
 
  private:

@@ -160,12 +160,11 @@ const std::string& Endpoint::engine() const noexcept { return parts_->choice.nam
 const std::vector<std::byte>& Endpoint::address() const noexcept { return parts_->address; }
 std::uint64_t Endpoint::errors() const noexcept { return parts_->errors; }
 
-Destination Endpoint::insert(std::span<const std::byte> address) {
-  if (address.size() != parts_->address.size())
-    throw Error(ErrorCode::invalid_argument, "an address that is none of this engine");
+Destination Endpoint::insert(std::span<const std::byte> address) noexcept {
   fi_addr_t inserted = FI_ADDR_UNSPEC;
-  const int count = fi_av_insert(parts_->addresses.get(), address.data(), 1, &inserted, 0, nullptr);
-  if (count != 1) fail("fi_av_insert", count < 0 ? count : -FI_EINVAL);
+  if (address.size() != parts_->address.size() ||
+      fi_av_insert(parts_->addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1)
+    return kNowhere;
   return inserted;
 }
 

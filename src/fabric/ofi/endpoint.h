@@ -32,9 +32,6 @@ class Endpoint final : public Wire {
   const std::string& engine() const noexcept;
   const std::vector<std::byte>& address() const noexcept;
 
-  // The name by which frames are sent to an address. Throws Error.
-  Destination insert(std::span<const std::byte> address);
-
   // Before sleep: readable when there is something to poll for, provided that may_sleep() has just said true.
   int descriptor() const noexcept;
   bool may_sleep() noexcept;
@@ -46,10 +43,11 @@ class Endpoint final : public Wire {
   bool frame_free() const noexcept override;                // from any thread
   void give_back(Frame& frame) noexcept override;           // from any thread
   void give_back(Arrival& arrival) noexcept override;       // from any thread
+  Destination insert(std::span<const std::byte> address) noexcept override;
+  void forget(Destination to) noexcept override;
   bool send(Destination to, Frame& frame) noexcept override;
   bool send_short(Destination to, std::span<const std::byte> frame) noexcept override;
   bool poll(Sink& sink) noexcept override;
-  void forget(Destination to) noexcept override;
 
   // Sends that failed, as the engine told of.
   std::uint64_t errors() const noexcept;

@@ -24,10 +24,10 @@ Lane lane_of(Priority level) noexcept { return level == Priority::normal ? Lane:
 }  // namespace
 
 OfiLink::OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std::uint64_t peer_interface,
-                 Destination to, const LinkIdentity& identity, bool initiator)
+                 std::span<const std::byte> address, const LinkIdentity& identity, bool initiator)
     : exchange_(exchange),
       surroundings_(surroundings),
-      to_(to),
+      address_(address.begin(), address.end()),
       identity_(identity),
       protocol_(identity, exchange.limits(), initiator, exchange.now()) {
   peer = peer_interface;
@@ -50,7 +50,7 @@ OfiLink::~OfiLink() {
       exchange_.wire().give_back(*arrival);
     }
   }
-  exchange_.wire().forget(to_);
+  if (to_ != kNowhere) exchange_.wire().forget(to_);
 }
 
 // --- packets leave
@@ -142,7 +142,13 @@ bool OfiLink::send_sealed(std::uint64_t now) noexcept {
   return true;
 }
 
+bool OfiLink::find_destination() noexcept {
+  if (to_ == kNowhere) to_ = exchange_.wire().insert(address_);
+  return to_ != kNowhere;
+}
+
 bool OfiLink::send_frame(Frame& frame, std::uint64_t now) noexcept {
+  if (!find_destination()) return false;
   encode(protocol_.stamp(lane_of_[frame.sequence % kMostWindow], frame.sequence, frame.length, now),
          frame.bytes);
   return exchange_.wire().send(to_, frame);
@@ -154,7 +160,7 @@ void OfiLink::send_empty(std::uint64_t now, std::uint8_t flags) noexcept {
   if (flags != 0) header.sequence = protocol_.sent();
   std::array<std::byte, kFrameHeader> frame;
   encode(header, frame.data());
-  exchange_.wire().send_short(to_, frame);
+  if (find_destination()) exchange_.wire().send_short(to_, frame);
 }
 
 bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {

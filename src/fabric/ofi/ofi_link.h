@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "fabric/ofi/exchange.h"
 #include "fabric/ofi/link_protocol.h"
@@ -15,9 +16,9 @@ namespace hamlyn::ofi {
 
 class OfiLink final : public interface::Link {
  public:
-  // `peer`: the interface at the other side, which `to` leads to.
-  OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std::uint64_t peer, Destination to,
-          const LinkIdentity& identity, bool initiator);
+  // `peer`: the interface at the other side, at `address`.
+  OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std::uint64_t peer,
+          std::span<const std::byte> address, const LinkIdentity& identity, bool initiator);
   ~OfiLink() override;
 
   using Link::put;
@@ -67,6 +68,7 @@ class OfiLink final : public interface::Link {
   void seal(Lane lane) noexcept;
   void leave(Lane lane) noexcept;
   bool send_sealed(std::uint64_t now) noexcept;
+  bool find_destination() noexcept;
   bool send_frame(Frame& frame, std::uint64_t now) noexcept;
   void send_empty(std::uint64_t now, std::uint8_t flags = 0) noexcept;
   void free_acknowledged() noexcept;
@@ -80,7 +82,8 @@ class OfiLink final : public interface::Link {
 
   Exchange& exchange_;
   interface::Surroundings& surroundings_;
-  const Destination to_;
+  std::vector<std::byte> address_;
+  Destination to_ = kNowhere;  // until something is sent there
   const LinkIdentity identity_;
   LinkProtocol protocol_;
   LinkProtocol::End over_ = LinkProtocol::End::none;

@@ -15,6 +15,7 @@ class OfiLink;
 
 // Where a frame goes, as the wire names it.
 using Destination = std::uint64_t;
+inline constexpr Destination kNowhere = ~Destination{0};
 
 // What a wire keeps of a frame that it has, in its own way, and how it knows which kind it was.
 struct WireContext {
@@ -68,14 +69,16 @@ class Wire {
   virtual void give_back(Frame& frame) noexcept = 0;
   virtual void give_back(Arrival& arrival) noexcept = 0;
 
+  // The name by which frames are sent to an address; kNowhere: it is none.
+  virtual Destination insert(std::span<const std::byte> address) noexcept = 0;
+  // Nothing will be sent there any more.
+  virtual void forget(Destination to) noexcept = 0;
   // Sends a frame, which is under way then. False: not now, try again later.
   virtual bool send(Destination to, Frame& frame) noexcept = 0;
   // The same for a frame without packets, which is copied, and whose loss does not matter.
   virtual bool send_short(Destination to, std::span<const std::byte> frame) noexcept = 0;
   // Tells the sink what has happened. True if anything has.
   virtual bool poll(Sink& sink) noexcept = 0;
-  // Nothing will be sent there any more.
-  virtual void forget(Destination to) noexcept = 0;
 };
 
 }  // namespace hamlyn::ofi
