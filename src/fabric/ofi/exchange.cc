@@ -13,6 +13,14 @@ thread_local bool sending_left_to_others = false;
 
 Exchange::Exchange(Wire& wire, const Limits& limits) : wire_(wire), limits_(limits) {}
 
+Exchange::~Exchange() { retired_.clear(); }
+
+void Exchange::retire(std::unique_ptr<OfiLink> link) {
+  link->retire();
+  retired_.push_back(std::move(link));
+  next_time_ = 0;
+}
+
 void Exchange::leave_sending_to_others() noexcept { sending_left_to_others = true; }
 bool Exchange::may_send_here() noexcept { return !sending_left_to_others; }
 
@@ -73,6 +81,11 @@ void Exchange::look_at_clocks(std::uint64_t now) noexcept {
     if (link->over_ == LinkProtocol::End::none)
       next_time_ = std::min(next_time_, link->protocol_.next_time());
   }
+  std::erase_if(retired_, [](const std::unique_ptr<OfiLink>& link) {
+    if (link->over_ == LinkProtocol::End::none && !link->all_arrived()) return false;
+    link->say_end();
+    return true;
+  });
 }
 
 std::uint64_t Exchange::next_time() const noexcept { return next_time_; }

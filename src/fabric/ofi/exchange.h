@@ -3,6 +3,7 @@
 // keeps their clocks. Runs under the run lock; what may not touch the process's descriptors (the thread that
 // keeps the links) leaves the sending to the next run.
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace hamlyn::ofi {
 class Exchange final : public interface::Gate, private Sink {
  public:
   Exchange(Wire& wire, const Limits& limits);
+  ~Exchange();
 
   // interface::Gate
   bool arrive(interface::Core& core) noexcept override;
@@ -38,6 +40,14 @@ class Exchange final : public interface::Gate, private Sink {
   // Frames that no link knows: forged, or late.
   std::uint64_t strangers() const noexcept { return strangers_; }
 
+  bool sending_waits() const noexcept { return sending_waits_; }
+
+  // A link that the interface does not know any more: what was put still leaves, the other side is told of the end,
+  // and it goes. From any thread.
+  void retire(std::unique_ptr<OfiLink> link);
+  // Whether some of those are still there.
+  bool closing() const noexcept { return !retired_.empty(); }
+
   // The calling thread must not send by itself.
   static void leave_sending_to_others() noexcept;
   static bool may_send_here() noexcept;
@@ -54,6 +64,7 @@ class Exchange final : public interface::Gate, private Sink {
   const Limits limits_;
   std::unordered_map<std::uint64_t, OfiLink*> link_of_;  // by number
   std::vector<OfiLink*> links_;
+  std::vector<std::unique_ptr<OfiLink>> retired_;
   std::uint64_t next_time_ = 0;
   std::uint64_t strangers_ = 0;
   bool sending_waits_ = false;  // some link has something that could, or should, leave

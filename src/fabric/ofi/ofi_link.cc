@@ -231,6 +231,7 @@ void OfiLink::take(const FrameHeader& header, Arrival& arrival) noexcept {
     protocol_.set_window(exchange_.window(), exchange_.now());
     exchange_.sending_waits_ = true;  // there may be an acknowledgement to send, or room
   }
+  if (retired_) exchange_.next_time_ = 0;  // it may be able to go
   if (verdict != LinkProtocol::Verdict::fresh || broken || retired_)
     return exchange_.wire().give_back(arrival);
   arrival.read = kFrameHeader;
@@ -241,7 +242,10 @@ void OfiLink::take(const FrameHeader& header, Arrival& arrival) noexcept {
 void OfiLink::look_at_clock(std::uint64_t now) noexcept {
   if (over_ != LinkProtocol::End::none) return;
   over_ = protocol_.end(now);
-  if (over_ != LinkProtocol::End::none) return surroundings_.attention();
+  if (over_ != LinkProtocol::End::none) {
+    if (!retired_) surroundings_.attention();
+    return;
+  }
   if (protocol_.resend_due(now)) {
     for (std::uint64_t sequence = protocol_.acknowledged() + 1; sequence <= given_; ++sequence) {
       Frame& frame = *frame_of(sequence);
