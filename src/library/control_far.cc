@@ -1,5 +1,5 @@
-// The control thread's part of links to other hosts: it has the way there opened, is introduced by the node, and
-// makes and ends the links. It sends nothing itself: the endpoint's descriptors are not in its table.
+// The control thread's part of links to other hosts: it has the way there opened, is introduced by the node,
+// and makes and ends the links. It sends nothing itself: the endpoint's descriptors are not in its table.
 #include <algorithm>
 
 #include "library/control.h"
@@ -69,8 +69,8 @@ void Control::say_far_address() {
 }
 
 Control::FarKeeper* Control::far_keeper_of(std::uint64_t peer) noexcept {
-  const auto found =
-      std::find_if(far_keepers_.begin(), far_keepers_.end(), [&](const auto& one) { return one.peer == peer; });
+  const auto found = std::find_if(far_keepers_.begin(), far_keepers_.end(),
+                                  [&](const auto& one) { return one.peer == peer; });
   return found == far_keepers_.end() ? nullptr : &*found;
 }
 

@@ -223,7 +223,7 @@ class Engine final : public interface::Surroundings {
   std::atomic<bool> far_wanted_{false};
   std::unique_ptr<FarFabric> far_;         // under the lock
   std::unique_ptr<FarThread> far_thread_;  // the interface thread makes it, under the lock
-  bool words_only_ = false;                // there was a link that rings: nobody sleeps on descriptors any more
+  bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
   std::atomic<bool> on_descriptor_{false};  // somebody sleeps on the descriptor of far_
 
   std::unique_ptr<Control> control_;

@@ -1,6 +1,7 @@
 #pragma once
-// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). It exists once somebody
-// far away was wanted, or wants us. Under the run lock, from threads that have the process's descriptors.
+// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). It exists once
+// somebody far away was wanted, or wants us. Under the run lock, from threads that have the process's
+// descriptors.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -14,8 +14,7 @@
 
 namespace hamlyn::library {
 
-FarThread::FarThread(Engine& engine)
-    : engine_(engine), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+FarThread::FarThread(Engine& engine) : engine_(engine), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!stop_event_) base::throw_system("eventfd");
   thread_ = start_own_thread("hamlyn-far", [this] { main(); });
 }

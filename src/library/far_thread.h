@@ -1,6 +1,6 @@
 #pragma once
-// The thread that opens the way to other hosts, which takes up to a second the first time, and then helps those
-// who sleep: a thread cannot wait for words of memory and for a descriptor at once.
+// The thread that opens the way to other hosts, which takes up to a second the first time, and then helps
+// those who sleep: a thread cannot wait for words of memory and for a descriptor at once.
 #include <atomic>
 #include <cstdint>
 #include <string>

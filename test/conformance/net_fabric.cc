@@ -1,5 +1,5 @@
-// Links between hosts over libfabric, on loopback: three endpoints in one process and one thread. They are made
-// once, because the first takes a second.
+// Links between hosts over libfabric, on loopback: three endpoints in one process and one thread. They are
+// made once, because the first takes a second.
 #include <time.h>
 
 #include <array>
@@ -86,14 +86,14 @@ class NetFabric final : public Fabric {
     const int mine = number_of(owner), theirs = number_of(peer);
     const ofi::LinkIdentity identity{link, initiator ? 1u : 2u, initiator ? 2u : 1u};
     ends_.add(owner, peer,
-              std::make_unique<ofi::OfiLink>(*hosts_[static_cast<std::size_t>(mine)].exchange, owner, peer.id, endpoint(theirs).address(),
-                                             identity, initiator));
+              std::make_unique<ofi::OfiLink>(*hosts_[static_cast<std::size_t>(mine)].exchange, owner, peer.id,
+                                             endpoint(theirs).address(), identity, initiator));
   }
   std::uint64_t arrived() {
     std::uint64_t sum = 0;
     ends_.each([&](std::uint64_t, std::uint64_t, ofi::OfiLink& end) {
-      sum += end.protocol().received() + end.protocol().acknowledged() +
-             end.protocol().room(ofi::Lane::normal);
+      sum +=
+          end.protocol().received() + end.protocol().acknowledged() + end.protocol().room(ofi::Lane::normal);
     });
     return sum;
   }
@@ -106,7 +106,8 @@ class NetFabric final : public Fabric {
 }  // namespace
 
 std::vector<FabricKind> fabrics() {
-  return {{"net", [](std::size_t mtu) -> std::unique_ptr<Fabric> { return std::make_unique<NetFabric>(mtu); }}};
+  return {
+      {"net", [](std::size_t mtu) -> std::unique_ptr<Fabric> { return std::make_unique<NetFabric>(mtu); }}};
 }
 
 }  // namespace hamlyn::test

@@ -196,8 +196,8 @@ void Endpoint::Parts::make_buffers() {
 
 void Endpoint::Parts::post() noexcept {
   while (OwnArrival* const arrival = to_post) {
-    const auto error = fi_recv(endpoint.get(), arrival->bytes, kFrameLimit, arrival->descriptor, FI_ADDR_UNSPEC,
-                               arrival->own.data());
+    const auto error = fi_recv(endpoint.get(), arrival->bytes, kFrameLimit, arrival->descriptor,
+                               FI_ADDR_UNSPEC, arrival->own.data());
     if (error != 0) return;  // again with the next look
     to_post = arrival->next;
   }
@@ -217,7 +217,9 @@ Frame* Endpoint::take_frame() noexcept {
 
 bool Endpoint::frame_free() const noexcept { return parts_->free_frames != nullptr; }
 
-void Endpoint::give_back(Frame& frame) noexcept { frame.next_free = std::exchange(parts_->free_frames, &frame); }
+void Endpoint::give_back(Frame& frame) noexcept {
+  frame.next_free = std::exchange(parts_->free_frames, &frame);
+}
 
 void Endpoint::give_back(Arrival& arrival) noexcept {
   auto& own = static_cast<Parts::OwnArrival&>(arrival);
@@ -295,8 +297,6 @@ int Endpoint::descriptor() const noexcept {
   return fi_control(&parts_->completions->fid, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
 }
 
-bool Endpoint::may_sleep() noexcept {
-  return fi_trywait(parts_->fabric.get(), parts_->fids, 1) == 0;
-}
+bool Endpoint::may_sleep() noexcept { return fi_trywait(parts_->fabric.get(), parts_->fids, 1) == 0; }
 
 }  // namespace hamlyn::ofi

@@ -1,7 +1,7 @@
 #pragma once
-// The one endpoint of a process, through libfabric: reliable datagrams, one completion queue for what leaves and
-// what comes (each look at one runs the whole engine), buffers posted ahead. All calls under the run lock, and
-// from threads that have the process's descriptors; those that say so may come from others.
+// The one endpoint of a process, through libfabric: reliable datagrams, one completion queue for what leaves
+// and what comes (each look at one runs the whole engine), buffers posted ahead. All calls under the run
+// lock, and from threads that have the process's descriptors; those that say so may come from others.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,11 +38,11 @@ class Endpoint final : public Wire {
 
   // Wire
   std::uint64_t now() noexcept override;
-  void expect(std::uint32_t links) override;                // from any thread
-  Frame* take_frame() noexcept override;                    // from any thread
-  bool frame_free() const noexcept override;                // from any thread
-  void give_back(Frame& frame) noexcept override;           // from any thread
-  void give_back(Arrival& arrival) noexcept override;       // from any thread
+  void expect(std::uint32_t links) override;           // from any thread
+  Frame* take_frame() noexcept override;               // from any thread
+  bool frame_free() const noexcept override;           // from any thread
+  void give_back(Frame& frame) noexcept override;      // from any thread
+  void give_back(Arrival& arrival) noexcept override;  // from any thread
   Destination insert(std::span<const std::byte> address) noexcept override;
   void forget(Destination to) noexcept override;
   bool send(Destination to, Frame& frame) noexcept override;

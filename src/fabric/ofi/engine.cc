@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
 
-// As providers are named, and by which engine two hosts agree. Best first. `tcp` has datagram endpoints of its
-// own from 1.18 on, where `net` is no more; before, it has them by ofi_rxm only.
+// As providers are named, and by which engine two hosts agree. Best first. `tcp` has datagram endpoints of
+// its own from 1.18 on, where `net` is no more; before, it has them by ofi_rxm only.
 struct Engine {
   const char* name;
   const char* provider;
@@ -47,7 +47,8 @@ const char* unfit(const fi_info& info, const Engine& engine, bool wanted) {
   if (info.ep_attr->max_msg_size < kFrameLimit) return "its messages are too short";
   if (info.tx_attr->inject_size < kFrameHeader) return "it sends no header without a buffer";
   const char* const name = info.fabric_attr->prov_name;
-  if (!wanted && name != nullptr && std::strstr(name, "ofi_rxm") != nullptr && engine.name != std::string("verbs"))
+  if (!wanted && name != nullptr && std::strstr(name, "ofi_rxm") != nullptr &&
+      engine.name != std::string("verbs"))
     return "only by ofi_rxm, which trusts an index from the wire: on request only";
   return nullptr;
 }

@@ -42,8 +42,8 @@ class Exchange final : public interface::Gate, private Sink {
 
   bool sending_waits() const noexcept { return sending_waits_; }
 
-  // A link that the interface does not know any more: what was put still leaves, the other side is told of the end,
-  // and it goes. From any thread.
+  // A link that the interface does not know any more: what was put still leaves, the other side is told of
+  // the end, and it goes. From any thread.
   void retire(std::unique_ptr<OfiLink> link);
   // Whether some of those are still there.
   bool closing() const noexcept { return !retired_.empty(); }

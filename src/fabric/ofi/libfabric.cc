@@ -18,7 +18,8 @@ Libfabric load() {
   const KeptSignals signals;
   void* const library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw Error(ErrorCode::system, std::string("links to other hosts need libfabric (libfabric1): ") + dlerror());
+    throw Error(ErrorCode::system,
+                std::string("links to other hosts need libfabric (libfabric1): ") + dlerror());
   Libfabric found;
   find(library, found.getinfo, "fi_getinfo");
   find(library, found.freeinfo, "fi_freeinfo");

@@ -15,8 +15,8 @@ struct Libfabric {
   decltype(&fi_version) version = nullptr;
 };
 
-// Some providers' libraries take the process's signals for themselves when they are loaded or asked: whoever does
-// either gives them back by one of these.
+// Some providers' libraries take the process's signals for themselves when they are loaded or asked: whoever
+// does either gives them back by one of these.
 class KeptSignals {
  public:
   KeptSignals() noexcept;
