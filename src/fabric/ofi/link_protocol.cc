@@ -25,7 +25,7 @@ LinkProtocol::LinkProtocol(const LinkIdentity& identity, const Limits& limits, b
       heartbeat_(limits.heartbeat()),
       initiator_(initiator),
       window_there_(kFirstWindow),
-      resend_at_(initiator ? now + limits.hello : kNever),
+      resend_at_(initiator ? now : kNever),
       resend_after_(limits.hello),
       progress_at_(now),
       window_(kFirstWindow),
