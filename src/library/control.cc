@@ -310,9 +310,9 @@ void Control::read_node() {
     } else if (event->kind == node::Event::Kind::open_fabric) {
       open_far(event->text);
     } else if (event->kind == node::Event::Kind::far_gone) {
-      end_far_link(event->link, event->peer, true);
+      far_leaves(event->link, event->peer);
     } else if (event->kind == node::Event::Kind::cut) {
-      end_far_link(event->link, event->peer, false);
+      cut_far(event->link, event->peer);
       for (const auto& keeper : keepers_) {
         if (keeper->number() != event->link || keeper->peer() != event->peer) continue;
         end(*keeper, LinkKeeper::End::none);

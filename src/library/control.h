@@ -135,7 +135,8 @@ class Control {
   void say_far_address();
   void introduced_far(const node::Event& event);
   void end_far(FarKeeper& keeper, bool gone);
-  void end_far_link(std::uint64_t number, std::uint64_t peer, bool gone);
+  void far_leaves(std::uint64_t number, std::uint64_t peer);
+  void cut_far(std::uint64_t number, std::uint64_t peer);
   FarKeeper* far_keeper_of(std::uint64_t peer) noexcept;
 
   void report_refusals(const interface::Link& link, std::uint64_t number, std::uint64_t& reported);

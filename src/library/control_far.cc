@@ -124,10 +124,19 @@ void Control::end_far(FarKeeper& keeper, bool gone) {
   far_keepers_.remove_if([&](const FarKeeper& one) { return &one == &keeper; });
 }
 
-// The node says so: at once, and not after a silence.
-void Control::end_far_link(std::uint64_t number, std::uint64_t peer, bool gone) {
+// The node says so: sooner than by a silence.
+void Control::far_leaves(std::uint64_t number, std::uint64_t peer) {
   FarKeeper* const keeper = far_keeper_of(peer);
-  if (keeper != nullptr && keeper->number == number) end_far(*keeper, gone);
+  if (keeper == nullptr || keeper->number != number) return;
+  engine_.lock_.enter_as_other();
+  keeper->link->expect_end();
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
+void Control::cut_far(std::uint64_t number, std::uint64_t peer) {
+  FarKeeper* const keeper = far_keeper_of(peer);
+  if (keeper != nullptr && keeper->number == number) end_far(*keeper, false);
 }
 
 }  // namespace hamlyn::library

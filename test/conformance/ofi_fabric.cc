@@ -20,7 +20,6 @@ class OfiFabric final : public Fabric {
                 .mtu = mtu,
                 .window = 16,
                 .least_window = 16,
-                .dead = ~std::uint64_t{0} >> 1,
                 .resend = 500'000,
                 .gather = ~std::uint64_t{0} >> 1},
         net_(kSeed, {.lost_one_in = 50, .repeated_one_in = 50, .not_now_one_in = 50}) {}

@@ -8,6 +8,7 @@
 // and says how many of each lane it has handed over, which bounds how many can stand there; the sender keeps
 // what is not acknowledged and sends it again. Whoever has nothing to send says so now and then; whoever
 // hears nothing for too long declares the other side dead.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -81,6 +82,8 @@ class LinkProtocol {
   std::uint64_t next_time() const noexcept;
 
   End end(std::uint64_t now) const noexcept;
+  // The other side's node has said that it leaves.
+  void expect_end(std::uint64_t now) noexcept { leaving_at_ = std::min(leaving_at_, now); }
   // Whether the other side has ever said anything.
   bool heard() const noexcept { return heard_; }
 
@@ -116,6 +119,7 @@ class LinkProtocol {
   std::uint32_t untold_handed_ = 0;
   std::uint64_t untold_since_ = kNever;
   std::uint64_t heard_at_;
+  std::uint64_t leaving_at_ = kNever;
   std::uint64_t peer_end_ = kNever;  // the number of the last frame of a link that the other side has ended
 };
 

@@ -180,6 +180,11 @@ bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
   return waits;
 }
 
+void OfiLink::expect_end() noexcept {
+  protocol_.expect_end(exchange_.now());
+  exchange_.next_time_ = 0;
+}
+
 bool OfiLink::all_arrived() const noexcept {
   return open_frames() == 0 && protocol_.acknowledged() == protocol_.sent();
 }

@@ -41,6 +41,8 @@ class OfiLink final : public interface::Link {
   LinkProtocol::End over() const noexcept { return over_; }
   // Everything that was put here has come to the other side.
   bool all_arrived() const noexcept;
+  // The other side's node has said that it leaves: the link is over when nothing comes any more.
+  void expect_end() noexcept;
   // The interface knows it no more: what comes is let fall, what was put still leaves.
   void retire() noexcept { retired_ = true; }
   // Says that this side has ended it, behind what was put.
