@@ -23,7 +23,7 @@ struct Limits {
   std::uint32_t window = 32;       // frames that the other side may have under way to us, 8 to kMostWindow
   std::uint32_t least_window = 8;  // the same where there are many links
   std::uint32_t shared = 64;       // frames that all links share until there are so many
-  std::uint64_t dead = 1000 * kMillisecond;      // without a sign of life the other side is dead
+  std::uint64_t dead = 1000 * kMillisecond;  // without a sign of life the other side is dead
   // The same once its node has said that it leaves: what it had sent may still be on its way.
   std::uint64_t farewell = 100 * kMillisecond;
   std::uint64_t resend = 100 * kMillisecond;     // after which what is unacknowledged is sent again
