@@ -5,10 +5,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(
   build-essential cmake ninja-build pkg-config
-  libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev
+  libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libfabric-dev
 )
 test_packages=(
-  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file libgtest-dev python3 spin
+  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file iproute2 libgtest-dev python3 spin
 )
 # The tools that make packages and take them apart are in build-essential's dpkg-dev.
 package_packages=(

@@ -47,9 +47,8 @@ std::uint32_t Core::close_run() noexcept {
   return packets;
 }
 
-bool Core::run() noexcept {
-  close_run();
-  bool moved = sweep_.run(*this);
+__attribute__((always_inline)) inline bool Core::depart_here() noexcept {
+  bool moved = false;
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
     for (Link* link : links()) {
@@ -64,8 +63,17 @@ bool Core::run() noexcept {
     for (Terminus* terminus : termini_) moved |= terminus->go_on_with_held();
   }
   if (departures_.any() && departures_.run()) moved = true;
-  direct_link_ = departures_.any() ? nullptr : sweep_.last();
   return moved;
+}
+
+bool Core::depart() noexcept { return depart_here(); }
+
+bool Core::run() noexcept {
+  close_run();
+  const bool arrived = sweep_.run(*this);
+  const bool departed = depart_here();
+  direct_link_ = departures_.any() ? nullptr : sweep_.last();
+  return arrived || departed;
 }
 
 bool Core::take_back() noexcept {

@@ -21,6 +21,7 @@
 
 namespace hamlyn::interface {
 
+class Gate;
 class Terminus;
 
 // What the core needs from outside: random keys, and somebody who makes links.
@@ -64,6 +65,9 @@ class Core {
 
   // Arrivals of every link in turn, then departures. True if anything moved.
   bool run() noexcept;
+  // The departures alone, for a gate that has handed something over. True if anything moved.
+  bool depart() noexcept;
+  void set_gate(Gate* gate) noexcept { sweep_.set_gate(gate); }
 
   // Hands over what has arrived on a link whose other side has gone; no more than a link can hold: more come
   // from a peer that has only hung up and goes on writing.
@@ -198,6 +202,7 @@ class Core {
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
 
  private:
+  bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
     Places& places = records_[index];
     --places.standing;

@@ -193,6 +193,7 @@ class Link {
   bool room_wanted = false;           // somebody asked for room in vain since there last was some
   bool broken = false;                // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
+  bool by_gate = false;  // its packets come in by the gate (gate.h); said before it is added
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
 

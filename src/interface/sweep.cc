@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "interface/core.h"
+#include "interface/gate.h"
 
 namespace hamlyn::interface {
 
@@ -24,13 +25,16 @@ ColdLook Link::cold_look() const noexcept { return {&kZero, &kZero, 0, 0}; }
 void Sweep::add(Link& link) {
   cold_.reserve(links_.size() + 1);
   links_.push_back(&link);
-  cold_.push_back(link.cold_look());
-  link.sweep = {static_cast<std::uint32_t>(links_.size() - 1), false, false};
+  cold_.push_back(link.by_gate ? kNever : link.cold_look());
+  // What comes by the gate needs no look of its own, as if it were hot.
+  link.sweep = {static_cast<std::uint32_t>(links_.size() - 1), link.by_gate, false};
+  ++sources_;
   last_ = nullptr;
 }
 
 void Sweep::remove(Link& link) noexcept {
-  if (link.sweep.hot) cool(link);
+  if (link.sweep.hot && !link.by_gate) cool(link);
+  --sources_;
   // The last one takes its place.
   const std::uint32_t index = link.sweep.index;
   links_[index] = links_.back();
@@ -40,6 +44,11 @@ void Sweep::remove(Link& link) noexcept {
   cold_.pop_back();
   if (next_ >= links_.size()) next_ = 0;
   last_ = nullptr;
+}
+
+void Sweep::set_gate(Gate* gate) noexcept {
+  gate_ = gate;
+  sources_ = links_.size() + (gate != nullptr ? 1 : 0);
 }
 
 void Sweep::cool(Link& link) noexcept {
@@ -90,8 +99,9 @@ bool Sweep::look_at(Core& core, Link& link) noexcept {
 bool Sweep::run(Core& core) noexcept {
   bool moved = false;
   for (std::size_t i = 0; i < hot_count_; ++i) moved |= arrive(core, *hot_[i]);
-  if (hot_count_ == links_.size()) return moved;
+  if (hot_count_ == sources_) return moved;
   moved |= slice(core);
+  if (gate_ != nullptr) moved |= gate_->arrive(core);
   quiet_ = moved ? 0 : quiet_ + 1;
   if (++runs_ % kCoolEvery == 0) cool_down();
   return moved;

@@ -14,6 +14,7 @@
 namespace hamlyn::interface {
 
 class Core;
+class Gate;
 class Link;
 
 // Something has arrived on a link if the one word is what it waits for or the other has moved.
@@ -42,6 +43,8 @@ class Sweep {
   const std::vector<Link*>& links() const noexcept { return links_; }
   void add(Link& link);
   void remove(Link& link) noexcept;
+  // Links that come in by it are never hot, and their looks find nothing.
+  void set_gate(Gate* gate) noexcept;
   // Something is expected of it.
   void warm(Link& link) noexcept;
   // The link that brought something last; null after any link has come or gone.
@@ -66,6 +69,8 @@ class Sweep {
   std::uint32_t quiet_ = 0;
   std::uint32_t runs_ = 0;
   Link* last_ = nullptr;
+  Gate* gate_ = nullptr;
+  std::size_t sources_ = 0;  // links, and the gate
 };
 
 }  // namespace hamlyn::interface

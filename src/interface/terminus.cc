@@ -21,6 +21,7 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
       work_(entries),
       lanes_(entries),
       buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))),
+      level_last_(priority == Priority::normal ? &last_ : &last_in_level_),
       requests_(core, *this, entries) {
   for (Work& work : work_) free_.append(work);
   for (SubQueue& lane : lanes_) {
@@ -428,12 +429,13 @@ void Terminus::remove(LinkWait& wait) noexcept {
 
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
-  const Last& last = last_of_level();
-  if (last.peer != ticket.interface || last.slot_word != slot_word(ticket) || last.key != ticket.key ||
+  const Last& before = last_of_level();
+  if (before.peer != ticket.interface || before.slot_word != slot_word(ticket) || before.key != ticket.key ||
       !ticket.fast()) {
     const Status found = remember(ticket);
     if (found != Status::ok) return found;
   }
+  const Last& last = last_of_level();
   if (last.outlet->left == 0) return without_place();
   Link& link = *last.link;
   if ((pending_ != 0 && lane_of(link.peer) != nullptr) || link.others_first(priority_))
@@ -447,8 +449,7 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
 }
 
 Status Terminus::remember(const Ticket& ticket) noexcept {
-  Last& last = last_of_level();
-  last = {};
+  last_of_level() = {};
   if (invalid(ticket) != nullptr || !ticket.fast()) return Status::invalid;
   Link* link = core_.find_link(ticket.interface);
   if (link == nullptr) {
@@ -458,7 +459,8 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   core_.warm(*link);
   Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
   if (outlet == nullptr) return Status::no_place;
-  last = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
+  level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
+  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
   return Status::ok;
 }
 

@@ -187,7 +187,7 @@ class Terminus {
   Status place(Work& work) noexcept;
   bool await_room(Work& work, Link& link) noexcept;
   void await_delivery(Work& work) noexcept;
-  Last& last_of_level() noexcept { return priority_ == Priority::normal ? last_ : last_in_level_; }
+  Last& last_of_level() noexcept { return *level_last_; }
   Status remember(const Ticket& ticket) noexcept;
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
@@ -217,7 +217,8 @@ class Terminus {
   SubQueue* free_lane_ = nullptr;
   std::vector<SubQueue*> buckets_;  // by destination; a power of two of them
   Last last_;
-  Last last_in_level_;  // of the urgent level, which has no shortest way
+  Last last_in_level_;  // of the urgent level, and of links by the gate, which have no shortest way
+  Last* level_last_;    // one of the two
   LinkWait* link_waits_ = nullptr;
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;

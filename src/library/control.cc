@@ -72,6 +72,7 @@ bool Control::runs_here() noexcept { return is_control_thread; }
 
 void Control::main(std::exception_ptr& failure) {
   is_control_thread = true;
+  ofi::Exchange::leave_sending_to_others();
   bool attached = false;
   try {
     leave_descriptor_table();
@@ -100,6 +101,7 @@ void Control::main(std::exception_ptr& failure) {
   if (!attached) return;
   loop();
   while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none);
+  while (!far_keepers_.empty()) end_far(far_keepers_.front(), false);
   leave_node();
   foreign_.bury();
   epoll_.reset();
@@ -171,7 +173,7 @@ void Control::loop() {
 
 int Control::pause_until_next_look() const noexcept {
   if (!client_) return static_cast<int>(kAttachPause.count());
-  return keepers_.empty() ? -1 : static_cast<int>(kStallLook.count());
+  return keepers_.empty() && far_keepers_.empty() ? -1 : static_cast<int>(kStallLook.count());
 }
 
 void Control::attention() noexcept {
@@ -302,7 +304,15 @@ void Control::read_node() {
     if (event->kind == node::Event::Kind::introduced || event->kind == node::Event::Kind::no_room) {
       introductions_.erase(event->request);
       introduced(std::move(*event));
+    } else if (event->kind == node::Event::Kind::introduced_remote) {
+      introductions_.erase(event->request);
+      introduced_far(*event);
+    } else if (event->kind == node::Event::Kind::open_fabric) {
+      open_far(event->text);
+    } else if (event->kind == node::Event::Kind::far_gone) {
+      far_leaves(event->link, event->peer);
     } else if (event->kind == node::Event::Kind::cut) {
+      cut_far(event->link, event->peer);
       for (const auto& keeper : keepers_) {
         if (keeper->number() != event->link || keeper->peer() != event->peer) continue;
         end(*keeper, LinkKeeper::End::none);
@@ -380,6 +390,8 @@ void Control::find_node_again() {
   }
   watch(client_->descriptor(), EPOLLIN, kNode);
   for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet
+  for (FarKeeper& keeper : far_keepers_) keeper.reported = 0;
+  if (far_state_ == FarState::open) say_far_address();
   for (const auto& [number, peer] : std::exchange(introductions_, {})) {
     const std::uint64_t again = next_request_++;
     introductions_.emplace(again, peer);
@@ -409,11 +421,15 @@ void Control::introduce_wanted() {
   for (const std::uint64_t peer : missing) {
     const bool asked = std::any_of(introductions_.begin(), introductions_.end(),
                                    [&](const auto& introduction) { return introduction.second == peer; });
-    if (asked || keeper_of(peer) != nullptr) continue;
-    const std::uint64_t number = next_request_++;
-    introductions_.emplace(number, peer);
-    if (client_) client_->introduce(number, peer);
+    if (asked || keeper_of(peer) != nullptr || far_keeper_of(peer) != nullptr) continue;
+    if (may_introduce(peer)) introduce(peer);
   }
+}
+
+void Control::introduce(std::uint64_t peer) {
+  const std::uint64_t number = next_request_++;
+  introductions_.emplace(number, peer);
+  if (client_) client_->introduce(number, peer);
 }
 
 LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
@@ -531,6 +547,7 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
 
 // What the data path has marked: links that broke, links that want to grow.
 void Control::look_at_links() {
+  look_at_far();
   std::vector<LinkKeeper*> broken;
   std::vector<LinkKeeper*> growing;
   std::vector<std::pair<LinkKeeper*, std::uint64_t>> showing;
@@ -569,7 +586,7 @@ void Control::grow(LinkKeeper& keeper) {
 
 void Control::look_for_stalls() {
   const auto now = std::chrono::steady_clock::now();
-  if (keepers_.empty() || now < next_stall_look_) return;
+  if ((keepers_.empty() && far_keepers_.empty()) || now < next_stall_look_) return;
   next_stall_look_ = now + kStallLook;
   look_for_unmade();
   report_refusals();
@@ -597,18 +614,21 @@ void Control::look_for_stalls() {
 void Control::report_refusals() {
   if (!client_) return;
   for (const auto& keeper : keepers_) {
-    if (keeper->link() == nullptr) continue;
-    std::uint64_t refused = 0;
-    engine_.lock_.enter_as_other();
-    for (std::size_t cause = 0; cause < static_cast<std::size_t>(Refusal::count); ++cause) {
-      if (static_cast<Refusal>(cause) != Refusal::stale_message)
-        refused += keeper->link()->counters->refused[cause];
-    }
-    engine_.lock_.leave();
-    if (refused == keeper->reported) continue;
-    keeper->reported = refused;
-    client_->report(keeper->number(), refused);
+    if (keeper->link() != nullptr) report_refusals(*keeper->link(), keeper->number(), keeper->reported);
   }
+  for (FarKeeper& keeper : far_keepers_) report_refusals(*keeper.link, keeper.number, keeper.reported);
+}
+
+void Control::report_refusals(const interface::Link& link, std::uint64_t number, std::uint64_t& reported) {
+  std::uint64_t refused = 0;
+  engine_.lock_.enter_as_other();
+  for (std::size_t cause = 0; cause < static_cast<std::size_t>(Refusal::count); ++cause) {
+    if (static_cast<Refusal>(cause) != Refusal::stale_message) refused += link.counters->refused[cause];
+  }
+  engine_.lock_.leave();
+  if (refused == reported) return;
+  reported = refused;
+  client_->report(number, refused);
 }
 
 // A peer that was introduced but never shows its page.

@@ -21,6 +21,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
+#include "fabric/ofi/ofi_link.h"
 #include "hamlyn/interface.h"
 #include "library/link_keeper.h"
 #include "node/client.h"
@@ -107,6 +108,7 @@ class Control {
   void leave_node() noexcept;
 
   void introduce_wanted();
+  void introduce(std::uint64_t peer);
   void introduced(node::Event event);
   void look_at_links();
   void read_link(LinkKeeper& keeper);
@@ -117,6 +119,27 @@ class Control {
   void look_for_stalls();
   void look_for_unmade();
   void report_refusals();
+
+  // Links to other hosts (control_far.cc).
+  enum class FarState : std::uint8_t { none, opening, open };
+  struct FarKeeper {
+    std::uint64_t peer;
+    std::uint64_t number;
+    std::uint64_t reported;
+    std::unique_ptr<ofi::OfiLink> link;
+  };
+  bool is_far(std::uint64_t peer) const noexcept;
+  bool may_introduce(std::uint64_t peer);
+  void open_far(const std::string& address);
+  void look_at_far();
+  void say_far_address();
+  void introduced_far(const node::Event& event);
+  void end_far(FarKeeper& keeper, bool gone);
+  void far_leaves(std::uint64_t number, std::uint64_t peer);
+  void cut_far(std::uint64_t number, std::uint64_t peer);
+  FarKeeper* far_keeper_of(std::uint64_t peer) noexcept;
+
+  void report_refusals(const interface::Link& link, std::uint64_t number, std::uint64_t& reported);
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
   void watch(int fd, std::uint32_t events, std::uint64_t about);
   void unwatch(const LinkKeeper& keeper) noexcept;
@@ -154,6 +177,9 @@ class Control {
   std::chrono::steady_clock::time_point next_attach_{};
   node::Standing standing_;  // while there is no daemon
   Keepers keepers_;
+  std::list<FarKeeper> far_keepers_;
+  FarState far_state_ = FarState::none;
+  std::vector<std::uint64_t> far_waiting_;  // peers to be introduced to once the way there is open
   std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
   std::map<const std::byte*, MappedArea> mapped_areas_;
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer

@@ -10,6 +10,8 @@
 #include "base/throw_system.h"
 #include "library/control.h"
 #include "library/durable_area.h"
+#include "library/far_fabric.h"
+#include "library/far_thread.h"
 #include "library/interface_thread.h"
 
 namespace hamlyn::library {
@@ -46,7 +48,8 @@ Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
 Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
       counters_(page_of(counter_memory_)),
-      core_(*this, counters_) {
+      core_(*this, counters_),
+      far_dead_(options.dead) {
   introduce(counters_);
   control_ = std::make_unique<Control>(*this, options);
   thread_ = std::make_unique<InterfaceThread>(*this);
@@ -56,11 +59,15 @@ Engine::~Engine() {
   if (lock_.forked()) {  // the threads are the parent's: nothing to stop here, nothing to wait for
     (void)thread_.release();
     (void)control_.release();
+    (void)far_thread_.release();
+    (void)far_.release();
     (void)counter_memory_.mapping.release();  // not inherited: whatever lies there now is somebody else's
     return;
   }
   thread_.reset();
+  far_thread_.reset();
   control_.reset();
+  close_far();
 }
 
 std::uint64_t Engine::id() const noexcept { return control_->interface_id(); }
@@ -83,6 +90,7 @@ void Engine::open_run(interface::Queue& queue) noexcept {
 void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
   watched.count = 0;
   for (interface::Link* link : core_.links()) {
+    if (link->by_gate) continue;
     shm::ShmLink& shm = shm_link(link);
     if (shm.empty_rings >= kEmptyRings || watched.count == Watched::kMost) {
       links_demoted_ = true;
@@ -93,7 +101,9 @@ void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
 }
 
 void Engine::disarm_links() noexcept {
-  for (interface::Link* link : core_.links()) shm_link(link).disarm();
+  for (interface::Link* link : core_.links()) {
+    if (!link->by_gate) shm_link(link).disarm();
+  }
 }
 
 bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
@@ -107,13 +117,21 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   core_.not_directly();  // whoever polls next wakes us first
   arm_links(watched, epoch_);
   base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
-  if (!core_.something_to_do()) {
+  if (!core_.something_to_do() && (far_ == nullptr || far_->prepare_sleep(deadline))) {
     if (links_demoted_) {
       const Deadline look = Clock::now() + kDemotedLook;
       if (!deadline || *look < *deadline) deadline = look;
     }
+    if (far_ != nullptr && (watched.count != 0 || links_demoted_)) words_only_ = true;
+    const bool on_words = far_ == nullptr || words_only_;
+    FarThread* const helper = far_ != nullptr && on_words ? far_thread_.get() : nullptr;
     lock_.leave();
-    futex_sleep(watched, word, value, deadline);
+    if (helper != nullptr) helper->watch();
+    if (on_words) {
+      futex_sleep(watched, word, value, deadline);
+    } else {
+      sleep_on_descriptor(word, value, deadline);
+    }
     if (role == SleeperRole::interface_thread) {
       lock_.enter_as_other();
     } else {
@@ -129,10 +147,35 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   return true;
 }
 
+void Engine::sleep_on_descriptor(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                                 Deadline deadline) noexcept {
+  on_descriptor_.store(true);  // pairs with the load in wake: one of us sees the other
+  if (word.load() == value) far_->sleep(deadline);
+  on_descriptor_.store(false);
+}
+
+void Engine::wake(std::atomic<std::uint32_t>& word) noexcept {
+  futex_wake(word);
+  if (!on_descriptor_.load()) return;  // after the word has moved, which is sequentially consistent
+  if (Control::runs_here()) {
+    far_thread_->relay();
+  } else {
+    far_->wake();
+  }
+}
+
+void Engine::far_came() noexcept {
+  for (auto* const word : {&application_word_, &thread_word_}) {
+    word->fetch_add(1);
+    futex_wake(*word);
+  }
+}
+
 // A peer that rings without anything to show for it costs us a wake-up each time: in the end we stop
 // listening and look by the clock. Anything that arrives makes it good again.
 void Engine::judge_wakeup(const Watched& watched) noexcept {
   for (interface::Link* link : core_.links()) {
+    if (link->by_gate) continue;
     shm::ShmLink& shm = shm_link(link);
     if (shm.something_arrived()) {
       shm.empty_rings = 0;
@@ -153,16 +196,16 @@ void Engine::wake_up() noexcept {
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
   if (role == SleeperRole::interface_thread) {
     // It must tick again, in case we leave without a word.
-    thread_word_.fetch_add(1, std::memory_order_relaxed);
-    futex_wake(thread_word_);
+    thread_word_.fetch_add(1);
+    wake(thread_word_);
   } else {
     wake_waiting();
   }
 }
 
 void Engine::wake_waiting() noexcept {
-  application_word_.fetch_add(1, std::memory_order_relaxed);
-  futex_wake(application_word_);
+  application_word_.fetch_add(1);
+  wake(application_word_);
 }
 
 // --- deadlines of entries. The interface thread looks at them at each tick; whoever sleeps as the one who
@@ -208,7 +251,7 @@ void Engine::set_helped(Helped* helped) noexcept {
 void Engine::want_help() noexcept {
   if (help_wanted_.exchange(true)) return;
   thread_word_.fetch_add(1);
-  futex_wake(thread_word_);
+  wake(thread_word_);
 }
 
 void Engine::help() noexcept {
@@ -240,8 +283,8 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
     deep_.store(true, std::memory_order_relaxed);
     sleep_armed(SleeperRole::application, application_word_, value, first);
     deep_.store(false, std::memory_order_relaxed);
-    thread_word_.fetch_add(1, std::memory_order_relaxed);
-    futex_wake(thread_word_);
+    thread_word_.fetch_add(1);
+    wake(thread_word_);
     return false;
   }
   const Clock::time_point shallow = Clock::now() + kShallow;
@@ -261,7 +304,8 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     // Whoever sleeps is woken by a whole run alone: what is taken here may be what it sleeps for.
     const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
     interface::Link* const link = requests.link(place);
-    if (turn % kTurnsPerRun == 0 || !alone || link == nullptr) {
+    // From another host nothing comes but by a run.
+    if (turn % kTurnsPerRun == 0 || !alone || link == nullptr || link->by_gate) {
       run_polled();
     } else {
       if (turn == 1) {
@@ -296,6 +340,42 @@ void Engine::cancel() noexcept {
   control_->cancel();
 }
 
+// --- other hosts
+
+void Engine::want_far(const std::string& address) {
+  far_address_ = address;
+  far_wanted_.store(true);
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
+}
+
+void Engine::start_far() {
+  if (!far_wanted_.load() || far_thread_ != nullptr) return;
+  try {
+    auto thread = std::make_unique<FarThread>(*this);
+    lock_.enter_as_other();
+    far_thread_ = std::move(thread);
+    lock_.leave();
+  } catch (const Error&) {
+    far_wanted_.store(false);  // there are no threads: whoever wants it asks again
+  }
+}
+
+// What was sent still arrives, as long as the other side lives.
+void Engine::close_far() noexcept {
+  if (far_ == nullptr) return;
+  const Deadline until = deadline_in(2 * far_dead_);
+  while (far_->exchange().closing() && Clock::now() < *until) {
+    far_->exchange().pump();
+    far_->exchange().send_due(true);
+    far_->exchange().look_at_clocks(far_->exchange().now());
+    Deadline next = Clock::now() + std::chrono::milliseconds(10);
+    if (far_->exchange().closing() && far_->prepare_sleep(next)) far_->sleep(next);
+  }
+  core_.set_gate(nullptr);
+  far_.reset();
+}
+
 // --- descriptors
 
 int Engine::descriptor(interface::Queue& queue) {
@@ -321,7 +401,7 @@ void Engine::signal(interface::Queue& queue) noexcept {
     // In its table of descriptors the queue's number means another file, or none.
     signals_due_.store(true);
     thread_word_.fetch_add(1);
-    futex_wake(thread_word_);
+    wake(thread_word_);
     return;
   }
   queue.event_wanted = false;

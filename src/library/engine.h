@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "base/run_lock.h"
 #include "fabric/shm/sealed_memory.h"
@@ -22,6 +23,8 @@
 namespace hamlyn::library {
 
 class Control;
+class FarFabric;
+class FarThread;
 class InterfaceThread;
 
 using Clock = std::chrono::steady_clock;
@@ -149,8 +152,21 @@ class Engine final : public interface::Surroundings {
  private:
   static constexpr std::chrono::milliseconds kHelpTick{5};
 
+  friend class FarThread;
   friend class InterfaceThread;
   friend class Control;
+
+  // Links to other hosts. From the control thread: the way there is to be opened.
+  void want_far(const std::string& address);
+  // By the interface thread.
+  void start_far();
+  // Something has come from another host while those who sleep sleep on words.
+  void far_came() noexcept;
+  // Wakes those who sleep on a word of ours, wherever they do.
+  void wake(std::atomic<std::uint32_t>& word) noexcept;
+  void sleep_on_descriptor(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                           Deadline deadline) noexcept;
+  void close_far() noexcept;
 
   // Falls asleep as the one who notices arrivals; wakes for one of them, for `word` moving, or at the
   // deadline. Called under the lock, which it leaves and enters again. The caller has found nothing to do.
@@ -210,6 +226,14 @@ class Engine final : public interface::Surroundings {
   std::mutex helped_mutex_;
   Helped* helped_ = nullptr;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
+
+  std::string far_address_;  // written before far_wanted_
+  const std::chrono::milliseconds far_dead_;
+  std::atomic<bool> far_wanted_{false};
+  std::unique_ptr<FarFabric> far_;         // under the lock
+  std::unique_ptr<FarThread> far_thread_;  // the interface thread makes it, under the lock
+  bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
+  std::atomic<bool> on_descriptor_{false};  // somebody sleeps on the descriptor of far_
 
   std::unique_ptr<Control> control_;
   std::unique_ptr<InterfaceThread> thread_;

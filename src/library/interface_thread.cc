@@ -18,7 +18,7 @@ InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
 InterfaceThread::~InterfaceThread() {
   engine_.stop_.store(true, std::memory_order_relaxed);
   engine_.thread_word_.fetch_add(1, std::memory_order_release);
-  futex_wake(engine_.thread_word_);
+  engine_.wake(engine_.thread_word_);
   thread_.join();
 }
 
@@ -29,6 +29,7 @@ void InterfaceThread::main() noexcept {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
     engine_.signal_what_is_due();
+    engine_.start_far();
     engine_.help();
     if (engine_.deadline_passed()) {
       engine_.lock_.enter_as_other();

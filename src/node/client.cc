@@ -59,11 +59,44 @@ Event::Kind kind_of(ReplyKind kind) noexcept {
       return Event::Kind::cancelled;
     case ReplyKind::cut:
       return Event::Kind::cut;
+    case ReplyKind::introduced_remote:
+      return Event::Kind::introduced_remote;
+    case ReplyKind::open_fabric:
+      return Event::Kind::open_fabric;
+    case ReplyKind::far_gone:
+      return Event::Kind::far_gone;
     case ReplyKind::attached:
     case ReplyKind::node:
+    case ReplyKind::member:
       break;
   }
   return Event::Kind::lost;
+}
+
+// Whether what came has the size of its kind. An introduction to a far process is another structure: what a
+// Reply has, too, is moved to where it stands there, the rest to `far`.
+bool take_far(std::span<const std::byte> message, Reply& reply, Far& far) {
+  if (message.size() < sizeof reply.kind || reply.kind != ReplyKind::introduced_remote)
+    return message.size() == sizeof reply;
+  FarReply got;
+  if (message.size() != sizeof got) return false;
+  std::memcpy(&got, message.data(), sizeof got);
+  if (invalid(got) != nullptr) return false;
+  reply = {};
+  reply.kind = got.kind;
+  reply.request = got.request;
+  reply.peer = got.peer;
+  reply.link = got.link;
+  reply.uid = got.uid;
+  reply.gid = got.gid;
+  reply.pid = got.pid;
+  reply.initiator = got.initiator;
+  far.peer_incarnation = got.peer_incarnation;
+  far.own_incarnation = got.own_incarnation;
+  far.engine = engine_of(got.engine);
+  far.address.assign(got.address.begin(), got.address.begin() + got.address_length);
+  far.key = got.key;
+  return true;
 }
 
 }  // namespace
@@ -172,10 +205,19 @@ bool Client::report(std::uint64_t link, std::uint64_t refused) {
   return send(out);
 }
 
+bool Client::fabric_address(std::string_view engine, std::span<const std::byte> address) {
+  Request out = make(RequestKind::fabric_address, 0);
+  out.name_length = static_cast<std::uint32_t>(std::min(address.size(), kMaxFabricAddress));
+  if (out.name_length != 0) std::memcpy(out.name, address.data(), out.name_length);
+  engine.copy(out.engine, kMaxEngine - 1);
+  return send(out);
+}
+
 // Keeps the standing up to date. False if the event is the answer to something that only the client had
 // asked.
 bool Client::remember(const Reply& reply, Event& event) {
-  if (reply.kind == ReplyKind::introduced) standing_.links[reply.link] = {reply.peer, kLinkBytes};
+  if (reply.kind == ReplyKind::introduced || reply.kind == ReplyKind::introduced_remote)
+    standing_.links[reply.link] = {reply.peer, kLinkBytes};
   const auto asked = asked_.find(reply.request);
   if (asked == asked_.end()) return true;
   auto& [kind, name, entry, link, bytes] = asked->second;
@@ -223,7 +265,7 @@ std::optional<Event> Client::next() {
     if (got.state == base::SocketState::ok) ::recv(socket_.get(), &rest, sizeof rest, MSG_DONTWAIT);
     if (got.state == base::SocketState::again && !lost_) return std::nullopt;
     Event event;
-    if (got.state != base::SocketState::ok || got.bytes != sizeof reply ||
+    if (got.state != base::SocketState::ok || !take_far(bytes.first(got.bytes), reply, event.far) ||
         kind_of(reply.kind) == Event::Kind::lost ||
         (reply.kind == ReplyKind::introduced && got.fd_count != 2)) {
       lost_ = true;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,15 @@ struct Standing {
   std::uint64_t area_bytes = 0;
 };
 
+// What a process needs to reach one of another node, and to know it again.
+struct Far {
+  std::uint64_t peer_incarnation = 0;  // of the peer's node
+  std::uint64_t own_incarnation = 0;   // of this node
+  std::string engine;                  // "net", "tcp", "verbs", "efa": 1 to 15 printable characters
+  std::vector<std::byte> address;      // 1 to 64 bytes, as the peer's endpoint gave them
+  std::array<std::byte, 32> key{};     // the same at both ends
+};
+
 struct Event {
   enum class Kind : std::uint8_t {
     refused,     // `request` was refused: error, text
@@ -65,7 +75,12 @@ struct Event {
     withdrawn,
     found,  // ticket; peer* of who registered it
     cancelled,
-    cut,   // peer, link: this link is to be ended now; the node's rule on reports says so
+    cut,                // peer, link: this link is to be ended now; the node's rule on reports says so
+    introduced_remote,  // a link with a process of another node may be made: peer*, link, initiator, far. At
+                        // the asker with its `request`, at the other end with request 0
+    open_fabric,        // somebody of another node wants a link with this process: answer with fabric_address
+    far_gone,           // peer, link, error, text: the node or process at the other end of this link between
+                        // nodes has gone, or has ended it
     lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
   };
   Kind kind = Kind::lost;
@@ -83,6 +98,7 @@ struct Event {
   base::FileDescriptor socket;
   base::FileDescriptor pidfd;  // of the peer
   Ticket ticket;
+  Far far;  // of introduced_remote
 };
 
 class Client {
@@ -111,7 +127,9 @@ class Client {
   //
   // Asks for a link with an interface: `introduced` at both ends, or `linked`, or refused: name_unknown (no
   // such interface), quota_links, not_permitted. If the peer has not yet noticed the end of an earlier link
-  // it waits until the peer has; cancel() ends that.
+  // it waits until the peer has; cancel() ends that. An interface of another node: `introduced_remote` at
+  // both ends; refused also: peer_died (its node is dead, or died meanwhile), timed_out (it says no
+  // fabric_address).
   bool introduce(std::uint64_t request, std::uint64_t peer);
   // `ticket` under `name`: published, or refused: name_taken, name_invalid, quota_names.
   bool publish(std::uint64_t request, std::string_view name, Rights rights, const Ticket& ticket);
@@ -134,6 +152,11 @@ class Client {
   // So many packets of a link's other end were refused since it was made. No answer. The node may have a rule
   // that cuts the link then.
   bool report(std::uint64_t link, std::uint64_t refused);
+
+  // Where processes of other nodes reach this one: the address of its endpoint (1 to 64 bytes) and the engine
+  // (1 to 15 printable characters); both empty: nobody can. To be said before the first introduction to a far
+  // interface is asked for, and as answer to `open_fabric`. No answer.
+  bool fabric_address(std::string_view engine, std::span<const std::byte> address);
 
   // The next event, if there is one.
   std::optional<Event> next();

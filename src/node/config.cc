@@ -21,12 +21,15 @@ class Reader {
     for (const auto& [key, value] : file) {
       const std::string section(key.str());
       const toml::table* table = value.as_table();
-      if (section != "quotas" && section != "rights" && section != "errors" && section != "log") {
-        fail(key.source(), section, "unknown; there are [quotas], [rights], [errors] and [log]");
+      if (section != "quotas" && section != "rights" && section != "errors" && section != "log" &&
+          section != "cluster") {
+        fail(key.source(), section, "unknown; there are [quotas], [rights], [errors], [cluster] and [log]");
       }
       if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
       for (const auto& [inner, entry] : *table)
         read_entry(inner, section + "." + std::string(inner.str()), entry);
+      if (section == "cluster" && out_.cluster.id == 0)
+        fail(key.source(), "cluster.id", "is missing: a number of 1 to 65535 that no other node has");
     }
   }
 
@@ -54,6 +57,18 @@ class Reader {
       out_.cut_after = quota(name, value);
     else if (name == "log.level")
       out_.log_level = level(name, value);
+    else if (name == "cluster.id")
+      out_.cluster.id = static_cast<std::uint16_t>(number(name, value, 1, 65535));
+    else if (name == "cluster.dead_after")
+      out_.cluster.dead_after = Time{number(name, value, 100, 60000)};
+    else if (name == "cluster.listen")
+      out_.cluster.listen = text(name, value);
+    else if (name == "cluster.secret")
+      out_.cluster.secret = text(name, value);
+    else if (name == "cluster.join")
+      out_.cluster.join = texts(name, value);
+    else if (name == "cluster.boot")
+      out_.cluster.boot = truth(name, value);
     else
       fail(key.source(), name, "unknown key");
     if (name.starts_with("rights.")) out_.rights.everyone = false;
@@ -63,6 +78,33 @@ class Reader {
     const auto number = value.value_exact<std::int64_t>();
     if (!number || *number < 0) fail(value.source(), name, "must be a number of at least 0");
     return static_cast<std::uint64_t>(*number);
+  }
+
+  std::int64_t number(const std::string& name, const toml::node& value, std::int64_t least,
+                      std::int64_t most) const {
+    const auto number = value.value_exact<std::int64_t>();
+    if (number && *number >= least && *number <= most) return *number;
+    fail(value.source(), name,
+         "must be a number of " + std::to_string(least) + " to " + std::to_string(most));
+  }
+
+  std::string text(const std::string& name, const toml::node& value) const {
+    const auto text = value.value_exact<std::string>();
+    if (text && !text->empty()) return *text;
+    fail(value.source(), name, "must be a text");
+  }
+
+  std::vector<std::string> texts(const std::string& name, const toml::node& value) const {
+    const toml::array* list = value.as_array();
+    if (list == nullptr) return {text(name, value)};
+    std::vector<std::string> out;
+    for (const toml::node& one : *list) out.push_back(text(name, one));
+    return out;
+  }
+
+  bool truth(const std::string& name, const toml::node& value) const {
+    if (const auto truth = value.value_exact<bool>()) return *truth;
+    fail(value.source(), name, "must be true or false");
   }
 
   std::string level(const std::string& name, const toml::node& value) const {

@@ -1,16 +1,29 @@
 #pragma once
 // hamlynd's configuration file. docs/node.md lists its keys.
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "node/node.h"
 
 namespace hamlyn::node {
+
+// The cluster that this node belongs to.
+struct ClusterConfig {
+  std::uint16_t id = 0;  // 0: to none
+  std::string listen;    // host, host:port, [v6]:port; empty: every address, or without a secret 127.0.0.1
+  std::vector<std::string> join;  // boot servers
+  std::string secret;             // path of a file; empty: only loopback addresses
+  std::optional<bool> boot;       // admits newcomers; if not said: whoever joins nobody
+  Time dead_after{1000};
+};
 
 struct Config {
   Quotas quotas;
   AttachRights rights;
   std::uint64_t cut_after = 0;  // NodeOptions::cut_after
   std::string log_level = "info";
+  ClusterConfig cluster;
 };
 
 // Throws Error(invalid_argument) with file, line and key for anything it does not know or that cannot be.

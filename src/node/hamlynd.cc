@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/throw_system.h"
+#include "hamlyn/error.h"
 #include "node/address.h"
 #include "node/server.h"
 
@@ -22,8 +23,10 @@ constexpr const char* kServiceConfig = "/etc/hamlyn/hamlynd.toml";
 struct Arguments {
   std::string socket;
   std::string config;
+  std::vector<std::string> join;
   bool service = false;
   int idle_exit = 10;
+  bool idle_exit_given = false;
   int ready = -1;
 };
 
@@ -49,7 +52,13 @@ node::ServerOptions server_options(const Arguments& arguments) {
   std::string config = arguments.config;
   if (config.empty() && out.service && ::access(kServiceConfig, F_OK) == 0) config = kServiceConfig;
   if (!config.empty()) out.config = node::read_config(config);
-  out.idle_exit = std::chrono::seconds{arguments.idle_exit};
+  out.config.cluster.join.insert(out.config.cluster.join.end(), arguments.join.begin(), arguments.join.end());
+  if (!out.config.cluster.join.empty() && out.config.cluster.id == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "whoever joins a cluster needs [cluster] id in its configuration");
+  }
+  const bool stays = !arguments.idle_exit_given && (out.service || out.config.cluster.id != 0);
+  out.idle_exit = std::chrono::seconds{stays ? 0 : arguments.idle_exit};
   out.version = HAMLYN_VERSION;
   return out;
 }
@@ -85,6 +94,9 @@ int run(int count, char** words) {
   app.add_option("--socket", arguments.socket,
                  "where to listen (default: the service's or this user's own place)");
   app.add_option("--config", arguments.config, "quotas, rights and log level: a TOML file, see docs/node.md");
+  app.add_option("--join", arguments.join,
+                 "a boot server of the cluster that this node belongs to, as host or host:port; see "
+                 "docs/cluster.md");
   app.add_flag("--service", arguments.service, "serve all users and do not leave when idle");
   auto* idle = app.add_option("--idle-exit", arguments.idle_exit,
                               "leave after so many seconds with nobody attached; 0: never")
@@ -95,7 +107,7 @@ int run(int count, char** words) {
       ->check(CLI::Range(3, 1023));
   app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
   CLI11_PARSE(app, count, words);
-  if (arguments.service && idle->count() == 0) arguments.idle_exit = 0;
+  arguments.idle_exit_given = idle->count() != 0;
   serve(arguments);
   return 0;
 }

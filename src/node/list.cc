@@ -2,10 +2,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/socket.h"
 #include "node/greet.h"
+#include "node/reason.h"
 
 namespace hamlyn::node {
 namespace {
@@ -37,8 +39,21 @@ void finish(NodeList& out, const NodeReply& reply) {
   out.quota = reply.quota;
 }
 
-// Takes one page of the list; whether there is another.
-bool take_page(int socket, Deadline deadline, NodeList& out) {
+void add(NodeList& out, const MemberReply& reply) {
+  ClusterMember member;
+  member.id = reply.id;
+  member.state = static_cast<ClusterMember::State>(std::min(reply.state, 4u));
+  member.boot = reply.boot != 0;
+  member.incarnation = reply.incarnation;
+  member.since = std::chrono::milliseconds{reply.since_ms};
+  member.address = text_of(reply.address);
+  member.refused = reply.refused;
+  if (reply.kept_out != 0) member.kept_out = reason_text(static_cast<Reason>(reply.kept_out));
+  out.nodes.push_back(std::move(member));
+}
+
+// Takes one page of a list; whether there is another.
+bool take_page(int socket, Deadline deadline, bool processes, NodeList& out) {
   for (;;) {
     if (!wait_readable(socket, deadline))
       throw Error(ErrorCode::timed_out, "the node daemon does not answer");
@@ -53,10 +68,14 @@ bool take_page(int socket, Deadline deadline, NodeList& out) {
       AttachedReply reply;
       std::memcpy(&reply, buffer.data(), sizeof reply);
       add(out, reply, std::move(got.fds[0]));
+    } else if (kind == ReplyKind::member && got.bytes == sizeof(MemberReply)) {
+      MemberReply reply;
+      std::memcpy(&reply, buffer.data(), sizeof reply);
+      add(out, reply);
     } else if (kind == ReplyKind::node && got.bytes == sizeof(NodeReply)) {
       NodeReply reply;
       std::memcpy(&reply, buffer.data(), sizeof reply);
-      finish(out, reply);
+      if (processes) finish(out, reply);
       return reply.more != 0;
     } else {
       throw Error(ErrorCode::version_mismatch, "the node daemon answers something else than a list");
@@ -75,16 +94,22 @@ NodeList list(const ClientOptions& options) {
   const Greeted greeted = greet(where, hello, -1);
   NodeList out;
   out.socket = greeted.path;
-  Request request;
-  request.kind = RequestKind::list;
-  do {
-    ++request.request;
-    request.number = out.attached.empty() ? 0 : out.attached.back().interface;
-    if (base::send_message(greeted.socket.get(), std::as_bytes(std::span{&request, 1})) !=
-        base::SocketState::ok) {
-      throw Error(ErrorCode::node_unreachable, "the node daemon has gone");
-    }
-  } while (take_page(greeted.socket.get(), deadline, out));
+  for (const RequestKind kind : {RequestKind::list, RequestKind::nodes}) {
+    const bool processes = kind == RequestKind::list;
+    Request request;
+    request.kind = kind;
+    do {
+      ++request.request;
+      if (processes)
+        request.number = out.attached.empty() ? 0 : out.attached.back().interface;
+      else
+        request.number = out.nodes.empty() ? 0 : out.nodes.back().id;
+      if (base::send_message(greeted.socket.get(), std::as_bytes(std::span{&request, 1})) !=
+          base::SocketState::ok) {
+        throw Error(ErrorCode::node_unreachable, "the node daemon has gone");
+      }
+    } while (take_page(greeted.socket.get(), deadline, processes, out));
+  }
   return out;
 }
 

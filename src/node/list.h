@@ -25,6 +25,17 @@ struct AttachedProcess {
       counters;  // its counter page, if it has one and it is this user's (for root: everybody's)
 };
 
+struct ClusterMember {
+  std::uint16_t id = 0;
+  enum class State : std::uint8_t { self, alive, suspect, dead, left } state{};
+  bool boot = false;  // it admits newcomers
+  std::uint64_t incarnation = 0;
+  std::chrono::milliseconds since{};  // in that state; at the node itself 0
+  std::string address;                // empty at the node itself
+  std::uint64_t refused = 0;          // packets of anybody, at the node itself
+  std::string kept_out;               // at the node itself: why nobody lets it in; empty: it is in
+};
+
 struct NodeList {
   std::string socket;
   std::string version;
@@ -41,6 +52,7 @@ struct NodeList {
   Usage used;                   // of the asking user
   Usage quota;
   std::vector<AttachedProcess> attached;
+  std::vector<ClusterMember> nodes;  // of its cluster, by their ids; none: it belongs to none
 };
 
 // Starts no daemon. Throws Error: node_unreachable, node_not_trusted, version_mismatch, not_permitted,

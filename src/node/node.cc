@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "node/replies.h"
+
 namespace hamlyn::node {
 namespace {
 
@@ -14,36 +16,20 @@ constexpr std::size_t kMaxShunned = 1024;    // peers that one process does not 
 constexpr Time kGreetTime{5000};             // from the connection to its hello
 constexpr Time kObserveTime{60000};
 
-Reply make_reply(ReplyKind kind, std::uint64_t request) {
-  Reply out;
-  out.kind = kind;
-  out.request = request;
-  return out;
-}
-
-template <std::size_t size>
-void put_text(char (&to)[size], std::string_view text) {
-  std::memcpy(to, text.data(), std::min(text.size(), size - 1));
-}
-
-template <class Message>
-std::span<const std::byte> bytes_of(const Message& message) {
-  return std::as_bytes(std::span{&message, 1});
-}
-
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
   return "protocol " + std::to_string(protocol) + " with structures " + std::to_string(structures);
 }
 
 }  // namespace
 
-Node::Node(const NodeOptions& options, Outside& outside, Time now)
+Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others)
     : options_(options),
       outside_(outside),
       started_(now),
       now_(now),
       grace_(options.recovering),
-      next_number_(options.first_number) {}
+      next_number_(options.first_number),
+      others_(others) {}
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
   now_ = now;
@@ -70,7 +56,8 @@ void Node::received(std::uint64_t id, std::span<const std::byte> message, bool c
   if (message.size() != sizeof request) return malformed(id, "a request of a wrong size");
   std::memcpy(&request, message.data(), sizeof request);
   if (const char* why = invalid(request)) return malformed(id, why);
-  if (connection.stage == Stage::observer && request.kind != RequestKind::list) {
+  if (connection.stage == Stage::observer && request.kind != RequestKind::list &&
+      request.kind != RequestKind::nodes) {
     return malformed(id, "an observer that asks for more than a list");
   }
   if (waits_for_reply(request.kind) && connection.waiting.contains(request.request)) {
@@ -107,6 +94,7 @@ void Node::caught_up(std::uint64_t id) {
       return held.kind == RequestKind::introduce && (other == id || held.number == number);
     });
   }
+  take_up_arrivals(number);
 }
 
 void Node::tick(Time now) {
@@ -119,7 +107,10 @@ void Node::tick(Time now) {
   if (grace_ && now >= started_ + options_.grace) {
     grace_ = false;
     for (const std::uint64_t id : attached()) resume(id, [](const Request&) { return true; });
+    take_up_arrivals(0);
+    answer_far_lookups();
   }
+  tick_far();
 }
 
 std::optional<Time> Node::deadline() const {
@@ -127,6 +118,7 @@ std::optional<Time> Node::deadline() const {
   if (!deadlines_.empty()) out = deadlines_.begin()->first;
   if (grace_) out = std::min(out.value_or(Time::max()), started_ + options_.grace);
   for (const auto& [name, kept] : kept_) out = std::min(out.value_or(Time::max()), kept.until);
+  if (const auto far = far_deadline()) out = std::min(out.value_or(Time::max()), *far);
   return out;
 }
 
@@ -172,6 +164,8 @@ void Node::greet(std::uint64_t id, Connection& connection, std::span<const std::
 void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, bool counters) {
   const std::uint32_t uid = connection.who.uid;
   if (hello.interface != 0) {
+    if (far(hello.interface))
+      return turn_away(id, ErrorCode::not_permitted, "that interface number is of another node");
     if (sign(uid, hello.interface, {}) != hello.token) {
       return turn_away(id, ErrorCode::not_permitted,
                        "this node had not given that interface number to this user");
@@ -198,11 +192,10 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   connection.interface = hello.interface != 0 ? hello.interface : next_number_++;
   interfaces_[connection.interface] = id;
   welcome(id, connection, sign(uid, connection.interface, {}));
+  take_up_arrivals(connection.interface);
   if (!grace_) return;
   for (const std::uint64_t other : attached()) {  // some may have asked for this one before it came back
-    resume(other, [&](const Request& held) {
-      return held.kind == RequestKind::introduce && held.number == hello.interface;
-    });
+    resume_introductions(other, hello.interface);
   }
 }
 
@@ -259,6 +252,10 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return cancel(id, connection, request);
       case RequestKind::list:
         return list(id, connection, request);
+      case RequestKind::fabric_address:
+        return fabric_address(connection, request);
+      case RequestKind::nodes:
+        return nodes(id, request);
       case RequestKind::report:
         return report(id, connection, request);
     }
@@ -291,6 +288,7 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
     if (awaited->second.empty()) awaited_.erase(awaited);
   }
   connection.waiting.erase(found);
+  forget_far_request({id, number});
   return true;
 }
 
@@ -301,7 +299,7 @@ void Node::resume(std::uint64_t id, Which&& which) {
   if (found == connections_.end()) return;
   std::vector<Request> held;
   for (const auto& [number, request] : found->second.waiting) {
-    if (which(request)) held.push_back(request);
+    if (which(request) && !asks_.contains({id, number})) held.push_back(request);
   }
   for (const Request& request : held) {
     // One that is taken up may have been what another waited for, which is then answered already.
@@ -309,7 +307,13 @@ void Node::resume(std::uint64_t id, Which&& which) {
   }
 }
 
+void Node::resume_introductions(std::uint64_t id, std::uint64_t peer) {
+  resume(id,
+         [peer](const Request& held) { return held.kind == RequestKind::introduce && held.number == peer; });
+}
+
 void Node::introduce(std::uint64_t id, Connection& connection, const Request& request) {
+  if (far(request.number)) return introduce_far(id, connection, request);
   const auto there = interfaces_.find(request.number);
   if (there == interfaces_.end()) {
     if (grace_) return hold(connection, request);
@@ -345,6 +349,8 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   } else {
     check_room(connection.who.uid, 2, false, "this user");
   }
+  // A link to another node has a number that was drawn elsewhere.
+  while (connection.links.contains(next_number_) || peer.links.contains(next_number_)) ++next_number_;
   const auto side = [&](const Connection& other, std::uint64_t number, bool initiator) {
     Reply out = make_reply(ReplyKind::introduced, number);
     out.peer = other.interface;
@@ -410,15 +416,12 @@ void Node::link_ended(Connection& connection, std::uint64_t link) {
   if (found == connection.links.end()) return;  // it was told to the daemon before this one
   const std::uint64_t self = connection.interface;
   const std::uint64_t peer = found->second.peer;
+  if (far(peer)) tell_far_end(connection, link, false);
   close_side(connection, link);
-  const auto between = [](std::uint64_t number) {
-    return [number](const Request& held) {
-      return held.kind == RequestKind::introduce && held.number == number;
-    };
-  };
-  resume(interfaces_.at(self), between(peer));
+  resume_introductions(interfaces_.at(self), peer);
+  take_up_arrivals(self);
   if (const auto other = interfaces_.find(peer); other != interfaces_.end())
-    resume(other->second, between(self));
+    resume_introductions(other->second, self);
 }
 
 void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {
@@ -456,6 +459,9 @@ void Node::area_bytes(std::uint64_t id, Connection& connection, const Request& r
 // A link that is older than this daemon. It exists whether we like it or not; beyond the quotas it is not
 // kept in mind, so that a process cannot fill the daemon with links it makes up.
 void Node::adopt_link(Connection& connection, const Request& request) {
+  // One to another node ended with the daemon before this one: the other node has given up that incarnation.
+  if (far(request.peer))
+    return tell_gone(connection, request.number, request.peer, "this node's daemon was started again");
   const User& user = users_[connection.who.uid];
   if (request.number == 0 || request.peer == 0 || request.peer == connection.interface ||
       connection.links.contains(request.number) || connection.with.contains(request.peer) ||
@@ -518,6 +524,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
       resume(other,
              [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
   }
+  answer_far_lookups(name);
   const auto awaited = awaited_.find(name);
   if (awaited == awaited_.end()) return;
   const auto waiting = awaited->second;
@@ -551,12 +558,14 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
   }
   const auto found = names_.find(name);
   if (found == names_.end()) {
-    if (!grace_ && !kept_.contains(name) && (request.flags & Request::kWait) == 0) {
+    const bool wait = (request.flags & Request::kWait) != 0;
+    const bool others = others_ != nullptr && !others_->there().empty();
+    if (!grace_ && !kept_.contains(name) && !wait && !others) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
     }
     hold(connection, request);
     awaited_[std::string(name)].emplace(id, request.request);
-    return;
+    return search(id, request, grace_ || kept_.contains(name));
   }
   if (!may_look_up(connection.who, found->second)) {
     throw Refused{ErrorCode::not_permitted, "whoever registered the name " + std::string(name) +
@@ -575,7 +584,11 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
 
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
   // What no longer waits has its answer under way.
-  if (release(id, connection, request.request)) answer(id, make_reply(ReplyKind::cancelled, request.request));
+  const auto ask = asks_.find({id, request.request});
+  const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
+  if (!release(id, connection, request.request)) return;
+  answer(id, make_reply(ReplyKind::cancelled, request.request));
+  if (peer != 0) resume_introductions(id, peer);
 }
 
 // What a process says of others is its own word: it costs it its own link with them and nobody else anything
@@ -595,6 +608,7 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   reply.link = request.number;
   reply.peer = side.peer;
   const auto there = interfaces_.find(side.peer);
+  if (far(side.peer)) tell_far_end(connection, request.number, true);
   answer(id, reply);
   if (there == interfaces_.end()) return;
   // The number may be one that the reporter has made up, by adopting it, for a link of that peer with
@@ -604,6 +618,14 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   if (other == theirs.end() || other->second.peer != connection.interface) return;
   reply.peer = connection.interface;
   answer(there->second, reply);
+}
+
+void Node::fabric_address(Connection& connection, const Request& request) {
+  const auto at = std::as_bytes(std::span{request.name}).first(request.name_length);
+  connection.address.assign(at.begin(), at.end());
+  connection.reach = at.empty() ? Reach::none : Reach::known;
+  std::memcpy(connection.engine, request.engine, sizeof connection.engine);
+  take_up_arrivals(connection.interface);
 }
 
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {
@@ -658,6 +680,9 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
+  for (const auto& [link, side] : connection.links) {
+    if (far(side.peer)) tell_far_end(connection, link, false);
+  }
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) {
     names_.erase(name);
@@ -681,10 +706,9 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
   // that number is attached.
   for (const std::uint64_t other : attached()) {
-    resume(other, [&](const Request& held) {
-      return held.kind == RequestKind::introduce && held.number == interface;
-    });
+    resume_introductions(other, interface);
   }
+  take_up_arrivals(interface);
 }
 
 void Node::forget_user(std::uint32_t uid) {
@@ -712,6 +736,7 @@ void Node::give_up_names(Which&& which) {
   if (free.empty()) return;
   for (const std::uint64_t other : attached())
     resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
+  answer_far_lookups();
 }
 
 // HMAC over who and what. A number's token has no name, and a name is never empty.

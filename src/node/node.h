@@ -17,11 +17,12 @@
 #include "hamlyn/error.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
+#include "node/far.h"
+#include "node/pair.h"
 #include "node/protocol.h"
 
 namespace hamlyn::node {
 
-using Time = std::chrono::milliseconds;  // since any fixed moment
 using Key = std::array<std::byte, 32>;
 
 // Of one process, as the kernel attests it.
@@ -81,7 +82,8 @@ class Outside {
 
 class Node {
  public:
-  Node(const NodeOptions& options, Outside& outside, Time now);
+  // `others`: the other nodes of its cluster; null for a node of none.
+  Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others = nullptr);
 
   // `connection` is the caller's number for it, never used twice.
   void connected(std::uint64_t connection, const Identity& who, Time now);
@@ -102,6 +104,11 @@ class Node {
   void tick(Time now);
   std::optional<Time> deadline() const;
 
+  // Of the other nodes. A message that is not whole is refused, and counted.
+  void node_came(NodeId node, Time now);
+  void node_gone(NodeId node, const char* why, Time now);
+  void node_said(NodeId node, std::span<const std::byte> message, Time now);
+
   bool empty() const noexcept { return connections_.empty(); }
   // Processes of the run before may still come back.
   bool recovering() const noexcept { return grace_; }
@@ -109,10 +116,13 @@ class Node {
  private:
   enum class Stage : std::uint8_t { fresh, attached, observer };
 
+  enum class Reach : std::uint8_t { unasked, asked, known, none };  // a process's fabric address
+
   struct Side {  // one end of a link
     std::uint64_t peer = 0;
     std::uint64_t bytes = 0;
     bool foreign = false;       // opened by another user's process
+    bool gone = false;          // the other end is on another node, and has gone: this one was told
     std::uint64_t refused = 0;  // packets of the peer, as this end has reported
   };
 
@@ -128,6 +138,9 @@ class Node {
     std::map<std::uint64_t, std::uint64_t> with;  // peer to link
     std::set<std::string, std::less<>> names;
     std::set<std::uint64_t> shunned;  // peers whose links to it were cut: they may not ask for another
+    Reach reach = Reach::unasked;
+    std::vector<std::byte> address;  // where processes of other nodes reach it
+    char engine[kMaxEngine]{};
     std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
   };
 
@@ -153,6 +166,31 @@ class Node {
     std::uint64_t names = 0;  // with those that are kept
   };
 
+  using Waiting = std::pair<std::uint64_t, std::uint64_t>;  // a connection and its request
+
+  struct Ask {  // for a link with a process of another node
+    std::uint64_t serial = 0;
+    std::uint64_t peer = 0;
+    std::uint64_t link = 0;
+    std::array<std::byte, 32> key{};
+    Time until{};
+  };
+  struct Search {  // for a name, among the other nodes
+    std::uint64_t serial = 0;
+    std::set<NodeId> open;  // they have not answered
+    bool wait = false;
+    bool not_permitted = false;
+    Time until = Time::max();
+  };
+  struct Arrival {  // an introduction that another node asks for, and that cannot be made yet
+    FarIntroduce what;
+    Time until{};
+  };
+  struct FarWaiter {  // a look-up of another node that waits
+    NodeId node = 0;
+    FarLookup what;
+  };
+
   struct Refused {  // thrown and caught inside `handle`: one request, one refusal
     ErrorCode code;
     std::string text;
@@ -173,12 +211,42 @@ class Node {
   void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
   void report(std::uint64_t id, Connection& connection, const Request& request);
+  void fabric_address(Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
+
+  bool far(std::uint64_t interface) const noexcept;
+  void introduce_far(std::uint64_t id, Connection& connection, const Request& request);
+  void take_introduce(NodeId node, FarIntroduce what);
+  bool take_up(NodeId node, const FarIntroduce& what);
+  void take_up_arrivals(std::uint64_t interface);
+  void take_introduced(NodeId node, const FarIntroduced& what);
+  void take_refused(NodeId node, const FarRefused& what);
+  void take_ended(NodeId node, const FarEnded& what);
+  void take_lookup(NodeId node, const FarLookup& what);
+  bool answer_far_lookup(NodeId node, const FarLookup& what);
+  void answer_far_lookups(std::string_view name = {});
+  void take_found(NodeId node, const FarFound& what);
+  void take_cancel(NodeId node, const FarCancel& what);
+  void search(std::uint64_t id, const Request& request, bool may_come);
+  void searched(Waiting waiting, NodeId node);
+  void open_far(std::uint64_t id, Connection& connection, std::uint64_t request, std::uint64_t peer,
+                std::uint64_t link, const std::array<std::byte, 32>& key, const FarEnd& end, bool initiator);
+  void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, std::string_view why);
+  void tell_far_end(Connection& connection, std::uint64_t link, bool cut);
+  void refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text);
+  void forget_far_request(Waiting waiting);
+  void tick_far();
+  std::optional<Time> far_deadline() const;
+  void nodes(std::uint64_t id, const Request& request);
+  FarEnd end_of(const Connection& connection) const;
+  template <class Message>
+  void tell(NodeId node, const Message& message);
 
   void hold(Connection& connection, const Request& request);
   bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
   template <class Which>
   void resume(std::uint64_t id, Which&& which);
+  void resume_introductions(std::uint64_t id, std::uint64_t peer);
   void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
   void check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const;
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
@@ -206,6 +274,14 @@ class Node {
   std::map<std::string, Kept, std::less<>> kept_;
   // Names that nobody has, to the connections and requests that wait for them.
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
+  OtherNodes* const others_;
+  std::map<Waiting, Ask> asks_;
+  std::map<Waiting, Search> searches_;
+  std::map<std::uint64_t, Waiting> serials_;  // of asks and searches
+  std::uint64_t next_serial_ = 1;
+  std::map<std::pair<NodeId, std::uint64_t>, Arrival> arrivals_;  // by node and its serial
+  std::multimap<std::string, FarWaiter, std::less<>> far_waiters_;
+  std::map<NodeId, std::size_t> far_waiting_;  // of each node
   std::map<std::uint32_t, User> users_;
   std::set<std::pair<Time, std::uint64_t>> deadlines_;  // of connections that attach nothing
   std::uint64_t malformed_ = 0;

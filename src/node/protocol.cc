@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "node/reason.h"
+
 namespace hamlyn::node {
 
 namespace {
@@ -22,6 +24,7 @@ Request only_its_fields(const Request& request) noexcept {
     case RequestKind::introduce:
     case RequestKind::link_ended:
     case RequestKind::list:
+    case RequestKind::nodes:
       out.number = request.number;
       break;
     case RequestKind::link_bytes:
@@ -50,6 +53,10 @@ Request only_its_fields(const Request& request) noexcept {
       take_name();
       out.flags = request.flags & Request::kWait;
       break;
+    case RequestKind::fabric_address:
+      take_name();
+      std::memcpy(out.engine, request.engine, sizeof out.engine);
+      break;
     case RequestKind::cancel:
       break;
   }
@@ -74,18 +81,63 @@ std::string_view name_of(const Request& request) noexcept {
 
 bool waits_for_reply(RequestKind kind) noexcept {
   return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel &&
-         kind != RequestKind::report;
+         kind != RequestKind::report && kind != RequestKind::fabric_address;
+}
+
+bool valid_engine(const char (&engine)[kMaxEngine]) noexcept {
+  const std::string_view text = engine_of(engine);
+  if (text.empty() || text.size() == kMaxEngine) return false;
+  for (std::size_t i = 0; i < kMaxEngine; ++i) {
+    const char c = engine[i];
+    if (i < text.size() ? c <= ' ' || c > '~' : c != 0) return false;
+  }
+  return true;
+}
+
+std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
+  return {engine, ::strnlen(engine, kMaxEngine)};
 }
 
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::area_bytes)
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::nodes)
     return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)
     return "a field that this kind of request does not use";
   if (request.name_length > kMaxName + 1) return "the length of a name";
   if (waits_for_reply(request.kind) && request.request == 0) return "a request without a number";
+  if (request.kind == RequestKind::fabric_address) {
+    const bool none = request.name_length == 0 && engine_of(request.engine).empty();
+    if (request.name_length > kMaxFabricAddress) return "the length of an address";
+    if (!none && request.name_length == 0) return "an engine without an address";
+    if (!none && !valid_engine(request.engine)) return "the name of an engine";
+  }
   return nullptr;
+}
+
+const char* invalid(const FarReply& reply) noexcept {
+  if (reply.initiator > 1) return "an end of a link that is neither";
+  if (reply.link == 0 || node_of(reply.peer) == 0) return "a link with nobody";
+  if (reply.address_length == 0 || reply.address_length > kMaxFabricAddress)
+    return "the length of an address";
+  if (!valid_engine(reply.engine)) return "the name of an engine";
+  return nullptr;
+}
+
+const char* reason_text(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::none:
+      break;
+    case Reason::version:
+      return "it speaks another version";
+    case Reason::id_alive:
+      return "another node with this id is alive";
+    case Reason::old_incarnation:
+      return "it knows a newer incarnation of this id";
+    case Reason::not_boot:
+      return "it does not know this node, and is no boot server";
+  }
+  return "no reason";
 }
 
 }  // namespace hamlyn::node

@@ -13,7 +13,7 @@
 namespace hamlyn::node {
 
 inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
 inline constexpr std::uint32_t kStructuresVersion = 2;
@@ -23,6 +23,13 @@ inline constexpr std::size_t kMaxText = 160;
 inline constexpr std::uint32_t kListPage = 32;  // attached processes per list request
 // What one end of a link is taken to hold until it says otherwise: two pages, ring and replies.
 inline constexpr std::uint64_t kLinkBytes = 8192;
+inline constexpr std::size_t kMaxFabricAddress = 64;
+inline constexpr std::size_t kMaxEngine = 16;
+// An interface number carries the id of its node in its upper 16 bits; 0: a node that belongs to no cluster.
+inline constexpr unsigned kNodeShift = 48;
+constexpr std::uint16_t node_of(std::uint64_t interface) noexcept {
+  return static_cast<std::uint16_t>(interface >> kNodeShift);
+}
 
 // Proof, signed by the daemon, that it had given this number or name to this user.
 using Token = std::array<std::byte, 32>;
@@ -53,17 +60,20 @@ struct Welcome {
 static_assert(sizeof(Welcome) == 216 && std::is_trivially_copyable_v<Welcome>);
 
 enum class RequestKind : std::uint32_t {
-  introduce = 1,  // number: peer
-  link_ended,     // number: link
-  link_bytes,     // number: link, bytes
-  adopt_link,     // number: link, peer, bytes: a link that is older than this daemon
-  publish,        // name, flags: rights, ticket, token if it is to get the name back
-  withdraw,       // name
-  lookup,         // name, flags: kWait
-  cancel,         // request: the one to cancel
-  list,           // number: the last interface already listed; 0: from the start
-  report,         // number: link, bytes: packets of its other end refused so far. No answer
-  area_bytes,     // bytes: of all areas of the asker that others may be shown, from now on
+  introduce = 1,   // number: peer
+  link_ended,      // number: link
+  link_bytes,      // number: link, bytes
+  adopt_link,      // number: link, peer, bytes: a link that is older than this daemon
+  publish,         // name, flags: rights, ticket, token if it is to get the name back
+  withdraw,        // name
+  lookup,          // name, flags: kWait
+  cancel,          // request: the one to cancel
+  list,            // number: the last interface already listed; 0: from the start
+  report,          // number: link, bytes: packets of its other end refused so far. No answer
+  area_bytes,      // bytes: of all areas of the asker that others may be shown, from now on
+  fabric_address,  // name: where processes of other nodes reach the asker, engine: by which engine; or both
+                   // empty: it cannot be reached. No answer
+  nodes,           // number: the last node already listed; 0: from the start
 };
 
 struct Request {
@@ -79,11 +89,12 @@ struct Request {
   std::uint64_t bytes = 0;
   std::uint32_t name_length = 0;
   std::uint32_t reserved = 0;
-  char name[kMaxName]{};
+  char name[kMaxName]{};        // or, of a fabric_address, any bytes
   Ticket ticket{.version = 0};  // where the kind has none: all zero, but for `entry`, which is all ones
   Token token{};
+  char engine[kMaxEngine]{};  // text, filled up with zeros
 };
-static_assert(sizeof(Request) == 208 && std::is_trivially_copyable_v<Request>);
+static_assert(sizeof(Request) == 224 && std::is_trivially_copyable_v<Request>);
 
 enum class ReplyKind : std::uint32_t {
   refused = 1,  // error, text
@@ -97,6 +108,10 @@ enum class ReplyKind : std::uint32_t {
   attached,  // one process of a list (AttachedReply); descriptor: its counter page, if the asker may see it
   node,      // the end of a page of a list (NodeReply)
   cut,       // peer, link: to be ended now, by the rule on reports. Not asked for; both ends are told
+  introduced_remote,  // a link with a process of another node may be made (FarReply)
+  open_fabric,        // somebody of another node wants a link: say your fabric_address. Not asked for
+  far_gone,  // peer, link, error, text: the other end of this link to another node has gone. Not asked for
+  member,    // one node of the cluster (MemberReply); after a page of them comes `node`
 };
 
 struct Reply {
@@ -115,6 +130,26 @@ struct Reply {
 };
 static_assert(sizeof(Reply) == 304 && std::is_trivially_copyable_v<Reply>);
 
+// What both ends of a link between nodes are told. At the asker with its `request`, at the other end with 0.
+struct FarReply {
+  ReplyKind kind = ReplyKind::introduced_remote;
+  std::uint32_t initiator = 0;  // 1 at the asker
+  std::uint64_t request = 0;
+  std::uint64_t peer = 0;              // its interface, and so its node
+  std::uint64_t link = 0;              // 64 random bits, the same at both ends
+  std::uint64_t peer_incarnation = 0;  // of the peer's node
+  std::uint64_t own_incarnation = 0;   // of this node
+  std::uint32_t uid = 0;               // of the peer, as its daemon attests them
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t address_length = 0;
+  char engine[kMaxEngine]{};  // text, filled up with zeros
+  std::array<std::byte, kMaxFabricAddress> address{};
+  std::array<std::byte, 32>
+      key{};  // made by the asker's daemon; only the two daemons and the two ends know it
+};
+static_assert(sizeof(FarReply) == 176 && std::is_trivially_copyable_v<FarReply>);
+
 struct AttachedReply {
   ReplyKind kind = ReplyKind::attached;
   std::uint32_t uid = 0;
@@ -130,6 +165,21 @@ struct AttachedReply {
   char program[16]{};
 };
 static_assert(sizeof(AttachedReply) == 88 && std::is_trivially_copyable_v<AttachedReply>);
+
+// Where a node's daemon stands with another: `state` is Cluster::State.
+struct MemberReply {
+  ReplyKind kind = ReplyKind::member;
+  std::uint32_t state = 0;
+  std::uint64_t request = 0;
+  std::uint64_t incarnation = 0;
+  std::uint64_t since_ms = 0;  // in that state
+  std::uint64_t refused = 0;   // packets, of anybody; at this node itself
+  std::uint16_t id = 0;
+  std::uint16_t boot = 0;      // 1: it admits newcomers
+  std::uint32_t kept_out = 0;  // at this node itself: Reason why nobody lets it in
+  char address[48]{};          // text; empty for this node itself
+};
+static_assert(sizeof(MemberReply) == 96 && std::is_trivially_copyable_v<MemberReply>);
 
 // What the user that asks has used and may use; every list ends with it.
 struct Usage {
@@ -163,9 +213,14 @@ static_assert(sizeof(NodeReply) == 184 && std::is_trivially_copyable_v<NodeReply
 bool valid_name(std::string_view name) noexcept;
 // The name in it, cut to what there is room for.
 std::string_view name_of(const Request& request) noexcept;
+// Of a fabric_address; the text of an engine.
+std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept;
 // Whether the daemon answers such a request by its number.
 bool waits_for_reply(RequestKind kind) noexcept;
 // Null, or what is wrong with it.
 const char* invalid(const Request& request) noexcept;
+const char* invalid(const FarReply& reply) noexcept;
+// Whether `engine` is 1 to 15 printable characters, filled up with zeros.
+bool valid_engine(const char (&engine)[kMaxEngine]) noexcept;
 
 }  // namespace hamlyn::node

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::uint64_t kListener = 1;
 constexpr std::uint64_t kSignals = 2;
+constexpr std::uint64_t kCluster = 3;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
@@ -74,6 +75,9 @@ NodeOptions node_options(const ServerOptions& options) {
   out.key = load_key(options.socket);
   // Numbers of another run of the daemon start elsewhere: 2^31 places, 2^32 numbers each.
   out.first_number = (std::uint64_t{::randombytes_uniform(0x7FFFFFFF)} + 1) << 32;
+  if (const std::uint64_t node = options.config.cluster.id; node != 0) {  // and its id in the upper 16 bits
+    out.first_number = node << kNodeShift | (std::uint64_t{::randombytes_uniform(0xFFFFFE)} + 1) << 24;
+  }
   out.overflow_uid = overflow_uid();
   out.recovering = marked(options.socket);
   out.uid = ::geteuid();
@@ -89,10 +93,15 @@ Server::Server(const ServerOptions& options) : options_(options) {
   most_unread_ = raise_descriptor_limit() / kUnreadShare;
   lock_ = lock_socket(options_.socket);
   marked_ = marked(options_.socket);
-  node_ = std::make_unique<Node>(node_options(options_), *this, now());
+  if (options_.config.cluster.id != 0)
+    cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
+  node_ = std::make_unique<Node>(node_options(options_), *this, now(), cluster_.get());
+  if (cluster_) cluster_->serve(*node_);
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) base::throw_system("epoll_create1");
   spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (cluster_ && !watch(cluster_->descriptor(), kCluster, EPOLLIN, EPOLL_CTL_ADD))
+    base::throw_system("epoll_ctl");
   listen();
   idle_since_ = now();
   spdlog::info("hamlynd {} serves {} at {}", options_.version,
@@ -103,6 +112,7 @@ Server::~Server() {
   // First the path, so that whoever comes now starts another daemon; then the connections that wait to be
   // accepted break, and whoever made them tries again.
   if (listener_) ::unlink(options_.socket.c_str());
+  if (cluster_) cluster_->leave(now());
   if (node_ != nullptr && node_->empty()) keep_mark(node_->recovering());
   for (auto& [id, peer] : peers_) {
     for (Outgoing& message : peer.queue) discard(message);
@@ -146,6 +156,8 @@ void Server::run(const sigset_t& signals) {
       if (data.u64 == kSignals) return spdlog::info("hamlynd ends: told to");
       if (data.u64 == kListener) {
         accept_some();
+      } else if (data.u64 == kCluster) {
+        cluster_->receive_some(now());
       } else if ((data.u64 & kDeath) != 0) {
         ended(data.u64 & ~kDeath);
       } else {
@@ -156,6 +168,7 @@ void Server::run(const sigset_t& signals) {
     flush_crowded();
     while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
     node_->tick(now());
+    if (cluster_) cluster_->tick(now());
     forget_departed();
     foreign_.bury();
     if (node_->empty())
@@ -175,6 +188,7 @@ int Server::wait_time() const {
   if (const auto deadline = node_->deadline()) until = *deadline;
   if (options_.idle_exit.count() > 0 && node_->empty())
     until = std::min(until, idle_since_ + options_.idle_exit);
+  if (cluster_) until = std::min(until, cluster_->deadline());
   if (until == Time::max()) return -1;
   return static_cast<int>(std::clamp<Time::rep>((until - now()).count(), 0, INT_MAX));
 }

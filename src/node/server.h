@@ -12,6 +12,7 @@
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
 #include "base/socket.h"
+#include "node/cluster_port.h"
 #include "node/config.h"
 #include "node/node.h"
 
@@ -104,6 +105,7 @@ class Server final : public Outside {
   base::FileDescriptor listener_;
   base::FileDescriptor spare_;  // given up for a moment when there are no descriptors left
   base::Foreign foreign_;
+  std::unique_ptr<ClusterPort> cluster_;  // if there is one
   std::unique_ptr<Node> node_;
   std::map<std::uint64_t, Peer> peers_;
   std::map<std::uint64_t, Departed> departed_;

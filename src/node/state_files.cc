@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <thread>
@@ -23,15 +25,19 @@ base::FileDescriptor open_or_throw(const std::string& path, int flags) {
   return out;
 }
 
-Key make_key(const std::string& path) {
-  Key key;
-  ::randombytes_buf(key.data(), key.size());
+// The file is there whole, or as it was before.
+void replace_file(const std::string& path, const void* bytes, std::size_t size) {
   const std::string fresh = path + ".new";
   ::unlink(fresh.c_str());
   const auto file = open_or_throw(fresh, O_WRONLY | O_CREAT | O_EXCL);
-  if (::write(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size()))
-    base::throw_system("write");
+  if (::write(file.get(), bytes, size) != static_cast<ssize_t>(size)) base::throw_system("write");
   if (::rename(fresh.c_str(), path.c_str()) != 0) base::throw_system("rename");
+}
+
+Key make_key(const std::string& path) {
+  Key key;
+  ::randombytes_buf(key.data(), key.size());
+  replace_file(path, key.data(), key.size());
   return key;
 }
 
@@ -63,6 +69,42 @@ Key load_key(const std::string& socket) {
                 path + " is not a key of 32 bytes that only this user can read: remove it");
   }
   return key;
+}
+
+Secret load_secret(const std::string& path) {
+  const base::FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+  if (!file) base::throw_system(("open the cluster's secret " + path).c_str());
+  struct stat info {};
+  std::array<unsigned char, 4097> bytes{};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 077) != 0 ||
+      (info.st_uid != ::geteuid() && info.st_uid != 0)) {
+    throw Error(ErrorCode::not_permitted, path + " must be a file of this user, or root's, of mode 0600");
+  }
+  const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
+  if (size < 32 || size > 4096) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        path + " must have 32 to 4096 bytes that nobody can guess: head -c 32 /dev/urandom > " + path);
+  }
+  Secret out;
+  ::crypto_generichash(reinterpret_cast<unsigned char*>(out.data()), out.size(), bytes.data(),
+                       static_cast<unsigned long long>(size), nullptr, 0);
+  ::sodium_memzero(bytes.data(), bytes.size());
+  return out;
+}
+
+std::uint64_t next_incarnation(const std::string& socket) {
+  const std::string path = socket + ".incarnation";
+  std::uint64_t before = 0;
+  if (const base::FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)}; file) {
+    if (::read(file.get(), &before, sizeof before) != sizeof before) before = 0;
+  }
+  const auto clock = std::chrono::system_clock::now().time_since_epoch();
+  const auto now =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(clock).count());
+  const std::uint64_t out = std::max(now, before + 1);
+  replace_file(path, &out, sizeof out);
+  return out;
 }
 
 bool marked(const std::string& socket) { return ::access((socket + ".attached").c_str(), F_OK) == 0; }

@@ -5,6 +5,7 @@
 
 #include "base/file_descriptor.h"
 #include "node/node.h"
+#include "node/node_wire.h"
 
 namespace hamlyn::node {
 
@@ -13,6 +14,13 @@ base::FileDescriptor lock_socket(const std::string& socket);
 
 // The signing key; made when there is none. Throws Error if the file is not ours alone.
 Key load_key(const std::string& socket);
+
+// The cluster's secret, as made of a file of 32 to 4096 bytes. Throws Error if it is not there, or others
+// than its owner, who is this user or root, may read it.
+Secret load_secret(const std::string& path);
+
+// A number larger than any before it at this socket: microseconds since 1970 unless the clock was set back.
+std::uint64_t next_incarnation(const std::string& socket);
 
 // The mark: left behind by a daemon that ended while processes were attached.
 bool marked(const std::string& socket);

@@ -2,6 +2,7 @@
 #include "node/list.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "tool/node_view.h"
@@ -10,6 +11,8 @@
 
 namespace hamlyn::tool {
 namespace {
+
+constexpr std::array<const char*, 5> kStates{"self", "alive", "suspect", "dead", "left"};
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -41,6 +44,14 @@ NodeView look_at_node(const std::string& socket) {
                 .bytes_quota = list.quota.bytes,
                 .processes = {}};
   for (const node::AttachedProcess& process : list.attached) view.processes.push_back(view_of(process));
+  for (const node::ClusterMember& member : list.nodes) {
+    view.nodes.push_back({member.id, kStates.at(static_cast<std::size_t>(member.state)), member.boot,
+                          member.incarnation, seconds(member.since),
+                          printable(member.address.data(), member.address.size())});
+    if (member.state != node::ClusterMember::State::self) continue;
+    view.packets_refused = member.refused;
+    view.kept_out = member.kept_out;
+  }
   return view;
 }
 

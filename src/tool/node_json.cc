@@ -96,6 +96,15 @@ ordered_json process_json(const ProcessView& process) {
 std::string to_json(const NodeView& node) {
   ordered_json processes = ordered_json::array();
   for (const ProcessView& process : node.processes) processes.push_back(process_json(process));
+  ordered_json nodes = ordered_json::array();
+  for (const MemberView& member : node.nodes) {
+    nodes.push_back({{"id", member.id},
+                     {"state", member.state},
+                     {"boot", member.boot},
+                     {"incarnation", member.incarnation},
+                     {"seconds", member.seconds},
+                     {"address", member.address}});
+  }
   const ordered_json object{{"version", node.version},
                             {"uid", node.uid},
                             {"pid", node.pid},
@@ -104,6 +113,9 @@ std::string to_json(const NodeView& node) {
                             {"cut", node.cut},
                             {"bytes_used", node.bytes_used},
                             {"bytes_quota", node.bytes_quota},
+                            {"nodes", std::move(nodes)},
+                            {"packets_refused", node.packets_refused},
+                            {"kept_out", node.kept_out},
                             {"attached", std::move(processes)}};
   return object.dump();
 }

@@ -67,6 +67,18 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
   return text;
 }
 
+std::string cluster_text(const NodeView& node) {
+  std::string text = fmt::format("{} packets of the network refused{}{}\n", node.packets_refused,
+                                 node.kept_out.empty() ? "" : "; not let in: ", node.kept_out);
+  text += " NODE  STATE       SINCE  BOOT       INCARNATION  ADDRESS\n";
+  for (const MemberView& member : node.nodes) {
+    text += fmt::format("{:>5}  {:<8} {:>8}  {:<4} {:>17}  {}\n", member.id, member.state,
+                        member.state == "self" ? "" : format_seconds(member.seconds),
+                        member.boot ? "yes" : "", member.incarnation, member.address);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const NodeView& node) {
@@ -76,6 +88,7 @@ std::string to_text(const NodeView& node) {
       node.version, user_name(node.uid), node.pid, format_seconds(node.seconds), node.processes.size(),
       node.names, node.cut, format_bytes(static_cast<double>(node.bytes_used)),
       format_bytes(static_cast<double>(node.bytes_quota)));
+  if (!node.nodes.empty()) text += cluster_text(node);
   if (node.processes.empty()) return text;
   text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS     SHARED  REFUSED  PROGRAM\n";
   for (const ProcessView& process : node.processes) text += process_text(node, process);

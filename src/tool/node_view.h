@@ -62,6 +62,16 @@ struct ProcessView {
   std::string why_no_details = {};      // if it is, but its page cannot be read
 };
 
+// A node of the cluster, as the asked node's daemon sees it.
+struct MemberView {
+  std::uint16_t id = 0;
+  std::string state;  // self, alive, suspect, dead, left
+  bool boot = false;
+  std::uint64_t incarnation = 0;
+  double seconds = 0;  // in that state
+  std::string address;
+};
+
 struct NodeView {
   std::string version;
   std::uint32_t uid = 0, pid = 0;
@@ -70,6 +80,9 @@ struct NodeView {
   std::uint64_t cut = 0;                          // links, by the rule on reports
   std::uint64_t bytes_used = 0, bytes_quota = 0;  // of the asking user, in links and areas
   std::vector<ProcessView> processes;
+  std::vector<MemberView> nodes = {};  // of its cluster; none: it belongs to none
+  std::uint64_t packets_refused = 0;   // by its daemon, of anybody on the network
+  std::string kept_out = {};           // why no node lets it in, if so
 };
 
 // The details in a page, which `invalid` has passed.

@@ -130,8 +130,7 @@ TEST_P(Accesses, slots_on_one_area_have_each_its_own) {
   EXPECT_TRUE(same(own.bytes().first(data.size()), data));
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Accesses, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Accesses, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -158,8 +158,7 @@ TEST_P(Acknowledged, fast_mode_messages_cannot_be) {
   EXPECT_EQ(bob.refused(Refusal::mode_forbids), 1u);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Acknowledged, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Acknowledged, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -20,6 +20,9 @@ struct FabricKind {
   std::unique_ptr<Fabric> (*make)(std::size_t mtu);
 };
 
+// Those that this program tests.
+std::vector<FabricKind> fabrics();
+
 // As gtest names the instances.
 inline std::string fabric_name(const testing::TestParamInfo<FabricKind>& info) { return info.param.name; }
 inline void PrintTo(const FabricKind& kind, std::ostream* out) { *out << kind.name; }

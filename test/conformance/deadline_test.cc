@@ -139,8 +139,7 @@ TEST_P(Expiry, a_slot_that_has_gone_frees_no_entry_of_the_next) {
   EXPECT_EQ(slot->arm(0), Status::ok);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Expiry, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Expiry, testing::ValuesIn(fabrics()), fabric_name);
 
 TEST(DeadlineHeap, gives_the_earliest_first_whatever_comes_and_goes) {
   sim::Generator chance(7);

@@ -31,6 +31,7 @@ class Fabric {
 
 std::unique_ptr<Fabric> make_shm_fabric(std::size_t mtu);
 std::unique_ptr<Fabric> make_sim_fabric(std::size_t mtu);
+std::unique_ptr<Fabric> make_ofi_fabric(std::size_t mtu);
 
 // The ends that a fabric has made, by owner and peer.
 template <class End>

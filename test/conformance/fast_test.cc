@@ -247,9 +247,8 @@ TEST_P(Fast, slots_come_and_go_without_using_up_the_queue) {
   }
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Fast, testing::ValuesIn(kFabrics), fabric_name);
-INSTANTIATE_TEST_SUITE_P(fabric, FastGrowing, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Fast, testing::ValuesIn(fabrics()), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, FastGrowing, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

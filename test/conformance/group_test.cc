@@ -291,8 +291,7 @@ TEST_P(Groups, do_not_take_the_next_link_for_one_that_had_contributed) {
   EXPECT_EQ(next().kind, Notification::Kind::message);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Groups, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Groups, testing::ValuesIn(fabrics()), fabric_name);
 
 // --- the values themselves
 

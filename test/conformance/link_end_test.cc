@@ -177,8 +177,7 @@ TEST_P(LinkEnds, refusals_that_were_not_told_yet_are_told) {
   EXPECT_EQ(told, 5u);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, LinkEnds, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, LinkEnds, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

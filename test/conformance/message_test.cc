@@ -153,9 +153,8 @@ TEST_P(Messages, are_told_to_whoever_waits_on_a_descriptor) {
   EXPECT_EQ(bob.signals, 1);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Messages, testing::ValuesIn(kFabrics), fabric_name);
-INSTANTIATE_TEST_SUITE_P(fabric, LongMessages, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Messages, testing::ValuesIn(fabrics()), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, LongMessages, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -254,8 +254,7 @@ TEST_P(Modes, a_new_key_makes_old_tickets_worthless) {
   EXPECT_EQ(send_fast(terminus, old_fast, {}), Status::refused) << "its places were taken back";
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Modes, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Modes, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -217,8 +217,7 @@ TEST_P(Priorities, wait_in_their_level_for_a_link_that_is_not_made_yet) {
   fabric->end(alice, dave);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Priorities, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Priorities, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -378,8 +378,7 @@ TEST_P(Refusals, go_to_the_queue_of_the_slot_or_to_the_first_and_survive_it) {
   EXPECT_EQ(next().cause, Refusal::bad_key);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Refusals, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Refusals, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -122,8 +122,7 @@ TEST_P(RemoteLevels, leave_the_normal_level_its_share) {
   EXPECT_LE(urgent_came, (kUrgentInARow + 1) * kLong + kUnderWay);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, RemoteLevels, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, RemoteLevels, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -671,8 +671,7 @@ TEST_P(Remote, a_requester_that_goes_leaves_no_work_behind) {
   EXPECT_EQ(fetch(slot.ticket(), {.operand = 1}).status, Status::ok);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Remote, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Remote, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -195,8 +195,7 @@ TEST_P(Termini, forget_what_was_not_sent_when_they_go) {
   EXPECT_EQ(next().entry, 1u);
 }
 
-const FabricKind kFabrics[] = {{"shm", make_shm_fabric}, {"sim", make_sim_fabric}};
-INSTANTIATE_TEST_SUITE_P(fabric, Termini, testing::ValuesIn(kFabrics), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, Termini, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -120,10 +120,11 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(11));
+    const auto kind = static_cast<node::RequestKind>(1 + pick(13));
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
-    const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes;
+    const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes ||
+                          kind == node::RequestKind::fabric_address;
     node::Request out = named ? test::ask(kind, 1 + pick(40), kNames[pick(std::size(kNames))])
                               : test::ask(kind, 1 + pick(40), nameless ? 0 : some_number());
     if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(2));
@@ -133,6 +134,10 @@ class Day {
     if (kind == node::RequestKind::link_bytes || kind == node::RequestKind::adopt_link ||
         kind == node::RequestKind::report || kind == node::RequestKind::area_bytes)
       out.bytes = random_() >> pick(64);
+    if (kind == node::RequestKind::fabric_address && pick(4) != 0) {
+      out.name_length = static_cast<std::uint32_t>(1 + pick(node::kMaxFabricAddress));
+      std::memcpy(out.engine, "net", 3);
+    }
     if (kind == node::RequestKind::adopt_link) out.peer = some_number();
     spoil(out);
     return out;

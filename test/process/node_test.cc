@@ -235,7 +235,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   EXPECT_EQ(welcome.structures, node::kStructuresVersion);
   EXPECT_STREQ(
       welcome.text,
-      "the node daemon speaks protocol 3 with structures 2, the process protocol 3 with structures 9");
+      "the node daemon speaks protocol 4 with structures 2, the process protocol 4 with structures 9");
 }
 
 // A daemon of another version: answers one connection.
@@ -272,7 +272,7 @@ TEST(NodeProcess, AClientNamesAnotherVersionOfTheDaemon) {
   wait_ready(ready.get());
   std::string text;
   EXPECT_EQ(attach_error(at(folder.file("s")), &text), ErrorCode::version_mismatch);
-  EXPECT_NE(text.find("protocol 3 with"), std::string::npos) << text;
+  EXPECT_NE(text.find("protocol 4 with"), std::string::npos) << text;
   EXPECT_NE(text.find("protocol 7 with"), std::string::npos) << text;
 }
 
@@ -372,6 +372,35 @@ TEST(NodeProcess, AConfigThatCannotBeIsRefusedWithItsPlace) {
   EXPECT_EQ(finished.err, "hamlynd: " + folder.file("config") + ":3: quotas.linsk: unknown key\n");
 }
 
+TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
+  const Folder folder;
+  test::write_file(folder.file("secret"), test::noise(32));
+  test::write_file(folder.file("short"), test::noise(31));
+  ::chmod(folder.file("secret").c_str(), 0640);
+  ::chmod(folder.file("short").c_str(), 0600);
+  const auto refusal = [&](const std::string& cluster, const std::vector<std::string>& more = {}) {
+    test::write_file(folder.file("config"), cluster);
+    std::vector<std::string> words{test::program("hamlynd"), "--socket", folder.file("s"), "--config",
+                                   folder.file("config")};
+    words.insert(words.end(), more.begin(), more.end());
+    test::Command daemon{words, {}};
+    const auto finished = daemon.wait();
+    EXPECT_EQ(finished.status, 1) << cluster;
+    return finished.err;
+  };
+  const std::string id = "[cluster]\nid = 1\n";
+  EXPECT_NE(refusal(id + "listen = \"0.0.0.0\"\n").find("can be reached by strangers"), std::string::npos);
+  EXPECT_NE(refusal(id + "join = \"192.0.2.1\"\n").find("is another host"), std::string::npos);
+  EXPECT_NE(refusal(id, {"--join", "192.0.2.1"}).find("is another host"), std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("secret") + "\"\n").find("of mode 0600"),
+            std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("short") + "\"\n").find("32 to 4096 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal(id + "secret = \"" + folder.file("none") + "\"\n").find("secret"), std::string::npos);
+  EXPECT_NE(refusal(id + "listen = \"127.0.0.1:0\"\n").find("port 0"), std::string::npos);
+  EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
+}
+
 TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};
@@ -412,12 +441,12 @@ TEST(NodeProcess, SurvivesWhatNoAttachedClientWouldSend) {
   const auto page = sealed_page("page");
   const int fd = page.get();
   std::uint64_t malformed = 0;
-  for (std::uint32_t kind = 0; kind <= 12; ++kind) {
+  for (std::uint32_t kind = 0; kind <= 14; ++kind) {
     node::Request request;
     request.kind = node::RequestKind{kind};
     request.request = 1;
     request.number = kind == 8 ? 1 : 0;  // a cancel has none
-    request.reserved = kind >= 1 && kind <= 11 ? 1 : 0;
+    request.reserved = kind >= 1 && kind <= 13 ? 1 : 0;
     const node::Request wrong = request;
     request.reserved = 0;
     std::array<std::byte, sizeof request + 1> bytes{};

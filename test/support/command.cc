@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -82,6 +83,10 @@ void Command::become(const std::vector<std::string>& arguments, const Options& o
   ::dup2(options.output_fd >= 0 ? options.output_fd : out_.get(), STDOUT_FILENO);
   ::dup2(options.error_fd >= 0 ? options.error_fd : err_.get(), STDERR_FILENO);
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (options.network_of != 0) {
+    const std::string path = "/proc/" + std::to_string(options.network_of) + "/ns/net";
+    if (::setns(::open(path.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) != 0) ::_exit(126);
+  }
   if (options.user) {
     const gid_t group = options.group.value_or(*options.user);
     if (::setgroups(0, nullptr) != 0 || ::setgid(group) != 0 || ::setuid(*options.user) != 0) ::_exit(127);

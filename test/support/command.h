@@ -30,6 +30,7 @@ class Command {
     std::map<std::string, std::string> environment = {};  // besides our own
     std::optional<uid_t> user = {};                       // run as this user and its group of the same number
     std::optional<gid_t> group = {};                      // or of this one
+    pid_t network_of = 0;                                 // run in this process's network; 0: in ours
   };
 
   Command(const std::vector<std::string>& arguments, const Options& options);

@@ -13,7 +13,8 @@ namespace hamlyn::test {
 
 class NodeWorld final : public node::Outside {
  public:
-  explicit NodeWorld(const node::NodeOptions& options = {}) : node(options, *this, node::Time{0}) {}
+  explicit NodeWorld(const node::NodeOptions& options = {}, node::OtherNodes* others = nullptr)
+      : node(options, *this, node::Time{0}, others) {}
 
   // Everything that was sent to a connection and not yet taken, oldest first.
   template <class Message>

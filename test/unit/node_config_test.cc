@@ -45,7 +45,7 @@ TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("[quotas]\nbytes = \"4G\"\n"), "f.toml:2: quotas.bytes: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\n\nlink = 1\n"), "f.toml:3: quotas.link: unknown key");
   EXPECT_EQ(refusal("[quota]\nlinks = 1\n"),
-            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors] and [log]");
+            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors], [cluster] and [log]");
   EXPECT_EQ(refusal("[errors]\ncut_after = -1\n"),
             "f.toml:2: errors.cut_after: must be a number of at least 0");
   EXPECT_EQ(refusal("log = 1\n"), "f.toml:1: log: must be a table: write [log]");
@@ -57,6 +57,32 @@ TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("[rights]\nusers = [-4]\n"), "f.toml:2: rights.users: no such number: -4");
   EXPECT_EQ(refusal("[log]\nlevel = \"loud\"\n").substr(0, 24), "f.toml:2: log.level: mus");
   EXPECT_EQ(refusal("[quotas\n").substr(0, 10), "f.toml:1: ");
+}
+
+TEST(NodeConfig, ReadsACluster) {
+  EXPECT_EQ(parse_config("", "f.toml").cluster.id, 0) << "none";
+  const ClusterConfig least = parse_config("[cluster]\nid = 65535\njoin = \"anna\"\n", "f.toml").cluster;
+  EXPECT_EQ(least.id, 65535);
+  EXPECT_EQ(least.join, std::vector<std::string>{"anna"});
+  EXPECT_FALSE(least.boot);
+  EXPECT_EQ(least.dead_after, Time{1000});
+  const ClusterConfig all = parse_config(
+                                "[cluster]\nid = 1\njoin = [\"a\", \"b:1\"]\nlisten = \"[::]:9\"\n"
+                                "secret = \"/s\"\nboot = true\ndead_after = 250\n",
+                                "f.toml")
+                                .cluster;
+  EXPECT_EQ(all.join, (std::vector<std::string>{"a", "b:1"}));
+  EXPECT_EQ(all.listen, "[::]:9");
+  EXPECT_EQ(all.secret, "/s");
+  EXPECT_EQ(all.boot, true);
+  EXPECT_EQ(all.dead_after, Time{250});
+  EXPECT_EQ(refusal("[cluster]\nid = 0\n"), "f.toml:2: cluster.id: must be a number of 1 to 65535");
+  EXPECT_EQ(refusal("[cluster]\nid = 65536\n"), "f.toml:2: cluster.id: must be a number of 1 to 65535");
+  EXPECT_EQ(refusal("\n[cluster]\nsecret = \"/s\"\n"),
+            "f.toml:2: cluster.id: is missing: a number of 1 to 65535 that no other node has");
+  EXPECT_EQ(refusal("[cluster]\nid = 1\nboot = 1\n"), "f.toml:3: cluster.boot: must be true or false");
+  EXPECT_EQ(refusal("[cluster]\nid = 1\njoin = [4]\n"), "f.toml:3: cluster.join: must be a text");
+  EXPECT_EQ(refusal("[cluster]\nid = 1\nport = 4\n"), "f.toml:3: cluster.port: unknown key");
 }
 
 TEST(NodeConfig, AFileThatIsNotThereIsNamed) { EXPECT_THROW(read_config("/nowhere/f.toml"), Error); }

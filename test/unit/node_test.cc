@@ -48,14 +48,14 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     world.connect(1);
     std::vector<std::byte> bytes(size);
     Hello hello;
-    hello.protocol = 4;
+    hello.protocol = 5;
     std::memcpy(bytes.data(), &hello, 12);
     world.node.received(1, bytes, false, world.now);
     const Welcome answer = world.take<Welcome>(1);
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 3 with structures 2, the process protocol 4 with structures 2");
+        "the node daemon speaks protocol 4 with structures 2, the process protocol 5 with structures 2");
     EXPECT_TRUE(world.dropped(1));
   }
 }
@@ -418,7 +418,7 @@ TEST(Node, DropsARequestOfEveryOtherLength) {
 TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
   // Each byte that a kind of request has no use for, set.
   std::size_t refused = 0;
-  for (std::uint32_t kind = 0; kind <= 12; ++kind) {
+  for (std::uint32_t kind = 0; kind <= 14; ++kind) {
     for (std::size_t at = 4; at < sizeof(Request); ++at) {
       Request request;
       request.kind = static_cast<RequestKind>(kind);
@@ -427,7 +427,7 @@ TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
       NodeWorld world;
       world.attach(1);
       world.say(1, request);
-      const bool known = kind >= 1 && kind <= 11;
+      const bool known = kind >= 1 && kind <= 13;
       const bool number = at >= 8 && at < 16;  // of the request: always used
       EXPECT_TRUE(known || world.dropped(1));
       EXPECT_FALSE(known && number && world.dropped(1)) << kind << " " << at;
@@ -435,6 +435,61 @@ TEST(Node, DropsARequestWithAFieldItDoesNotUse) {
     }
   }
   EXPECT_GT(refused, 1500u);
+}
+
+Request address_of(std::size_t length, const char* engine) {
+  Request out = ask(RequestKind::fabric_address, 0);
+  out.name_length = static_cast<std::uint32_t>(length);
+  std::memset(out.name, 1, std::min(length, node::kMaxFabricAddress));
+  std::memcpy(out.engine, engine, std::min(std::strlen(engine), node::kMaxEngine));
+  return out;
+}
+
+TEST(Node, TakesAFabricAddressThatIsWholeAndDropsAnyOther) {
+  const auto drops = [](const Request& request) {
+    NodeWorld world;
+    world.attach(1);
+    world.say(1, request);
+    EXPECT_TRUE(world.quiet(1));
+    return world.dropped(1);
+  };
+  EXPECT_FALSE(drops(address_of(1, "net")));
+  EXPECT_FALSE(drops(address_of(64, "fifteen-letters")));
+  EXPECT_FALSE(drops(address_of(0, ""))) << "none";
+  EXPECT_TRUE(drops(address_of(0, "net")));
+  EXPECT_TRUE(drops(address_of(8, "")));
+  EXPECT_TRUE(drops(address_of(65, "net")));
+  EXPECT_TRUE(drops(address_of(8, "sixteen--letters")));
+  EXPECT_TRUE(drops(address_of(8, "a b")));
+  Request rest = address_of(8, "net");
+  rest.engine[9] = 'x';
+  EXPECT_TRUE(drops(rest)) << "after the end of the text";
+}
+
+TEST(Node, AFarIntroductionIsWholeOrInvalid) {
+  node::FarReply good;
+  good.peer = std::uint64_t{3} << node::kNodeShift | 7;
+  good.link = 9;
+  good.address_length = 64;
+  std::memcpy(good.engine, "net", 3);
+  EXPECT_EQ(node::invalid(good), nullptr);
+  for (const std::uint32_t length : {0u, 65u, 0xFFFFFFFFu}) {
+    node::FarReply bad = good;
+    bad.address_length = length;
+    EXPECT_NE(node::invalid(bad), nullptr) << length;
+  }
+  node::FarReply bad = good;
+  bad.peer = 7;
+  EXPECT_NE(node::invalid(bad), nullptr) << "an interface of this node";
+  bad = good;
+  bad.link = 0;
+  EXPECT_NE(node::invalid(bad), nullptr);
+  bad = good;
+  bad.initiator = 2;
+  EXPECT_NE(node::invalid(bad), nullptr);
+  bad = good;
+  bad.engine[0] = 0;
+  EXPECT_NE(node::invalid(bad), nullptr);
 }
 
 TEST(Node, DropsANumberThatStillWaitsAndNumberZero) {

@@ -1,6 +1,7 @@
 #include "tool/perf/catalogue.h"
 
 #include "tool/perf/limits.h"
+#include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
 #include "tool/perf/peers.h"
 
@@ -13,7 +14,8 @@ class Collection {
   explicit Collection(bool with_peers)
       : ucx_(with_peers && ucx_installed()),
         openmpi_(with_peers && openmpi_installed()),
-        oshmem_(with_peers && oshmem_installed()) {}
+        oshmem_(with_peers && oshmem_installed()),
+        libfabric_(with_peers && libfabric_probe_installed()) {}
 
   void add(Meter meter) { meters_.push_back(std::move(meter)); }
   void add_ucx(const UcxTest& test) {
@@ -25,24 +27,28 @@ class Collection {
   void add_oshmem(Meter meter) {
     if (oshmem_) add(std::move(meter));
   }
+  void add_libfabric(Meter meter) {
+    if (libfabric_) add(std::move(meter));
+  }
   std::vector<Meter> take() { return std::move(meters_); }
 
  private:
   bool ucx_;
   bool openmpi_;
   bool oshmem_;
+  bool libfabric_;
   std::vector<Meter> meters_;
 };
 
 void add_short(Collection& all) {
   all.add(cacheline_limit());
   all.add(mapped_latency());
-  all.add(fast_latency());
+  all.add(fast_latency(Place::shm));
   all.add(tagged_latency());
   all.add(loan_latency(65536));
   all.add(stream_latency(64));
-  all.add(fetch_add_round_trip());
-  all.add(get_round_trip());
+  all.add(fetch_add_round_trip(Place::shm));
+  all.add(get_round_trip(Place::shm));
   all.add_oshmem(oshmem_put());
   all.add_ucx({"posix", "put", 8, "oneway"});
   all.add_ucx({"posix", "am", 8, "oneway"});
@@ -71,7 +77,7 @@ void add_mapped(Collection& all) {
 }
 
 void add_rate(Collection& all) {
-  all.add(fast_rate());
+  all.add(fast_rate(Place::shm));
   all.add(fast_row_rate());
   all.add_ucx({"posix", "tag", 8, "rate"});
 }
@@ -79,7 +85,7 @@ void add_rate(Collection& all) {
 void add_bandwidth(Collection& all) {
   all.add(copy_limit(65536));
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
-    all.add(message_bandwidth(bytes));
+    all.add(message_bandwidth(bytes, Place::shm));
     all.add(area_bandwidth(bytes));
     all.add_ucx({"posix", "tag", bytes, "bandwidth"});
     all.add_ucx({"cma", "tag", bytes, "bandwidth"});
@@ -128,6 +134,21 @@ void add_wake(Collection& all) {
   all.add(passive_get_round_trip());
 }
 
+// Between two nodes, here on loopback.
+void add_far(Collection& all) {
+  all.add(fast_latency(Place::ofi));
+  all.add_libfabric(libfabric_oneway(64));
+  all.add_ucx({"tcp", "tag", 8, "oneway"});
+  all.add(fetch_add_round_trip(Place::ofi));
+  all.add(get_round_trip(Place::ofi));
+  all.add(fast_rate(Place::ofi));
+  all.add_ucx({"tcp", "tag", 8, "rate"});
+  for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
+    all.add(message_bandwidth(bytes, Place::ofi));
+    all.add_ucx({"tcp", "tag", bytes, "bandwidth"});
+  }
+}
+
 }  // namespace
 
 std::vector<Meter> catalogue(bool with_peers) {
@@ -142,6 +163,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_groups(all);
   add_urgent_and_links(all);
   add_wake(all);
+  add_far(all);
   return all.take();
 }
 

@@ -18,6 +18,7 @@ struct Bulk {
   bool mapped;   // the receiver's slot is mapped: the sender stores them there itself
   bool touched;  // filled by the sender and read whole by the receiver; if not, one source that does not
                  // change
+  Place place = Place::shm;
 
   // Untouched messages land in one place, as in the peers' own tools, so that the caches may keep it.
   std::size_t memory() const { return touched ? kWindow * bytes : bytes; }
@@ -113,24 +114,27 @@ void receive_all(Party& party, Room& room, const Bulk& bulk) {
 }
 
 std::vector<double> run(Cores cores, const Bulk& bulk) {
-  const PartyOptions sender{.bytes = 64};
+  const PartyOptions sender{.bytes = 64, .place = bulk.place};
   const PartyOptions receiver{.bytes = bulk.memory(),
                               .entries = kWindow,
-                              .sharing = bulk.mapped ? Sharing::mapped_read_write : Sharing::guarded};
+                              .sharing = bulk.mapped ? Sharing::mapped_read_write : Sharing::guarded,
+                              .place = bulk.place};
   return run_parties(
       cores, 1, sender, [&](Party& party, Room&) { send_all(party, bulk); }, receiver,
       [&](Party& party, Room& room) { receive_all(party, room, bulk); });
 }
 
 Meter bandwidth(const std::string& what, const Bulk& bulk) {
-  const std::string kind = bulk.area ? "shm.area." : bulk.mapped ? "shm.mapped.write." : "shm.message.";
-  return {.name = kind + what + std::to_string(bulk.bytes) + ".bandwidth",
+  const std::string kind = bulk.area ? "area." : bulk.mapped ? "mapped.write." : "message.";
+  return {.name = prefix(bulk.place) + kind + what + std::to_string(bulk.bytes) + ".bandwidth",
           .round = [bulk](Cores cores, int) { return run(cores, bulk); }};
 }
 
 }  // namespace
 
-Meter message_bandwidth(std::size_t bytes) { return bandwidth("", {bytes, false, false, false}); }
+Meter message_bandwidth(std::size_t bytes, Place place) {
+  return bandwidth("", {bytes, false, false, false, place});
+}
 
 Meter touched_bandwidth(std::size_t bytes) { return bandwidth("touched.", {bytes, false, false, true}); }
 

@@ -33,12 +33,12 @@ void answer(Party& party, Room&) {
 
 }  // namespace
 
-Meter fast_latency() {
-  const auto round = [](Cores cores, int) {
-    const PartyOptions options{.bytes = 64};
+Meter fast_latency(Place place) {
+  const auto round = [place](Cores cores, int) {
+    const PartyOptions options{.bytes = 64, .place = place};
     return run_parties(cores, kExchanges, options, ask, options, answer);
   };
-  return {.name = "shm.fast.16.oneway", .round = round, .single_operations = true};
+  return {.name = prefix(place) + "fast.16.oneway", .round = round, .single_operations = true};
 }
 
 }  // namespace hamlyn::tool::perf

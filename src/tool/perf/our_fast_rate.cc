@@ -59,17 +59,17 @@ void count(Party& party, Room& room) {
   room.report(static_cast<double>(kTimed) * 1e9 / ns);
 }
 
-Meter rate(const char* name, void (*sender)(Party&, Room&)) {
-  const auto round = [sender](Cores cores, int) {
-    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces};
+Meter rate(const char* name, Place place, void (*sender)(Party&, Room&)) {
+  const auto round = [place, sender](Cores cores, int) {
+    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces, .place = place};
     return run_parties(cores, 1, options, sender, options, count);
   };
-  return {.name = name, .round = round};
+  return {.name = prefix(place) + name, .round = round};
 }
 
 }  // namespace
 
-Meter fast_rate() { return rate("shm.fast.16.rate", stream); }
-Meter fast_row_rate() { return rate("shm.fast.row.16.rate", stream_rows); }
+Meter fast_rate(Place place) { return rate("fast.16.rate", place, stream); }
+Meter fast_row_rate() { return rate("fast.row.16.rate", Place::shm, stream_rows); }
 
 }  // namespace hamlyn::tool::perf

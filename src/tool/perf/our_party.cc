@@ -9,6 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tool/perf/far_nodes.h"
+
 namespace hamlyn::tool::perf {
 namespace {
 
@@ -18,6 +20,12 @@ constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
 
 [[noreturn]] void throw_status(const char* doing, Status status) {
   throw std::runtime_error(std::string(doing) + ": " + name(status) + ", " + advice(status));
+}
+
+Interface::Options at_place(Place place, int side) {
+  Interface::Options options;
+  if (place == Place::ofi) options.node = far_node(side);
+  return options;
 }
 
 }  // namespace
@@ -32,7 +40,8 @@ std::string new_meeting() {
 }
 
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
-    : area_(interface_, kControlBytes + options.bytes, options.sharing),
+    : interface_(at_place(options.place, side)),
+      area_(interface_, kControlBytes + options.bytes, options.sharing),
       queue_(interface_),
       slot_(area_, queue_,
             {.entries = options.entries,
@@ -181,6 +190,7 @@ std::vector<double> run_parties(Cores cores, std::size_t results, const PartyOpt
                                 const PartySide& first, const PartyOptions& second_options,
                                 const PartySide& second) {
   const std::string meeting = new_meeting();
+  if (first_options.place == Place::ofi) far_node(0);  // here, once for all rounds
   const auto side = [&](Room& room, int number) {
     Party party{number == 0 ? first_options : second_options, meeting, number};
     (number == 0 ? first : second)(party, room);

@@ -20,12 +20,17 @@ namespace hamlyn::tool::perf {
 // follows.
 inline constexpr std::size_t kControlBytes = 4096;
 
+// Where the two processes are: on one node, or each on one of its own.
+enum class Place { shm, ofi };
+inline std::string prefix(Place place) { return place == Place::shm ? "shm." : "ofi."; }
+
 struct PartyOptions {
   std::size_t bytes = 0;      // of message area, for the figure
   std::uint32_t entries = 0;  // metadata entries
   Sharing sharing = Sharing::guarded;
   std::uint32_t places = 64;  // notification places for fast mode
   bool remote = false;        // takes fetch-and-ops and gets
+  Place place = Place::shm;
 };
 
 class Party {

@@ -14,7 +14,7 @@ constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kExchanges = 50000;
 constexpr std::uint64_t kPassiveWarmUp = 50;
 constexpr std::uint64_t kPassiveExchanges = 1000;
-constexpr PartyOptions kParty{.bytes = 64, .remote = true};
+const PartyOptions kParty{.bytes = 64, .remote = true};
 
 // Both sides say it: the target that its bytes are there, the other that it needs no more.
 constexpr std::uint64_t kReady = 1;
@@ -84,17 +84,19 @@ void compute(Party& party, Room& room) {
   }
 }
 
-Meter polled(const char* name, const PartySide& ask) {
-  const auto round = [ask](Cores cores, int) {
-    return run_parties(cores, kExchanges, kParty, ask, kParty, poll);
+Meter polled(const char* name, Place place, const PartySide& ask) {
+  const auto round = [place, ask](Cores cores, int) {
+    PartyOptions party = kParty;
+    party.place = place;
+    return run_parties(cores, kExchanges, party, ask, party, poll);
   };
-  return {.name = name, .round = round, .single_operations = true};
+  return {.name = prefix(place) + name, .round = round, .single_operations = true};
 }
 
 }  // namespace
 
-Meter fetch_add_round_trip() { return polled("shm.fetchadd.8.roundtrip", asking(add_one)); }
-Meter get_round_trip() { return polled("shm.get.16.roundtrip", asking(get_bytes)); }
+Meter fetch_add_round_trip(Place place) { return polled("fetchadd.8.roundtrip", place, asking(add_one)); }
+Meter get_round_trip(Place place) { return polled("get.16.roundtrip", place, asking(get_bytes)); }
 
 Meter passive_get_round_trip() {
   const auto round = [](Cores cores, int) {

@@ -1,5 +1,5 @@
 #pragma once
-// Hamlyn's own figures over the fabric shm, through the public headers alone.
+// Hamlyn's own figures, through the public headers alone: over the fabric shm where no place is named.
 #include <cstddef>
 #include <cstdint>
 
@@ -7,16 +7,18 @@
 
 namespace hamlyn::tool::perf {
 
+enum class Place;
+
 // 16 bytes in fast mode into a guarded slot, the notification polled.
-Meter fast_latency();
+Meter fast_latency(Place place);
 // Messages into a metadata entry that the receiver arms anew, the notification polled.
 Meter message_latency(std::size_t bytes);
 // A stream of 16-byte messages in fast mode, counted by the receiver.
-Meter fast_rate();
+Meter fast_rate(Place place);
 Meter fast_row_rate();
 // A window of messages, each into an entry that its receiver arms again and hands back. The source is not
 // changed.
-Meter message_bandwidth(std::size_t bytes);
+Meter message_bandwidth(std::size_t bytes, Place place);
 // The same; every message is filled by its sender and read whole by its receiver.
 Meter touched_bandwidth(std::size_t bytes);
 // Both from a send buffer area: the receiver copies straight from there.
@@ -39,8 +41,8 @@ Meter links_latency(std::size_t links);
 // There by a link of those that was silent for long; of the way there alone.
 Meter cold_link_latency(std::size_t links);
 // Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.
-Meter fetch_add_round_trip();
-Meter get_round_trip();
+Meter fetch_add_round_trip(Place place);
+Meter get_round_trip(Place place);
 Meter passive_get_round_trip();
 // The protocols: a tagged remote write of 16 bytes; a datagram; a record of a stream that is flushed; and a
 // stream of records, as far ahead as it lets.

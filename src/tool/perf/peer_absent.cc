@@ -7,6 +7,8 @@ std::vector<std::string> absent_peers() {
   if (!ucx_installed()) absent.push_back("ucx (Debian's ucx-utils; scripts/bench installs it)");
   if (!openmpi_installed()) absent.push_back("openmpi (scripts/bench installs it and builds its programs)");
   if (!oshmem_installed()) absent.push_back("oshmem (scripts/bench installs it and builds its program)");
+  if (!libfabric_probe_installed())
+    absent.push_back("libfabric (scripts/bench installs it and builds its program)");
   return absent;
 }
 

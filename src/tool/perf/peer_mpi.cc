@@ -1,7 +1,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -13,15 +12,6 @@ namespace hamlyn::tool::perf {
 namespace {
 
 constexpr const char* kResult = "result ";
-
-// Where scripts/bench has put our programs for peers.
-std::string peer_program(const std::string& name) {
-  if (const char* folder = std::getenv("HAMLYN_PEER_DIR")) return std::string(folder) + "/" + name;
-  std::array<char, 4096> self{};
-  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size() - 1);
-  const std::string path{self.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
-  return path.substr(0, path.rfind('/')) + "/../peers/" + name;
-}
 
 bool runnable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 

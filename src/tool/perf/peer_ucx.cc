@@ -36,8 +36,9 @@ void wait_for_server(Program& server, std::uint16_t port) {
 }
 
 std::vector<double> run(const UcxTest& test, Cores cores) {
-  const Environment environment{{"UCX_TLS", test.transport == "cma" ? "posix,cma,self" : "posix,self"},
-                                {"UCX_LOG_LEVEL", "error"}};
+  const Environment environment{
+      {"UCX_TLS", test.transport == "cma" ? "posix,cma,self" : test.transport + ",self"},
+      {"UCX_LOG_LEVEL", "error"}};
   const std::uint16_t port = free_port();
   const auto words = [&](int core) {
     return std::vector<std::string>{"ucx_perftest", "-p", std::to_string(port), "-c", std::to_string(core)};

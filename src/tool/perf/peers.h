@@ -11,9 +11,16 @@ namespace hamlyn::tool::perf {
 // What each peer is and how it gets here, for those that are missing.
 std::vector<std::string> absent_peers();
 
+// The path of one of our programs for peers.
+std::string peer_program(const std::string& name);
+
+// libfabric's engine `net` as it is, on loopback.
+bool libfabric_probe_installed();
+Meter libfabric_oneway(std::size_t bytes);
+
 // UCX, by ucx_perftest.
 struct UcxTest {
-  std::string transport;  // posix or cma
+  std::string transport;  // posix, cma or tcp
   std::string kind;       // tag, am or put
   std::size_t bytes;
   std::string measure;  // oneway, rate or bandwidth

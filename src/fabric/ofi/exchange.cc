@@ -1,0 +1,113 @@
+#include "fabric/ofi/exchange.h"
+
+#include <algorithm>
+
+#include "fabric/ofi/frame.h"
+#include "fabric/ofi/ofi_link.h"
+
+namespace hamlyn::ofi {
+
+namespace {
+thread_local bool sending_left_to_others = false;
+}  // namespace
+
+Exchange::Exchange(Wire& wire, const Limits& limits) : wire_(wire), limits_(limits) {}
+
+Exchange::~Exchange() { retired_.clear(); }
+
+void Exchange::retire(std::unique_ptr<OfiLink> link) {
+  link->retire();
+  retired_.push_back(std::move(link));
+  next_time_ = 0;
+}
+
+void Exchange::leave_sending_to_others() noexcept { sending_left_to_others = true; }
+bool Exchange::may_send_here() noexcept { return !sending_left_to_others; }
+
+std::uint32_t Exchange::window() const noexcept {
+  const auto share = static_cast<std::uint32_t>(limits_.shared / std::max<std::size_t>(links_.size(), 1));
+  return std::clamp(share, limits_.least_window, limits_.window);
+}
+
+void Exchange::add(OfiLink& link) {
+  links_.reserve(links_.size() + 1);
+  link_of_.emplace(link.identity().number, &link);
+  links_.push_back(&link);
+  next_time_ = 0;
+  sending_waits_ = true;
+  wire_.expect(static_cast<std::uint32_t>(links_.size()));
+}
+
+void Exchange::remove(OfiLink& link) noexcept {
+  link_of_.erase(link.identity().number);
+  std::erase(links_, &link);
+}
+
+bool Exchange::arrive(interface::Core& core) noexcept {
+  if (!may_send_here()) return false;
+  running_ = true;
+  pump();
+  bool moved = false;
+  for (OfiLink* link : links_) {
+    if (link->standing_ != 0 && !link->retired_)
+      moved |= link->arrive(core, interface::Core::kSweepBudget) != 0;
+  }
+  if (moved) core.depart();
+  running_ = false;
+  if (sending_waits_) send_due(moved);
+  const std::uint64_t now = wire_.now();
+  if (now >= next_time_) look_at_clocks(now);
+  return moved;
+}
+
+bool Exchange::pump() noexcept { return wire_.poll(*this); }
+
+void Exchange::send_due(bool all) noexcept {
+  const std::uint64_t now = wire_.now();
+  sending_waits_ = false;
+  bool waits = false;
+  for (OfiLink* link : links_) {
+    waits |= link->send_due(now, all);
+    next_time_ = std::min(next_time_, link->protocol_.next_time());
+  }
+  sending_waits_ = waits;
+}
+
+void Exchange::look_at_clocks(std::uint64_t now) noexcept {
+  next_time_ = kNever;
+  for (OfiLink* link : links_) {
+    link->look_at_clock(now);
+    link->send_due(now, true);
+    if (link->over_ == LinkProtocol::End::none)
+      next_time_ = std::min(next_time_, link->protocol_.next_time());
+  }
+  std::erase_if(retired_, [](const std::unique_ptr<OfiLink>& link) {
+    if (link->over_ == LinkProtocol::End::none && !link->all_arrived()) return false;
+    link->say_end();
+    return true;
+  });
+}
+
+std::uint64_t Exchange::next_time() const noexcept { return next_time_; }
+
+bool Exchange::something_to_do() const noexcept {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const OfiLink* link) { return link->standing_ != 0 && !link->retired_; });
+}
+
+void Exchange::arrived(Arrival& arrival) noexcept {
+  FrameHeader header;
+  if (decode({arrival.bytes, arrival.length}, header) == nullptr) {
+    const auto found = link_of_.find(header.link);
+    if (found != link_of_.end()) return found->second->take(header, arrival);
+  }
+  ++strangers_;
+  wire_.give_back(arrival);
+}
+
+void Exchange::let_go(Frame& frame) noexcept {
+  frame.under_way = false;
+  if (frame.link == nullptr) wire_.give_back(frame);
+}
+
+}  // namespace hamlyn::ofi

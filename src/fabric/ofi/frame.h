@@ -1,0 +1,38 @@
+#pragma once
+// What travels between two hosts: a header of 64 bytes, then packets (packets.h). Little-endian, whatever the
+// machine: docs/wire.md has every byte.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hamlyn::ofi {
+
+inline constexpr std::uint32_t kFrameMagic = 0x49464F48;  // "HOFI"
+inline constexpr std::uint8_t kFrameVersion = 1;
+inline constexpr std::size_t kFrameHeader = 64;
+
+// What the packets of a frame are. Urgent ones and replies do not stand behind bulk.
+enum class Lane : std::uint8_t { normal = 0, urgent = 1, replies = 2, none = 3 };
+inline constexpr std::size_t kLanes = 3;  // with packets
+
+struct FrameHeader {
+  static constexpr std::uint8_t kEnd = 1;  // the sender has ended the link; its last frame was `sequence`
+
+  Lane lane = Lane::none;
+  std::uint8_t flags = 0;
+  std::uint32_t length = kFrameHeader;         // of the whole frame
+  std::uint64_t link = 0;                      // random, the same at both ends
+  std::uint64_t from = 0;                      // incarnation of the sender's node
+  std::uint64_t to = 0;                        // and of the receiver's
+  std::uint64_t sequence = 0;                  // of frames with packets, from 1 on; 0: it has none
+  std::uint64_t acknowledged = 0;              // all frames up to this one have come
+  std::uint16_t window = 0;                    // frames that may stand at the sender of this, of all lanes
+  std::array<std::uint16_t, kLanes> handed{};  // of each lane handed over there so far, modulo 2^16
+};
+
+void encode(const FrameHeader& header, std::byte* out) noexcept;
+// Null if `frame`, all that has come, is well formed; otherwise what is wrong with it. Total over any bytes.
+const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexcept;
+
+}  // namespace hamlyn::ofi

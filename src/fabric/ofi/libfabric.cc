@@ -1,0 +1,48 @@
+#include "fabric/ofi/libfabric.h"
+
+#include <dlfcn.h>
+
+#include "hamlyn/error.h"
+
+namespace hamlyn::ofi {
+
+namespace {
+
+template <class Function>
+void find(void* library, Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr) throw Error(ErrorCode::system, std::string("libfabric.so.1 has no ") + name);
+}
+
+Libfabric load() {
+  const KeptSignals signals;
+  void* const library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw Error(ErrorCode::system,
+                std::string("links to other hosts need libfabric (libfabric1): ") + dlerror());
+  Libfabric found;
+  find(library, found.getinfo, "fi_getinfo");
+  find(library, found.freeinfo, "fi_freeinfo");
+  find(library, found.dupinfo, "fi_dupinfo");
+  find(library, found.fabric, "fi_fabric");
+  find(library, found.strerror, "fi_strerror");
+  find(library, found.version, "fi_version");
+  return found;
+}
+
+}  // namespace
+
+KeptSignals::KeptSignals() noexcept {
+  for (int signal = 1; signal <= kLast; ++signal) sigaction(signal, nullptr, &before_[signal]);
+}
+
+KeptSignals::~KeptSignals() {
+  for (int signal = 1; signal <= kLast; ++signal) sigaction(signal, &before_[signal], nullptr);
+}
+
+const Libfabric& libfabric() {
+  static const Libfabric loaded = load();
+  return loaded;
+}
+
+}  // namespace hamlyn::ofi

@@ -1,0 +1,38 @@
+#pragma once
+// The numbers of a link between hosts, in one place. Times are in nanoseconds.
+#include <cstddef>
+#include <cstdint>
+
+namespace hamlyn::ofi {
+
+inline constexpr std::uint64_t kMillisecond = 1'000'000;
+inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+// A whole frame: `tcp;ofi_rxm` sends up to this at once and asks first for more, and two packets of the MTU
+// fit.
+inline constexpr std::size_t kFrameLimit = 16384;
+inline constexpr std::size_t kFarMtu = 8064;
+// What one urgent packet can carry, as on every fabric.
+inline constexpr std::size_t kUrgentPayload = 320;
+// The most frames of one direction that may be unacknowledged; the receiver remembers so many numbers.
+inline constexpr std::uint32_t kMostWindow = 32;
+
+struct Limits {
+  std::size_t frame = kFrameLimit;
+  std::size_t mtu = kFarMtu;
+  std::uint32_t window = 32;       // frames that the other side may have under way to us, 8 to kMostWindow
+  std::uint32_t least_window = 8;  // the same where there are many links
+  std::uint32_t shared = 64;       // frames that all links share until there are so many
+  std::uint64_t dead = 1000 * kMillisecond;  // without a sign of life the other side is dead
+  // The same once its node has said that it leaves: what it had sent may still be on its way.
+  std::uint64_t farewell = 100 * kMillisecond;
+  std::uint64_t resend = 100 * kMillisecond;     // after which what is unacknowledged is sent again
+  std::uint64_t hello = 1 * kMillisecond;        // the same until the other side was heard, doubled each time
+  std::uint64_t acknowledge = kMillisecond / 5;  // the longest that an acknowledgement waits for company
+  // So soon after a frame has left, further small packets wait for each other.
+  std::uint64_t gather = 5'000;
+
+  std::uint64_t heartbeat() const noexcept { return dead / 4; }
+};
+
+}  // namespace hamlyn::ofi

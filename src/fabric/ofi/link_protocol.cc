@@ -1,0 +1,172 @@
+#include "fabric/ofi/link_protocol.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hamlyn::ofi {
+
+namespace {
+// What each side may send before it has heard of the other, and always.
+constexpr std::uint32_t kFirstWindow = 8;
+static_assert(kMostWindow < 64, "the frames that came out of order have a bit each");
+
+std::size_t place(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
+
+// From one count modulo 2^16 to another.
+std::uint16_t distance(std::uint16_t from, std::uint16_t to) noexcept {
+  return static_cast<std::uint16_t>(to - from);
+}
+}  // namespace
+
+LinkProtocol::LinkProtocol(const LinkIdentity& identity, const Limits& limits, bool initiator,
+                           std::uint64_t now) noexcept
+    : identity_(identity),
+      limits_(limits),
+      heartbeat_(limits.heartbeat()),
+      initiator_(initiator),
+      window_there_(kFirstWindow),
+      resend_at_(initiator ? now : kNever),
+      resend_after_(limits.hello),
+      progress_at_(now),
+      window_(kFirstWindow),
+      most_window_(kFirstWindow),
+      heard_at_(now) {}
+
+// --- sending
+
+std::uint32_t LinkProtocol::room(Lane lane) const noexcept {
+  const std::uint32_t share = share_of(lane, window_there_);
+  const std::uint32_t standing = distance(handed_there_[place(lane)], sent_in_[place(lane)]);
+  const std::uint64_t kept = sent_ - acknowledged_;
+  if (standing >= share || kept >= kMostWindow) return 0;
+  return std::min(share - standing, kMostWindow - static_cast<std::uint32_t>(kept));
+}
+
+FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t length,
+                                std::uint64_t now) noexcept {
+  FrameHeader header;
+  header.lane = lane;
+  header.length = static_cast<std::uint32_t>(length);
+  header.link = identity_.number;
+  header.from = identity_.own_incarnation;
+  header.to = identity_.peer_incarnation;
+  header.sequence = sequence;
+  header.acknowledged = told_received_ = received_;
+  header.window = static_cast<std::uint16_t>(window_);
+  header.handed = handed_;
+  most_window_ = std::max(most_window_, window_);
+  untold_handed_ = 0;
+  untold_since_ = kNever;
+  spoke_ = now;
+  if (lane != Lane::none && resend_at_ == kNever) {
+    resend_at_ = now + resend_after_;
+    progress_at_ = now;
+  }
+  return header;
+}
+
+void LinkProtocol::resent(std::uint64_t now) noexcept {
+  // Until the other side was heard it may just not know the link yet: soon again, but ever more rarely.
+  if (!heard_) resend_after_ = std::min(2 * resend_after_, limits_.resend);
+  const bool nothing = heard_ && acknowledged_ == sent_;
+  resend_at_ = nothing ? kNever : now + resend_after_;
+}
+
+// --- receiving
+
+bool LinkProtocol::seen(std::uint64_t sequence) const noexcept {
+  return sequence <= received_ || (ahead_ >> (sequence - received_ - 1) & 1) != 0;
+}
+
+void LinkProtocol::see(std::uint64_t sequence) noexcept {
+  ahead_ |= std::uint64_t{1} << (sequence - received_ - 1);
+  const int in_order = std::countr_one(ahead_);
+  received_ += static_cast<std::uint64_t>(in_order);
+  ahead_ >>= in_order;  // fewer than 64: the window is smaller
+}
+
+LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_t now) noexcept {
+  if (header.link != identity_.number) return Verdict::other_link;
+  if (header.from != identity_.peer_incarnation || header.to != identity_.own_incarnation)
+    return Verdict::other_node;
+  if (header.acknowledged > sent_) return Verdict::impossible;
+  const bool packets = header.lane != Lane::none;
+  if (packets && header.sequence > received_ + kMostWindow) return Verdict::not_granted;
+  if (packets && !seen(header.sequence)) {
+    const std::size_t lane = place(header.lane);
+    if (distance(handed_[lane], received_in_[lane]) >= share_of(header.lane, most_window_))
+      return Verdict::not_granted;
+  }
+
+  heard_at_ = now;
+  if (!heard_) {
+    heard_ = true;
+    resend_after_ = limits_.resend;
+    untold_since_ = 0;  // it wants to know that it was heard
+  }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    // An older frame may come later, and says what is over.
+    const std::uint16_t standing = distance(handed_there_[lane], sent_in_[lane]);
+    if (distance(handed_there_[lane], header.handed[lane]) <= standing)
+      handed_there_[lane] = header.handed[lane];
+  }
+  window_there_ = std::clamp<std::uint32_t>(header.window, kFirstWindow, kMostWindow);
+  if (header.acknowledged > acknowledged_) {
+    acknowledged_ = header.acknowledged;
+    progress_at_ = now;
+    resend_at_ = now + resend_after_;
+  }
+  if (acknowledged_ == sent_) resend_at_ = kNever;
+  if ((header.flags & FrameHeader::kEnd) != 0) peer_end_ = header.sequence;
+  if (!packets) return Verdict::empty;
+  if (seen(header.sequence)) {
+    untold_since_ = 0;  // what it was told was lost
+    return Verdict::repeated;
+  }
+  see(header.sequence);
+  ++received_in_[place(header.lane)];
+  if (untold_since_ == kNever) untold_since_ = now;
+  return Verdict::fresh;
+}
+
+void LinkProtocol::handed_over(Lane lane, std::uint64_t now) noexcept {
+  ++handed_[place(lane)];
+  ++untold_handed_;
+  untold_since_ = std::min(untold_since_, now);
+}
+
+void LinkProtocol::set_window(std::uint32_t window, std::uint64_t now) noexcept {
+  window = std::clamp(window, kFirstWindow, kMostWindow);
+  if (window == window_) return;
+  window_ = window;
+  untold_since_ = std::min(untold_since_, now);
+}
+
+// --- time
+
+bool LinkProtocol::owes_acknowledgement(std::uint64_t now) const noexcept {
+  if (untold_since_ == kNever || !may_speak()) return false;
+  // Before the sender has to wait: the narrowest lane has half of this.
+  return now >= untold_since_ + limits_.acknowledge || received_ - told_received_ >= window_ / 8 ||
+         untold_handed_ >= window_ / 8;
+}
+
+std::uint64_t LinkProtocol::next_time() const noexcept {
+  std::uint64_t next = std::min(resend_at_, heard_at_ + limits_.dead);
+  if (acknowledged_ != sent_) next = std::min(next, progress_at_ + limits_.dead);
+  if (leaving_at_ != kNever) next = std::min(next, std::max(leaving_at_, heard_at_) + limits_.farewell);
+  if (may_speak()) next = std::min(next, spoke_ + heartbeat_);
+  if (may_speak() && untold_since_ != kNever) next = std::min(next, untold_since_ + limits_.acknowledge);
+  return next;
+}
+
+LinkProtocol::End LinkProtocol::end(std::uint64_t now) const noexcept {
+  if (peer_end_ <= received_) return End::peer_ended;
+  if (leaving_at_ != kNever && now >= std::max(leaving_at_, heard_at_) + limits_.farewell)
+    return End::peer_ended;
+  // Not heard, or heard but deaf: connectivity may be lost one way only.
+  const bool deaf = acknowledged_ != sent_ && now >= progress_at_ + limits_.dead;
+  return deaf || now >= heard_at_ + limits_.dead ? End::peer_dead : End::none;
+}
+
+}  // namespace hamlyn::ofi

@@ -1,0 +1,126 @@
+#pragma once
+// What makes a link of a wire that may lose, repeat and reorder, and whose other end may go without a word: a
+// state machine that is told the time and keeps numbers only. libfabric promises less than it seems to: a
+// completed send may be lost with its connection, a dead peer is not told of, and a restarted one is
+// connected to again in silence.
+//
+// Each frame with packets has a sequence number. The receiver takes each once, acknowledges all up to one,
+// and says how many of each lane it has handed over, which bounds how many can stand there; the sender keeps
+// what is not acknowledged and sends it again. Whoever has nothing to send says so now and then; whoever
+// hears nothing for too long declares the other side dead.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "fabric/ofi/frame.h"
+#include "fabric/ofi/limits.h"
+
+namespace hamlyn::ofi {
+
+// Of one link, as the two nodes have told both ends.
+struct LinkIdentity {
+  std::uint64_t number = 0;  // random, known to the two ends and their nodes alone
+  std::uint64_t own_incarnation = 0;
+  std::uint64_t peer_incarnation = 0;
+};
+
+// How many frames of a lane may stand at the receiver, of so many in all.
+constexpr std::uint32_t share_of(Lane lane, std::uint32_t window) noexcept {
+  const std::uint32_t others = window < 16 ? 2 : 4;
+  return lane == Lane::normal ? window - 2 * others : others;
+}
+
+class LinkProtocol {
+ public:
+  // What a frame is to its receiver.
+  enum class Verdict : std::uint8_t {
+    fresh,        // to be handed over
+    repeated,     // it has come before: nothing is to be done
+    empty,        // it has no packets
+    other_link,   // not this link's number
+    other_node,   // of another incarnation of either node
+    not_granted,  // there was no room for it
+    impossible,   // it acknowledges what was never sent
+  };
+  // Why there is no link any more.
+  enum class End : std::uint8_t { none, peer_ended, peer_dead };
+
+  // The initiator speaks first; the other side waits for that (two that connect to each other at once would
+  // refuse each other).
+  LinkProtocol(const LinkIdentity& identity, const Limits& limits, bool initiator,
+               std::uint64_t now) noexcept;
+
+  // --- sending
+  bool may_speak() const noexcept { return initiator_ || heard_; }
+  // How many more frames of a lane could get a number.
+  std::uint32_t room(Lane lane) const noexcept;
+  std::uint64_t next_sequence(Lane lane) noexcept {
+    ++sent_in_[static_cast<std::size_t>(lane)];
+    return ++sent_;
+  }
+  // The header of a frame that leaves now.
+  FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;
+  std::uint64_t sent() const noexcept { return sent_; }
+  std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+
+  // --- receiving
+  Verdict take(const FrameHeader& header, std::uint64_t now) noexcept;
+  // The packets of one fresh frame have all gone to the interface.
+  void handed_over(Lane lane, std::uint64_t now) noexcept;
+  // So many frames may stand here that are not handed over.
+  void set_window(std::uint32_t window, std::uint64_t now) noexcept;
+  std::uint64_t received() const noexcept { return received_; }
+
+  // --- time
+  // Something was received that the other side has not been told of long enough, or is to be told at once.
+  bool owes_acknowledgement(std::uint64_t now) const noexcept;
+  bool heartbeat_due(std::uint64_t now) const noexcept { return may_speak() && now >= spoke_ + heartbeat_; }
+  // What is unacknowledged is to be sent again, or the first words if nobody has answered them.
+  bool resend_due(std::uint64_t now) const noexcept { return now >= resend_at_; }
+  void resent(std::uint64_t now) noexcept;
+  // When one of these may next be so, or the link be over.
+  std::uint64_t next_time() const noexcept;
+
+  End end(std::uint64_t now) const noexcept;
+  // The other side's node has said that it leaves.
+  void expect_end(std::uint64_t now) noexcept { leaving_at_ = std::min(leaving_at_, now); }
+  // Whether the other side has ever said anything.
+  bool heard() const noexcept { return heard_; }
+
+ private:
+  bool seen(std::uint64_t sequence) const noexcept;
+  void see(std::uint64_t sequence) noexcept;
+
+  const LinkIdentity identity_;
+  const Limits limits_;
+  const std::uint64_t heartbeat_;
+  const bool initiator_;
+  bool heard_ = false;
+
+  // Sender's side.
+  std::uint64_t sent_ = 0;                            // the last number given
+  std::uint64_t acknowledged_ = 0;                    // all up to this one have come
+  std::array<std::uint16_t, kLanes> sent_in_{};       // of each lane, modulo 2^16
+  std::array<std::uint16_t, kLanes> handed_there_{};  // and handed over at the other side
+  std::uint32_t window_there_;
+  std::uint64_t resend_at_;
+  std::uint64_t resend_after_;
+  std::uint64_t spoke_ = 0;
+  std::uint64_t progress_at_;  // the other side acknowledged something, or there was nothing to acknowledge
+
+  // Receiver's side.
+  std::uint64_t received_ = 0;  // all up to this one have come
+  std::uint64_t ahead_ = 0;     // bit i: received_ + 1 + i has come, too
+  std::array<std::uint16_t, kLanes> received_in_{};
+  std::array<std::uint16_t, kLanes> handed_{};
+  std::uint32_t window_;
+  std::uint32_t most_window_;  // that the other side was told
+  std::uint64_t told_received_ = 0;
+  std::uint32_t untold_handed_ = 0;
+  std::uint64_t untold_since_ = kNever;
+  std::uint64_t heard_at_;
+  std::uint64_t leaving_at_ = kNever;
+  std::uint64_t peer_end_ = kNever;  // the number of the last frame of a link that the other side has ended
+};
+
+}  // namespace hamlyn::ofi

@@ -1,0 +1,337 @@
+#include "fabric/ofi/ofi_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric/ofi/packets.h"
+#include "interface/deposit.h"
+
+namespace hamlyn::ofi {
+
+using interface::Core;
+using interface::kUrgentInARow;
+using interface::Operation;
+using interface::Packet;
+using interface::Payload;
+
+namespace {
+
+constexpr std::size_t kLongestReply = kPacketHeader + interface::kReplyPayload;
+
+std::size_t place(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
+Lane lane_of(Priority level) noexcept { return level == Priority::normal ? Lane::normal : Lane::urgent; }
+
+}  // namespace
+
+OfiLink::OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std::uint64_t peer_interface,
+                 std::span<const std::byte> address, const LinkIdentity& identity, bool initiator)
+    : exchange_(exchange),
+      surroundings_(surroundings),
+      address_(address.begin(), address.end()),
+      identity_(identity),
+      protocol_(identity, exchange.limits(), initiator, exchange.now()) {
+  peer = peer_interface;
+  by_gate = true;
+  exchange_.add(*this);
+}
+
+OfiLink::~OfiLink() {
+  exchange_.remove(*this);
+  const auto drop = [&](Frame* frame) {
+    if (frame == nullptr) return;
+    frame->link = nullptr;
+    if (!frame->under_way) exchange_.wire().give_back(*frame);
+  };
+  std::for_each(kept_.begin(), kept_.end(), drop);
+  std::for_each(open_.begin(), open_.end(), drop);
+  for (Arrivals& lane : arrivals_) {
+    while (Arrival* arrival = lane.first()) {
+      lane.remove(*arrival);
+      exchange_.wire().give_back(*arrival);
+    }
+  }
+  if (to_ != kNowhere) exchange_.wire().forget(to_);
+}
+
+// --- packets leave
+
+std::uint32_t OfiLink::open_frames() const noexcept {
+  return static_cast<std::uint32_t>(std::count_if(open_.begin(), open_.end(), [](auto* f) { return f; }));
+}
+
+bool OfiLink::may_open(Lane lane) const noexcept {
+  return protocol_.room(lane) != 0 && exchange_.wire().frame_free();
+}
+
+bool OfiLink::fits(Lane lane, std::size_t bytes) const noexcept {
+  const Frame* const open = open_[place(lane)];
+  return (open != nullptr && open->length + bytes <= exchange_.limits().frame) || may_open(lane);
+}
+
+Status OfiLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                    Priority level) noexcept {
+  const Status status = put_in(lane_of(level), packet, data, metadata);
+  if (status == Status::ok) {
+    ++counters->packets_out;
+    counters->bytes_out += packet.lead.length;
+  } else if (status == Status::queue_full) {
+    ++counters->full;
+    room_wanted = room_wanted || level == Priority::normal;
+  }
+  return status;
+}
+
+Status OfiLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
+  return put_in(Lane::replies, packet, data, nullptr);
+}
+
+Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
+                       const std::byte* metadata) noexcept {
+  if (broken || over_ != LinkProtocol::End::none) return Status::link_ended;
+  const std::size_t bytes = bytes_of(packet.lead);
+  Frame*& open = open_[place(lane)];
+  if (open != nullptr && open->length + bytes > exchange_.limits().frame) {
+    seal(lane);
+    leave(lane);
+  }
+  if (open == nullptr) {
+    if (!may_open(lane)) return Status::queue_full;
+    open = exchange_.wire().take_frame();
+    open->link = this;
+    open->length = kFrameHeader;
+    open->puts_before = puts_;
+  }
+  write_packet(packet, data, metadata, open->bytes + open->length);
+  open->length += static_cast<std::uint32_t>(bytes);
+  ++puts_;
+  // Urgent packets do not wait for company, which also bounds how many are under way.
+  if (lane == Lane::urgent) seal(lane);
+  leave(lane);
+  return Status::ok;
+}
+
+// Its frame gets its number, and nothing joins it any more.
+void OfiLink::seal(Lane lane) noexcept {
+  Frame* const frame = std::exchange(open_[place(lane)], nullptr);
+  frame->sequence = protocol_.next_sequence(lane);
+  frame_of(frame->sequence) = frame;
+  lane_of_[frame->sequence % kMostWindow] = lane;
+}
+
+// What was put leaves now, if nothing has left lately: then nobody else can be expected to join it. Otherwise
+// it waits for the next run, or until its frame is full. The last frame that the other side has room for is
+// filled while those before it are under way.
+void OfiLink::leave(Lane lane) noexcept {
+  exchange_.sending_waits_ = true;
+  if (exchange_.running_ || !Exchange::may_send_here() || !protocol_.may_speak()) return;
+  const std::uint64_t now = exchange_.now();
+  if (open_[place(lane)] != nullptr) {
+    if (now < left_at_ + exchange_.limits().gather || protocol_.room(lane) < 2) return;
+    seal(lane);
+  }
+  send_sealed(now);
+}
+
+// In the order of their numbers. False: the wire takes no more now.
+bool OfiLink::send_sealed(std::uint64_t now) noexcept {
+  while (given_ != protocol_.sent()) {
+    if (!send_frame(*frame_of(given_ + 1), now)) return false;
+    ++given_;
+    left_at_ = now;
+  }
+  return true;
+}
+
+bool OfiLink::find_destination() noexcept {
+  if (to_ == kNowhere) to_ = exchange_.wire().insert(address_);
+  return to_ != kNowhere;
+}
+
+bool OfiLink::send_frame(Frame& frame, std::uint64_t now) noexcept {
+  if (!find_destination()) return false;
+  encode(protocol_.stamp(lane_of_[frame.sequence % kMostWindow], frame.sequence, frame.length, now),
+         frame.bytes);
+  return exchange_.wire().send(to_, frame);
+}
+
+void OfiLink::send_empty(std::uint64_t now, std::uint8_t flags) noexcept {
+  FrameHeader header = protocol_.stamp(Lane::none, 0, kFrameHeader, now);
+  header.flags = flags;
+  if (flags != 0) header.sequence = protocol_.sent();
+  std::array<std::byte, kFrameHeader> frame;
+  encode(header, frame.data());
+  if (find_destination()) exchange_.wire().send_short(to_, frame);
+}
+
+bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
+  if (over_ != LinkProtocol::End::none || !protocol_.may_speak()) return false;
+  bool waits = false;
+  for (const Lane lane : {Lane::replies, Lane::normal}) {
+    if (open_[place(lane)] == nullptr) continue;
+    const bool gathers = !all && lane == Lane::normal && now < left_at_ + exchange_.limits().gather;
+    if (!gathers && protocol_.room(lane) > 1) {
+      seal(lane);
+    } else {
+      waits = true;
+    }
+  }
+  if (!send_sealed(now)) waits = true;
+  if (protocol_.owes_acknowledgement(now)) send_empty(now);
+  return waits;
+}
+
+void OfiLink::expect_end() noexcept {
+  protocol_.expect_end(exchange_.now());
+  exchange_.next_time_ = 0;
+}
+
+bool OfiLink::all_arrived() const noexcept {
+  return open_frames() == 0 && protocol_.acknowledged() == protocol_.sent();
+}
+
+void OfiLink::say_end() noexcept {
+  const std::uint64_t now = exchange_.now();
+  send_due(now, true);
+  if (protocol_.may_speak() && over_ == LinkProtocol::End::none) send_empty(now, FrameHeader::kEnd);
+}
+
+bool OfiLink::has_room(Priority level) noexcept {
+  const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit(level) + 8;
+  const bool room = broken || over_ != LinkProtocol::End::none || fits(lane_of(level), most);
+  if (level == Priority::normal) room_wanted = !room;
+  return room;
+}
+
+bool OfiLink::has_reply_room() noexcept {
+  return broken || over_ != LinkProtocol::End::none || fits(Lane::replies, kLongestReply);
+}
+
+std::uint64_t OfiLink::taken_count() noexcept {
+  std::uint64_t taken = puts_;
+  for (const auto& frames : {std::span<Frame*>(kept_), std::span<Frame*>(open_)}) {
+    for (const Frame* frame : frames) {
+      if (frame != nullptr) taken = std::min(taken, frame->puts_before);
+    }
+  }
+  return taken;
+}
+
+// --- what the exchange tells
+
+void OfiLink::free_acknowledged() noexcept {
+  while (freed_ != protocol_.acknowledged()) {
+    Frame*& slot = frame_of(++freed_);
+    Frame* const frame = std::exchange(slot, nullptr);
+    frame->link = nullptr;
+    if (!frame->under_way) exchange_.wire().give_back(*frame);
+  }
+  given_ = std::max(given_, freed_);  // a liar may acknowledge what has a number and has not left
+}
+
+void OfiLink::take(const FrameHeader& header, Arrival& arrival) noexcept {
+  const LinkProtocol::Verdict verdict = protocol_.take(header, exchange_.now());
+  if (verdict > LinkProtocol::Verdict::empty) ++refused_frames_;
+  if (verdict <= LinkProtocol::Verdict::empty) {
+    free_acknowledged();
+    protocol_.set_window(exchange_.window(), exchange_.now());
+    exchange_.sending_waits_ = true;  // there may be an acknowledgement to send, or room
+  }
+  if (retired_) exchange_.next_time_ = 0;  // it may be able to go
+  if (verdict != LinkProtocol::Verdict::fresh || broken || retired_)
+    return exchange_.wire().give_back(arrival);
+  arrival.read = kFrameHeader;
+  arrivals(header.lane).append(arrival);
+  ++standing_;
+}
+
+void OfiLink::look_at_clock(std::uint64_t now) noexcept {
+  if (over_ != LinkProtocol::End::none) return;
+  over_ = protocol_.end(now);
+  if (over_ != LinkProtocol::End::none) {
+    if (!retired_) surroundings_.attention();
+    return;
+  }
+  if (protocol_.resend_due(now)) {
+    for (std::uint64_t sequence = protocol_.acknowledged() + 1; sequence <= given_; ++sequence) {
+      Frame& frame = *frame_of(sequence);
+      if (!frame.under_way && !send_frame(frame, now)) break;
+    }
+    if (!protocol_.heard()) send_empty(now);
+    protocol_.resent(now);
+  }
+  if (protocol_.heartbeat_due(now)) send_empty(now);
+}
+
+// --- packets come
+
+bool OfiLink::something_arrived() const noexcept { return standing_ != 0; }
+
+std::uint64_t OfiLink::arrived_at_most() const noexcept {
+  return standing_ * (exchange_.limits().frame / kPacketHeader);
+}
+
+unsigned OfiLink::arrive(Core& core, unsigned budget) noexcept {
+  if (broken) return 0;
+  unsigned replies = 0;
+  hand_over(core, Lane::replies, replies, ~0u);
+  unsigned count = 0;
+  if (!arrivals(Lane::urgent).empty() && !broken) {
+    arriving = Priority::urgent;
+    hand_over(core, Lane::urgent, count, std::min(budget, kUrgentInARow - urgent_in_a_row_));
+    arriving = Priority::normal;
+    urgent_in_a_row_ += count;
+    // The application hears of it before the link goes on, unless that has been the rule for long.
+    if (urgent_in_a_row_ < kUrgentInARow || broken) return count + replies;
+    budget = std::min(budget, count + 1);
+  }
+  urgent_in_a_row_ = 0;
+  if (!broken) hand_over(core, Lane::normal, count, budget);
+  return count + replies;
+}
+
+// Packets of one lane, until `count` is `most` or a message is complete.
+void OfiLink::hand_over(Core& core, Lane lane, unsigned& count, unsigned most) noexcept {
+  const std::uint64_t completions = core.completions();
+  while (Arrival* arrival = arrivals(lane).first()) {
+    while (arrival->read != arrival->length) {
+      if (count == most || (lane == Lane::normal && core.completions() != completions)) return;
+      Packet packet;
+      Payload payload;
+      const std::size_t bytes =
+          read_packet(arrival->bytes + arrival->read, arrival->length - arrival->read, packet, payload);
+      if (bytes == 0 || !deposit(core, lane, packet, payload)) {
+        broken = true;
+        core.note_broken(*this);
+        return;
+      }
+      arrival->read += static_cast<std::uint32_t>(bytes);
+      ++count;
+    }
+    arrivals(lane).remove(*arrival);
+    --standing_;
+    exchange_.wire().give_back(*arrival);
+    protocol_.handed_over(lane, exchange_.now());
+    exchange_.sending_waits_ = true;
+  }
+}
+
+// False: the peer does not keep to the protocol.
+bool OfiLink::deposit(Core& core, Lane lane, const Packet& packet, const Payload& payload) noexcept {
+  const interface::Lead& lead = packet.lead;
+  // No ring is continued here, and no area was shown.
+  if (lead.operation == Operation::continue_ring || lead.operation == Operation::area_write) return false;
+  Refusal refusal;
+  if (lane == Lane::replies) {
+    if (interface::invalid_reply(lead) != nullptr) return false;
+    refusal = core.deposit_reply(*this, packet, payload);
+  } else {
+    if (interface::invalid(lead, payload_limit(arriving)) != nullptr) return false;
+    ++counters->packets_in;
+    counters->bytes_in += lead.length;
+    refusal = core.deposit(*this, packet, payload);
+  }
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  return true;
+}
+
+}  // namespace hamlyn::ofi

@@ -1,0 +1,142 @@
+// The control thread's part of links to other hosts: it has the way there opened, is introduced by the node,
+// and makes and ends the links. It sends nothing itself: the endpoint's descriptors are not in its table.
+#include <algorithm>
+
+#include "library/control.h"
+#include "library/engine.h"
+#include "library/far_fabric.h"
+#include "library/far_thread.h"
+#include "node/protocol.h"
+
+namespace hamlyn::library {
+
+bool Control::is_far(std::uint64_t peer) const noexcept {
+  return node::node_of(peer) != 0 && node::node_of(peer) != node::node_of(interface_id_);
+}
+
+// Whether an introduction to `peer` may be asked for now; otherwise it is once the way is open, or refused.
+bool Control::may_introduce(std::uint64_t peer) {
+  if (!is_far(peer) || far_state_ == FarState::open) return true;
+  if (std::find(far_waiting_.begin(), far_waiting_.end(), peer) == far_waiting_.end())
+    far_waiting_.push_back(peer);
+  open_far({});
+  return false;
+}
+
+void Control::open_far(const std::string& address) {
+  if (far_state_ == FarState::opening) return;
+  if (far_state_ == FarState::open) return say_far_address();
+  far_state_ = FarState::opening;
+  engine_.want_far(address);
+}
+
+void Control::look_at_far() {
+  if (far_state_ == FarState::opening) {
+    engine_.lock_.enter_as_other();
+    const FarThread* const thread = engine_.far_thread_.get();
+    const bool done = thread != nullptr && thread->done();
+    const bool open = done && thread->error().empty();
+    engine_.lock_.leave();
+    if (done) {
+      far_state_ = open ? FarState::open : FarState::none;
+      say_far_address();
+      for (const std::uint64_t peer : std::exchange(far_waiting_, {})) {
+        if (open) {
+          introduce(peer);
+        } else {
+          refuse(peer);
+        }
+      }
+    }
+  }
+  std::vector<std::pair<FarKeeper*, bool>> over;
+  engine_.lock_.enter_as_other();
+  for (FarKeeper& keeper : far_keepers_) {
+    const bool broken = keeper.link->broken;
+    if (broken || keeper.link->over() != ofi::LinkProtocol::End::none) over.emplace_back(&keeper, !broken);
+  }
+  engine_.lock_.leave();
+  for (const auto& [keeper, gone] : over) end_far(*keeper, gone);
+}
+
+void Control::say_far_address() {
+  if (!client_) return;
+  if (far_state_ == FarState::open) {
+    client_->fabric_address(engine_.far_->engine(), engine_.far_->address());
+  } else {
+    client_->fabric_address({}, {});
+  }
+}
+
+Control::FarKeeper* Control::far_keeper_of(std::uint64_t peer) noexcept {
+  const auto found = std::find_if(far_keepers_.begin(), far_keepers_.end(),
+                                  [&](const auto& one) { return one.peer == peer; });
+  return found == far_keepers_.end() ? nullptr : &*found;
+}
+
+void Control::introduced_far(const node::Event& event) {
+  if (FarKeeper* former = far_keeper_of(event.peer)) end_far(*former, true);
+  if (far_state_ != FarState::open || keepers_.size() + far_keepers_.size() >= most_links_ ||
+      event.far.engine != engine_.far_->engine()) {
+    client_->link_ended(event.link);
+    return refuse(event.peer);
+  }
+  fail_imports(event.peer);  // nobody maps the memory of another host
+  const ofi::LinkIdentity identity{event.link, event.far.own_incarnation, event.far.peer_incarnation};
+  interface::CounterPage& page = engine_.counters_;
+  engine_.lock_.enter_as_other();
+  auto link = std::make_unique<ofi::OfiLink>(engine_.far_->exchange(), engine_, event.peer, event.far.address,
+                                             identity, event.initiator);
+  for (interface::LinkCounters& row : page.link) {
+    if (row.peer != 0) continue;
+    row = {};
+    row.peer = event.peer;
+    row.peer_uid = event.peer_uid;
+    row.peer_pid = event.peer_pid;
+    link->counters = &row;
+    break;
+  }
+  engine_.core_.add_link(*link);
+  engine_.wake_everybody();  // whoever runs next says the first words
+  engine_.lock_.leave();
+  far_keepers_.push_back({event.peer, event.link, 0, std::move(link)});
+}
+
+// `gone`: the other side has; what has come from it is handed over.
+void Control::end_far(FarKeeper& keeper, bool gone) {
+  interface::CounterPage& page = engine_.counters_;
+  engine_.lock_.enter_as_other();
+  ofi::OfiLink& link = *keeper.link;
+  if (gone) engine_.core_.drain(link);
+  engine_.core_.end_link(link);
+  page.packets_in += link.counters->packets_in;
+  page.packets_out += link.counters->packets_out;
+  *link.counters = {};
+  link.counters = &link.spare_counters;
+  engine_.far_->exchange().retire(std::move(keeper.link));
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+  if (client_) {
+    client_->link_ended(keeper.number);
+  } else {
+    standing_.links.erase(keeper.number);
+  }
+  far_keepers_.remove_if([&](const FarKeeper& one) { return &one == &keeper; });
+}
+
+// The node says so: sooner than by a silence.
+void Control::far_leaves(std::uint64_t number, std::uint64_t peer) {
+  FarKeeper* const keeper = far_keeper_of(peer);
+  if (keeper == nullptr || keeper->number != number) return;
+  engine_.lock_.enter_as_other();
+  keeper->link->expect_end();
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
+void Control::cut_far(std::uint64_t number, std::uint64_t peer) {
+  FarKeeper* const keeper = far_keeper_of(peer);
+  if (keeper != nullptr && keeper->number == number) end_far(*keeper, false);
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,42 @@
+#pragma once
+// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). It exists once
+// somebody far away was wanted, or wants us. Under the run lock, from threads that have the process's
+// descriptors.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "fabric/ofi/endpoint.h"
+#include "fabric/ofi/exchange.h"
+
+namespace hamlyn::library {
+
+class FarFabric {
+ public:
+  // `address`: the local one to be reached at; empty: the first that is not a loopback. Throws Error.
+  FarFabric(const std::string& address, std::chrono::milliseconds dead);
+
+  const std::string& engine() const noexcept { return endpoint_.engine(); }
+  const std::vector<std::byte>& address() const noexcept { return endpoint_.address(); }
+  ofi::Exchange& exchange() noexcept { return exchange_; }
+
+  // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
+  bool prepare_sleep(std::optional<std::chrono::steady_clock::time_point>& deadline) noexcept;
+  // Readable when something has come, between prepare_sleep and the next run.
+  int descriptor() const noexcept { return descriptor_; }
+  // Sleeps until then, or wake(). Without the lock.
+  void sleep(std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
+  void wake() noexcept;
+
+ private:
+  ofi::Endpoint endpoint_;
+  ofi::Exchange exchange_;
+  int descriptor_;
+  base::FileDescriptor event_;
+};
+
+}  // namespace hamlyn::library

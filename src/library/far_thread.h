@@ -1,0 +1,46 @@
+#pragma once
+// The thread that opens the way to other hosts, which takes up to a second the first time, and then helps
+// those who sleep: a thread cannot wait for words of memory and for a descriptor at once.
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "base/file_descriptor.h"
+
+namespace hamlyn::library {
+
+class Engine;
+
+class FarThread {
+ public:
+  // From a thread that has the process's descriptors. Throws Error.
+  explicit FarThread(Engine& engine);
+  ~FarThread();  // stops it
+  FarThread(const FarThread&) = delete;
+  FarThread& operator=(const FarThread&) = delete;
+
+  // Whether the way is open, or cannot be opened.
+  bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  // Once done: why it cannot; empty: it is open.
+  const std::string& error() const noexcept { return error_; }
+
+  // Somebody sleeps on words and wants to be woken through them when something comes from another host.
+  void watch() noexcept { ask(watch_); }
+  // Somebody sleeps on the descriptor: wakes it, for a thread that does not have the process's descriptors.
+  void relay() noexcept { ask(relay_); }
+
+ private:
+  void main() noexcept;
+  void open() noexcept;
+  void ask(std::atomic<bool>& what) noexcept;
+
+  Engine& engine_;
+  base::FileDescriptor stop_event_;
+  std::atomic<std::uint32_t> word_{0};
+  std::atomic<bool> stop_{false}, watch_{false}, relay_{false}, done_{false};
+  std::string error_;
+  std::thread thread_;
+};
+
+}  // namespace hamlyn::library

@@ -1,0 +1,662 @@
+#include "node/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "node/bytes.h"
+
+namespace hamlyn::node {
+namespace {
+
+constexpr Time kTick{10};
+constexpr std::size_t kHellosPerTick = 32;  // a newcomer greets hundreds: not all in one breath
+constexpr Time kHelloAgain{60};
+constexpr Time kAttempt{600};
+constexpr Time kFirstPause{100};
+constexpr Time kMostPause{2000};
+constexpr Time kTargetPause{500};
+constexpr Time kElderWaits{300};  // the later of two nodes says hello; the other helps if it does not
+constexpr Time kMoment{4000};     // a challenge is good for this and the next
+constexpr Time kApart{300};       // tables that differ for so long are compared
+constexpr Time kSync{1000};       // how often at most
+
+// Of one row, for a sum over all of them that two nodes can compare.
+std::uint64_t hash_of(const Member& member) {
+  const auto mix = [](std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+  };
+  return mix(mix(member.incarnation + 0x9E3779B97F4A7C15u) +
+             (std::uint64_t{member.id} << 1 | (member.left ? 1u : 0u)));
+}
+
+}  // namespace
+
+Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time now)
+    : options_(options),
+      outside_(outside),
+      keys_(options.secret),
+      now_(now),
+      ticked_(now),
+      incarnation_(options.incarnation) {
+  outside_.random(run_key_);
+  for (const Address& address : options.join) targets_.push_back({address, 0, false, {}});
+  digest_ = hash_of({options_.id, false, incarnation_, {}});
+}
+
+// Handshakes.
+
+void Cluster::received(const Address& from, std::span<const std::byte> packet, Time now) {
+  now_ = now;
+  if (packet.size() != kHandshakeBytes || sealed_header(packet)) return take_sealed(from, packet);
+  const auto handshake = keys_.decode(packet);
+  if (!handshake) return void(++counts_.strangers);
+  const bool same = handshake->version == kClusterVersion && handshake->structures == kStructuresVersion;
+  if (handshake->to != 0 && handshake->to != options_.id) return void(++counts_.misdirected);
+  switch (handshake->kind) {
+    case HandshakeKind::hello:
+      if (same || handshake->from == options_.id) return take_hello(from, *handshake);
+      return refuse(from, *handshake, Reason::version);
+    case HandshakeKind::refusal:
+      return take_refusal(*handshake);
+    case HandshakeKind::challenge:
+      if (same) return take_challenge(from, *handshake);
+      break;
+    case HandshakeKind::confirm:
+      if (same) return take_confirm(from, *handshake);
+      break;
+  }
+  ++counts_.versions;  // it was told with its hello
+}
+
+// Whether that incarnation of that node may talk to this one.
+Reason Cluster::vet(NodeId id, std::uint64_t incarnation, const Address& address) const {
+  const auto found = others_.find(id);
+  if (found == others_.end()) return options_.boot ? Reason::none : Reason::not_boot;
+  const Member& member = found->second.member;
+  if (incarnation < member.incarnation || (incarnation == member.incarnation && member.left))
+    return Reason::old_incarnation;
+  if (incarnation == member.incarnation) return Reason::none;
+  if (!options_.boot) return Reason::not_boot;
+  // Two daemons cannot listen at one address: the newer one has taken the place of the older.
+  if (found->second.pair && found->second.pair->address != address) return Reason::id_alive;
+  return Reason::none;
+}
+
+void Cluster::refuse(const Address& to, const Handshake& hello, Reason reason) {
+  if (reason == Reason::version) {
+    ++counts_.versions;
+    say_once(hello.from, reason,
+             "node " + std::to_string(hello.from) + " at " + to_text(to) + " speaks version " +
+                 std::to_string(hello.version) + " with structures " + std::to_string(hello.structures) +
+                 ", this node version " + std::to_string(kClusterVersion) + " with structures " +
+                 std::to_string(kStructuresVersion));
+  } else if (reason == Reason::id_alive) {
+    ++counts_.id_alive;
+    say_once(hello.from, reason,
+             "a daemon at " + to_text(to) + " wants to be node " + std::to_string(hello.from) +
+                 ", which is alive");
+  } else {
+    ++(reason == Reason::old_incarnation ? counts_.old : counts_.unvetted);
+  }
+  Handshake refusal;
+  refusal.kind = HandshakeKind::refusal;
+  refusal.from = options_.id;
+  refusal.to = hello.from;
+  refusal.reason = reason;
+  refusal.incarnation = incarnation_;
+  refusal.asked = hello.asked;
+  const auto found = others_.find(hello.from);
+  if (found != others_.end()) refusal.known = found->second.member.incarnation;
+  if (hello.from == options_.id) refusal.known = incarnation_;
+  outside_.send(to, keys_.encode(refusal));
+}
+
+void Cluster::take_hello(const Address& from, const Handshake& hello) {
+  if (hello.from == options_.id) {
+    for (Target& target : targets_) {
+      if (target.trying.attempt && target.trying.attempt->asked == hello.asked) {
+        target.self = true;  // our own voice: this address is ours
+        target.trying.attempt.reset();
+        return;
+      }
+    }
+    return refuse(from, hello, Reason::id_alive);
+  }
+  if (const Reason reason = vet(hello.from, hello.incarnation, from); reason != Reason::none)
+    return refuse(from, hello, reason);
+  // Nothing is remembered of it, for it may be an old one that somebody plays back.
+  Handshake challenge;
+  challenge.kind = HandshakeKind::challenge;
+  challenge.from = options_.id;
+  challenge.to = hello.from;
+  challenge.incarnation = incarnation_;
+  challenge.asked = hello.asked;
+  challenge.challenged = challenge_for(from, hello.from, hello.incarnation, hello.asked, now_ / kMoment);
+  outside_.send(from, keys_.encode(challenge));
+}
+
+// It can be made again when the answer comes, unless a pair has begun meanwhile, and by nobody else.
+std::array<std::byte, 32> Cluster::challenge_for(const Address& from, NodeId id, std::uint64_t incarnation,
+                                                 std::span<const std::byte, 24> asked,
+                                                 std::int64_t moment) const {
+  const auto found = others_.find(id);
+  return keyed_hash(run_key_, ByteWriter{}
+                                  .number(moment)
+                                  .number(incarnation_)
+                                  .number(id)
+                                  .number(incarnation)
+                                  .number(found == others_.end() ? std::uint64_t{0} : found->second.epoch)
+                                  .bytes(from.ip)
+                                  .number(from.port)
+                                  .bytes(asked)
+                                  .take());
+}
+
+// Whose hello it was that `from` answers.
+Cluster::Try* Cluster::find_try(std::span<const std::byte, 24> asked, NodeId from) {
+  const auto is = [&](const Try& trying) {
+    return trying.attempt && !trying.attempt->confirming && std::ranges::equal(trying.attempt->asked, asked);
+  };
+  const auto found = others_.find(from);
+  if (found != others_.end() && is(found->second.trying)) return &found->second.trying;
+  for (Target& target : targets_) {
+    if (is(target.trying)) return &target.trying;
+  }
+  return nullptr;
+}
+
+void Cluster::take_challenge(const Address& from, const Handshake& challenge) {
+  Try* const trying = find_try(challenge.asked, challenge.from);
+  if (trying == nullptr || challenge.from == options_.id) return void(++counts_.repeated);
+  const bool to_target = trying->attempt->to == 0;
+  const auto known = others_.find(challenge.from);
+  if (known != others_.end()) {
+    const Member& member = known->second.member;
+    if (challenge.incarnation < member.incarnation ||
+        (challenge.incarnation == member.incarnation && member.left))
+      return void(++counts_.old);
+    // Only a boot server, or this node if it is one, can say that there is a newer one.
+    if (challenge.incarnation > member.incarnation && !to_target && !options_.boot)
+      return void(++counts_.unvetted);
+    if (known->second.pair && known->second.member.incarnation == challenge.incarnation && to_target) {
+      for (Target& target : targets_) {
+        if (&target.trying == trying) target.found = challenge.from;
+      }
+      trying->attempt.reset();
+      return;
+    }
+    if (known->second.trying.attempt && known->second.trying.attempt->confirming)
+      return;  // on the way already
+  }
+  Attempt attempt = *trying->attempt;
+  trying->attempt.reset();
+  for (Target& target : targets_) {
+    if (&target.trying == trying) target.found = challenge.from;
+  }
+  attempt.to = challenge.from;
+  attempt.address = from;
+  attempt.confirming = true;
+  attempt.incarnation = challenge.incarnation;
+  attempt.keys = keys_.pair_keys(options_.id, incarnation_, challenge.from, challenge.incarnation,
+                                 challenge.asked, challenge.challenged);
+  Handshake confirm;
+  confirm.kind = HandshakeKind::confirm;
+  confirm.from = options_.id;
+  confirm.to = challenge.from;
+  confirm.incarnation = incarnation_;
+  confirm.known = challenge.incarnation;
+  confirm.asked = challenge.asked;
+  confirm.challenged = challenge.challenged;
+  attempt.packet = keys_.encode(confirm);
+  attempt.until = now_ + kAttempt;
+  attempt.again = now_ + kHelloAgain;
+  outside_.send(from, attempt.packet);
+  others_[challenge.from].trying.attempt = attempt;
+}
+
+void Cluster::take_confirm(const Address& from, const Handshake& confirm) {
+  if (confirm.to != options_.id || confirm.known != incarnation_) return void(++counts_.misdirected);
+  const auto known = others_.find(confirm.from);
+  if (known != others_.end()) {
+    Other& other = known->second;
+    if (other.pair && other.pair->asked == confirm.asked) {  // the answer was lost
+      ++counts_.repeated;
+      return flush(confirm.from, other, Plain::kAnswer);
+    }
+    // Both have said hello: that of the lower id counts, and the other end takes it.
+    if (other.trying.attempt && other.trying.attempt->confirming && options_.id < confirm.from) return;
+  }
+  const auto made_at = [&](std::int64_t moment) {
+    return challenge_for(from, confirm.from, confirm.incarnation, confirm.asked, moment);
+  };
+  const std::int64_t moment = now_ / kMoment;
+  if (made_at(moment) != confirm.challenged && made_at(moment - 1) != confirm.challenged)
+    return void(++counts_.repeated);
+  if (vet(confirm.from, confirm.incarnation, from) != Reason::none) return void(++counts_.unvetted);
+  const Member member{confirm.from, false, confirm.incarnation, from};
+  const bool fresh = known == others_.end() || known->second.member.incarnation != confirm.incarnation;
+  if (fresh) admit(confirm.from, member);
+  Other& other = others_[confirm.from];
+  const PairKeys keys = keys_.pair_keys(confirm.from, confirm.incarnation, options_.id, incarnation_,
+                                        confirm.asked, confirm.challenged);
+  begin(confirm.from, other, keys.seal_answerer, keys.seal_asker, confirm.incarnation, from, confirm.asked);
+  if (fresh && options_.boot) send_all_members(confirm.from, other);
+  flush(confirm.from, other, Plain::kAnswer);
+}
+
+void Cluster::take_refusal(const Handshake& refusal) {
+  Try* const trying = find_try(refusal.asked, refusal.from);
+  if (trying == nullptr) return void(++counts_.repeated);
+  const Address address = trying->attempt->address;
+  trying->attempt.reset();
+  const std::string who = "node " + std::to_string(refusal.from) + " at " + to_text(address);
+  if (refusal.reason == Reason::version) {
+    ++counts_.versions;
+    say_once(refusal.from, refusal.reason,
+             who + " speaks version " + std::to_string(refusal.version) + " with structures " +
+                 std::to_string(refusal.structures) + ", this node version " +
+                 std::to_string(kClusterVersion) + " with structures " + std::to_string(kStructuresVersion));
+  } else if (refusal.reason != Reason::old_incarnation) {
+    say_once(refusal.from, refusal.reason,
+             who + " does not let this node in: " + reason_text(refusal.reason));
+  }
+  if (alive().empty()) kept_out_ = refusal.reason;
+  if (refusal.reason == Reason::old_incarnation && refusal.known >= incarnation_)
+    become(refusal.known + 1, "another daemon has taken this node's id");
+}
+
+// Pairs.
+
+void Cluster::take_sealed(const Address& from, std::span<const std::byte> packet) {
+  const auto header = sealed_header(packet);
+  if (!header) return void(++counts_.strangers);
+  if (header->to != options_.id) return void(++counts_.misdirected);
+  const auto found = others_.find(header->from);
+  if (found == others_.end()) return void(++counts_.unpaired);
+  Other& other = found->second;
+  Plain plain;
+  auto verdict = Pair::Verdict::forged;
+  bool begun = false;
+  if (other.pair) verdict = other.pair->open(packet, plain);
+  if (verdict == Pair::Verdict::forged && other.trying.attempt && other.trying.attempt->confirming) {
+    const Attempt attempt = *other.trying.attempt;
+    Pair pair{attempt.keys.seal_asker, attempt.keys.seal_answerer, attempt.incarnation, now_};
+    verdict = pair.open(packet, plain);
+    if (verdict == Pair::Verdict::good) {
+      const Member member{header->from, false, attempt.incarnation, attempt.address};
+      if (other.member.incarnation < attempt.incarnation) admit(header->from, member);
+      begin(header->from, other, attempt.keys.seal_asker, attempt.keys.seal_answerer, attempt.incarnation,
+            from, attempt.asked);
+      verdict = other.pair->open(packet, plain);  // so that it is not taken twice
+      begun = true;
+    }
+  }
+  switch (verdict) {
+    case Pair::Verdict::forged:
+      return void(++(other.pair ? counts_.forged : counts_.unpaired));
+    case Pair::Verdict::repeated:
+      return void(++counts_.repeated);
+    case Pair::Verdict::malformed:
+      return void(++counts_.malformed);
+    case Pair::Verdict::good:
+      break;
+  }
+  if (begun) other.pair->owes = true;
+  take_plain(header->from, other, plain);
+}
+
+void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
+  Pair& pair = *other.pair;
+  pair.heard = now_;
+  pair.boot = (plain.flags & Plain::kBoot) != 0;
+  if ((plain.flags & (Plain::kLeaving | Plain::kOver)) != 0) {
+    if ((plain.flags & Plain::kLeaving) != 0) {
+      Member member = other.member;
+      member.left = true;
+      set(other, member);
+    }
+    return end(id, other, (plain.flags & Plain::kLeaving) != 0 ? "it has left" : "it has given this node up");
+  }
+  if (!pair.confirmed(plain.taken, now_)) ++counts_.malformed;
+  if (!plain.messages.empty() || (plain.flags & Plain::kAnswer) != 0) pair.owes = true;
+  const std::uint64_t epoch = other.epoch;
+  for (std::size_t i = 0; i < plain.messages.size(); ++i) {
+    if (!pair.takes(plain.first + i)) continue;
+    const auto message = split_message(plain.messages[i]);
+    if (!message) {
+      ++counts_.malformed;
+    } else if (message->first == static_cast<std::uint16_t>(MessageKind::members)) {
+      const auto members = decode_members(message->second);
+      members ? take_members(id, *members) : void(++counts_.malformed);
+    } else if (message->first == static_cast<std::uint16_t>(MessageKind::want_members)) {
+      send_all_members(id, other);
+    } else {
+      outside_.message(id, plain.messages[i]);
+    }
+    if (!other.pair || other.epoch != epoch) return;  // a message has ended it
+  }
+  if (plain.digest == digest_) {
+    pair.apart.reset();
+  } else if (!pair.apart) {
+    pair.apart = now_;
+  } else if (pair.boot && now_ - *pair.apart >= kApart && now_ >= next_sync_) {
+    next_sync_ = now_ + kSync + jitter(kSync);
+    tell(id, ByteWriter{}.number(static_cast<std::uint16_t>(MessageKind::want_members)).take(), now_);
+  }
+  flush(id, other);
+}
+
+void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in, std::uint64_t incarnation,
+                    const Address& address, const std::array<std::byte, 24>& asked) {
+  end(id, other, "it has begun anew");
+  ++other.epoch;
+  other.pair.emplace(out, in, incarnation, now_);
+  other.pair->address = address;
+  other.pair->asked = asked;
+  other.trying = {};
+  other.since = now_;
+  other.broken = false;
+  kept_out_ = Reason::none;
+  said_.erase(id);
+  outside_.came(id, incarnation);
+}
+
+void Cluster::end(NodeId id, Other& other, const char* why) {
+  if (!other.pair) return;
+  other.pair.reset();
+  other.since = now_;
+  other.broken = false;
+  other.trying = {{}, now_ + kFirstPause + jitter(kFirstPause), kFirstPause};
+  outside_.gone(id, why);
+}
+
+void Cluster::end_all(const char* why) {
+  for (auto& [id, other] : others_) {
+    if (!other.pair) continue;
+    post(id, other, {}, 0, Plain::kOver);
+    end(id, other, why);
+  }
+}
+
+// Somebody else has had this node's id since.
+void Cluster::become(std::uint64_t incarnation, const char* why) {
+  end_all(why);
+  digest_ ^= hash_of({options_.id, false, incarnation_, {}});
+  incarnation_ = incarnation;
+  digest_ ^= hash_of({options_.id, false, incarnation_, {}});
+  for (auto& [id, other] : others_) other.trying.attempt.reset();
+  for (Target& target : targets_) target.trying = {};
+  outside_.say(std::string(why) + ": this node asks to be let in again as incarnation " +
+               std::to_string(incarnation));
+}
+
+// The table.
+
+void Cluster::set(Other& other, const Member& member) {
+  if (other.member.incarnation != 0) digest_ ^= hash_of(other.member);
+  other.member = member;
+  digest_ ^= hash_of(member);
+}
+
+// True if it was news.
+bool Cluster::learn(const Member& member) {
+  if (member.id == options_.id) {
+    if (member.incarnation > incarnation_)
+      become(member.incarnation + 1, "another daemon has taken this node's id");
+    return false;
+  }
+  Other& other = others_[member.id];
+  if (member.incarnation < other.member.incarnation) return false;
+  if (member.incarnation == other.member.incarnation && (!member.left || other.member.left)) return false;
+  if (other.pair && (other.pair->incarnation != member.incarnation || member.left)) {
+    post(member.id, other, {}, 0, Plain::kOver);
+    end(member.id, other, member.left ? "it has left" : "a newer incarnation of it has come");
+  }
+  set(other, member);
+  other.since = now_;
+  if (other.trying.attempt && other.trying.attempt->incarnation != member.incarnation) other.trying = {};
+  other.trying.pause = kFirstPause;
+  other.trying.next = member.incarnation < incarnation_ ? now_ : now_ + kElderWaits + jitter(kElderWaits);
+  return true;
+}
+
+void Cluster::take_members(NodeId from, std::span<const Member> members) {
+  const std::uint64_t epoch = others_.at(from).epoch;
+  for (const Member& member : members) {
+    learn(member);
+    const Other& other = others_.at(from);
+    if (!other.pair || other.epoch != epoch) return;
+  }
+}
+
+// A newcomer, or a newer incarnation, that has proved itself: a boot server tells the others.
+void Cluster::admit(NodeId id, const Member& member) {
+  Other& other = others_[id];
+  if (other.pair) end(id, other, "a newer incarnation of it has come");
+  set(other, member);
+  other.since = now_;
+  if (!options_.boot) return;
+  const auto news = encode_members(std::span{&member, 1});
+  for (auto& [to, each] : others_) {
+    if (to != id && each.pair) tell(to, news, now_);
+  }
+}
+
+void Cluster::send_all_members(NodeId to, Other& other) {
+  std::vector<Member> some;
+  const auto send = [&] {
+    if (!some.empty() && !other.pair->queue(encode_members(some), now_)) other.broken = true;
+    some.clear();
+  };
+  for (const auto& [id, each] : others_) {
+    if (id == to || each.member.incarnation == 0) continue;
+    some.push_back(each.member);
+    if (some.size() == kMembersInMessage) send();
+  }
+  send();
+}
+
+// Sending.
+
+bool Cluster::tell(NodeId node, std::vector<std::byte> message, Time now) {
+  now_ = now;
+  const auto found = others_.find(node);
+  if (found == others_.end() || !found->second.pair || found->second.broken) return false;
+  if (!found->second.pair->queue(std::move(message), now)) {
+    found->second.broken = true;
+    return false;
+  }
+  flush(node, found->second);
+  return true;
+}
+
+void Cluster::flush(NodeId id, Other& other, std::uint8_t flags) {
+  Pair& pair = *other.pair;
+  for (;;) {
+    std::uint64_t first = 0;
+    const auto messages = pair.next_messages(first);
+    if (messages.empty() && !pair.owes && flags == 0) return;
+    post(id, other, messages, first, std::exchange(flags, std::uint8_t{0}));
+  }
+}
+
+void Cluster::post(NodeId id, Other& other, std::span<const std::vector<std::byte>> messages,
+                   std::uint64_t first, std::uint8_t flags) {
+  Pair& pair = *other.pair;
+  Plain plain;
+  plain.flags = static_cast<std::uint8_t>(flags | (options_.boot ? Plain::kBoot : 0));
+  plain.taken = pair.taken();
+  plain.first = first;
+  plain.digest = digest_;
+  plain.messages.assign(messages.begin(), messages.end());
+  pair.owes = false;
+  pair.said = now_;
+  outside_.send(pair.address, seal(pair.out(), {options_.id, id, pair.next_sequence()}, encode(plain)));
+}
+
+void Cluster::leave(Time now) {
+  now_ = now;
+  for (int i = 0; i < 2; ++i) {  // nobody is left to send it again
+    for (auto& [id, other] : others_) {
+      if (other.pair) post(id, other, {}, 0, Plain::kLeaving);
+    }
+  }
+  for (auto& [id, other] : others_) end(id, other, "this node leaves");
+}
+
+// Time.
+
+Time Cluster::jitter(Time most) {
+  std::array<std::byte, 4> bytes;
+  outside_.random(bytes);
+  ByteReader reader{bytes};
+  return Time{reader.number<std::uint32_t>() % static_cast<std::uint32_t>(most.count())};
+}
+
+void Cluster::tick(Time now) {
+  now_ = now;
+  ticked_ = now;
+  hellos_left_ = kHellosPerTick;
+  for (auto& [id, other] : others_) {
+    if (other.pair) {
+      look_after(id, other);
+    } else if (other.member.incarnation == 0 || other.member.left) {
+      if (other.trying.attempt && now_ >= other.trying.attempt->until) other.trying.attempt.reset();
+      if (other.trying.attempt) keep_trying(other.trying, id, other.trying.attempt->address);
+    } else {
+      keep_trying(other.trying, id, other.member.address);
+    }
+  }
+  for (Target& target : targets_) {
+    if (target.self) continue;
+    const bool met = std::ranges::any_of(others_, [&](const auto& each) {
+      const Other& other = each.second;
+      return other.pair && (other.pair->address == target.address || each.first == target.found);
+    });
+    if (met) {
+      target.trying = {{}, now_ + kTargetPause, kTargetPause};
+      continue;
+    }
+    target.trying.pause = std::min(target.trying.pause, kTargetPause);
+    keep_trying(target.trying, 0, target.address);
+  }
+}
+
+void Cluster::keep_trying(Try& trying, NodeId to, const Address& address) {
+  if (trying.attempt && now_ >= trying.attempt->until) trying.attempt.reset();
+  if (trying.attempt) {
+    if (now_ < trying.attempt->again) return;
+    trying.attempt->again = now_ + kHelloAgain + kHelloAgain;
+    outside_.send(trying.attempt->address, trying.attempt->packet);
+    return;
+  }
+  if (now_ < trying.next || hellos_left_ == 0) return;
+  --hellos_left_;
+  trying.pause = std::clamp(trying.pause * 2, kFirstPause, kMostPause);
+  trying.next = now_ + trying.pause + jitter(trying.pause);
+  say_hello(trying, to, address);
+}
+
+void Cluster::say_hello(Try& trying, NodeId to, const Address& address) {
+  Attempt attempt;
+  attempt.address = address;
+  attempt.to = to;
+  outside_.random(attempt.asked);
+  attempt.until = now_ + kAttempt;
+  attempt.again = now_ + kHelloAgain;
+  Handshake hello;
+  hello.kind = HandshakeKind::hello;
+  hello.from = options_.id;
+  hello.to = to;
+  hello.incarnation = incarnation_;
+  hello.asked = attempt.asked;
+  attempt.packet = keys_.encode(hello);
+  trying.attempt = attempt;
+  outside_.send(address, attempt.packet);
+}
+
+void Cluster::look_after(NodeId id, Other& other) {
+  Pair& pair = *other.pair;
+  const Time beat = options_.dead_after / 5;
+  if (other.broken || now_ - pair.heard >= options_.dead_after) {
+    post(id, other, {}, 0, Plain::kOver);  // it may be that it hears us
+    return end(id, other, other.broken ? "it does not take what it is sent" : "it is silent");
+  }
+  if (pair.unconfirmed() && now_ >= pair.resend_at()) {
+    pair.again(now_);
+    return flush(id, other);
+  }
+  // A suspect is asked more often than it would speak by itself.
+  if (now_ - pair.heard >= 2 * beat && now_ - pair.asked_for_life >= beat / 2) {
+    pair.asked_for_life = now_;
+    return flush(id, other, Plain::kAnswer);
+  }
+  if (now_ - pair.said >= beat) {
+    pair.owes = true;
+    flush(id, other);
+  }
+}
+
+Time Cluster::deadline() const {
+  const Time beat = options_.dead_after / 5;
+  Time out = ticked_ + kTargetPause;
+  const auto at = [&](Time time) { out = std::min(out, time); };
+  const auto at_try = [&](const Try& trying) {
+    at(trying.attempt ? std::min(trying.attempt->again, trying.attempt->until) : trying.next);
+  };
+  for (const auto& [id, other] : others_) {
+    if (!other.pair) {
+      if (other.trying.attempt || (other.member.incarnation != 0 && !other.member.left)) at_try(other.trying);
+      continue;
+    }
+    const Pair& pair = *other.pair;
+    if (other.broken) at(ticked_);
+    at(pair.heard + options_.dead_after);
+    at(pair.said + beat);
+    at(std::max(pair.heard + 2 * beat, pair.asked_for_life + beat / 2));
+    if (pair.unconfirmed()) at(pair.resend_at());
+  }
+  for (const Target& target : targets_) {
+    if (!target.self) at_try(target.trying);
+  }
+  return std::max(out, ticked_ + kTick);
+}
+
+// For people.
+
+void Cluster::say_once(NodeId id, Reason reason, const std::string& line) {
+  Reason& said = said_[id];
+  if (std::exchange(said, reason) != reason) outside_.say(line);
+}
+
+std::uint64_t Cluster::incarnation_of(NodeId node) const {
+  const auto found = others_.find(node);
+  return found != others_.end() && found->second.pair ? found->second.pair->incarnation : 0;
+}
+
+std::vector<NodeId> Cluster::alive() const {
+  std::vector<NodeId> out;
+  for (const auto& [id, other] : others_) {
+    if (other.pair) out.push_back(id);
+  }
+  return out;
+}
+
+std::vector<Cluster::Row> Cluster::rows() const {
+  std::vector<Row> out{{{options_.id, false, incarnation_, {}}, State::self, {}, options_.boot}};
+  for (const auto& [id, other] : others_) {
+    if (other.member.incarnation == 0) continue;
+    Row row{other.member, State::dead, other.since, other.pair && other.pair->boot};
+    if (other.pair)
+      row.state = now_ - other.pair->heard >= 2 * options_.dead_after / 5 ? State::suspect : State::alive;
+    else if (other.member.left)
+      row.state = State::left;
+    out.push_back(row);
+  }
+  std::ranges::sort(out, {}, [](const Row& row) { return row.member.id; });
+  return out;
+}
+
+}  // namespace hamlyn::node

@@ -1,0 +1,217 @@
+#include "node/cluster_port.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "base/throw_system.h"
+#include "node/replies.h"
+#include "node/state_files.h"
+
+namespace hamlyn::node {
+namespace {
+
+constexpr int kPacketTurn = 64;         // packets before it is the processes' turn
+constexpr int kSocketBuffer = 1 << 20;  // hundreds may greet at once
+
+Address address_of(const sockaddr_storage& from) {
+  Address out;
+  if (from.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &from, sizeof in);
+    out.ip[10] = out.ip[11] = std::byte{0xFF};
+    std::memcpy(out.ip.data() + 12, &in.sin_addr, 4);
+    out.port = ntohs(in.sin_port);
+  } else {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &from, sizeof in);
+    std::memcpy(out.ip.data(), &in.sin6_addr, 16);
+    out.port = ntohs(in.sin6_port);
+  }
+  return out;
+}
+
+socklen_t socket_address(const Address& address, int family, sockaddr_storage& out) {
+  out = {};
+  if (family == AF_INET) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(address.port);
+    std::memcpy(&in.sin_addr, address.ip.data() + 12, 4);
+    std::memcpy(&out, &in, sizeof in);
+    return sizeof in;
+  }
+  sockaddr_in6 in{};
+  in.sin6_family = AF_INET6;
+  in.sin6_port = htons(address.port);
+  std::memcpy(&in.sin6_addr, address.ip.data(), 16);
+  std::memcpy(&out, &in, sizeof in);
+  return sizeof in;
+}
+
+// host, host:port, [v6]:port or v6.
+void split(const std::string& text, std::string& host, std::string& port) {
+  host = text;
+  port = std::to_string(kClusterPort);
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string::npos) return;
+    host = text.substr(1, end - 1);
+    if (end + 1 < text.size() && text[end + 1] == ':') port = text.substr(end + 2);
+  } else if (std::ranges::count(text, ':') == 1) {
+    host = text.substr(0, text.find(':'));
+    port = text.substr(text.find(':') + 1);
+  }
+}
+
+Address resolve(const std::string& text, int family, bool to_listen) {
+  std::string host;
+  std::string port;
+  split(text, host, port);
+  addrinfo hints{};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0) | (family == AF_INET6 ? AI_V4MAPPED : 0);
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
+  if (failed != 0 || found == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "cluster: \"" + text + "\" is no address that can be used: " + ::gai_strerror(failed));
+  }
+  sockaddr_storage storage{};
+  std::memcpy(&storage, found->ai_addr, std::min<std::size_t>(found->ai_addrlen, sizeof storage));
+  ::freeaddrinfo(found);
+  const Address out = address_of(storage);
+  if (out.port == 0) throw Error(ErrorCode::invalid_argument, "cluster: \"" + text + "\" has port 0");
+  return out;
+}
+
+bool is_v4(const Address& address) { return to_text(address).front() != '['; }
+
+}  // namespace
+
+ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket, Time now) : now_(now) {
+  loopback_only_ = config.secret.empty();
+  const std::string listen = !config.listen.empty() ? config.listen
+                             : loopback_only_       ? "127.0.0.1"
+                                                    : "0.0.0.0";
+  const Address here = resolve(listen, AF_UNSPEC, true);
+  family_ = is_v4(here) ? AF_INET : AF_INET6;
+  if (loopback_only_ && !loopback(here)) {
+    throw Error(ErrorCode::not_permitted,
+                "cluster.listen: " + listen +
+                    " can be reached by strangers: name a file in cluster.secret, or a "
+                    "loopback address");
+  }
+  ClusterOptions options;
+  options.id = config.id;
+  for (const std::string& host : config.join) {
+    options.join.push_back(resolve(host, family_, false));
+    if (loopback_only_ && !loopback(options.join.back())) {
+      throw Error(ErrorCode::not_permitted,
+                  "cluster.join: " + host + " is another host: name a file in cluster.secret");
+    }
+  }
+  if (!loopback_only_) options.secret = load_secret(config.secret);
+  options.boot = config.boot.value_or(config.join.empty());
+  options.dead_after = config.dead_after;
+  options.incarnation = next_incarnation(socket);
+
+  socket_.reset(::socket(family_, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket_) base::throw_system("socket");
+  const int no = 0;
+  if (family_ == AF_INET6) ::setsockopt(socket_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof kSocketBuffer);
+  sockaddr_storage storage{};
+  const socklen_t size = socket_address(here, family_, storage);
+  if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0)
+    base::throw_system(("cluster.listen: bind " + to_text(here)).c_str());
+  cluster_ = std::make_unique<Cluster>(options, *this, now);
+  spdlog::info("node {} of a cluster, incarnation {}, at {}{}", options.id, options.incarnation,
+               to_text(here), options.boot ? ", admits newcomers" : "");
+}
+
+void ClusterPort::receive_some(Time now) {
+  now_ = now;
+  for (int i = 0; i < kPacketTurn; ++i) {
+    std::array<std::byte, kMostPacket + 1> buffer;  // what is longer is cut, and refused
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    const ssize_t got = ::recvfrom(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT,
+                                   reinterpret_cast<sockaddr*>(&from), &size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got < 0) continue;  // an earlier packet's way was reported closed: time will tell
+    cluster_->received(address_of(from), std::span{buffer}.first(static_cast<std::size_t>(got)), now);
+  }
+}
+
+void ClusterPort::tick(Time now) {
+  now_ = now;
+  if (now >= cluster_->deadline()) cluster_->tick(now);
+}
+
+// What the network does not take now is lost, like what it loses later.
+void ClusterPort::send(const Address& to, std::span<const std::byte> packet) {
+  if (loopback_only_ && !loopback(to)) return;
+  if (family_ == AF_INET && !is_v4(to)) return;
+  sockaddr_storage storage{};
+  const socklen_t size = socket_address(to, family_, storage);
+  ::sendto(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr*>(&storage), size);
+}
+
+void ClusterPort::random(std::span<std::byte> out) { ::randombytes_buf(out.data(), out.size()); }
+
+void ClusterPort::came(NodeId node, std::uint64_t incarnation) {
+  spdlog::info("node {} is there, incarnation {}", node, incarnation);
+  node_->node_came(node, now_);
+}
+
+void ClusterPort::gone(NodeId node, const char* why) {
+  spdlog::info("node {} is gone: {}", node, why);
+  node_->node_gone(node, why, now_);
+}
+
+void ClusterPort::message(NodeId node, std::span<const std::byte> message) {
+  node_->node_said(node, message, now_);
+}
+
+void ClusterPort::say(const std::string& line) { spdlog::warn("{}", line); }
+
+void ClusterPort::tell(NodeId node, std::vector<std::byte> message) {
+  cluster_->tell(node, std::move(message), now_);
+}
+
+std::vector<MemberReply> ClusterPort::members() const {
+  std::vector<MemberReply> out;
+  for (const Cluster::Row& row : cluster_->rows()) {
+    MemberReply reply;
+    reply.id = row.member.id;
+    reply.state = static_cast<std::uint32_t>(row.state);
+    reply.incarnation = row.member.incarnation;
+    reply.boot = row.boot ? 1 : 0;
+    if (row.state == Cluster::State::self) {
+      const Cluster::Counts& counts = cluster_->counts();
+      reply.refused = counts.strangers + counts.forged + counts.unpaired + counts.repeated +
+                      counts.misdirected + counts.old + counts.id_alive + counts.unvetted + counts.versions +
+                      counts.malformed;
+      reply.kept_out = static_cast<std::uint32_t>(cluster_->kept_out());
+    } else {
+      reply.since_ms = static_cast<std::uint64_t>((now_ - row.since).count());
+      put_text(reply.address, to_text(row.member.address));
+    }
+    out.push_back(reply);
+  }
+  return out;
+}
+
+}  // namespace hamlyn::node

@@ -1,0 +1,52 @@
+#pragma once
+// The cluster with a socket: one of UDP, so that a stranger costs no memory and no descriptor, and that
+// nobody can hold up the daemon by sending slowly (docs/architecture.md).
+#include <memory>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "node/cluster.h"
+#include "node/config.h"
+#include "node/far.h"
+#include "node/node.h"
+
+namespace hamlyn::node {
+
+inline constexpr std::uint16_t kClusterPort = 7471;
+
+class ClusterPort final : public ClusterOutside, public OtherNodes {
+ public:
+  // Resolves, listens. `socket`: the daemon's, beside which its last incarnation is kept. Throws Error.
+  ClusterPort(const ClusterConfig& config, const std::string& socket, Time now);
+
+  int descriptor() const noexcept { return socket_.get(); }
+  void serve(Node& node) noexcept { node_ = &node; }
+  void receive_some(Time now);
+  void tick(Time now);
+  Time deadline() const { return cluster_->deadline(); }
+  void leave(Time now) { cluster_->leave(now); }
+
+ private:
+  void send(const Address& to, std::span<const std::byte> packet) override;
+  void random(std::span<std::byte> out) override;
+  void came(NodeId node, std::uint64_t incarnation) override;
+  void gone(NodeId node, const char* why) override;
+  void message(NodeId node, std::span<const std::byte> message) override;
+  void say(const std::string& line) override;
+
+  NodeId self() const override { return cluster_->id(); }
+  std::uint64_t incarnation() const override { return cluster_->incarnation(); }
+  std::uint64_t incarnation_of(NodeId node) const override { return cluster_->incarnation_of(node); }
+  std::vector<NodeId> there() const override { return cluster_->alive(); }
+  void tell(NodeId node, std::vector<std::byte> message) override;
+  std::vector<MemberReply> members() const override;
+
+  base::FileDescriptor socket_;
+  int family_ = 0;
+  bool loopback_only_ = false;
+  Time now_{};
+  std::unique_ptr<Cluster> cluster_;
+  Node* node_ = nullptr;
+};
+
+}  // namespace hamlyn::node

@@ -1,0 +1,175 @@
+#include "node/far.h"
+
+#include "node/bytes.h"
+
+namespace hamlyn::node {
+namespace {
+
+ByteWriter start(FarKind kind, std::uint64_t first) {
+  ByteWriter out;
+  out.number(static_cast<std::uint16_t>(kind)).number(first);
+  return out;
+}
+
+void put(ByteWriter& out, const FarEnd& end) {
+  out.number(end.uid)
+      .number(end.gid)
+      .number(end.pid)
+      .bytes(std::as_bytes(std::span{end.engine}))
+      .number(static_cast<std::uint16_t>(end.address.size()))
+      .bytes(end.address);
+}
+
+bool take(ByteReader& reader, FarEnd& end) {
+  end.uid = reader.number<std::uint32_t>();
+  end.gid = reader.number<std::uint32_t>();
+  end.pid = reader.number<std::uint32_t>();
+  std::array<std::byte, kMaxEngine> engine;
+  reader.bytes(engine);
+  std::memcpy(end.engine, engine.data(), engine.size());
+  const auto length = reader.number<std::uint16_t>();
+  if (length == 0 || length > kMaxFabricAddress || !valid_engine(end.engine)) return false;
+  const auto address = reader.take(length);
+  end.address.assign(address.begin(), address.end());
+  return reader.good();
+}
+
+void put(ByteWriter& out, const Ticket& ticket) {
+  out.number(ticket.host)
+      .number(ticket.interface)
+      .number(ticket.slot)
+      .number(ticket.generation)
+      .number(ticket.key)
+      .number(ticket.entry)
+      .number(ticket.incarnation)
+      .number(ticket.base)
+      .number(ticket.bound)
+      .number(ticket.version)
+      .number(ticket.purpose);
+}
+
+void take(ByteReader& reader, Ticket& ticket) {
+  ticket.host = reader.number<std::uint64_t>();
+  ticket.interface = reader.number<std::uint64_t>();
+  ticket.slot = reader.number<std::uint32_t>();
+  ticket.generation = reader.number<std::uint32_t>();
+  ticket.key = reader.number<std::uint64_t>();
+  ticket.entry = reader.number<std::uint32_t>();
+  ticket.incarnation = reader.number<std::uint32_t>();
+  ticket.base = reader.number<std::uint64_t>();
+  ticket.bound = reader.number<std::uint64_t>();
+  ticket.version = reader.number<std::uint32_t>();
+  ticket.purpose = reader.number<std::uint32_t>();
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const FarIntroduce& message) {
+  ByteWriter out = start(FarKind::introduce, message.serial);
+  out.number(message.asker).number(message.peer).number(message.link).bytes(message.key);
+  put(out, message.end);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarIntroduce& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  out.asker = reader.number<std::uint64_t>();
+  out.peer = reader.number<std::uint64_t>();
+  out.link = reader.number<std::uint64_t>();
+  reader.bytes(out.key);
+  return take(reader, out.end) && reader.whole() && out.link != 0;
+}
+
+std::vector<std::byte> encode(const FarIntroduced& message) {
+  ByteWriter out = start(FarKind::introduced, message.serial);
+  put(out, message.end);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarIntroduced& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  return take(reader, out.end) && reader.whole();
+}
+
+std::vector<std::byte> encode(const FarRefused& message) {
+  ByteWriter out = start(FarKind::refused, message.serial);
+  out.number(message.error).text(std::string_view{message.text}.substr(0, kMaxText - 1));
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarRefused& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  out.error = reader.number<std::uint32_t>();
+  out.text = reader.text(kMaxText - 1);
+  for (const char c : out.text) {
+    if (c < ' ' || c > '~') return false;  // it ends on a terminal
+  }
+  return reader.whole() && out.error != 0;
+}
+
+std::vector<std::byte> encode(const FarEnded& message) {
+  ByteWriter out = start(FarKind::ended, message.link);
+  out.number(message.mine).number(message.yours).number(static_cast<std::uint8_t>(message.cut ? 1 : 0));
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarEnded& out) {
+  ByteReader reader{body};
+  out.link = reader.number<std::uint64_t>();
+  out.mine = reader.number<std::uint64_t>();
+  out.yours = reader.number<std::uint64_t>();
+  const auto cut = reader.number<std::uint8_t>();
+  out.cut = cut == 1;
+  return reader.whole() && cut <= 1;
+}
+
+std::vector<std::byte> encode(const FarLookup& message) {
+  ByteWriter out = start(FarKind::lookup, message.serial);
+  out.number(message.uid).number(message.gid).number(static_cast<std::uint8_t>(message.wait ? 1 : 0));
+  out.text(message.name);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarLookup& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  out.uid = reader.number<std::uint32_t>();
+  out.gid = reader.number<std::uint32_t>();
+  const auto wait = reader.number<std::uint8_t>();
+  out.wait = wait == 1;
+  out.name = reader.text(kMaxName);
+  return reader.whole() && wait <= 1 && valid_name(out.name);
+}
+
+std::vector<std::byte> encode(const FarFound& message) {
+  ByteWriter out = start(FarKind::found, message.serial);
+  out.number(message.peer).number(message.uid).number(message.gid).number(message.pid);
+  put(out, message.ticket);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarFound& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  out.peer = reader.number<std::uint64_t>();
+  out.uid = reader.number<std::uint32_t>();
+  out.gid = reader.number<std::uint32_t>();
+  out.pid = reader.number<std::uint32_t>();
+  take(reader, out.ticket);
+  return reader.whole() && hamlyn::invalid(out.ticket) == nullptr;
+}
+
+std::vector<std::byte> encode(const FarCancel& message) {
+  return start(FarKind::cancel, message.serial).take();
+}
+
+bool decode(std::span<const std::byte> body, FarCancel& out) {
+  ByteReader reader{body};
+  out.serial = reader.number<std::uint64_t>();
+  return reader.whole();
+}
+
+}  // namespace hamlyn::node

@@ -1,0 +1,106 @@
+#pragma once
+// What two daemons say to each other about their processes: introductions, ends of links, look-ups of names.
+// Bodies of messages of a pair (node_wire.h); those that are not exactly of their kind are refused.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hamlyn/ticket.h"
+#include "node/node_wire.h"
+
+namespace hamlyn::node {
+
+// The node's mind reaches the other nodes by this.
+class OtherNodes {
+ public:
+  virtual ~OtherNodes() = default;
+  virtual NodeId self() const = 0;
+  virtual std::uint64_t incarnation() const = 0;
+  virtual std::uint64_t incarnation_of(NodeId node) const = 0;  // 0: it is not there
+  virtual std::vector<NodeId> there() const = 0;
+  virtual void tell(NodeId node, std::vector<std::byte> message) = 0;  // in vain if it is not there
+  virtual void random(std::span<std::byte> out) = 0;
+  virtual std::vector<MemberReply> members() const = 0;  // by their ids
+};
+
+struct FarEnd {  // where a process is reached, and as whom its daemon attests it
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  char engine[kMaxEngine]{};
+  std::vector<std::byte> address;
+};
+
+struct FarIntroduce {  // please introduce `peer`, which is yours, to `asker`, which is mine
+  std::uint64_t serial = 0;
+  std::uint64_t asker = 0;
+  std::uint64_t peer = 0;
+  std::uint64_t link = 0;
+  std::array<std::byte, 32> key{};
+  FarEnd end;
+};
+struct FarIntroduced {  // it is done
+  std::uint64_t serial = 0;
+  FarEnd end;
+};
+struct FarRefused {  // an introduction or a look-up
+  std::uint64_t serial = 0;
+  std::uint32_t error = 0;
+  std::string text;
+};
+struct FarEnded {  // my end of this link has ended
+  std::uint64_t link = 0;
+  std::uint64_t mine = 0;
+  std::uint64_t yours = 0;
+  bool cut = false;  // by the rule on reports
+};
+struct FarLookup {
+  std::uint64_t serial = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  bool wait = false;
+  std::string name;
+};
+struct FarFound {
+  std::uint64_t serial = 0;
+  std::uint64_t peer = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;
+  Ticket ticket;
+};
+struct FarCancel {  // nobody waits for this look-up any more
+  std::uint64_t serial = 0;
+};
+
+enum class FarKind : std::uint16_t {
+  introduce = static_cast<std::uint16_t>(MessageKind::first_of_node),
+  introduced,
+  refused,
+  ended,
+  lookup,
+  found,
+  cancel,
+};
+
+std::vector<std::byte> encode(const FarIntroduce& message);
+std::vector<std::byte> encode(const FarIntroduced& message);
+std::vector<std::byte> encode(const FarRefused& message);
+std::vector<std::byte> encode(const FarEnded& message);
+std::vector<std::byte> encode(const FarLookup& message);
+std::vector<std::byte> encode(const FarFound& message);
+std::vector<std::byte> encode(const FarCancel& message);
+
+// Total: false, or `out` is whole.
+bool decode(std::span<const std::byte> body, FarIntroduce& out);
+bool decode(std::span<const std::byte> body, FarIntroduced& out);
+bool decode(std::span<const std::byte> body, FarRefused& out);
+bool decode(std::span<const std::byte> body, FarEnded& out);
+bool decode(std::span<const std::byte> body, FarLookup& out);
+bool decode(std::span<const std::byte> body, FarFound& out);
+bool decode(std::span<const std::byte> body, FarCancel& out);
+
+}  // namespace hamlyn::node

@@ -1,0 +1,29 @@
+#pragma once
+// How the node's mind makes its answers.
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "node/protocol.h"
+
+namespace hamlyn::node {
+
+inline Reply make_reply(ReplyKind kind, std::uint64_t request) {
+  Reply out;
+  out.kind = kind;
+  out.request = request;
+  return out;
+}
+
+template <std::size_t size>
+void put_text(char (&to)[size], std::string_view text) {
+  std::memcpy(to, text.data(), std::min(text.size(), size - 1));
+}
+
+template <class Message>
+std::span<const std::byte> bytes_of(const Message& message) {
+  return std::as_bytes(std::span{&message, 1});
+}
+
+}  // namespace hamlyn::node

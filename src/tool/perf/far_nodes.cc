@@ -1,0 +1,85 @@
+#include "tool/perf/far_nodes.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "tool/perf/free_port.h"
+#include "tool/perf/program.h"
+
+namespace hamlyn::tool::perf {
+namespace {
+
+std::string daemon_program() {
+  if (const char* const daemon = std::getenv("HAMLYN_DAEMON")) return daemon;
+  std::array<char, 4096> self{};
+  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size() - 1);
+  const std::string path{self.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+  const std::string beside = path.substr(0, path.rfind('/')) + "/hamlynd";
+  return access(beside.c_str(), X_OK) == 0 ? beside : find_program("hamlynd");
+}
+
+class Nodes {
+ public:
+  Nodes() {
+    std::string folder = "/tmp/hamlyn-perf-XXXXXX";
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for two nodes");
+    folder_ = folder;
+    const std::uint16_t first = free_port();
+    start(0, first, 0);
+    start(1, free_port(), first);
+  }
+  ~Nodes() {
+    for (auto& daemon : daemons_) {
+      if (daemon) daemon->process().stop(SIGTERM);
+    }
+    const std::string files[] = {".sock", ".toml"};
+    for (int side = 0; side < 2; ++side) {
+      for (const std::string& file : files) unlink((path(side) + file).c_str());
+      for (const char* const more : {".sock.key", ".sock.lock", ".sock.log", ".sock.start", ".sock.node"})
+        unlink((path(side) + more).c_str());
+    }
+    rmdir(folder_.c_str());
+  }
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+
+  std::string socket(int side) const { return path(side) + ".sock"; }
+
+ private:
+  std::string path(int side) const { return folder_ + "/" + std::to_string(side); }
+  void start(int side, std::uint16_t port, std::uint16_t join) {
+    const std::string config = path(side) + ".toml";
+    std::ofstream out(config);
+    out << "[cluster]\nid = " << side + 1 << "\nlisten = \"127.0.0.1:" << port << "\"\n";
+    if (join != 0) out << "join = [\"127.0.0.1:" << join << "\"]\n";
+    out.close();
+    daemons_[static_cast<std::size_t>(side)].emplace(
+        std::vector<std::string>{daemon_program(), "--socket", socket(side), "--config", config},
+        Environment{});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (access(socket(side).c_str(), F_OK) != 0) {
+      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("a node does not start");
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  }
+
+  std::string folder_;
+  std::array<std::optional<Program>, 2> daemons_;
+};
+
+}  // namespace
+
+std::string far_node(int side) {
+  static const Nodes nodes;
+  return nodes.socket(side);
+}
+
+}  // namespace hamlyn::tool::perf

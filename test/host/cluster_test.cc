@@ -1,0 +1,244 @@
+// docs/failures.md, line by line, on eight hosts: what daemons, and processes with links to others, are told.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "node/client.h"
+#include "node/list.h"
+#include "test/host/hosts.h"
+
+namespace hamlyn {
+namespace {
+
+using node::Client;
+using node::ClusterMember;
+using node::Event;
+using test::eventually;
+using test::Folder;
+using test::Hosts;
+using test::next_event;
+using State = ClusterMember::State;
+
+constexpr int kCount = 8;
+constexpr auto kSoon = std::chrono::seconds{10};
+
+class Cluster : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = Hosts::missing(); !why.empty()) {
+      std::fprintf(stderr, "SKIPPED: no test between hosts is made: %s\n", why.c_str());
+      GTEST_SKIP() << why;
+    }
+    hosts_ = std::make_unique<Hosts>(kCount);
+    test::write_file(folder_.file("secret"), test::noise(32));
+    ::chmod(folder_.file("secret").c_str(), 0600);
+    daemons_.resize(kCount + 1);
+  }
+
+  std::string socket(int host) const { return folder_.file("s" + std::to_string(host)); }
+
+  void start(int host, const std::string& more = {}, int id = 0) {
+    const std::string config = folder_.file(std::to_string(host) + ".toml");
+    test::write_file(config, "[cluster]\nid = " + std::to_string(id == 0 ? host : id) + "\nsecret = \"" +
+                                 folder_.file(more.empty() ? "secret" : more) + "\"\ndead_after = 400\n");
+    std::vector<std::string> words{"--config", config};
+    if (host != 1) words.insert(words.end(), {"--join", Hosts::address(1)});
+    test::Command::Options options;
+    options.network_of = hosts_->network(host);
+    daemons_[static_cast<std::size_t>(host)] = std::make_unique<test::Daemon>(socket(host), words, options);
+  }
+  test::Daemon& daemon(int host) { return *daemons_[static_cast<std::size_t>(host)]; }
+  void kill(int host) { daemon(host).kill(); }
+
+  node::NodeList look(int host) const { return node::list(test::at(socket(host))); }
+  ClusterMember seen(int by, int host) const {
+    for (const ClusterMember& member : look(by).nodes) {
+      if (member.id == host) return member;
+    }
+    return {};
+  }
+  bool sees(int by, int host) const {
+    const State state = seen(by, host).state;
+    return state == State::alive || state == State::suspect;
+  }
+  // Whether all of these see each other.
+  bool whole(const std::vector<int>& which) const {
+    for (const int by : which) {
+      const auto nodes = look(by).nodes;
+      for (const int host : which) {
+        if (by == host) continue;
+        const auto found = std::ranges::find(nodes, host, [](const auto& each) { return int{each.id}; });
+        if (found == nodes.end() || (found->state != State::alive && found->state != State::suspect))
+          return false;
+      }
+    }
+    return true;
+  }
+  std::vector<int> all() const {
+    std::vector<int> out;
+    for (int host = 1; host <= kCount; ++host) out.push_back(host);
+    return out;
+  }
+  void start_all() {
+    for (const int host : all()) start(host);
+    ASSERT_TRUE(eventually([this] { return whole(all()); }, kSoon));
+  }
+
+  Client attach(int host) const {
+    Client out = Client::attach(test::at(socket(host)));
+    const auto address = "endpoint " + std::to_string(host);
+    EXPECT_TRUE(out.fabric_address("net", std::as_bytes(std::span{address})));
+    return out;
+  }
+  // A link between two hosts; both ends have been told.
+  std::uint64_t link(Client& one, Client& other) {
+    EXPECT_TRUE(one.introduce(++request_, other.interface_id()));
+    const Event here = next_event(one);
+    const Event there = next_event(other);
+    EXPECT_EQ(here.kind, Event::Kind::introduced_remote) << here.text;
+    EXPECT_EQ(there.kind, Event::Kind::introduced_remote);
+    EXPECT_EQ(here.link, there.link);
+    EXPECT_EQ(here.far.key, there.far.key);
+    EXPECT_EQ(here.far.engine, "net");
+    EXPECT_EQ(here.peer, other.interface_id());
+    return here.link;
+  }
+  static void expect_gone(Client& client, std::uint64_t link) {
+    const Event event = next_event(client);
+    EXPECT_EQ(event.kind, Event::Kind::far_gone) << event.text;
+    EXPECT_EQ(event.link, link);
+    EXPECT_EQ(event.error, ErrorCode::peer_died);
+    client.link_ended(link);
+  }
+
+  const Folder folder_;
+  std::unique_ptr<Hosts> hosts_;
+  std::vector<std::unique_ptr<test::Daemon>> daemons_;
+  std::uint64_t request_ = 0;
+};
+
+TEST_F(Cluster, EightHostsThroughEveryFailure) {
+  start_all();
+  Client two = attach(2);
+  Client three = attach(3);
+  Client four = attach(4);
+
+  // A name of one host is found from another, also by who came first.
+  EXPECT_TRUE(three.lookup(++request_, "prices", true));
+  Ticket ticket;
+  ticket.interface = two.interface_id();
+  ticket.bound = 8;
+  EXPECT_TRUE(two.publish(++request_, "prices", {.group = false, .everyone = true}, ticket));
+  EXPECT_EQ(next_event(two).kind, Event::Kind::published);
+  const Event found = next_event(three);
+  EXPECT_EQ(found.kind, Event::Kind::found);
+  EXPECT_EQ(found.ticket, ticket);
+  EXPECT_TRUE(four.lookup(++request_, "nobodys", false));
+  EXPECT_EQ(next_event(four).error, ErrorCode::name_unknown);
+
+  // Link cut: both ends, and both daemons; a third party's link goes on.
+  std::uint64_t first = link(two, three);
+  const std::uint64_t kept = link(two, four);
+  hosts_->cut(3);
+  expect_gone(two, first);
+  expect_gone(three, first);
+  EXPECT_TRUE(
+      eventually([&] { return seen(3, 1).state == State::dead && seen(8, 3).state == State::dead; }, kSoon));
+  EXPECT_TRUE(two.introduce(++request_, three.interface_id()));
+  EXPECT_EQ(next_event(two).error, ErrorCode::peer_died);
+  hosts_->join(3);
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+  first = link(two, three);
+
+  // Node stopped, then going on: as if cut.
+  daemon(3).command().signal(SIGSTOP);
+  expect_gone(two, first);
+  daemon(3).command().signal(SIGCONT);
+  expect_gone(three, first);
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+
+  // One-way loss: the two give each other up; third parties keep both.
+  first = link(two, three);
+  hosts_->lose(2, 3);
+  expect_gone(two, first);
+  expect_gone(three, first);
+  EXPECT_TRUE(sees(4, 2) && sees(4, 3));
+  EXPECT_FALSE(sees(2, 3) || sees(3, 2));
+  hosts_->deliver(2, 3);
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+
+  // Killed and started again at the same address: at once another incarnation, and the old links end.
+  first = link(two, three);
+  const std::uint64_t before = seen(2, 3).incarnation;
+  kill(3);
+  start(3);
+  expect_gone(two, first);
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+  EXPECT_GT(seen(2, 3).incarnation, before);
+
+  // Half open: killed while nobody can be told, and back before anybody has missed it.
+  hosts_->cut(5);
+  kill(5);
+  hosts_->join(5);
+  start(5);
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+
+  // Slow, but not too slow: nobody gives it up.
+  const std::uint64_t six = seen(1, 6).incarnation;
+  for (int i = 0; i < 3; ++i) {
+    daemon(6).command().signal(SIGSTOP);
+    test::pause_briefly();
+    daemon(6).command().signal(SIGCONT);
+  }
+  EXPECT_EQ(seen(1, 6).incarnation, six);
+  EXPECT_TRUE(whole(all()));
+
+  // A node that ends says so.
+  daemon(7).command().signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return seen(1, 7).state == State::left; }, kSoon));
+
+  // Through all of it the link between two others has gone on.
+  EXPECT_TRUE(four.introduce(++request_, two.interface_id()));
+  const Event linked = next_event(four);
+  EXPECT_EQ(linked.kind, Event::Kind::linked);
+  EXPECT_EQ(linked.link, kept);
+}
+
+TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
+  start(1);
+  start(2);
+  ASSERT_TRUE(eventually([this] { return whole({1, 2}); }, kSoon));
+
+  // A stranger who sends anything, from a raw socket.
+  const std::uint64_t refused = seen(1, 1).refused;
+  for (const std::size_t size : {0u, 1u, 128u, 500u, 1232u, 1400u})
+    hosts_->send(3, 1, 7471, test::noise(size));
+  std::string like_ours = test::noise(128);
+  std::memcpy(like_ours.data(), "HMLC\1\0\0\0\1\0\3\0\0\0\0\0", 16);
+  hosts_->send(3, 1, 7471, like_ours);
+  EXPECT_TRUE(eventually([&] { return seen(1, 1).refused >= refused + 7; }, kSoon));
+
+  // A daemon with another secret is not even told so.
+  test::write_file(folder_.file("other"), test::noise(32, 2));
+  ::chmod(folder_.file("other").c_str(), 0600);
+  start(3, "other");
+  EXPECT_TRUE(eventually([&] { return seen(1, 1).refused >= refused + 10; }, kSoon));
+  EXPECT_EQ(look(3).nodes.size(), 1u);
+  EXPECT_EQ(seen(1, 3).id, 0);
+
+  // An id that is alive.
+  start(4, {}, 2);
+  EXPECT_TRUE(eventually([&] { return !look(4).nodes.at(0).kept_out.empty(); }, kSoon));
+  EXPECT_EQ(look(4).nodes.at(0).kept_out, "another node with this id is alive");
+  EXPECT_TRUE(sees(1, 2));
+  // It takes the place when that one has gone: a node is replaced by another host.
+  kill(2);
+  EXPECT_TRUE(
+      eventually([&] { return seen(1, 2).address == Hosts::address(4) + ":7471" && sees(1, 2); }, kSoon));
+}
+
+}  // namespace
+}  // namespace hamlyn

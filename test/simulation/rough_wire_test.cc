@@ -1,0 +1,347 @@
+// Links between hosts over a wire that loses, repeats, delays and reorders frames and takes none for a while:
+// the whole of it but libfabric, in virtual time, over many seeds. And what they refuse.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "fabric/ofi/frame.h"
+#include "fabric/ofi/ofi_link.h"
+#include "fabric/ofi/packets.h"
+#include "interface/terminus.h"
+#include "test/support/party.h"
+#include "test/support/receiving.h"
+#include "test/support/rough_wire.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::Terminus;
+using ofi::FrameHeader;
+using ofi::kMillisecond;
+using ofi::Lane;
+using ofi::LinkProtocol;
+
+constexpr std::uint64_t kLink = 0x1234567890ABCDEF;
+constexpr std::uint64_t kTurn = 10'000;
+
+ofi::Limits limits() { return {.resend = 2 * kMillisecond}; }
+
+// Two hosts.
+class FarLink : public testing::Test {
+ protected:
+  struct Host {
+    Host(RoughNet& net, std::uint64_t number) : party(number), port(net.make_port()) {
+      party.core.set_gate(&exchange);
+      queue = party.core.make_queue(1024);
+    }
+    ~Host() {
+      cut();
+      party.core.set_gate(nullptr);
+    }
+    void join(Host& other, bool initiator) {
+      link = std::make_unique<ofi::OfiLink>(exchange, party, other.party.id, other.port->whole_address(),
+                                            ofi::LinkIdentity{kLink, party.id, other.party.id}, initiator);
+      party.core.add_link(*link);
+    }
+    void cut() {
+      if (link == nullptr) return;
+      party.core.end_link(*link);
+      link.reset();
+    }
+
+    Party party;
+    std::unique_ptr<RoughPort> port;
+    ofi::Exchange exchange{*port, limits()};
+    interface::Queue* queue;
+    std::unique_ptr<ofi::OfiLink> link;
+  };
+
+  void make(std::uint64_t seed, const RoughNet::Weather& weather) {
+    one.reset();
+    other.reset();
+    net = std::make_unique<RoughNet>(seed, weather);
+    one = std::make_unique<Host>(*net, 101);
+    other = std::make_unique<Host>(*net, 102);
+    one->join(*other, true);
+    other->join(*one, false);
+  }
+  void turn() {
+    net->pass(kTurn);
+    one->party.core.run();
+    other->party.core.run();
+  }
+  bool until(const std::function<bool()>& done) {
+    for (int i = 0; i < 400000; ++i) {
+      if (done()) return true;
+      turn();
+    }
+    return done();
+  }
+  // Every buffer is where it belongs.
+  void expect_nothing_kept() {
+    EXPECT_TRUE(until([&] { return one->port->frames_out() + other->port->frames_out() == 0; }));
+    EXPECT_EQ(one->port->arrivals_out() + other->port->arrivals_out(), 0u);
+    EXPECT_EQ(one->port->overruns + other->port->overruns, 0u) << "more came than was granted";
+  }
+  // A frame as `one` would make it, of one short packet that nobody there takes.
+  static std::vector<std::byte> frame(FrameHeader header, std::size_t packets = 1) {
+    interface::Packet packet {};
+    set_lead(packet, interface::Operation::write, 0, 0);
+    std::vector<std::byte> bytes(ofi::kFrameHeader + packets * ofi::kPacketHeader);
+    for (std::size_t i = 0; i < packets; ++i)
+      ofi::write_packet(packet, nullptr, nullptr, bytes.data() + ofi::kFrameHeader + i * ofi::kPacketHeader);
+    header.length = static_cast<std::uint32_t>(bytes.size());
+    encode(header, bytes.data());
+    return bytes;
+  }
+  static FrameHeader header_from_one(std::uint64_t sequence) {
+    FrameHeader header;
+    header.lane = Lane::normal;
+    header.link = kLink;
+    header.from = 101;
+    header.to = 102;
+    header.sequence = sequence;
+    header.window = 8;
+    return header;
+  }
+  std::uint64_t handed_over() { return other->link->counters->packets_in; }
+
+  std::unique_ptr<RoughNet> net;
+  std::unique_ptr<Host> one, other;
+};
+
+TEST_F(FarLink, carries_everything_once_whatever_the_wire_does) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    make(seed, {.most_delay = 100 * kTurn, .lost_one_in = 8, .repeated_one_in = 8, .not_now_one_in = 8});
+    Area area(1u << 18);
+    TestSlot slot(other->party, area, other->queue, {.entries = 4, .places = 256, .fetches = true});
+    Terminus terminus(one->party.core, 63), urgent(one->party.core, 63, Priority::urgent);
+    std::vector<std::byte> data = pattern(40'000, seed);
+    ASSERT_LE(terminus.send(slot.ticket(0), data, {}, nullptr), Status::pending);
+    ASSERT_LE(urgent.send(slot.ticket(1), std::span(data).first(900), {.offset = 1u << 17}, nullptr),
+              Status::pending);
+    RemoteHandle handle;
+    ASSERT_EQ(terminus.requests().fetch(slot.ticket(), {.operand = 3}, {.offset = (1u << 18) - 8}, nullptr,
+                                        &handle),
+              Status::pending);
+    std::map<std::uint64_t, int> words;
+    int messages = 0;
+    std::uint64_t word = 0;
+    ASSERT_TRUE(until([&] {
+      if (word < 300) word += terminus.send_fast(slot.ticket(), {}, word, 0) == Status::ok ? 1u : 0u;
+      while (const auto n = take(other->party, other->queue)) {
+        EXPECT_EQ(n->kind, Notification::Kind::message);
+        if (n->fast) {
+          ++words[n->word];
+        } else {
+          ++messages;
+        }
+      }
+      return words.size() == 300 && messages == 2 && terminus.requests().outcome(handle).status == Status::ok;
+    }));
+    for (const auto& [each, times] : words) EXPECT_EQ(times, 1) << each;
+    EXPECT_TRUE(same(area.bytes().first(data.size()), data));
+    EXPECT_EQ(other->party.refused_in_all() + one->party.refused_in_all(), 0u);
+    EXPECT_GT(net->lost, 0u);
+    net->weather().lost_one_in = 0;
+    expect_nothing_kept();
+  }
+}
+
+TEST_F(FarLink, goes_on_after_a_short_cut) {
+  make(7, {});
+  Area area(4096);
+  TestSlot slot(other->party, area, other->queue, {.places = 64});
+  Terminus terminus(one->party.core, 63);
+  ASSERT_TRUE(until([&] { return terminus.send_fast(slot.ticket(), {}, 1, 0) == Status::ok; }));
+  net->cut(0, 1);
+  net->cut(1, 0);
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, 2, 0), Status::ok);
+  const std::uint64_t end = net->now() + 900 * kMillisecond;
+  while (net->now() < end) turn();
+  net->mend(0, 1);
+  net->mend(1, 0);
+  int came = 0;
+  ASSERT_TRUE(until([&] {
+    while (take(other->party, other->queue)) ++came;
+    return came == 2;
+  }));
+  EXPECT_EQ(one->link->over(), LinkProtocol::End::none);
+}
+
+// Each end, whether it sends or not, and whichever way is lost.
+TEST_F(FarLink, finds_the_other_side_dead_in_time) {
+  for (int lost = 1; lost <= 3; ++lost) {
+    SCOPED_TRACE(lost);
+    make(3, {});
+    Area area(4096);
+    TestSlot slot(other->party, area, other->queue, {.places = 64});
+    Terminus terminus(one->party.core, 63);
+    ASSERT_TRUE(until([&] { return terminus.send_fast(slot.ticket(), {}, 1, 0) == Status::ok; }));
+    ASSERT_TRUE(until([&] { return take(other->party, other->queue).has_value(); }));
+    if ((lost & 1) != 0) net->cut(0, 1);
+    if ((lost & 2) != 0) net->cut(1, 0);
+    const std::uint64_t cut = net->now();
+    ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, 2, 0), Status::ok);
+    const auto over = [](const Host& host) { return host.link->over() != LinkProtocol::End::none; };
+    ASSERT_TRUE(until([&] { return over(*one) && (lost == 2 || over(*other)); }));
+    EXPECT_LE(net->now() - cut, limits().dead + limits().heartbeat() + 2 * kTurn);
+    EXPECT_EQ(one->link->over(), LinkProtocol::End::peer_dead);
+    EXPECT_GE(one->party.attentions, 1);
+    EXPECT_EQ(terminus.send_fast(slot.ticket(), {}, 3, 0), Status::link_ended);
+  }
+}
+
+TEST_F(FarLink, is_quiet_but_for_heartbeats) {
+  make(3, {});
+  for (int i = 0; i < 1000; ++i) turn();
+  int times = 0;
+  const std::uint64_t end = net->now() + 5 * limits().dead;
+  for (; net->now() < end; ++times) {
+    net->pass(std::max<std::uint64_t>(1, std::min(one->exchange.next_time(), other->exchange.next_time()) -
+                                             std::min(net->now(), one->exchange.next_time())));
+    one->party.core.run();
+    other->party.core.run();
+    net->pass(200'000);
+    one->party.core.run();
+    other->party.core.run();
+  }
+  EXPECT_LE(times, 120) << "it would hardly sleep";
+  EXPECT_EQ(one->link->over(), LinkProtocol::End::none);
+  EXPECT_EQ(other->link->over(), LinkProtocol::End::none);
+}
+
+TEST_F(FarLink, tells_of_its_end_behind_what_was_sent) {
+  make(11, {.lost_one_in = 6});
+  Area area(1u << 18);
+  TestSlot slot(other->party, area, other->queue, {.entries = 1});
+  Terminus terminus(one->party.core, 63);
+  const std::vector<std::byte> data = pattern(100'000, 5);
+  SendHandle handle;
+  ASSERT_LE(terminus.send(slot.ticket(0), data, {}, &handle), Status::pending);
+  ASSERT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+  one->party.core.end_link(*one->link);
+  one->exchange.retire(std::move(one->link));
+  net->weather().lost_one_in = 0;
+  ASSERT_TRUE(until([&] { return other->link->over() == LinkProtocol::End::peer_ended; }));
+  other->party.core.drain(*other->link);
+  const auto n = take(other->party, other->queue);
+  ASSERT_TRUE(n);
+  EXPECT_TRUE(same(area.bytes().first(data.size()), data));
+  EXPECT_FALSE(one->exchange.closing());
+  expect_nothing_kept();
+}
+
+TEST_F(FarLink, refuses_what_is_not_for_it) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  const auto strange = [&](const FrameHeader& header) {
+    net->inject(1, frame(header));
+    for (int i = 0; i < 3; ++i) turn();
+    EXPECT_EQ(handed_over(), 0u);
+  };
+  FrameHeader header = header_from_one(1);
+  header.link ^= 1;
+  strange(header);
+  EXPECT_EQ(other->exchange.strangers(), 1u) << "another link";
+  header = header_from_one(1);
+  header.from = 100;
+  strange(header);
+  header = header_from_one(1);
+  header.to = 103;
+  strange(header);
+  EXPECT_EQ(other->link->refused_frames(), 2u) << "an earlier incarnation of either node";
+  strange(header_from_one(ofi::kMostWindow + 1));
+  strange(header_from_one(~std::uint64_t{0}));
+  EXPECT_EQ(other->link->refused_frames(), 4u) << "a sequence beyond the window";
+  header = header_from_one(1);
+  header.acknowledged = 1000;
+  strange(header);
+  EXPECT_EQ(other->link->refused_frames(), 5u) << "it acknowledges what was never sent";
+  EXPECT_EQ(other->link->over(), LinkProtocol::End::none);
+  expect_nothing_kept();
+}
+
+TEST_F(FarLink, takes_a_replayed_frame_once) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  for (int times = 0; times < 3; ++times) {
+    net->inject(1, frame(header_from_one(2)));
+    net->inject(1, frame(header_from_one(1)));
+    for (int i = 0; i < 3; ++i) turn();
+  }
+  EXPECT_EQ(handed_over(), 2u);
+}
+
+// More than was granted: the receiver's memory stays bounded, whatever a peer does.
+TEST_F(FarLink, lets_no_more_stand_than_it_has_granted) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  for (std::uint64_t sequence = 1; sequence <= ofi::kMostWindow; ++sequence) {
+    FrameHeader header = header_from_one(sequence);
+    header.lane = Lane::urgent;
+    net->inject(1, frame(header));
+  }
+  net->pass(1);
+  other->exchange.pump();
+  EXPECT_EQ(other->port->arrivals_out(), share_of(Lane::urgent, limits().window));
+  EXPECT_EQ(other->link->refused_frames(), ofi::kMostWindow - share_of(Lane::urgent, limits().window));
+}
+
+TEST_F(FarLink, survives_any_bytes) {
+  sim::Generator chance(1);
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  const std::vector<std::byte> good = frame(header_from_one(1), 3);
+  for (int i = 0; i < 20000; ++i) {
+    if (other->link->broken || other->link->over() != LinkProtocol::End::none) make(3, {});
+    std::vector<std::byte> bytes = good;
+    for (std::uint64_t changes = chance.below(4); changes != 0; --changes) {
+      // The link's number and the incarnations stay: what does not guess them gets nowhere.
+      std::uint64_t at = chance.below(bytes.size());
+      if (at >= 16 && at < 40) at += 40;
+      bytes[at] = static_cast<std::byte>(chance.next());
+    }
+    if (chance.one_in(4)) bytes.resize(chance.below(bytes.size() + 1));
+    if (chance.one_in(50)) bytes.resize(ofi::kFrameLimit + chance.below(2));
+    net->inject(1, bytes);
+    turn();
+    ASSERT_LE(other->port->arrivals_out(), limits().window);
+  }
+  make(3, {});
+}
+
+TEST(Frames, say_what_is_wrong_with_them) {
+  std::vector<std::byte> bytes(ofi::kFrameHeader);
+  FrameHeader header, read;
+  header.link = kLink;
+  header.acknowledged = 5;
+  header.handed = {1, 2, 65535};
+  encode(header, bytes.data());
+  EXPECT_EQ(decode(bytes, read), nullptr);
+  EXPECT_EQ(read.link, kLink);
+  EXPECT_EQ(read.acknowledged, 5u);
+  EXPECT_EQ(read.handed, header.handed);
+  EXPECT_STREQ(decode(std::span(bytes).first(63), read), "shorter than a header");
+  const auto wrong = [&](std::size_t at, int value) {
+    std::vector<std::byte> changed = bytes;
+    changed[at] = static_cast<std::byte>(value);
+    return decode(changed, read);
+  };
+  EXPECT_STREQ(wrong(0, 0), "no frame");
+  EXPECT_STREQ(wrong(4, 2), "a frame of another version");
+  EXPECT_STREQ(wrong(5, 4), "an unknown lane");
+  EXPECT_STREQ(wrong(5, 0), "packets in no lane, or a lane without packets");
+  EXPECT_STREQ(wrong(6, 2), "a field that must be zero");
+  EXPECT_STREQ(wrong(12, 1), "a field that must be zero");
+  EXPECT_STREQ(wrong(8, 65), "another length than it says");
+  EXPECT_STREQ(wrong(40, 1), "a number without packets");
+  std::vector<std::byte> overlong(ofi::kFrameLimit + 1);
+  EXPECT_STREQ(decode(overlong, read), "longer than a frame may be");
+}
+
+}  // namespace
+}  // namespace hamlyn::test

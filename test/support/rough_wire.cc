@@ -1,0 +1,113 @@
+#include "test/support/rough_wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hamlyn::test {
+
+namespace {
+constexpr std::uint32_t kFrames = 64;
+}
+
+std::unique_ptr<RoughPort> RoughNet::make_port() {
+  auto port = std::make_unique<RoughPort>(*this, ports_.size());
+  ports_.push_back(port.get());
+  return port;
+}
+
+void RoughNet::inject(std::uint64_t to, std::vector<std::byte> bytes) {
+  RoughPort* const port = ports_[to];
+  if (port != nullptr) port->inbox_.push({now_, port->next_number_++, std::move(bytes)});
+}
+
+void RoughNet::carry(std::uint64_t from, std::uint64_t to, std::vector<std::byte> bytes) {
+  const bool loses = weather_.lost_one_in != 0 && chance_.one_in(weather_.lost_one_in);
+  if (ports_[to] == nullptr || loses || cuts_.count({from, to}) != 0) {
+    ++lost;
+    return;
+  }
+  RoughPort& port = *ports_[to];
+  const bool twice = weather_.repeated_one_in != 0 && chance_.one_in(weather_.repeated_one_in);
+  repeated += twice ? 1 : 0;
+  for (int i = twice ? 2 : 1; i != 0; --i) {
+    const std::uint64_t delay = chance_.between(weather_.least_delay, weather_.most_delay);
+    port.inbox_.push({now_ + delay, port.next_number_++, bytes});
+  }
+}
+
+std::vector<std::byte> RoughPort::whole_address() const {
+  const auto bytes = std::as_bytes(std::span(&address_, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+ofi::Destination RoughPort::insert(std::span<const std::byte> address) noexcept {
+  ofi::Destination to = ofi::kNowhere;
+  if (address.size() == sizeof to) std::memcpy(&to, address.data(), sizeof to);
+  return to;
+}
+
+void RoughPort::expect(std::uint32_t links) {
+  const std::uint32_t wanted = std::max(kFrames, 8 * links);
+  while (frames_.size() < wanted) {
+    ofi::Frame& frame = frames_.emplace_back();
+    frame.bytes = memory_.emplace_back(ofi::kFrameLimit).data();
+    free_frames_.push_back(&frame);
+    ofi::Arrival& arrival = arrivals_.emplace_back();
+    arrival.bytes = memory_.emplace_back(ofi::kFrameLimit).data();
+    free_arrivals_.push_back(&arrival);
+  }
+}
+
+ofi::Frame* RoughPort::take_frame() noexcept {
+  ofi::Frame* const frame = free_frames_.back();
+  free_frames_.pop_back();
+  return frame;
+}
+
+bool RoughPort::send(ofi::Destination to, ofi::Frame& frame) noexcept {
+  const std::uint64_t one_in = net_.weather().not_now_one_in;
+  if (one_in != 0 && net_.chance().one_in(one_in)) return false;
+  frame.under_way = true;
+  under_way_.push_back({net_.now() + net_.chance().below(net_.weather().most_delay), to, &frame});
+  return true;
+}
+
+bool RoughPort::send_short(ofi::Destination to, std::span<const std::byte> frame) noexcept {
+  net_.carry(address_, to, {frame.begin(), frame.end()});
+  return true;
+}
+
+// A frame's bytes are read when the wire lets go of it: who changes them before changes what arrives.
+bool RoughPort::poll(ofi::Sink& sink) noexcept {
+  bool happened = false;
+  for (std::size_t i = 0; i < under_way_.size();) {
+    const Sending sending = under_way_[i];
+    if (sending.until > net_.now()) {
+      ++i;
+      continue;
+    }
+    under_way_[i] = under_way_.back();
+    under_way_.pop_back();
+    last_sent.assign(sending.frame->bytes, sending.frame->bytes + sending.frame->length);
+    net_.carry(address_, sending.to, last_sent);
+    sink.let_go(*sending.frame);
+    happened = true;
+  }
+  while (!inbox_.empty() && inbox_.top().time <= net_.now()) {
+    const std::vector<std::byte> bytes = inbox_.top().bytes;
+    inbox_.pop();
+    happened = true;
+    if (free_arrivals_.empty() || bytes.size() > ofi::kFrameLimit) {
+      ++overruns;
+      continue;
+    }
+    ofi::Arrival& arrival = *free_arrivals_.back();
+    free_arrivals_.pop_back();
+    std::copy(bytes.begin(), bytes.end(), arrival.bytes);
+    arrival.length = static_cast<std::uint32_t>(bytes.size());
+    sink.arrived(arrival);
+  }
+  return happened;
+}
+
+}  // namespace hamlyn::test

@@ -1,0 +1,561 @@
+// The minds of several daemons, and processes of one that want links with, or names of, those of another.
+#include <gtest/gtest.h>
+
+#include "test/support/node_world.h"
+
+namespace hamlyn {
+namespace {
+
+using node::FarReply;
+using node::NodeId;
+using node::Reply;
+using node::ReplyKind;
+using node::Request;
+using node::RequestKind;
+using node::Time;
+using test::ask;
+using test::error_of;
+using test::kWait;
+using test::NodeWorld;
+
+constexpr const char* kAddress = "an address";
+
+// Daemons that reach each other; what they say waits until `settle`.
+class FarWorld {
+ public:
+  explicit FarWorld(std::size_t count, const node::NodeOptions& options = {}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<NodeId>(i + 1);
+      node::NodeOptions each = options;
+      each.first_number = std::uint64_t{id} << node::kNodeShift | 100;
+      sides_[id] = std::make_unique<Side>(*this, id, each);
+    }
+  }
+
+  NodeWorld& at(NodeId id) { return sides_.at(id)->world; }
+  // Attaches a process that can be reached.
+  std::uint64_t attach(NodeId at, std::uint64_t connection, std::uint32_t uid = 1000) {
+    const std::uint64_t out = this->at(at).attach(connection, uid, uid).interface;
+    this->at(at).say(connection, address());
+    return out;
+  }
+  static Request address() {
+    Request out = ask(RequestKind::fabric_address, 0, kAddress);
+    std::memcpy(out.engine, "net", 3);
+    return out;
+  }
+  void settle() {
+    while (!said_.empty()) {
+      const auto [from, to, message] = said_.front();
+      said_.pop_front();
+      if (reach(from, to)) at(to).node.node_said(from, message, at(to).now);
+    }
+  }
+  void part(NodeId one, NodeId other) {
+    apart_.insert({std::min(one, other), std::max(one, other)});
+    std::erase_if(said_, [&](const Said& said) { return !reach(said.from, said.to); });
+    at(one).node.node_gone(other, "it is silent", at(one).now);
+    at(other).node.node_gone(one, "it is silent", at(other).now);
+  }
+  void meet(NodeId one, NodeId other) {
+    apart_.erase({std::min(one, other), std::max(one, other)});
+    at(one).node.node_came(other, at(one).now);
+    at(other).node.node_came(one, at(other).now);
+  }
+  void pass(Time time) {
+    for (auto& [id, side] : sides_) side->world.pass(time);
+    settle();
+  }
+  // Introduces 1 of node 1 to 2 of node 2; what both are told.
+  std::pair<FarReply, FarReply> link(std::uint64_t peer) {
+    at(1).say(1, ask(RequestKind::introduce, 9, peer));
+    settle();
+    return {at(1).take<FarReply>(1), at(2).take<FarReply>(2)};
+  }
+
+ private:
+  struct Said {
+    NodeId from = 0;
+    NodeId to = 0;
+    std::vector<std::byte> message;
+  };
+  struct Side final : node::OtherNodes {
+    Side(FarWorld& all, NodeId which, const node::NodeOptions& options)
+        : far(all), id(which), world(options, this) {}
+    NodeId self() const override { return id; }
+    std::uint64_t incarnation() const override { return 1000u + id; }
+    std::uint64_t incarnation_of(NodeId node) const override {
+      return far.reach(id, node) ? 1000u + node : 0;
+    }
+    std::vector<NodeId> there() const override {
+      std::vector<NodeId> out;
+      for (const auto& [node, side] : far.sides_) {
+        if (node != id && far.reach(id, node)) out.push_back(node);
+      }
+      return out;
+    }
+    void tell(NodeId node, std::vector<std::byte> message) override {
+      if (far.reach(id, node)) far.said_.push_back({id, node, std::move(message)});
+    }
+    void random(std::span<std::byte> out) override {
+      for (std::byte& byte : out) byte = static_cast<std::byte>(++far.random_);
+    }
+    std::vector<node::MemberReply> members() const override {
+      std::vector<node::MemberReply> out(70);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i].id = static_cast<std::uint16_t>(i + 1);
+      return out;
+    }
+    FarWorld& far;
+    NodeId id;
+    NodeWorld world;
+  };
+  bool reach(NodeId one, NodeId other) const {
+    return sides_.contains(other) && !apart_.contains({std::min(one, other), std::max(one, other)});
+  }
+
+  std::map<NodeId, std::unique_ptr<Side>> sides_;
+  std::set<std::pair<NodeId, NodeId>> apart_;
+  std::deque<Said> said_;
+  std::uint64_t random_ = 0;
+};
+
+struct TwoNodes {
+  explicit TwoNodes(const node::NodeOptions& options = {}) : far(2, options) {
+    one = far.attach(1, 1);
+    two = far.attach(2, 2, 2000);
+  }
+  FarWorld far;
+  std::uint64_t one = 0;
+  std::uint64_t two = 0;
+};
+
+TEST(FarNode, AnInterfaceNumberSaysItsNode) {
+  TwoNodes t;
+  EXPECT_EQ(node::node_of(t.one), 1);
+  EXPECT_EQ(node::node_of(t.two), 2);
+}
+
+TEST(FarNode, IntroducesProcessesOfTwoNodes) {
+  TwoNodes t;
+  const auto [here, there] = t.far.link(t.two);
+  EXPECT_EQ(here.request, 9u);
+  EXPECT_EQ(here.initiator, 1u);
+  EXPECT_EQ(here.peer, t.two);
+  EXPECT_EQ(here.uid, 2000u);
+  EXPECT_EQ(here.pid, 2u);
+  EXPECT_EQ(here.peer_incarnation, 1002u);
+  EXPECT_EQ(here.own_incarnation, 1001u);
+  EXPECT_EQ(there.request, 0u);
+  EXPECT_EQ(there.initiator, 0u);
+  EXPECT_EQ(there.peer, t.one);
+  EXPECT_EQ(there.uid, 1000u);
+  EXPECT_EQ(there.peer_incarnation, 1001u);
+  EXPECT_EQ(here.link, there.link);
+  EXPECT_NE(here.link, 0u);
+  EXPECT_EQ(here.key, there.key);
+  EXPECT_EQ(node::invalid(here), nullptr);
+  EXPECT_EQ(node::invalid(there), nullptr);
+  EXPECT_EQ(here.address_length, std::strlen(kAddress));
+  EXPECT_EQ(std::memcmp(here.address.data(), kAddress, here.address_length), 0);
+  EXPECT_STREQ(here.engine, "net");
+}
+
+TEST(FarNode, AsksAProcessForItsAddressAtFirstNeed) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t two = far.at(2).attach(2).interface;
+  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+  far.settle();
+  EXPECT_EQ(far.at(2).reply(2).kind, ReplyKind::open_fabric);
+  EXPECT_TRUE(far.at(1).quiet(1));
+  far.at(2).say(2, FarWorld::address());
+  far.settle();
+  EXPECT_EQ(far.at(1).take<FarReply>(1).peer, two);
+}
+
+TEST(FarNode, APeerThatSaysNoAddressOrHasNoneIsRefused) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t silent = far.at(2).attach(2).interface;
+  const std::uint64_t without = far.at(2).attach(3).interface;
+  Request none = FarWorld::address();
+  none = ask(RequestKind::fabric_address, 0);
+  far.at(2).say(3, none);
+  far.at(1).say(1, ask(RequestKind::introduce, 8, without));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_refused);
+  far.at(1).say(1, ask(RequestKind::introduce, 9, silent));
+  far.settle();
+  far.pass(Time{5000});
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::timed_out);
+  far.at(2).say(2, FarWorld::address());
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1)) << "nobody waits for it any more";
+}
+
+TEST(FarNode, RefusesWhatCannotBeReached) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t nobody = std::uint64_t{2} << node::kNodeShift | 77;
+  far.at(1).say(1, ask(RequestKind::introduce, 3, nobody));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown);
+  far.at(1).say(1, ask(RequestKind::introduce, 4, std::uint64_t{9} << node::kNodeShift | 77));
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_died) << "a node that is not there";
+  const std::uint64_t unreachable = far.at(1).attach(5).interface;
+  EXPECT_NE(unreachable, 0u);
+  far.at(1).say(5, ask(RequestKind::introduce, 4, nobody));
+  EXPECT_EQ(error_of(far.at(1).reply(5)), ErrorCode::invalid_argument) << "an asker that cannot be reached";
+}
+
+TEST(FarNode, QuotasOfBothUsersHold) {
+  node::NodeOptions options;
+  options.quotas.links = 2;
+  TwoNodes t{options};
+  const std::uint64_t more = t.far.attach(2, 3, 2000);
+  t.far.link(t.two);
+  t.far.at(1).say(1, ask(RequestKind::introduce, 10, more));
+  t.far.settle();
+  EXPECT_EQ(error_of(t.far.at(1).reply(1)), ErrorCode::quota_links) << "half of what that user may have";
+}
+
+TEST(FarNode, ASecondRequestIsToldOfTheLink) {
+  TwoNodes t;
+  const auto link = t.far.link(t.two).first.link;
+  t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
+  const Reply reply = t.far.at(1).reply(1);
+  EXPECT_EQ(reply.kind, ReplyKind::linked);
+  EXPECT_EQ(reply.link, link);
+}
+
+TEST(FarNode, BothAskAtOnceAndHaveOneLink) {
+  TwoNodes t;
+  t.far.at(1).say(1, ask(RequestKind::introduce, 5, t.two));
+  t.far.at(2).say(2, ask(RequestKind::introduce, 6, t.one));
+  t.far.settle();
+  const auto here = t.far.at(1).take<FarReply>(1);
+  const auto there = t.far.at(2).take<FarReply>(2);
+  EXPECT_EQ(here.link, there.link);
+  EXPECT_EQ(here.request, 5u);
+  const Reply linked = t.far.at(2).reply(2);
+  EXPECT_EQ(linked.kind, ReplyKind::linked);
+  EXPECT_EQ(linked.request, 6u);
+  EXPECT_EQ(linked.link, here.link);
+  EXPECT_TRUE(t.far.at(1).quiet(1));
+}
+
+TEST(FarNode, WhoWantsTheSameLinkIsAnsweredToo) {
+  for (const char* how : {"made", "refused", "cancelled", "dead"}) {
+    FarWorld far{2};
+    far.attach(1, 1);
+    const std::uint64_t two = far.at(2).attach(2).interface;
+    for (const std::uint64_t request : {5u, 6u}) far.at(1).say(1, ask(RequestKind::introduce, request, two));
+    far.settle();
+    if (how[0] == 'm') {
+      far.at(2).say(2, FarWorld::address());
+      far.settle();
+      EXPECT_EQ(far.at(1).take<FarReply>(1).request, 5u);
+      EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::linked);
+    } else if (how[0] == 'r') {
+      far.at(2).say(2, ask(RequestKind::fabric_address, 0));
+      far.settle();
+      for (const std::uint64_t request : {5u, 6u}) {
+        const Reply reply = far.at(1).reply(1);
+        EXPECT_EQ(reply.request, request);
+        EXPECT_EQ(error_of(reply), ErrorCode::peer_refused);
+      }
+    } else if (how[0] == 'c') {
+      far.at(1).say(1, ask(RequestKind::cancel, 5));
+      EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::cancelled);
+      far.settle();
+      far.at(2).say(2, FarWorld::address());
+      far.settle();
+      EXPECT_EQ(far.at(1).take<FarReply>(1).request, 6u);
+    } else {
+      far.part(1, 2);
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_died);
+    }
+    EXPECT_TRUE(far.at(1).quiet(1)) << how;
+  }
+}
+
+TEST(FarNode, TheEndOfOneEndIsToldToTheOtherAndTheNextLinkWaitsForBoth) {
+  TwoNodes t;
+  const auto link = t.far.link(t.two).first.link;
+  t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
+  t.far.settle();
+  const Reply gone = t.far.at(2).reply(2);
+  EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+  EXPECT_EQ(gone.link, link);
+  EXPECT_EQ(gone.peer, t.one);
+  EXPECT_EQ(gone.error, static_cast<std::uint32_t>(ErrorCode::peer_died));
+  t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
+  t.far.settle();
+  EXPECT_TRUE(t.far.at(1).quiet(1)) << "the other end has not ended yet";
+  t.far.at(2).say(2, ask(RequestKind::link_ended, 0, link));
+  t.far.settle();
+  const auto next = t.far.at(1).take<FarReply>(1);
+  EXPECT_EQ(next.request, 10u);
+  EXPECT_NE(next.link, link);
+}
+
+TEST(FarNode, ADeadProcessIsToldToTheOtherEndAtOnce) {
+  TwoNodes t;
+  const auto link = t.far.link(t.two).first.link;
+  t.far.at(2).node.disconnected(2);
+  t.far.settle();
+  const Reply gone = t.far.at(1).reply(1);
+  EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+  EXPECT_EQ(gone.link, link);
+}
+
+TEST(FarNode, ADeadNodeIsToldToAllThatHaveLinksThereOnce) {
+  TwoNodes t;
+  const auto link = t.far.link(t.two).first.link;
+  t.far.part(1, 2);
+  for (const NodeId id : {NodeId{1}, NodeId{2}}) {
+    const Reply gone = t.far.at(id).reply(id);
+    EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+    EXPECT_EQ(gone.link, link);
+    EXPECT_TRUE(t.far.at(id).quiet(id));
+    t.far.at(id).say(id, ask(RequestKind::link_ended, 0, link));
+  }
+  t.far.meet(1, 2);
+  t.far.settle();
+  EXPECT_NE(t.far.link(t.two).first.link, 0u) << "and they can have another";
+}
+
+TEST(FarNode, ARequestUnderWayFailsWithItsNode) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t silent = far.at(2).attach(2).interface;
+  far.at(1).say(1, ask(RequestKind::introduce, 9, silent));
+  far.settle();
+  far.part(1, 2);
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_died);
+}
+
+TEST(FarNode, ACancelledRequestLeavesNoLinkAnywhere) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t two = far.at(2).attach(2).interface;
+  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+  far.settle();
+  EXPECT_EQ(far.at(2).reply(2).kind, ReplyKind::open_fabric);
+  far.at(1).say(1, ask(RequestKind::cancel, 9));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::cancelled);
+  far.settle();
+  far.at(2).say(2, FarWorld::address());
+  far.settle();
+  EXPECT_TRUE(far.at(2).quiet(2)) << "no introduction";
+  EXPECT_TRUE(far.at(1).quiet(1));
+}
+
+TEST(FarNode, ALinkThatIsOlderThanTheDaemonIsOver) {
+  TwoNodes t;
+  Request adopt = ask(RequestKind::adopt_link, 0, 4711);
+  adopt.peer = t.two;
+  adopt.bytes = 8192;
+  t.far.at(1).say(1, adopt);
+  const Reply gone = t.far.at(1).reply(1);
+  EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+  EXPECT_EQ(gone.link, 4711u);
+}
+
+TEST(FarNode, TheRuleOnReportsCutsLinksBetweenNodesAtBothEnds) {
+  node::NodeOptions options;
+  options.cut_after = 3;
+  TwoNodes t{options};
+  const auto link = t.far.link(t.two).first.link;
+  Request report = ask(RequestKind::report, 0, link);
+  report.bytes = 3;
+  t.far.at(2).say(2, report);
+  t.far.settle();
+  EXPECT_EQ(t.far.at(2).reply(2).kind, ReplyKind::cut);
+  EXPECT_EQ(t.far.at(1).reply(1).kind, ReplyKind::cut);
+  t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
+  t.far.at(2).say(2, ask(RequestKind::link_ended, 0, link));
+  t.far.settle();
+  t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
+  t.far.settle();
+  EXPECT_EQ(error_of(t.far.at(1).reply(1)), ErrorCode::not_permitted) << "the offender asks again";
+}
+
+// Names.
+
+Request publish(std::uint64_t interface, std::string_view name, std::uint32_t rights = Request::kEveryone) {
+  Request out = ask(RequestKind::publish, 50, name, rights);
+  out.ticket.interface = interface;
+  return out;
+}
+
+TEST(FarNode, FindsANameOfAnotherNode) {
+  FarWorld far{3};
+  far.attach(1, 1);
+  const std::uint64_t three = far.attach(3, 3, 2000);
+  far.at(3).say(3, publish(three, "prices"));
+  far.at(3).reply(3);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
+  far.settle();
+  const Reply found = far.at(1).reply(1);
+  EXPECT_EQ(found.kind, ReplyKind::found);
+  EXPECT_EQ(found.request, 7u);
+  EXPECT_EQ(found.peer, three);
+  EXPECT_EQ(found.ticket.interface, three);
+  EXPECT_EQ(found.uid, 2000u);
+}
+
+TEST(FarNode, ANameThatNobodyHasIsUnknownWhenAllHaveSaidSo) {
+  FarWorld far{3};
+  far.attach(1, 1);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
+  EXPECT_TRUE(far.at(1).quiet(1));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown);
+}
+
+TEST(FarNode, ANameThatIsWaitedForComesFromAnyNodeAlsoALaterOne) {
+  FarWorld far{3};
+  far.attach(1, 1);
+  far.part(1, 3);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1));
+  far.meet(1, 3);
+  far.settle();
+  const std::uint64_t three = far.attach(3, 3);
+  far.at(3).say(3, publish(three, "prices"));
+  far.settle();
+  EXPECT_EQ(far.at(1).reply(1).peer, three);
+  const std::uint64_t two = far.attach(2, 2);
+  far.at(2).say(2, publish(two, "prices"));
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1)) << "one answer";
+}
+
+TEST(FarNode, ANameThatIsWaitedForComesFromHereToo) {
+  FarWorld far{2};
+  const std::uint64_t one = far.attach(1, 1);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
+  far.settle();
+  far.at(1).say(1, publish(one, "prices"));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::published);
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::found);
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1));
+}
+
+TEST(FarNode, RightsOfANameHoldAcrossNodes) {
+  FarWorld far{2};
+  far.attach(1, 1, 1000);
+  far.attach(1, 4, 2000);
+  const std::uint64_t two = far.attach(2, 2, 2000);
+  far.at(2).say(2, publish(two, "mine", 0));
+  far.settle();
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "mine"));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::not_permitted);
+  far.at(1).say(1, ask(RequestKind::lookup, 8, "mine", kWait));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::not_permitted);
+  far.at(1).say(4, ask(RequestKind::lookup, 7, "mine"));
+  far.settle();
+  EXPECT_EQ(far.at(1).reply(4).kind, ReplyKind::found) << "the same user of another node";
+}
+
+TEST(FarNode, ANodeThatDiesOrIsSilentHoldsUpNoLookup) {
+  FarWorld far{3};
+  far.attach(1, 1);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
+  far.part(1, 3);
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown) << "those that are there have said so";
+  far.at(1).say(1, ask(RequestKind::lookup, 8, "prices"));
+  far.at(1).pass(Time{2000});
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::timed_out);
+}
+
+TEST(FarNode, ACancelledLookupIsForgottenEverywhere) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
+  far.settle();
+  far.at(1).say(1, ask(RequestKind::cancel, 7));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::cancelled);
+  far.settle();
+  const std::uint64_t two = far.attach(2, 2);
+  far.at(2).say(2, publish(two, "prices"));
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1));
+}
+
+TEST(FarNode, ListsTheClusterInPages) {
+  FarWorld far{1};
+  far.at(1).connect(7);
+  node::Hello observer;
+  observer.flags = node::Hello::kObserver;
+  far.at(1).say(7, observer);
+  far.at(1).take<node::Welcome>(7);
+  std::uint16_t last = 0;
+  for (const unsigned page : {32u, 32u, 6u}) {
+    far.at(1).say(7, ask(RequestKind::nodes, 1, last));
+    for (unsigned i = 0; i < page; ++i) last = far.at(1).take<node::MemberReply>(7).id;
+    EXPECT_EQ(far.at(1).take<node::NodeReply>(7).more, page == 32 ? 1u : 0u);
+  }
+  EXPECT_EQ(last, 70);
+}
+
+// What another daemon might say and should not.
+
+TEST(FarNode, RefusesWhatAnotherDaemonMayNotSay) {
+  TwoNodes t;
+  const auto link = t.far.link(t.two).first.link;
+  node::FarEnd end;
+  std::memcpy(end.engine, "net", 3);
+  end.address.resize(4);
+  // An introduction for somebody who is not its own.
+  t.far.at(2).node.node_said(1, node::encode(node::FarIntroduce{1, t.two, t.two, 5, {}, end}), Time{0});
+  // The end of a link between others.
+  t.far.at(2).node.node_said(3, node::encode(node::FarEnded{link, t.one, t.two, false}), Time{0});
+  t.far.at(2).node.node_said(1, node::encode(node::FarEnded{link, t.one + 1, t.two, false}), Time{0});
+  // Answers that nobody waits for.
+  t.far.at(2).node.node_said(1, node::encode(node::FarIntroduced{77, end}), Time{0});
+  t.far.at(2).node.node_said(1, node::encode(node::FarRefused{77, 1, "no"}), Time{0});
+  t.far.at(2).node.node_said(1, node::encode(node::FarCancel{77}), Time{0});
+  t.far.settle();
+  EXPECT_TRUE(t.far.at(2).quiet(2));
+  EXPECT_TRUE(t.far.at(1).quiet(1));
+}
+
+TEST(FarNode, EveryMessageIsWholeOrRefused) {
+  node::FarEnd end{1, 2, 3, "net", std::vector<std::byte>(64)};
+  Ticket ticket;
+  ticket.bound = 8;
+  const std::vector<std::vector<std::byte>> messages{
+      node::encode(node::FarIntroduce{1, 2, 3, 4, {}, end}),
+      node::encode(node::FarIntroduced{1, end}),
+      node::encode(node::FarRefused{1, 2, "why"}),
+      node::encode(node::FarEnded{1, 2, 3, true}),
+      node::encode(node::FarLookup{1, 2, 3, true, "name"}),
+      node::encode(node::FarFound{1, 2, 3, 4, 5, ticket}),
+      node::encode(node::FarCancel{1}),
+  };
+  const auto malformed = [](std::span<const std::byte> message) {
+    FarWorld far{2};
+    far.at(1).node.node_said(2, message, Time{0});
+    far.at(1).attach(1);
+    far.at(1).say(1, ask(RequestKind::list, 1));
+    far.at(1).take<node::AttachedReply>(1);
+    return far.at(1).take<node::NodeReply>(1).malformed;
+  };
+  for (const auto& message : messages) {
+    for (std::size_t size = 0; size < message.size(); ++size)
+      EXPECT_EQ(malformed(std::span{message}.first(size)), 1u) << size;
+    auto longer = message;
+    longer.push_back({});
+    EXPECT_EQ(malformed(longer), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn
