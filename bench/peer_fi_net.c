@@ -1,5 +1,5 @@
-/* libfabric as it is: half a round trip of BYTES bytes between two processes on loopback, over reliable datagrams of
- * `net`, each with one completion queue that it polls.
+/* libfabric as it is: half a round trip of BYTES bytes between two processes on loopback, over reliable
+ * datagrams of `net`, each with one completion queue that it polls.
  *
  *   peer_fi_net CPU CPU BYTES     prints "result NANOSECONDS": the median
  */
@@ -63,7 +63,8 @@ static void meet(int line) {
   char own[kAddress] = {0}, others[kAddress];
   size_t length = sizeof own;
   check("fi_getname", fi_getname(&endpoint->fid, own, &length));
-  if (write(line, own, sizeof own) != sizeof own || read(line, others, sizeof others) != sizeof others) exit(1);
+  if (write(line, own, sizeof own) != sizeof own || read(line, others, sizeof others) != sizeof others)
+    exit(1);
   check("fi_av_insert", fi_av_insert(addresses, others, 1, &peer, 0, NULL) == 1 ? 0 : -FI_EINVAL);
 }
 
