@@ -356,7 +356,11 @@ void Engine::start_far() {
     lock_.enter_as_other();
     far_thread_ = std::move(thread);
     lock_.leave();
+    far_thread_->start();
   } catch (const Error&) {
+    lock_.enter_as_other();
+    far_thread_.reset();
+    lock_.leave();
     far_wanted_.store(false);  // there are no threads: whoever wants it asks again
   }
 }

@@ -16,6 +16,9 @@ namespace hamlyn::library {
 
 FarThread::FarThread(Engine& engine) : engine_(engine), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!stop_event_) base::throw_system("eventfd");
+}
+
+void FarThread::start() {
   thread_ = start_own_thread("hamlyn-far", [this] { main(); });
 }
 
@@ -24,7 +27,7 @@ FarThread::~FarThread() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
   ask(relay_);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void FarThread::ask(std::atomic<bool>& what) noexcept {

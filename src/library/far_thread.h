@@ -14,8 +14,10 @@ class Engine;
 
 class FarThread {
  public:
-  // From a thread that has the process's descriptors. Throws Error.
+  // It starts when it has its place in the engine: whoever hears of it looks there. Both throw Error; the
+  // second from a thread that has the process's descriptors.
   explicit FarThread(Engine& engine);
+  void start();
   ~FarThread();  // stops it
   FarThread(const FarThread&) = delete;
   FarThread& operator=(const FarThread&) = delete;

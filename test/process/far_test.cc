@@ -69,7 +69,12 @@ constexpr std::size_t kBytes = 1u << 20;
 
 class Far : public testing::Test {
  protected:
-  static void SetUpTestSuite() { cluster = std::make_unique<Cluster>(); }
+  static void SetUpTestSuite() {
+    cluster = std::make_unique<Cluster>();
+    // The nodes get to know each other a moment after they have started.
+    Party one(options(1)), other(options(2));
+    ASSERT_TRUE(eventually([&] { return one.terminus.connect(other.slot.ticket(), 30s) == Status::ok; }));
+  }
   static void TearDownTestSuite() { cluster.reset(); }
   static inline std::unique_ptr<Cluster> cluster;
 
