@@ -145,6 +145,11 @@ void Dispatcher::settle_dues() noexcept {
   settle_farewells();
 }
 
+bool Dispatcher::linked(std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(engine_.lock());
+  return guard && engine_.core().find_link(peer) != nullptr;
+}
+
 // --- what is said for those who have gone
 
 void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
@@ -161,6 +166,7 @@ void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
 
 bool Dispatcher::settle_farewells() noexcept {
   std::erase_if(farewells_, [&](const Farewell& each) {
+    if (!linked(each.ticket.interface)) return true;
     const Status status = terminus.send_fast(each.ticket, {}, each.word);
     return status != Status::queue_full && status != Status::no_place && status != Status::connecting;
   });

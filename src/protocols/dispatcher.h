@@ -90,6 +90,10 @@ class Dispatcher final : private library::Engine::Helped {
     before_wait_.push_back(&due);
   }
 
+  // Whether there is a link with that interface. Without one, what is to be said there need not be: whoever
+  // would hear of it hears of the link's end, or has gone.
+  bool linked(std::uint64_t peer) noexcept;
+
   // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 

@@ -36,6 +36,7 @@ concept Port = Landing<typename T::Landing> &&
   { port.send(ticket, data, options, handle) } -> std::same_as<Status>;
   { port.status(*handle) } -> std::same_as<Status>;
   { port.refusal(*handle) } -> std::same_as<Refusal>;
+  { port.linked(word) } -> std::same_as<bool>;  // with that interface
   // Throws std::bad_alloc or Error.
   { port.make_landing(std::size_t{}, slot) } -> std::same_as<std::unique_ptr<typename T::Landing>>;
 };

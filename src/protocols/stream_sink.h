@@ -181,7 +181,9 @@ class StreamSink {
   template <class Admit>
   void take_open(const Notification& arrival, Admit admit) noexcept {
     if (arrival.entry == kWatch) {
-      if (state_ == State::open && arrival.peer == sender_) finish(Status::link_ended);
+      if (state_ != State::open || arrival.peer != sender_) return;
+      finish(Status::link_ended);
+      due_ = is_due(kRefuse) ? kRefuse : 0;  // there is nobody to say it to
       return;
     }
     if (state_ != State::offered) return;
@@ -407,15 +409,18 @@ class StreamSink {
   // --- saying
 
   bool say_what_is_due() noexcept {
-    if (is_due(kRefuse) && !say(word_of(StreamWord::refuse, 0), refused_)) return false;
-    owe_no_more(kRefuse);
-    if (state_ != State::open) return true;
+    if (is_due(kRefuse) && (!port_.linked(refused_.interface) || say_refused())) owe_no_more(kRefuse);
+    if (state_ != State::open) return !is_due(kRefuse);
     if (is_due(kRing) && !say_ring()) return false;
     if (is_due(kBroken) && say(word_of(StreamWord::broken, 0), answers_)) owe_no_more(kBroken);
     if (is_due(kStop) && say(word_of(StreamWord::stop, 0), answers_)) owe_no_more(kStop);
     if (is_due(kEndTaken) && say(word_of(StreamWord::end_taken, 0), answers_)) owe_no_more(kEndTaken);
     if (is_due(kReleased) && say(word_of(StreamWord::released, released_), answers_)) told();
-    return (due_ & (kBroken | kStop | kEndTaken | kReleased)) == 0;
+    return due_ == 0;
+  }
+  // To one who is not the sender of the stream that may be open by now.
+  bool say_refused() noexcept {
+    return !for_now(port_.send_fast(refused_, {}, word_of(StreamWord::refuse, 0), 0));
   }
   bool say(std::uint64_t word, const Ticket& to, std::span<const std::byte> data = {},
            std::uint64_t offset = 0) noexcept {

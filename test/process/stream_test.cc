@@ -415,6 +415,45 @@ std::string endless(std::uint64_t number) {
 }
 
 // A sender is killed at a random instant, over and over: its records come whole, in order, and then the end.
+// Its receiver learns of both at once, and must not owe the dead one an answer before it takes the next.
+TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) {
+  const auto opens = [&](Line& line) {
+    const auto seed = line.take<Seed>();
+    if (!seed) return 1;
+    Manager manager({.interface = options()});
+    StreamSender sender{manager, *seed};
+    return sender.send(bytes_of("here")) == Status::ok && sender.close(kPatience) == Status::ok ? 0 : 2;
+  };
+  Actor dies(opens), comes(opens);
+  in_child([&] {
+    Manager manager({.interface = options()});
+    StreamReceiver receiver{manager};
+    // The interface thread takes what comes; nobody runs the manager meanwhile.
+    const auto wait_for = [&](const auto& done) {
+      library::Engine& engine = manager.interface().engine();
+      const auto until = std::chrono::steady_clock::now() + kPatience;
+      for (bool now = false; !now;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), until);
+        std::this_thread::yield();
+        const base::RunLockGuard guard(engine.lock());
+        now = done(engine.core());
+      }
+    };
+    dies.line().put(receiver.make_seed());
+    wait_for([&](interface::Core&) { return !manager.queue().inside().empty(); });
+    kill(dies.pid(), SIGKILL);
+    wait_for([](interface::Core& core) { return core.links().empty(); });
+    Record record;
+    EXPECT_EQ(receiver.receive(record, 0ns), Status::timed_out);
+    comes.line().put(receiver.make_seed());
+    ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+    EXPECT_EQ(record.text(), "here");
+    receiver.release(record);
+    EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
+  });
+  EXPECT_EQ(comes.wait(), 0);
+}
+
 TEST_F(Streams, a_sender_may_die_at_any_instant) {
   constexpr unsigned kDeaths = 200;
   std::vector<std::unique_ptr<Actor>> senders;  // forked before there is a thread

@@ -118,6 +118,7 @@ class SimPort {
   }
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
+  bool linked(std::uint64_t peer) noexcept { return node_.party.core.find_link(peer) != nullptr; }
   std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
     auto landing = std::make_unique<Landing>(node_, bytes, options);
     node_.owners[landing->index()] = arrived_;
