@@ -40,7 +40,7 @@ class DatagramReceiver : public Receiver {
 
   // Waits for the datagram. From here on the receiver is not ready: further ones are answered not_ready at
   // their senders. ok; timed_out (0: one look), cancelled, forked; abandoned, link_ended: its sender gave up,
-  // or has gone, in the middle of it; invalid: inside process_arrival.
+  // or has gone, in the middle of it; invalid: inside process_arrival, with a time-out.
   Status receive(Datagram& out, std::chrono::nanoseconds timeout) noexcept;
   Status receive(Datagram& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
 

@@ -168,13 +168,14 @@ __attribute__((always_inline)) inline bool Core::take_whole(Link& link, const Wo
   return true;
 }
 
-// In fast mode, of any length.
+// In fast mode. The shortest ones are left to the way that remembers them for the next (SameSlot).
 inline bool Core::take_fast(const Link& link, const Words& words, const SlotRecord& slot,
                             const Payload& payload, Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t place = high_half(words.word[kEntryWord]);
   const std::uint32_t index = low_half(words.word[kSlotWord]);
-  if (!slot.fast || lead.metadata_length != 0 || place >= link.places.size()) return false;
+  if (!slot.fast || lead.length <= kInlineData || lead.metadata_length != 0 || place >= link.places.size())
+    return false;
   const std::uint32_t record = link.places[place];
   Places& places = records_[record];
   if (places.slot != index || places.generation != slot.generation || places.standing >= places.granted)

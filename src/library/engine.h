@@ -88,13 +88,22 @@ class Engine final : public interface::Surroundings {
     if (link.arrive(core_, interface::Core::kSweepBudget) != 0 && waiting_ != 0) [[unlikely]]
       wake_waiting();
   }
+  // The same for the request that it has brought. False: it has brought something else, and nothing was done.
+  bool serve_direct(shm::ShmLink& link) noexcept {
+    if (!link.take_request(core_)) return false;
+    if (waiting_ != 0) [[unlikely]]
+      wake_waiting();
+    return true;
+  }
   // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun).
   void open_run(interface::Queue& queue) noexcept;
   // In an open run, a poll looks so often before it comes back without anything; coming back in between would
   // make the next look late. Once, if there are other links, too.
   std::uint32_t looks() const noexcept { return alone_ ? poll_rest_.looks() : 1; }
   // It has found nothing. Whether it may come back without a look at anything else.
-  bool empty_handed() noexcept { return alone_ && --empty_polls_ != 0; }
+  bool empty_handed() noexcept { return alone_ && empty_polls_ != 0 && --empty_polls_ != 0; }
+  // The link of the last open run is all there is to look at.
+  bool alone() const noexcept { return alone_; }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
   PollRest& poll_rest() noexcept { return poll_rest_; }

@@ -132,9 +132,9 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
     } else if (take_like_before(engine, *link, *queue_, out.front()) ||
                link->take_whole(engine.core(), *queue_, out.front())) {
       count = 1;
-    } else if (link->take_request(engine.core())) {
+    } else if (engine.serve_direct(*link)) {
       rest.taken(1);
-      if (!link->replies_due && !link->broken) return 0;
+      if (engine.alone() && !link->replies_due && !link->broken && !link->something_arrived()) return 0;
     } else {
       engine.run_direct(*link);
       count = take_all(engine, *queue_, out);

@@ -38,8 +38,8 @@ class PollRest {
       first_ = 0;
       return;
     }
-    const std::uint64_t until = base::cycles() + first_;
-    while (base::cycles() < until) {
+    const std::uint64_t start = base::cycles();
+    while (base::cycles() - start < first_) {  // also over if the clock steps back
     }
   }
   // It was there, or came while it was looked for.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "base/run_lock.h"
@@ -98,9 +99,11 @@ class Dispatcher final : private library::Engine::Helped {
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 
   // Runs the manager until `ready()`, called under the lock, says something else than pending. Also
-  // timed_out, cancelled, forked; invalid inside process_arrival.
+  // timed_out, cancelled, forked; invalid inside process_arrival. `begun`: the caller counts as waiting on
+  // `on` already, since there had been so many cancels.
   template <class Ready>
-  Status wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept;
+  Status wait(Receiver* on, Ready ready, library::Deadline deadline,
+              std::optional<std::uint32_t> begun = {}) noexcept;
   // The same, first with what is there already: without a look at the clock if that will do, or if there is
   // no time to wait.
   template <class Ready>
@@ -184,24 +187,30 @@ class Dispatcher final : private library::Engine::Helped {
 
 template <class Ready>
 Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
+  std::uint32_t cancels;
   {
     const Guard guard(*this);
     if (!guard) return Status::forked;
-    Status status = ready();
+    cancels = cancels_;
+    Status status = on.retired_ ? Status::cancelled : ready();
     for (int left = guard.nested() ? 0 : kMostAtOnce; status == Status::pending && left != 0 && poll();
          --left)
       status = ready();
     if (status != Status::pending) return status;
+    const bool one_look = timeout <= std::chrono::nanoseconds{0};
+    if (guard.nested()) return one_look ? Status::timed_out : Status::invalid;
     if (!before_wait_.empty()) settle_before_wait();
-    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (one_look) return Status::timed_out;
+    ++on.waiting_;  // before anybody can retire it or cancel
   }
-  return wait(&on, ready, library::deadline_in(timeout));
+  return wait(&on, ready, library::deadline_in(timeout), cancels);
 }
 
 template <class Ready>
-Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline) noexcept {
-  bool first = true;
-  std::uint32_t cancels = 0;
+Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline,
+                        std::optional<std::uint32_t> begun) noexcept {
+  bool first = !begun;
+  std::uint32_t cancels = begun.value_or(0);
   // While something is due, which no arrival tells the time for, a sleep is short; the next one longer.
   std::chrono::microseconds short_sleep{100};
   for (Status waited = Status::ok;;) {

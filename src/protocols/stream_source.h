@@ -55,7 +55,8 @@ class StreamSource {
 
   // Takes a small record, if it only needs to be put to others. False: nothing was done.
   bool gather(std::span<const std::byte> data) noexcept {
-    return data.size() <= kSmall && state_ == State::open && end_ == Status::ok && stage(data);
+    return data.size() <= kSmall && data.size() <= most_ && state_ == State::open && end_ == Status::ok &&
+           stage(data);
   }
 
   // Takes a record: ok, or pending, when `data` must stay until `status(*handle)` is no longer pending.
