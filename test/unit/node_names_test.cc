@@ -3,7 +3,7 @@
 
 #include "test/support/node_world.h"
 
-namespace hamlyn {
+namespace hamlyn::test {
 namespace {
 
 using node::NodeOptions;
@@ -14,13 +14,6 @@ using node::RequestKind;
 using node::Time;
 using node::Token;
 using node::Welcome;
-using test::ask;
-using test::error_of;
-using test::kWait;
-using test::NodeWorld;
-using test::resume;
-using test::TwoProcesses;
-using test::with_quotas;
 
 TEST(Node, PublishesAndFinds) {
   TwoProcesses t;
@@ -312,4 +305,4 @@ TEST(Node, TokensAreForOneUserNumberNameAndKey) {
 // Lists.
 
 }  // namespace
-}  // namespace hamlyn
+}  // namespace hamlyn::test

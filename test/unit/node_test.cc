@@ -3,7 +3,7 @@
 
 #include "test/support/node_world.h"
 
-namespace hamlyn {
+namespace hamlyn::test {
 namespace {
 
 using node::Hello;
@@ -15,13 +15,6 @@ using node::Request;
 using node::RequestKind;
 using node::Time;
 using node::Welcome;
-using test::ask;
-using test::error_of;
-using test::kWait;
-using test::NodeWorld;
-using test::resume;
-using test::TwoProcesses;
-using test::with_quotas;
 
 // Attaching.
 
@@ -645,4 +638,4 @@ TEST(Node, GivesEverythingBackWhenAProcessEnds) {
 }
 
 }  // namespace
-}  // namespace hamlyn
+}  // namespace hamlyn::test
