@@ -15,6 +15,7 @@ inline constexpr std::size_t kFrameHeader = 64;
 // What the packets of a frame are. Urgent ones and replies do not stand behind bulk.
 enum class Lane : std::uint8_t { normal = 0, urgent = 1, replies = 2, none = 3 };
 inline constexpr std::size_t kLanes = 3;  // with packets
+constexpr std::size_t index_of(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
 
 struct FrameHeader {
   static constexpr std::uint8_t kEnd = 1;  // the sender has ended the link; its last frame was `sequence`

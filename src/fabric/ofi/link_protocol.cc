@@ -10,8 +10,6 @@ namespace {
 constexpr std::uint32_t kFirstWindow = 8;
 static_assert(kMostWindow < 64, "the frames that came out of order have a bit each");
 
-std::size_t place(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
-
 // From one count modulo 2^16 to another.
 std::uint16_t distance(std::uint16_t from, std::uint16_t to) noexcept {
   return static_cast<std::uint16_t>(to - from);
@@ -36,7 +34,7 @@ LinkProtocol::LinkProtocol(const LinkIdentity& identity, const Limits& limits, b
 
 std::uint32_t LinkProtocol::room(Lane lane) const noexcept {
   const std::uint32_t share = share_of(lane, window_there_);
-  const std::uint32_t standing = distance(handed_there_[place(lane)], sent_in_[place(lane)]);
+  const std::uint32_t standing = distance(handed_there_[index_of(lane)], sent_in_[index_of(lane)]);
   const std::uint64_t kept = sent_ - acknowledged_;
   if (standing >= share || kept >= kMostWindow) return 0;
   return std::min(share - standing, kMostWindow - static_cast<std::uint32_t>(kept));
@@ -93,7 +91,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
   const bool packets = header.lane != Lane::none;
   if (packets && header.sequence > received_ + kMostWindow) return Verdict::not_granted;
   if (packets && !seen(header.sequence)) {
-    const std::size_t lane = place(header.lane);
+    const std::size_t lane = index_of(header.lane);
     if (distance(handed_[lane], received_in_[lane]) >= share_of(header.lane, most_window_))
       return Verdict::not_granted;
   }
@@ -124,13 +122,13 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
     return Verdict::repeated;
   }
   see(header.sequence);
-  ++received_in_[place(header.lane)];
+  ++received_in_[index_of(header.lane)];
   if (untold_since_ == kNever) untold_since_ = now;
   return Verdict::fresh;
 }
 
 void LinkProtocol::handed_over(Lane lane, std::uint64_t now) noexcept {
-  ++handed_[place(lane)];
+  ++handed_[index_of(lane)];
   ++untold_handed_;
   untold_since_ = std::min(untold_since_, now);
 }

@@ -55,7 +55,7 @@ class LinkProtocol {
   // How many more frames of a lane could get a number.
   std::uint32_t room(Lane lane) const noexcept;
   std::uint64_t next_sequence(Lane lane) noexcept {
-    ++sent_in_[static_cast<std::size_t>(lane)];
+    ++sent_in_[index_of(lane)];
     return ++sent_;
   }
   // The header of a frame that leaves now.

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kLongestReply = kPacketHeader + interface::kReplyPayload;
 
-std::size_t place(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
 Lane lane_of(Priority level) noexcept { return level == Priority::normal ? Lane::normal : Lane::urgent; }
 
 }  // namespace
@@ -64,7 +63,7 @@ bool OfiLink::may_open(Lane lane) const noexcept {
 }
 
 bool OfiLink::fits(Lane lane, std::size_t bytes) const noexcept {
-  const Frame* const open = open_[place(lane)];
+  const Frame* const open = open_[index_of(lane)];
   return (open != nullptr && open->length + bytes <= exchange_.limits().frame) || may_open(lane);
 }
 
@@ -89,7 +88,7 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
                        const std::byte* metadata) noexcept {
   if (broken || over_ != LinkProtocol::End::none) return Status::link_ended;
   const std::size_t bytes = bytes_of(packet.lead);
-  Frame*& open = open_[place(lane)];
+  Frame*& open = open_[index_of(lane)];
   if (open != nullptr && open->length + bytes > exchange_.limits().frame) {
     seal(lane);
     leave(lane);
@@ -112,7 +111,7 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
 
 // Its frame gets its number, and nothing joins it any more.
 void OfiLink::seal(Lane lane) noexcept {
-  Frame* const frame = std::exchange(open_[place(lane)], nullptr);
+  Frame* const frame = std::exchange(open_[index_of(lane)], nullptr);
   frame->sequence = protocol_.next_sequence(lane);
   frame_of(frame->sequence) = frame;
   lane_of_[frame->sequence % kMostWindow] = lane;
@@ -125,7 +124,7 @@ void OfiLink::leave(Lane lane) noexcept {
   exchange_.sending_waits_ = true;
   if (exchange_.running_ || !Exchange::may_send_here() || !protocol_.may_speak()) return;
   const std::uint64_t now = exchange_.now();
-  if (open_[place(lane)] != nullptr) {
+  if (open_[index_of(lane)] != nullptr) {
     if (now < left_at_ + exchange_.limits().gather || protocol_.room(lane) < 2) return;
     seal(lane);
   }
@@ -167,7 +166,7 @@ bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
   if (over_ != LinkProtocol::End::none || !protocol_.may_speak()) return false;
   bool waits = false;
   for (const Lane lane : {Lane::replies, Lane::normal}) {
-    if (open_[place(lane)] == nullptr) continue;
+    if (open_[index_of(lane)] == nullptr) continue;
     const bool gathers = !all && lane == Lane::normal && now < left_at_ + exchange_.limits().gather;
     if (!gathers && protocol_.room(lane) > 1) {
       seal(lane);

@@ -78,8 +78,8 @@ class OfiLink final : public interface::Link {
   void hand_over(interface::Core& core, Lane lane, unsigned& count, unsigned most) noexcept;
   bool deposit(interface::Core& core, Lane lane, const interface::Packet& packet,
                const interface::Payload& payload) noexcept;
-  Arrivals& arrivals(Lane lane) noexcept { return arrivals_[static_cast<std::size_t>(lane)]; }
-  const Arrivals& arrivals(Lane lane) const noexcept { return arrivals_[static_cast<std::size_t>(lane)]; }
+  Arrivals& arrivals(Lane lane) noexcept { return arrivals_[index_of(lane)]; }
+  const Arrivals& arrivals(Lane lane) const noexcept { return arrivals_[index_of(lane)]; }
   Frame*& frame_of(std::uint64_t sequence) noexcept { return kept_[sequence % kMostWindow]; }
 
   Exchange& exchange_;
