@@ -98,6 +98,7 @@ class Control {
   void answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
   void fail_imports(std::uint64_t peer);
+  void finish(Import& import, ErrorCode error);  // under requests_mutex_
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   void serve_requests();
   void send_request(Request& request);

@@ -81,7 +81,6 @@ void Control::introduced_far(const node::Event& event) {
     client_->link_ended(event.link);
     return refuse(event.peer);
   }
-  fail_imports(event.peer);  // nobody maps the memory of another host
   const ofi::LinkIdentity identity{event.link, event.far.own_incarnation, event.far.peer_incarnation};
   interface::CounterPage& page = engine_.counters_;
   engine_.lock_.enter_as_other();

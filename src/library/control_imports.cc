@@ -102,8 +102,9 @@ ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::millisecond
   if (import->answer.error == ErrorCode::out_of_memory)
     throw Error(ErrorCode::out_of_memory, "no memory to map a slot");
   if (import->answer.error != ErrorCode{})
-    throw Error(ErrorCode::not_permitted,
-                "no slot to be mapped: it is guarded, gone, of another user, or the ticket is not good");
+    throw Error(
+        ErrorCode::not_permitted,
+        "no slot to be mapped: it is guarded, gone, of another user or host, or the ticket is not good");
   return std::move(import->answer);
 }
 
@@ -113,6 +114,10 @@ void Control::serve_imports() {
     const std::lock_guard lock(requests_mutex_);
     for (const auto& import : imports_) {
       if (import->keeper != nullptr || import->done) continue;
+      if (is_far(import->ticket.interface)) {  // nobody maps the memory of another host
+        finish(*import, ErrorCode::not_permitted);
+        continue;
+      }
       LinkKeeper* keeper = keeper_of(import->ticket.interface);
       if (keeper == nullptr) {
         missing.push_back(import->ticket.interface);
@@ -139,14 +144,18 @@ void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
   }
 }
 
+void Control::finish(Import& import, ErrorCode error) {
+  import.answer.error = error;
+  import.done = true;
+  request_done_.notify_all();
+}
+
 void Control::fail_imports(std::uint64_t peer) {
   const std::lock_guard lock(requests_mutex_);
   for (const auto& import : imports_) {
     if (import->ticket.interface != peer || import->done) continue;
-    import->answer.error = ErrorCode::not_permitted;
-    import->done = true;
+    finish(*import, ErrorCode::not_permitted);
   }
-  request_done_.notify_all();
 }
 
 }  // namespace hamlyn::library

@@ -347,7 +347,7 @@ TEST_F(Loans, stay_lent_while_nothing_else_happens) {
   in_child([&] {
     Interface::Options quick = options();
     quick.stall = 600ms;  // of work that is pending, and none is
-    Managers both{quick};
+    Managers both{quick, quick};
     LoanPool pool{both.sender, {{64, 1}}};
     LoanReceiver receiver{both.receiver};
     const auto sender = opened(pool, receiver);

@@ -1,9 +1,11 @@
 #pragma once
 // Two managers in a child of the test: their interfaces have threads, and the test's process is one that
-// forks.
+// forks. Where HAMLYN_TEST_FAR is set the two are of different nodes, which must make no difference.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,18 +16,28 @@
 #include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
+#include "test/support/two_nodes.h"
 
 namespace hamlyn::test {
 
 struct Managers {
-  explicit Managers(const Interface::Options& options)
-      : receiver({.interface = options}), sender({.interface = options}) {}
+  Managers(const Interface::Options& there, const Interface::Options& here)
+      : receiver({.interface = there}), sender({.interface = here}) {}
   Manager receiver, sender;
 };
 
 class WithManagers : public testing::Test {
  protected:
-  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
+  static void SetUpTestSuite() {
+    if (std::getenv("HAMLYN_TEST_FAR") != nullptr && nodes == nullptr) nodes = std::make_unique<TwoNodes>();
+  }
+  static inline std::unique_ptr<TwoNodes> nodes;
+
+  Interface::Options options() const {
+    if (nodes != nullptr) return nodes->at(1);
+    return {.node = folder_.file("node"), .start_node = false};
+  }
+  Interface::Options other_options() const { return nodes != nullptr ? nodes->at(2) : options(); }
   void in_child(const std::function<void()>& work) {
     Actor child([&](Line&) {
       work();
@@ -35,7 +47,7 @@ class WithManagers : public testing::Test {
   }
   void with_both(const std::function<void(Managers&)>& work) {
     in_child([&] {
-      Managers both(options());
+      Managers both(options(), other_options());
       work(both);
     });
   }

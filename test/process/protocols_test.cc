@@ -204,7 +204,7 @@ TEST_F(Protocols, seeds_of_receivers_that_have_gone_are_stale) {
 
 TEST_F(Protocols, seeds_of_dead_processes_are_told_as_such) {
   Actor dead([&](Line& line) {
-    Manager manager({.interface = options()});
+    Manager manager({.interface = other_options()});
     DatagramReceiver datagrams{manager, 100};
     TaggedReceiver tags{manager, 100};
     line.put(datagrams.make_seed());
@@ -353,7 +353,7 @@ TEST_F(Protocols, a_dead_writer_is_told_after_its_last_tag) {
     TaggedReceiver board{both.receiver, 64};
     std::uint64_t sent = 0;
     {
-      Manager other({.interface = options()});
+      Manager other({.interface = other_options()});
       TaggedSender sender{other, board.make_seed()};
       for (; sent < 5; ++sent) ASSERT_EQ(sender.send({}, 0, sent + 1, kPatience), Status::ok);
     }

@@ -356,7 +356,7 @@ TEST_F(Streams, a_wait_ends_when_its_object_goes) {
 // Everything that had come whole is received first.
 TEST_F(Streams, the_death_of_a_sender_is_told_after_its_last_record) {
   Actor dies([&](Line& line) {
-    Manager manager({.interface = options()});
+    Manager manager({.interface = other_options()});
     const auto seed = line.take<Seed>();
     StreamSender sender{manager, *seed};
     for (unsigned i = 0; i < 100; ++i) sender.send(std::to_string(i));
@@ -388,7 +388,7 @@ TEST_F(Streams, the_death_of_a_sender_is_told_after_its_last_record) {
 
 TEST_F(Streams, the_death_of_a_receiver_is_told) {
   Actor dies([&](Line& line) {
-    Manager manager({.interface = options()});
+    Manager manager({.interface = other_options()});
     StreamReceiver receiver{manager};
     line.put(receiver.make_seed());
     Record record;
@@ -420,7 +420,7 @@ TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) 
   const auto opens = [&](Line& line) {
     const auto seed = line.take<Seed>();
     if (!seed) return 1;
-    Manager manager({.interface = options()});
+    Manager manager({.interface = other_options()});
     StreamSender sender{manager, *seed};
     return sender.send(bytes_of("here")) == Status::ok && sender.close(kPatience) == Status::ok ? 0 : 2;
   };
@@ -461,7 +461,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
     senders.push_back(std::make_unique<Actor>([&](Line& line) {
       const auto seed = line.take<Seed>();
       if (!seed) return 1;
-      Manager manager({.interface = options()});
+      Manager manager({.interface = other_options()});
       StreamSender sender{manager, *seed};
       Status status = Status::ok;
       for (std::uint64_t next = 0; status == Status::ok; ++next) {
@@ -522,7 +522,7 @@ TEST_F(Streams, the_end_of_an_earlier_sender_is_not_that_of_the_next) {
   const auto part = [&](Line& line) {
     const auto seed = line.take<Seed>();
     if (!seed) return 1;
-    Manager manager({.interface = options()});
+    Manager manager({.interface = other_options()});
     StreamSender sender{manager, *seed, {.timeout = kPatience}};
     if (sender.send("one") != Status::ok || sender.close(kPatience) != Status::ok) return 2;
     return line.take<char>() ? 0 : 3;  // and its link ends
@@ -575,7 +575,7 @@ TEST_F(Streams, a_receiver_may_die_at_any_instant) {
   for (unsigned i = 0; i < kDeaths; ++i) {
     receivers.push_back(std::make_unique<Actor>([&](Line& line) {
       if (!line.take<char>()) return 1;
-      Manager manager({.interface = options()});
+      Manager manager({.interface = other_options()});
       StreamReceiver receiver{manager};
       line.put(receiver.make_seed());
       for (const Record& record : receiver) (void)record;

@@ -1,0 +1,28 @@
+#pragma once
+// Two nodes on loopback that have found each other: what is sent from one to the other goes as between hosts.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hamlyn/interface.h"
+#include "test/support/daemon.h"
+
+namespace hamlyn::test {
+
+class TwoNodes {
+ public:
+  TwoNodes();
+
+  // For a process of node 1 or 2. A loaded machine may hold a process up for long without anybody being dead.
+  Interface::Options at(int node) const;
+
+ private:
+  std::string socket(int node) const { return folder_.file(std::to_string(node) + ".sock"); }
+  void start(int node, int port, int join);
+  bool sees_other(int node) const;
+
+  Folder folder_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+};
+
+}  // namespace hamlyn::test
