@@ -1,5 +1,6 @@
 #pragma once
 // What the suite needs of a fabric: to join interfaces, to let time pass, and to end links.
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -49,6 +50,9 @@ class Ends {
       return end;
     }
     return nullptr;
+  }
+  bool any(const Party& owner) const {
+    return std::any_of(ends_.begin(), ends_.end(), [&](const auto& each) { return each.owner == &owner; });
   }
   End* find(std::uint64_t owner, std::uint64_t peer) {
     for (auto& each : ends_) {

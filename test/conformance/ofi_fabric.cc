@@ -59,7 +59,14 @@ class OfiFabric final : public Fabric {
     return memories_.emplace_back(std::make_unique<std::byte[]>(bytes)).get();
   }
   void withdraw(Party&, std::uint32_t) override {}
-  void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
+  void kill(Party& victim, Party& survivor) override {
+    kill_of(ends_, victim, survivor);
+    const auto host = hosts_.find(&victim);
+    if (host == hosts_.end() || ends_.any(victim)) return;
+    victim.core.set_gate(nullptr);  // it may go before the fabric does
+    gone_.push_back(std::move(host->second));
+    hosts_.erase(host);
+  }
   void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
 
  private:
@@ -89,6 +96,7 @@ class OfiFabric final : public Fabric {
   ofi::Limits limits_;
   RoughNet net_;
   std::map<Party*, Host> hosts_;
+  std::vector<Host> gone_;  // what is still sent there arrives nowhere
   Ends<ofi::OfiLink> ends_;
   std::vector<std::unique_ptr<std::byte[]>> memories_;
 };
