@@ -10,20 +10,12 @@
 #include <optional>
 
 #include "hamlyn/hamlyn.h"
-#include "test/support/actor.h"
-#include "test/support/command.h"
-#include "test/support/daemon.h"
+#include "test/process/on_nodes.h"
 
 namespace hamlyn::test {
 namespace {
 
-class Areas : public testing::Test {
- protected:
-  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
-
-  Folder folder_;
-  Daemon daemon_{folder_.file("node")};
-};
+class Areas : public OnNodes {};
 
 struct Receiver {
   Receiver(const Interface::Options& options, std::size_t bytes, Slot::Options of)

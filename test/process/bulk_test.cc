@@ -5,9 +5,7 @@
 #include <cstring>
 
 #include "hamlyn/hamlyn.h"
-#include "test/support/actor.h"
-#include "test/support/command.h"
-#include "test/support/daemon.h"
+#include "test/process/on_nodes.h"
 
 namespace hamlyn::test {
 namespace {
@@ -19,9 +17,8 @@ std::vector<std::byte> bytes_of(std::size_t size, unsigned seed) {
   return out;
 }
 
-// Both sides, in a child: interfaces have threads, and the test's process is one that forks.
 struct Sides {
-  explicit Sides(const Interface::Options& options) : receiver(options), sender(options) {}
+  Sides(const Interface::Options& there, const Interface::Options& here) : receiver(there), sender(here) {}
   Interface receiver, sender;
   NotificationQueue queue{receiver};
   Terminus terminus{sender};
@@ -38,19 +35,14 @@ struct Sides {
   }
 };
 
-class Bulk : public testing::Test {
+class Bulk : public OnNodes {
  protected:
   void with_both(const std::function<void(Sides&)>& work) {
-    Actor child([&](Line&) {
-      Sides sides({.node = folder_.file("node"), .start_node = false});
+    in_child([&] {
+      Sides sides(options(), other_options());
       work(sides);
-      return HasFailure() ? 1 : 0;
     });
-    EXPECT_EQ(child.wait(), 0);
   }
-
-  Folder folder_;
-  Daemon daemon_{folder_.file("node")};
 };
 
 TEST_F(Bulk, space_takes_one_message_and_nothing_more) {

@@ -12,9 +12,7 @@
 #include <thread>
 
 #include "hamlyn/hamlyn.h"
-#include "test/support/actor.h"
-#include "test/support/command.h"
-#include "test/support/daemon.h"
+#include "test/process/on_nodes.h"
 
 namespace hamlyn::test {
 namespace {
@@ -40,7 +38,7 @@ bool send_word(Terminus& terminus, const Ticket& ticket, std::uint64_t word,
 }
 
 // A test process that starts its senders first: each waits for a ticket on its line.
-class Library : public testing::Test {
+class Library : public OnNodes {
  protected:
   using Part = std::function<int(Line&, Interface&, Terminus&, const Ticket&)>;
 
@@ -48,25 +46,12 @@ class Library : public testing::Test {
     return Actor([this, part](Line& line) {
       const auto ticket = line.take<Ticket>();
       if (!ticket) return 91;
-      Interface interface(options());
+      Interface interface(other_options());
       Terminus terminus(interface);
       if (terminus.connect(*ticket, kPatience) != Status::ok) return 92;
       return part(line, interface, terminus, *ticket);
     });
   }
-  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
-
-  // The receiver runs in a child, too, so that the test's process never has threads when it forks.
-  void receive(const std::function<void()>& work) {
-    Actor receiver([&](Line&) {
-      work();
-      return HasFailure() ? 1 : 0;
-    });
-    EXPECT_EQ(receiver.wait(), 0);
-  }
-
-  Folder folder_;
-  Daemon daemon_{folder_.file("node")};
 };
 
 struct Receiver {
@@ -94,7 +79,7 @@ TEST_F(Library, MessagesOfAllSizesArriveAsTheyWereSent) {
     }
     return 0;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     from.line().put(to.slot.ticket(0));
     for (const std::size_t size : kSizes) {
@@ -122,7 +107,7 @@ TEST_F(Library, FastMessagesComeAllAndInOrder) {
     }
     return 0;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     from.line().put(to.slot.ticket());
     for (std::uint64_t i = 0; i < kMessages; ++i) {
@@ -180,7 +165,7 @@ TEST_F(Library, ARowOfFastMessagesComesInOrderAndStopsWhereOneCannotGo) {
     line.take<char>();
     return 0;
   });
-  receive([&] {
+  in_child([&] {
     Receiver receiver(options(), 4096, {.places = 8});
     sending.line().put(receiver.slot.ticket());
     ASSERT_TRUE(sending.line().take<char>());
@@ -212,7 +197,7 @@ TEST_F(Library, WhatArrivedWholeIsDeliveredBeforeDeathIsTold) {
     ::raise(SIGKILL);
     return 2;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     from.line().put(to.slot.ticket());
     ASSERT_TRUE(from.line().take<char>());
@@ -236,7 +221,7 @@ TEST_F(Library, DataLandsWhileTheApplicationIsElsewhere) {
     terminus.send(ticket, data, {}, &handle);
     return terminus.wait(handle, kPatience) == Status::ok ? 0 : 1;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     from.line().put(to.slot.ticket(0));
     // The bytes are looked at; the library is not called.
@@ -259,7 +244,7 @@ TEST_F(Library, ADescriptorTellsWhatPollFinds) {
     }
     return 0;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     const base::FileDescriptor set(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
@@ -282,7 +267,7 @@ TEST_F(Library, ADescriptorTellsWhatPollFinds) {
 }
 
 TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     Terminus terminus(to.interface);
     Notification arrival;
@@ -320,7 +305,7 @@ TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
 }
 
 TEST_F(Library, NamesAreFoundTakenAndWithdrawn) {
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     Interface other(options());
     to.interface.publish("here", to.slot.ticket());
@@ -370,7 +355,7 @@ TEST_F(Library, LinksAndNamesOutliveTheDaemon) {
 }
 
 TEST_F(Library, AForkedChildHasNoInterface) {
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     Terminus terminus(to.interface);
     const pid_t child = ::fork();
@@ -413,7 +398,7 @@ TEST_F(Library, ManyThreadsShareAnInterface) {
     for (std::thread& thread : threads) thread.join();
     return failed == 0 && line.take<char>() ? 0 : 1;
   });
-  receive([&] {
+  in_child([&] {
     Receiver to(options());
     from.line().put(to.slot.ticket());
     std::atomic<std::uint64_t> got{0}, sum{0};

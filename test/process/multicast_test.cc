@@ -8,31 +8,19 @@
 #include <memory>
 
 #include "hamlyn/hamlyn.h"
-#include "test/support/actor.h"
-#include "test/support/command.h"
-#include "test/support/daemon.h"
+#include "test/process/on_nodes.h"
 
 namespace hamlyn::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class Multicasts : public testing::Test {
+class Multicasts : public OnNodes {
  protected:
-  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
-
-  // Interfaces have threads, and the test's process is one that forks.
-  void in_a_child(const std::function<void()>& work) {
-    Actor child([&](Line&) {
-      work();
-      return HasFailure() ? 1 : 0;
-    });
-    EXPECT_EQ(child.wait(), 0);
-  }
   // A process that takes messages in one entry, arms it again, and says so.
   Actor member() {
     return Actor([this](Line& line) {
-      Interface interface(options());
+      Interface interface(other_options());
       MessageArea area(interface, 65536);
       NotificationQueue queue(interface);
       Slot slot(area, queue, {.entries = 1});
@@ -46,9 +34,6 @@ class Multicasts : public testing::Test {
       return 3;
     });
   }
-
-  Folder folder_;
-  Daemon daemon_{folder_.file("node")};
 };
 
 // By what the kernel shows, for it is no child of whoever asks.
@@ -69,11 +54,11 @@ struct Member {
 };
 
 TEST_F(Multicasts, reach_each_recipient_once_and_count_them) {
-  in_a_child([&] {
+  in_child([&] {
     std::vector<std::unique_ptr<Member>> members;
     std::vector<Ticket> tickets;
     for (int i = 0; i < 5; ++i) {
-      members.push_back(std::make_unique<Member>(options()));
+      members.push_back(std::make_unique<Member>(other_options()));
       tickets.push_back(members.back()->slot.ticket(0));
     }
     Interface interface(options());
@@ -99,8 +84,8 @@ TEST_F(Multicasts, reach_each_recipient_once_and_count_them) {
 }
 
 TEST_F(Multicasts, refuse_a_list_as_a_whole) {
-  in_a_child([&] {
-    Member member(options());
+  in_child([&] {
+    Member member(other_options());
     Interface interface(options());
     Multicast multicast(interface, 2);
     const Ticket good = member.slot.ticket(0), fast = member.slot.ticket();
@@ -122,8 +107,8 @@ TEST_F(Multicasts, refuse_a_list_as_a_whole) {
 }
 
 TEST_F(Multicasts, tell_of_a_ticket_that_was_revoked) {
-  in_a_child([&] {
-    Member revoked(options()), good(options());
+  in_child([&] {
+    Member revoked(other_options()), good(options());
     const std::vector<Ticket> tickets{revoked.slot.ticket(0), good.slot.ticket(0)};
     revoked.slot.change_key();
     Interface interface(options());
@@ -139,7 +124,7 @@ TEST_F(Multicasts, tell_of_a_member_that_dies_and_do_not_wait_for_it) {
   Actor dying = member(), living = member();
   const auto first = dying.line().take<Ticket>(), second = living.line().take<Ticket>();
   ASSERT_TRUE(first && second);
-  in_a_child([&] {
+  in_child([&] {
     Interface interface(options());
     Multicast multicast(interface);
     const std::vector<Ticket> tickets{*first, *second};
@@ -168,7 +153,7 @@ TEST_F(Multicasts, count_those_that_have_got_it_in_time) {
   Actor stopped = member(), going = member();
   const auto first = stopped.line().take<Ticket>(), second = going.line().take<Ticket>();
   ASSERT_TRUE(first && second);
-  in_a_child([&] {
+  in_child([&] {
     Interface interface(options());
     Multicast multicast(interface);
     const std::vector<Ticket> tickets{*first, *second};

@@ -8,9 +8,7 @@
 #include <thread>
 
 #include "hamlyn/hamlyn.h"
-#include "test/support/actor.h"
-#include "test/support/command.h"
-#include "test/support/daemon.h"
+#include "test/process/on_nodes.h"
 
 namespace hamlyn::test {
 namespace {
@@ -20,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBytes = 4096;
 constexpr std::size_t kText = 1024;  // where bytes stand that are asked for by gets
 
-class Remote : public testing::Test {
+class Remote : public OnNodes {
  protected:
   // Who asks. It is forked before there are threads, and waits for its ticket.
   struct Asker {
@@ -44,7 +42,7 @@ class Remote : public testing::Test {
     return Actor([this, part](Line& line) {
       const auto ticket = line.take<Ticket>();
       if (!ticket) return 91;
-      Asker self(options(), *ticket);
+      Asker self(other_options(), *ticket);
       return part(line, self);
     });
   }
@@ -66,7 +64,6 @@ class Remote : public testing::Test {
       return part(line, self);
     });
   }
-  Interface::Options options() const { return {.node = folder_.file("node"), .start_node = false}; }
 
   // Once the target is ready, the asker gets its ticket; the target stays until the asker is done.
   static void bring_together(Actor& asks, Actor& answers) {
