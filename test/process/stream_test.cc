@@ -455,9 +455,9 @@ TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) 
 }
 
 TEST_F(Streams, a_sender_may_die_at_any_instant) {
-  constexpr unsigned kDeaths = 200;
+  const unsigned deaths = nodes == nullptr ? 200 : 20;  // each takes a while there
   std::vector<std::unique_ptr<Actor>> senders;  // forked before there is a thread
-  for (unsigned i = 0; i < kDeaths; ++i) {
+  for (unsigned i = 0; i < deaths; ++i) {
     senders.push_back(std::make_unique<Actor>([&](Line& line) {
       const auto seed = line.take<Seed>();
       if (!seed) return 1;
@@ -475,7 +475,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
     Manager manager({.interface = options()});
     StreamReceiver receiver{manager};
     std::uint64_t records = 0;
-    for (unsigned turn = 0; turn < kDeaths && !HasFailure(); ++turn) {
+    for (unsigned turn = 0; turn < deaths && !HasFailure(); ++turn) {
       std::uint64_t next = 0;
       Record record;
       const auto check = [&] {
@@ -513,7 +513,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
       records += next;
       ASSERT_TRUE(status == Status::link_ended || (status == Status::timed_out && next == 0)) << name(status);
     }
-    EXPECT_GT(records, 500u);
+    EXPECT_GT(records, deaths * 5 / 2);
   });
 }
 
@@ -570,9 +570,9 @@ TEST_F(Streams, who_goes_at_once_is_said_to_have_gone) {
 
 // The same of receivers: nobody is left waiting.
 TEST_F(Streams, a_receiver_may_die_at_any_instant) {
-  constexpr unsigned kDeaths = 100;
+  const unsigned deaths = nodes == nullptr ? 100 : 20;
   std::vector<std::unique_ptr<Actor>> receivers;
-  for (unsigned i = 0; i < kDeaths; ++i) {
+  for (unsigned i = 0; i < deaths; ++i) {
     receivers.push_back(std::make_unique<Actor>([&](Line& line) {
       if (!line.take<char>()) return 1;
       Manager manager({.interface = other_options()});
@@ -584,7 +584,7 @@ TEST_F(Streams, a_receiver_may_die_at_any_instant) {
   }
   in_child([&] {
     Manager manager({.interface = options()});
-    for (unsigned turn = 0; turn < kDeaths && !HasFailure(); ++turn) {
+    for (unsigned turn = 0; turn < deaths && !HasFailure(); ++turn) {
       Line& line = receivers[turn]->line();
       line.put('.');
       const auto seed = line.take<Seed>();
