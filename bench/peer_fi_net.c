@@ -1,7 +1,9 @@
-/* libfabric as it is: half a round trip of BYTES bytes between two processes on loopback, over reliable
- * datagrams of `net`, each with one completion queue that it polls.
+/* libfabric as it is: messages of BYTES bytes between two processes on loopback, over reliable datagrams of
+ * `net`, each with one completion queue.
  *
- *   peer_fi_net CPU CPU BYTES     prints "result NANOSECONDS": the median
+ *   peer_fi_net CPU CPU oneway BYTES      prints "result NANOSECONDS": the median of half round trips, both polling
+ *   peer_fi_net CPU CPU blocked BYTES     the same, both asleep on the queue's descriptor when a message comes
+ *   peer_fi_net CPU CPU bandwidth BYTES   prints "result GIGABYTES" per second, eight messages under way
  */
 #define _GNU_SOURCE
 #include <rdma/fabric.h>
@@ -10,8 +12,10 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kWarmUp = 5000, kExchanges = 50000, kBuffers = 8, kMost = 65536, kAddress = 64 };
+enum { kMostExchanges = 50000, kBuffers = 8, kMost = 1048576, kAddress = 64 };
+static const double kPauseNs = 50000; /* before a message, so that its receiver sleeps */
 
+static struct fid_fabric* fabric;
 static struct fid_ep* endpoint;
 static struct fid_cq* completions;
 static struct fid_av* addresses;
@@ -45,7 +51,6 @@ static void open_endpoint(void) {
   hints->domain_attr->av_type = FI_AV_TABLE;
   hints->fabric_attr->prov_name = strdup("net");
   check("fi_getinfo", fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", NULL, FI_SOURCE, hints, &info));
-  struct fid_fabric* fabric;
   struct fid_domain* domain;
   struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
   struct fi_av_attr table = {.type = FI_AV_TABLE};
@@ -68,12 +73,37 @@ static void meet(int line) {
   check("fi_av_insert", fi_av_insert(addresses, others, 1, &peer, 0, NULL) == 1 ? 0 : -FI_EINVAL);
 }
 
-static int sending;
+static bool asleep; /* wait on the descriptor */
+static long sending;
+static void wait_for_completion(void) {
+  if (!asleep) return;
+  struct fid* queue = &completions->fid;
+  if (fi_trywait(fabric, &queue, 1) != 0) return;
+  struct pollfd descriptor = {.events = POLLIN};
+  check("fi_control", fi_control(queue, FI_GETWAIT, &descriptor.fd));
+  (void)poll(&descriptor, 1, -1);
+}
+
+/* One completion: a message that has come is taken and its buffer posted again. Returns whether it was one. */
+static bool complete_one(void) {
+  struct fi_cq_entry entry;
+  long count;
+  while ((count = fi_cq_read(completions, &entry, 1)) == -FI_EAGAIN) wait_for_completion();
+  check("fi_cq_read", count);
+  if (entry.op_context == &sent) {
+    --sending;
+    return false;
+  }
+  const long i = (struct fi_context*)entry.op_context - received;
+  check("fi_recv", fi_recv(endpoint, in[i], kMost, NULL, FI_ADDR_UNSPEC, &received[i]));
+  return true;
+}
+
 static void send_one(void) {
   long error;
   while ((error = fi_send(endpoint, out, bytes, NULL, peer, &sent)) == -FI_EAGAIN) {
     struct fi_cq_entry entry;
-    (void)fi_cq_read(completions, &entry, 0);
+    if (fi_cq_read(completions, &entry, 1) == 1) --sending; /* nothing else comes before an answer */
   }
   check("fi_send", error);
   ++sending;
@@ -81,20 +111,7 @@ static void send_one(void) {
 
 /* Until something has come, and what was sent is off. */
 static void receive_one(void) {
-  int came = 0;
-  while (!came || sending != 0) {
-    struct fi_cq_entry entry;
-    const long count = fi_cq_read(completions, &entry, 1);
-    if (count == -FI_EAGAIN) continue;
-    check("fi_cq_read", count);
-    if (entry.op_context == &sent) {
-      --sending;
-      continue;
-    }
-    const long i = (struct fi_context*)entry.op_context - received;
-    came = 1;
-    check("fi_recv", fi_recv(endpoint, in[i], kMost, NULL, FI_ADDR_UNSPEC, &received[i]));
-  }
+  for (bool came = false; !came || sending != 0;) came |= complete_one();
 }
 
 static double now_ns(void) {
@@ -108,12 +125,57 @@ static int by_size(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
+static void pause_before_message(void) {
+  const double end = now_ns() + kPauseNs;
+  while (now_ns() < end) {
+  }
+}
+
+static double oneway(bool first) {
+  static double times[kMostExchanges];
+  const int exchanges = asleep ? 1000 : kMostExchanges, warm_up = exchanges / 10;
+  for (int i = 0; i < warm_up + exchanges; ++i) {
+    if (first && asleep) pause_before_message();
+    const double start = now_ns();
+    if (first) send_one();
+    receive_one();
+    if (!first && asleep) pause_before_message();
+    if (!first) send_one();
+    if (i >= warm_up) times[i - warm_up] = (now_ns() - start - (asleep ? kPauseNs : 0)) / 2;
+  }
+  if (!first) {
+    while (sending != 0) (void)complete_one();
+    return 0;
+  }
+  qsort(times, (size_t)exchanges, sizeof times[0], by_size);
+  return times[exchanges / 2];
+}
+
+/* The first receives. */
+static double bandwidth(bool first) {
+  const long timed = (1l << 30) / (long)bytes, warm_up = 4 * kBuffers;
+  double start = 0;
+  for (long i = 0; i < warm_up + timed; ++i) {
+    if (first) {
+      if (i == warm_up) start = now_ns();
+      while (!complete_one()) {
+      }
+    } else {
+      send_one();
+      while (sending == kBuffers) (void)complete_one();
+    }
+  }
+  while (sending != 0) (void)complete_one();
+  return (double)timed * (double)bytes / (now_ns() - start);
+}
+
 int main(int count, char** words) {
-  if (count != 4 || (bytes = (size_t)atol(words[3])) == 0 || bytes > kMost) return 2;
+  if (count != 5 || (bytes = (size_t)atol(words[4])) == 0 || bytes > kMost) return 2;
+  asleep = strcmp(words[3], "blocked") == 0;
   int line[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0) return 1;
   const pid_t child = fork();
-  const int first = child != 0;
+  const bool first = child != 0;
   cpu_set_t cpu;
   CPU_ZERO(&cpu);
   CPU_SET(atoi(words[first ? 1 : 2]), &cpu);
@@ -122,22 +184,14 @@ int main(int count, char** words) {
   meet(line[first]);
   for (int i = 0; i < kBuffers; ++i)
     check("fi_recv", fi_recv(endpoint, in[i], kMost, NULL, FI_ADDR_UNSPEC, &received[i]));
-  static double times[kExchanges];
   if (write(line[first], "!", 1) != 1 || read(line[first], out, 1) != 1) return 1;
-  for (int i = 0; i < kWarmUp + kExchanges; ++i) {
-    const double start = now_ns();
-    if (first) send_one();
-    receive_one();
-    if (!first) send_one();
-    if (i >= kWarmUp) times[i - kWarmUp] = (now_ns() - start) / 2;
-  }
-  if (!first) {
+  const double result = strcmp(words[3], "bandwidth") == 0 ? bandwidth(first) : oneway(first);
+  if (!first) { /* what it sent last may still be on its way */
     char end;
     (void)!read(line[0], &end, 1);
     _exit(0);
   }
-  qsort(times, kExchanges, sizeof times[0], by_size);
-  printf("result %.1f\n", times[kExchanges / 2]);
+  printf("result %.3f\n", result);
   fflush(stdout);
   close(line[1]);
   kill(child, 9);

@@ -130,15 +130,17 @@ void add_urgent_and_links(Collection& all) {
 
 void add_wake(Collection& all) {
   all.add(wake_limit());
-  all.add(wake_latency());
+  all.add(wake_latency(Place::shm));
   all.add(passive_get_round_trip());
 }
 
 // Between two nodes, here on loopback.
 void add_far(Collection& all) {
   all.add(fast_latency(Place::ofi));
-  all.add_libfabric(libfabric_oneway(64));
+  all.add_libfabric(libfabric_meter("oneway", 64));
   all.add_ucx({"tcp", "tag", 8, "oneway"});
+  all.add(wake_latency(Place::ofi));
+  all.add_libfabric(libfabric_meter("blocked", 64));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));
   all.add(fast_rate(Place::ofi));
@@ -146,6 +148,7 @@ void add_far(Collection& all) {
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
     all.add(message_bandwidth(bytes, Place::ofi));
     all.add_ucx({"tcp", "tag", bytes, "bandwidth"});
+    all.add_libfabric(libfabric_meter("bandwidth", bytes));
   }
 }
 

@@ -42,12 +42,14 @@ void answer(Party& party, Room&) {
 
 }  // namespace
 
-Meter wake_latency() {
-  const auto round = [](Cores cores, int) {
-    const PartyOptions options{.bytes = 64};
+Meter wake_latency(Place place) {
+  const auto round = [place](Cores cores, int) {
+    const PartyOptions options{.bytes = 64, .place = place};
     return run_parties(cores, kExchanges, options, ask, options, answer);
   };
-  return {.name = "shm.wake.16.oneway", .round = round, .single_operations = true};
+  return {.name = place == Place::shm ? "shm.wake.16.oneway" : "ofi.fast.blocked.16.oneway",
+          .round = round,
+          .single_operations = true};
 }
 
 }  // namespace hamlyn::tool::perf

@@ -55,6 +55,6 @@ Meter stream_bandwidth(std::size_t bytes);
 Meter loan_latency(std::size_t bytes);
 Meter touched_loan_bandwidth(std::size_t bytes);
 // 16 bytes in fast mode to a receiver that is asleep.
-Meter wake_latency();
+Meter wake_latency(Place place);
 
 }  // namespace hamlyn::tool::perf

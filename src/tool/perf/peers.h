@@ -16,7 +16,8 @@ std::string peer_program(const std::string& name);
 
 // libfabric's engine `net` as it is, on loopback.
 bool libfabric_probe_installed();
-Meter libfabric_oneway(std::size_t bytes);
+// `how`: oneway, blocked (one way, both asleep) or bandwidth.
+Meter libfabric_meter(const std::string& how, std::size_t bytes);
 
 // UCX, by ucx_perftest.
 struct UcxTest {

@@ -53,9 +53,12 @@ const std::vector<Target>& all_targets() {
       {"shm.get.passive.16.roundtrip", at_most, 1.5, "limit.wake.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.fi_net.64.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.ucx_tcp.tag.8.oneway", {}},
+      {"ofi.fast.blocked.16.oneway", at_most, 1.15, "peer.fi_net.blocked.64.oneway", {}},
       {"ofi.fast.16.rate", at_least, 2, "peer.ucx_tcp.tag.8.rate", {}},
       {"ofi.message.65536.bandwidth", at_least, 1, "peer.ucx_tcp.tag.65536.bandwidth", {}},
+      {"ofi.message.65536.bandwidth", at_least, 0.85, "peer.fi_net.65536.bandwidth", {}},
       {"ofi.message.1048576.bandwidth", at_least, 1, "peer.ucx_tcp.tag.1048576.bandwidth", {}},
+      {"ofi.message.1048576.bandwidth", at_least, 0.85, "peer.fi_net.1048576.bandwidth", {}},
       {"ofi.get.16.roundtrip", at_most, 2.2, "ofi.fast.16.oneway", {}},
       {"ofi.fetchadd.8.roundtrip", at_most, 2.2, "ofi.fast.16.oneway", {}},
   };
