@@ -604,9 +604,20 @@ void Control::look_for_stalls() {
       stalled.push_back(keeper.get());
     }
   }
+  std::vector<FarKeeper*> far_stalled;
+  for (FarKeeper& keeper : far_keepers_) {
+    const std::uint64_t progress = keeper.link->protocol().progress();
+    if (!keeper.link->work_pending() || progress != keeper.progress) {
+      keeper.progress = progress;
+      keeper.progress_at = now;
+    } else if (now - keeper.progress_at >= options_.stall) {
+      far_stalled.push_back(&keeper);
+    }
+  }
   engine_.lock_.leave();
-  engine_.counters_.links_stalled += stalled.size();
+  engine_.counters_.links_stalled += stalled.size() + far_stalled.size();
   for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
+  for (FarKeeper* keeper : far_stalled) end_far(*keeper, true);
 }
 
 // Once per look and link, however many they are. Late packets of what is over are not held against anybody:

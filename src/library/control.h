@@ -126,8 +126,10 @@ class Control {
   struct FarKeeper {
     std::uint64_t peer;
     std::uint64_t number;
-    std::uint64_t reported;
     std::unique_ptr<ofi::OfiLink> link;
+    std::uint64_t reported = 0;
+    std::uint64_t progress = 0;
+    std::chrono::steady_clock::time_point progress_at{};
   };
   bool is_far(std::uint64_t peer) const noexcept;
   bool may_introduce(std::uint64_t peer);

@@ -188,7 +188,7 @@ TEST_F(FarLink, finds_the_other_side_dead_in_time) {
     ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, 2, 0), Status::ok);
     const auto over = [](const Host& host) { return host.link->over() != LinkProtocol::End::none; };
     ASSERT_TRUE(until([&] { return over(*one) && (lost == 2 || over(*other)); }));
-    EXPECT_LE(net->now() - cut, limits().dead + limits().heartbeat() + 2 * kTurn);
+    EXPECT_LE(net->now() - cut, limits().dead + ofi::Limits::heartbeat(limits().dead) + 2 * kTurn);
     EXPECT_EQ(one->link->over(), LinkProtocol::End::peer_dead);
     EXPECT_GE(one->party.attentions, 1);
     EXPECT_EQ(terminus.send_fast(slot.ticket(), {}, 3, 0), Status::link_ended);
@@ -320,11 +320,13 @@ TEST(Frames, say_what_is_wrong_with_them) {
   header.link = kLink;
   header.acknowledged = 5;
   header.handed = {1, 2, 65535};
+  header.patience = 1000;
   encode(header, bytes.data());
   EXPECT_EQ(decode(bytes, read), nullptr);
   EXPECT_EQ(read.link, kLink);
   EXPECT_EQ(read.acknowledged, 5u);
   EXPECT_EQ(read.handed, header.handed);
+  EXPECT_EQ(read.patience, 1000u);
   EXPECT_STREQ(decode(std::span(bytes).first(63), read), "shorter than a header");
   const auto wrong = [&](std::size_t at, int value) {
     std::vector<std::byte> changed = bytes;
@@ -336,7 +338,7 @@ TEST(Frames, say_what_is_wrong_with_them) {
   EXPECT_STREQ(wrong(5, 4), "an unknown lane");
   EXPECT_STREQ(wrong(5, 0), "packets in no lane, or a lane without packets");
   EXPECT_STREQ(wrong(6, 2), "a field that must be zero");
-  EXPECT_STREQ(wrong(12, 1), "a field that must be zero");
+  EXPECT_STREQ(wrong(7, 1), "a field that must be zero");
   EXPECT_STREQ(wrong(8, 65), "another length than it says");
   EXPECT_STREQ(wrong(40, 1), "a number without packets");
   std::vector<std::byte> overlong(ofi::kFrameLimit + 1);

@@ -5,10 +5,6 @@
 
 namespace hamlyn::test {
 
-namespace {
-constexpr std::uint32_t kFrames = 64;
-}
-
 std::unique_ptr<RoughPort> RoughNet::make_port() {
   auto port = std::make_unique<RoughPort>(*this, ports_.size());
   ports_.push_back(port.get());
@@ -47,7 +43,7 @@ ofi::Destination RoughPort::insert(std::span<const std::byte> address) noexcept 
 }
 
 void RoughPort::expect(std::uint32_t links) {
-  const std::uint32_t wanted = std::max(kFrames, 8 * links);
+  const std::uint32_t wanted = ofi::frames_for(links);
   while (frames_.size() < wanted) {
     ofi::Frame& frame = frames_.emplace_back();
     frame.bytes = memory_.emplace_back(ofi::kFrameLimit).data();

@@ -204,8 +204,8 @@ void Endpoint::Parts::post() noexcept {
 }
 
 void Endpoint::expect(std::uint32_t links) {
-  // The buffers that one link more can count on: three to receive in, one to send from.
-  parts_->wanted_frames = std::max(parts_->wanted_frames, 64 + links);
+  // Memory that is not used is not there. One link more can count on three buffers to receive in.
+  parts_->wanted_frames = std::max(parts_->wanted_frames, frames_for(links));
   parts_->wanted_buffers = std::max(parts_->wanted_buffers, 3 * links);
 }
 

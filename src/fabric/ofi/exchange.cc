@@ -17,7 +17,7 @@ Exchange::~Exchange() { retired_.clear(); }
 
 void Exchange::retire(std::unique_ptr<OfiLink> link) {
   link->retire();
-  retired_.push_back(std::move(link));
+  retired_.push_back({std::move(link), now() + limits_.linger()});
   next_time_ = 0;
 }
 
@@ -81,9 +81,13 @@ void Exchange::look_at_clocks(std::uint64_t now) noexcept {
     if (link->over_ == LinkProtocol::End::none)
       next_time_ = std::min(next_time_, link->protocol_.next_time());
   }
-  std::erase_if(retired_, [](const std::unique_ptr<OfiLink>& link) {
-    if (link->over_ == LinkProtocol::End::none && !link->all_arrived()) return false;
-    link->say_end();
+  std::erase_if(retired_, [&](const Retired& retired) {
+    OfiLink& link = *retired.link;
+    if (link.over_ == LinkProtocol::End::none && !link.all_arrived() && now < retired.until) {
+      next_time_ = std::min(next_time_, retired.until);
+      return false;
+    }
+    link.say_end();
     return true;
   });
 }

@@ -34,7 +34,8 @@ class Exchange final : public interface::Gate, private Sink {
 
   Wire& wire() noexcept { return wire_; }
   const Limits& limits() const noexcept { return limits_; }
-  // How many frames one link may keep, and how many of its peer's may stand here.
+  // How many frames one link may keep, and how many of its peer's may stand here: those that take nothing
+  // must leave the others room.
   std::uint32_t window() const noexcept;
   std::uint64_t now() noexcept { return wire_.now(); }
   // Frames that no link knows: forged, or late.
@@ -42,8 +43,8 @@ class Exchange final : public interface::Gate, private Sink {
 
   bool sending_waits() const noexcept { return sending_waits_; }
 
-  // A link that the interface does not know any more: what was put still leaves, the other side is told of
-  // the end, and it goes. From any thread.
+  // A link that the interface does not know any more: for a while what was put still leaves, then the other
+  // side is told of the end, and it goes. From any thread.
   void retire(std::unique_ptr<OfiLink> link);
   // Whether some of those are still there.
   bool closing() const noexcept { return !retired_.empty(); }
@@ -64,7 +65,11 @@ class Exchange final : public interface::Gate, private Sink {
   const Limits limits_;
   std::unordered_map<std::uint64_t, OfiLink*> link_of_;  // by number
   std::vector<OfiLink*> links_;
-  std::vector<std::unique_ptr<OfiLink>> retired_;
+  struct Retired {
+    std::unique_ptr<OfiLink> link;
+    std::uint64_t until;
+  };
+  std::vector<Retired> retired_;
   std::uint64_t next_time_ = 0;
   std::uint64_t strangers_ = 0;
   bool sending_waits_ = false;  // some link has something that could, or should, leave

@@ -42,7 +42,7 @@ void encode(const FrameHeader& header, std::byte* out) noexcept {
   store(out + 5, static_cast<std::uint8_t>(header.lane));
   store(out + 6, std::uint16_t{header.flags});
   store(out + 8, header.length);
-  store(out + 12, std::uint32_t{0});
+  store(out + 12, header.patience);
   store(out + 16, header.link);
   store(out + 24, header.from);
   store(out + 32, header.to);
@@ -61,6 +61,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   header.lane = static_cast<Lane>(load<std::uint8_t>(at + 5));
   header.flags = load<std::uint8_t>(at + 6);
   header.length = load<std::uint32_t>(at + 8);
+  header.patience = load<std::uint32_t>(at + 12);
   header.link = load<std::uint64_t>(at + 16);
   header.from = load<std::uint64_t>(at + 24);
   header.to = load<std::uint64_t>(at + 32);
@@ -70,9 +71,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     header.handed[lane] = load<std::uint16_t>(at + 58 + 2 * lane);
   if (header.lane > Lane::none) return "an unknown lane";
-  if (header.flags > FrameHeader::kEnd || load<std::uint8_t>(at + 7) != 0 ||
-      load<std::uint32_t>(at + 12) != 0)
-    return "a field that must be zero";
+  if (header.flags > FrameHeader::kEnd || load<std::uint8_t>(at + 7) != 0) return "a field that must be zero";
   if (header.length != frame.size()) return "another length than it says";
   const bool empty = frame.size() == kFrameHeader;
   if (empty != (header.lane == Lane::none)) return "packets in no lane, or a lane without packets";

@@ -29,6 +29,7 @@ struct FrameHeader {
   std::uint64_t sequence = 0;                  // of frames with packets, from 1 on; 0: it has none
   std::uint64_t acknowledged = 0;              // all frames up to this one have come
   std::uint16_t window = 0;                    // frames that may stand at the sender of this, of all lanes
+  std::uint32_t patience = 0;                  // ms of silence after which the sender gives the other up
   std::array<std::uint16_t, kLanes> handed{};  // of each lane handed over there so far, modulo 2^16
 };
 

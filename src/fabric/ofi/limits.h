@@ -1,5 +1,6 @@
 #pragma once
 // The numbers of a link between hosts, in one place. Times are in nanoseconds.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,13 +18,18 @@ inline constexpr std::size_t kUrgentPayload = 320;
 // The most frames of one direction that may be unacknowledged; the receiver remembers so many numbers.
 inline constexpr std::uint32_t kMostWindow = 32;
 
+// What a wire should have for so many links, so that those whose peers take nothing leave the others room:
+// the least window of each, and what the first few may have beyond it.
+inline constexpr std::uint32_t kLeastWindow = 8;
+constexpr std::uint32_t frames_for(std::uint32_t links) noexcept { return 128 + kLeastWindow * links; }
+
 struct Limits {
   std::size_t frame = kFrameLimit;
   std::size_t mtu = kFarMtu;
-  std::uint32_t window = 32;       // frames that the other side may have under way to us, 8 to kMostWindow
-  std::uint32_t least_window = 8;  // the same where there are many links
-  std::uint32_t shared = 64;       // frames that all links share until there are so many
-  std::uint64_t dead = 1000 * kMillisecond;  // without a sign of life the other side is dead
+  std::uint32_t window = 32;  // frames that the other side may have under way to us, 8 to kMostWindow
+  std::uint32_t least_window = kLeastWindow;  // the same where there are many links
+  std::uint32_t shared = 64;                  // frames that all links share until there are so many
+  std::uint64_t dead = 1000 * kMillisecond;   // without a sign of life the other side is dead
   // The same once its node has said that it leaves: what it had sent may still be on its way.
   std::uint64_t farewell = 100 * kMillisecond;
   std::uint64_t resend = 100 * kMillisecond;     // after which what is unacknowledged is sent again
@@ -32,7 +38,12 @@ struct Limits {
   // So soon after a frame has left, further small packets wait for each other.
   std::uint64_t gather = 5'000;
 
-  std::uint64_t heartbeat() const noexcept { return dead / 4; }
+  // For which what was put on a link may still go its way when nobody here knows the link any more.
+  std::uint64_t linger() const noexcept { return std::min(dead, 5000 * kMillisecond); }
+  // How often one has to be heard by who gives up after `silence`. A liar may ask for more than is good.
+  static std::uint64_t heartbeat(std::uint64_t silence) noexcept {
+    return std::max(silence, 10 * kMillisecond) / 4;
+  }
 };
 
 }  // namespace hamlyn::ofi

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace hamlyn::ofi {
 
@@ -20,7 +21,7 @@ LinkProtocol::LinkProtocol(const LinkIdentity& identity, const Limits& limits, b
                            std::uint64_t now) noexcept
     : identity_(identity),
       limits_(limits),
-      heartbeat_(limits.heartbeat()),
+      heartbeat_(Limits::heartbeat(std::min(limits.dead, 1000 * kMillisecond))),
       initiator_(initiator),
       window_there_(kFirstWindow),
       resend_at_(initiator ? now : kNever),
@@ -35,9 +36,12 @@ LinkProtocol::LinkProtocol(const LinkIdentity& identity, const Limits& limits, b
 std::uint32_t LinkProtocol::room(Lane lane) const noexcept {
   const std::uint32_t share = share_of(lane, window_there_);
   const std::uint32_t standing = distance(handed_there_[index_of(lane)], sent_in_[index_of(lane)]);
-  const std::uint64_t kept = sent_ - acknowledged_;
-  if (standing >= share || kept >= kMostWindow) return 0;
-  return std::min(share - standing, kMostWindow - static_cast<std::uint32_t>(kept));
+  if (standing >= share || kept() >= kMostWindow) return 0;
+  return std::min(share - standing, kMostWindow - kept());
+}
+
+std::uint64_t LinkProtocol::progress() const noexcept {
+  return std::accumulate(handed_there_.begin(), handed_there_.end(), acknowledged_);
 }
 
 FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t length,
@@ -51,6 +55,7 @@ FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t l
   header.sequence = sequence;
   header.acknowledged = told_received_ = received_;
   header.window = static_cast<std::uint16_t>(window_);
+  header.patience = static_cast<std::uint32_t>(limits_.dead / kMillisecond);
   header.handed = handed_;
   most_window_ = std::max(most_window_, window_);
   untold_handed_ = 0;
@@ -97,6 +102,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
   }
 
   heard_at_ = now;
+  heartbeat_ = std::min(Limits::heartbeat(limits_.dead), Limits::heartbeat(header.patience * kMillisecond));
   if (!heard_) {
     heard_ = true;
     resend_after_ = limits_.resend;

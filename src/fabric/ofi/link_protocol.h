@@ -62,6 +62,10 @@ class LinkProtocol {
   FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;
   std::uint64_t sent() const noexcept { return sent_; }
   std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+  // How many frames are kept until the other side has them.
+  std::uint32_t kept() const noexcept { return static_cast<std::uint32_t>(sent_ - acknowledged_); }
+  // Moves when the other side takes anything.
+  std::uint64_t progress() const noexcept;
 
   // --- receiving
   Verdict take(const FrameHeader& header, std::uint64_t now) noexcept;
@@ -93,7 +97,7 @@ class LinkProtocol {
 
   const LinkIdentity identity_;
   const Limits limits_;
-  const std::uint64_t heartbeat_;
+  std::uint64_t heartbeat_;  // as often as the other side wants to hear, and we
   const bool initiator_;
   bool heard_ = false;
 

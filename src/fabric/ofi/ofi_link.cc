@@ -59,7 +59,9 @@ std::uint32_t OfiLink::open_frames() const noexcept {
 }
 
 bool OfiLink::may_open(Lane lane) const noexcept {
-  return protocol_.room(lane) != 0 && exchange_.wire().frame_free();
+  // Those that are open will need a number, too.
+  const bool number = protocol_.kept() + open_frames() < exchange_.window();
+  return number && protocol_.room(lane) != 0 && exchange_.wire().frame_free();
 }
 
 bool OfiLink::fits(Lane lane, std::size_t bytes) const noexcept {

@@ -39,6 +39,8 @@ class OfiLink final : public interface::Link {
 
   // Why it is over; whoever keeps the links ends it.
   LinkProtocol::End over() const noexcept { return over_; }
+  // Something waits for the other side to take it.
+  bool work_pending() const noexcept { return room_wanted || !all_arrived(); }
   // Everything that was put here has come to the other side.
   bool all_arrived() const noexcept;
   // The other side's node has said that it leaves: the link is over when nothing comes any more.
