@@ -34,8 +34,9 @@ void Control::look_at_far() {
   if (far_state_ == FarState::opening) {
     engine_.lock_.enter_as_other();
     const FarThread* const thread = engine_.far_thread_.get();
-    const bool done = thread != nullptr && thread->done();
-    const bool open = done && thread->error().empty();
+    const bool failed = engine_.far_failed_.exchange(false);
+    const bool done = failed || (thread != nullptr && thread->done());
+    const bool open = done && !failed && thread->error().empty();
     engine_.lock_.leave();
     if (done) {
       far_state_ = open ? FarState::open : FarState::none;

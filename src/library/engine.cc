@@ -65,8 +65,9 @@ Engine::~Engine() {
     return;
   }
   thread_.reset();
-  far_thread_.reset();
+  if (far_thread_ != nullptr) far_thread_->stop();  // the control thread still looks at it
   control_.reset();
+  far_thread_.reset();
   close_far();
 }
 
@@ -122,15 +123,19 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
       const Deadline look = Clock::now() + kDemotedLook;
       if (!deadline || *look < *deadline) deadline = look;
     }
-    if (far_ != nullptr && (watched.count != 0 || links_demoted_)) words_only_ = true;
-    const bool on_words = far_ == nullptr || words_only_;
-    FarThread* const helper = far_ != nullptr && on_words ? far_thread_.get() : nullptr;
+    const int descriptor = far_ != nullptr ? far_->descriptor() : -1;
+    if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
+      words_only_ = true;
+      sleepers_.wake_all();  // the thread that helps those on words cannot hear of them any more
+    }
+    FarSleepers::Sleeper* const sleeper = far_ != nullptr && !words_only_ ? sleepers_.take() : nullptr;
+    FarThread* const helper = far_ != nullptr && sleeper == nullptr ? far_thread_.get() : nullptr;
     lock_.leave();
     if (helper != nullptr) helper->watch();
-    if (on_words) {
-      futex_sleep(watched, word, value, deadline);
+    if (sleeper != nullptr) {
+      sleepers_.sleep(*sleeper, descriptor, word, value, deadline);
     } else {
-      sleep_on_descriptor(word, value, deadline);
+      futex_sleep(watched, word, value, deadline);
     }
     if (role == SleeperRole::interface_thread) {
       lock_.enter_as_other();
@@ -147,20 +152,13 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   return true;
 }
 
-void Engine::sleep_on_descriptor(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                                 Deadline deadline) noexcept {
-  on_descriptor_.store(true);  // pairs with the load in wake: one of us sees the other
-  if (word.load() == value) far_->sleep(deadline);
-  on_descriptor_.store(false);
-}
-
 void Engine::wake(std::atomic<std::uint32_t>& word) noexcept {
   futex_wake(word);
-  if (!on_descriptor_.load()) return;  // after the word has moved, which is sequentially consistent
+  if (!sleepers_.any(word)) return;  // after the word has moved, which is sequentially consistent
   if (Control::runs_here()) {
     far_thread_->relay();
   } else {
-    far_->wake();
+    sleepers_.wake(word);
   }
 }
 
@@ -350,31 +348,34 @@ void Engine::want_far(const std::string& address) {
 }
 
 void Engine::start_far() {
-  if (!far_wanted_.load() || far_thread_ != nullptr) return;
+  if (!far_wanted_.exchange(false)) return;
+  std::unique_ptr<FarThread> thread;
   try {
-    auto thread = std::make_unique<FarThread>(*this);
-    lock_.enter_as_other();
-    far_thread_ = std::move(thread);
-    lock_.leave();
-    far_thread_->start();
+    thread = std::make_unique<FarThread>(*this);
   } catch (const Error&) {
-    lock_.enter_as_other();
-    far_thread_.reset();
-    lock_.leave();
-    far_wanted_.store(false);  // there are no threads: whoever wants it asks again
+    far_failed_.store(true);  // whoever wants it asks again
+    return control_->attention();
+  }
+  FarThread& started = *thread;
+  lock_.enter_as_other();
+  far_thread_.swap(thread);  // an earlier one could not open it
+  lock_.leave();
+  if (!started.start()) {
+    far_failed_.store(true);
+    control_->attention();
   }
 }
 
 // What was sent still arrives, as long as the other side lives.
 void Engine::close_far() noexcept {
   if (far_ == nullptr) return;
-  const Deadline until = deadline_in(2 * far_dead_);
+  const Deadline until = deadline_in(std::chrono::nanoseconds(2 * far_->exchange().limits().linger()));
   while (far_->exchange().closing() && Clock::now() < *until) {
     far_->exchange().pump();
     far_->exchange().send_due(true);
     far_->exchange().look_at_clocks(far_->exchange().now());
     Deadline next = Clock::now() + std::chrono::milliseconds(10);
-    if (far_->exchange().closing() && far_->prepare_sleep(next)) far_->sleep(next);
+    if (far_->exchange().closing() && far_->prepare_sleep(next)) far_->wait(next);
   }
   core_.set_gate(nullptr);
   far_.reset();

@@ -17,6 +17,7 @@
 #include "hamlyn/interface.h"
 #include "interface/core.h"
 #include "interface/requests.h"
+#include "library/far_sleepers.h"
 #include "library/futex.h"
 #include "library/poll_rest.h"
 
@@ -173,8 +174,6 @@ class Engine final : public interface::Surroundings {
   void far_came() noexcept;
   // Wakes those who sleep on a word of ours, wherever they do.
   void wake(std::atomic<std::uint32_t>& word) noexcept;
-  void sleep_on_descriptor(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                           Deadline deadline) noexcept;
   void close_far() noexcept;
 
   // Falls asleep as the one who notices arrivals; wakes for one of them, for `word` moving, or at the
@@ -239,10 +238,11 @@ class Engine final : public interface::Surroundings {
   std::string far_address_;  // written before far_wanted_
   const std::chrono::milliseconds far_dead_;
   std::atomic<bool> far_wanted_{false};
+  std::atomic<bool> far_failed_{false};    // there is not even a thread to open the way
   std::unique_ptr<FarFabric> far_;         // under the lock
   std::unique_ptr<FarThread> far_thread_;  // the interface thread makes it, under the lock
   bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
-  std::atomic<bool> on_descriptor_{false};  // somebody sleeps on the descriptor of far_
+  FarSleepers sleepers_;
 
   std::unique_ptr<Control> control_;
   std::unique_ptr<InterfaceThread> thread_;

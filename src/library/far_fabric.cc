@@ -5,12 +5,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "base/throw_system.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
@@ -50,15 +48,15 @@ ofi::Limits limits_with(std::chrono::milliseconds dead) {
 FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
     : endpoint_({.address = address.empty() ? first_address() : address}),
       exchange_(endpoint_, limits_with(dead)),
-      descriptor_(endpoint_.descriptor()),
-      event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!event_) base::throw_system("eventfd");
+      descriptor_(endpoint_.descriptor()) {
   if (descriptor_ < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
 }
 
-bool FarFabric::prepare_sleep(std::optional<Clock::time_point>& deadline) noexcept {
+bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
   exchange_.send_due(true);
-  if (exchange_.something_to_do() || !endpoint_.may_sleep()) return false;
+  if (exchange_.something_to_do() || !endpoint_.may_sleep() || exchange_.pump()) return false;
+  // Woken before for nothing: the descriptor may be readable without end.
+  if (std::exchange(happened_, endpoint_.happened()) == endpoint_.happened()) endpoint_.quiet();
   const std::uint64_t next = exchange_.next_time();
   if (next != ofi::kNever) {
     const Clock::time_point at{Clock::duration(static_cast<Clock::rep>(next))};
@@ -71,22 +69,10 @@ bool FarFabric::prepare_sleep(std::optional<Clock::time_point>& deadline) noexce
   return true;
 }
 
-void FarFabric::sleep(std::optional<Clock::time_point> deadline) noexcept {
-  pollfd both[] = {{descriptor_, POLLIN, 0}, {event_.get(), POLLIN, 0}};
-  timespec left{};
-  if (deadline) {
-    const auto time = std::max(Clock::duration::zero(), *deadline - Clock::now());
-    left.tv_sec = static_cast<time_t>(time / std::chrono::seconds(1));
-    left.tv_nsec = static_cast<long>((time % std::chrono::seconds(1)).count());
-  }
-  if (ppoll(both, 2, deadline ? &left : nullptr, nullptr) <= 0 || both[1].revents == 0) return;
-  std::uint64_t count;
-  [[maybe_unused]] const ssize_t got = read(event_.get(), &count, sizeof count);
-}
-
-void FarFabric::wake() noexcept {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
+void FarFabric::wait(Deadline deadline) noexcept {
+  pollfd ready{descriptor_, POLLIN, 0};
+  const auto left = deadline ? std::max(Clock::duration::zero(), *deadline - Clock::now()) : kTryAgain;
+  poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
 }
 
 }  // namespace hamlyn::library

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/exchange.h"
 
@@ -24,19 +23,20 @@ class FarFabric {
   const std::vector<std::byte>& address() const noexcept { return endpoint_.address(); }
   ofi::Exchange& exchange() noexcept { return exchange_; }
 
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
   // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
-  bool prepare_sleep(std::optional<std::chrono::steady_clock::time_point>& deadline) noexcept;
+  bool prepare_sleep(Deadline& deadline) noexcept;
   // Readable when something has come, between prepare_sleep and the next run.
   int descriptor() const noexcept { return descriptor_; }
-  // Sleeps until then, or wake(). Without the lock.
-  void sleep(std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
-  void wake() noexcept;
+  // Sleeps until then.
+  void wait(Deadline deadline) noexcept;
 
  private:
   ofi::Endpoint endpoint_;
   ofi::Exchange exchange_;
   int descriptor_;
-  base::FileDescriptor event_;
+  std::uint64_t happened_ = 0;  // at the last sleep
 };
 
 }  // namespace hamlyn::library

@@ -18,11 +18,18 @@ FarThread::FarThread(Engine& engine) : engine_(engine), stop_event_(eventfd(0, E
   if (!stop_event_) base::throw_system("eventfd");
 }
 
-void FarThread::start() {
-  thread_ = start_own_thread("hamlyn-far", [this] { main(); });
+bool FarThread::start() noexcept {
+  try {
+    thread_ = start_own_thread("hamlyn-far", [this] { main(); });
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
 }
 
-FarThread::~FarThread() {
+FarThread::~FarThread() { stop(); }
+
+void FarThread::stop() noexcept {
   stop_.store(true);
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
@@ -38,6 +45,7 @@ void FarThread::ask(std::atomic<bool>& what) noexcept {
 
 void FarThread::open() noexcept {
   try {
+    engine_.sleepers_.open();
     auto far = std::make_unique<FarFabric>(engine_.far_address_, engine_.far_dead_);
     engine_.lock_.enter_as_other();
     engine_.far_ = std::move(far);
@@ -57,7 +65,7 @@ void FarThread::main() noexcept {
   while (true) {
     const std::uint32_t value = word_.load();
     if (stop_.load()) return;
-    if (relay_.exchange(false) && error_.empty()) engine_.far_->wake();
+    if (relay_.exchange(false)) engine_.sleepers_.wake_all();
     if (watch_.exchange(false) && error_.empty()) {
       pollfd both[] = {{engine_.far_->descriptor(), POLLIN, 0}, {stop_event_.get(), POLLIN, 0}};
       poll(both, 2, -1);

@@ -14,10 +14,11 @@ class Engine;
 
 class FarThread {
  public:
-  // It starts when it has its place in the engine: whoever hears of it looks there. Both throw Error; the
-  // second from a thread that has the process's descriptors.
+  // It starts when it has its place in the engine: whoever hears of it looks there. Throws Error.
   explicit FarThread(Engine& engine);
-  void start();
+  // From a thread that has the process's descriptors. False: there are no threads left.
+  bool start() noexcept;
+  void stop() noexcept;
   ~FarThread();  // stops it
   FarThread(const FarThread&) = delete;
   FarThread& operator=(const FarThread&) = delete;

@@ -17,7 +17,7 @@ InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
 
 InterfaceThread::~InterfaceThread() {
   engine_.stop_.store(true, std::memory_order_relaxed);
-  engine_.thread_word_.fetch_add(1, std::memory_order_release);
+  engine_.thread_word_.fetch_add(1);
   engine_.wake(engine_.thread_word_);
   thread_.join();
 }

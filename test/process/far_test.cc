@@ -1,6 +1,7 @@
 // Processes of two nodes, over libfabric on loopback: the same programs as on one host.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -140,6 +141,26 @@ TEST_F(Far, loans_are_of_one_host) {
             ErrorCode::peer_refused);
   enough = true;
   looks.join();
+}
+
+// libfabric raises a signal with each message and never lowers it.
+TEST_F(Far, a_process_that_waits_for_nothing_sleeps) {
+  Party one(nodes->at(1)), other(nodes->at(2));
+  ASSERT_EQ(one.terminus.connect(other.slot.ticket(), kPatience), Status::ok);
+  for (std::uint64_t turn = 0; turn < 20; ++turn) {
+    ASSERT_EQ(one.terminus.send_fast(other.slot.ticket(), {}, turn), Status::ok);
+    EXPECT_EQ(other.next().word, turn);
+  }
+  const auto used = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  };
+  const auto before = used();
+  Notification n;
+  EXPECT_EQ(other.queue.receive(n, 200ms), Status::timed_out);
+  EXPECT_LT(used() - before, 50ms) << "of the processor";
 }
 
 TEST_F(Far, a_killed_process_is_told_of) {

@@ -1,0 +1,66 @@
+#include "library/far_sleepers.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace hamlyn::library {
+namespace {
+
+// Each time a word moves all who sleep for it see that, however many are on their way in or out.
+TEST(FarSleepers, no_wake_is_lost_on_another) {
+  constexpr std::uint32_t kMoves = 2000;
+  FarSleepers sleepers;
+  sleepers.open();
+  const base::FileDescriptor nothing(eventfd(0, EFD_CLOEXEC));
+  struct Side {
+    FarSleepers::Word word{0};
+    std::atomic<std::uint32_t> seen[2]{};
+  };
+  Side sides[2];
+  std::vector<std::thread> threads;
+  for (Side& side : sides) {
+    for (std::atomic<std::uint32_t>& seen : side.seen) {
+      threads.emplace_back([&] {
+        for (std::uint32_t value = 0; value != kMoves; seen.store(value = side.word.load())) {
+          FarSleepers::Sleeper* const sleeper = sleepers.take();
+          ASSERT_NE(sleeper, nullptr);
+          sleepers.sleep(*sleeper, nothing.get(), side.word, value, std::nullopt);
+        }
+      });
+    }
+  }
+  for (std::uint32_t move = 1; move <= kMoves; ++move) {
+    for (Side& side : sides) {
+      side.word.fetch_add(1);
+      sleepers.wake(side.word);
+    }
+    for (Side& side : sides) {
+      for (const auto& seen : side.seen) {
+        while (seen.load() != move) std::this_thread::yield();
+      }
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(FarSleepers, has_so_many_places) {
+  FarSleepers sleepers;
+  sleepers.open();
+  const base::FileDescriptor event(eventfd(1, EFD_CLOEXEC));
+  FarSleepers::Word word{5};
+  for (int turn = 0; turn < 3; ++turn) {
+    std::vector<FarSleepers::Sleeper*> taken;
+    while (FarSleepers::Sleeper* const sleeper = sleepers.take()) taken.push_back(sleeper);
+    EXPECT_EQ(taken.size(), 4u);
+    EXPECT_FALSE(sleepers.any(word));
+    for (FarSleepers::Sleeper* sleeper : taken) sleepers.sleep(*sleeper, event.get(), word, 5, std::nullopt);
+    EXPECT_FALSE(sleepers.any(word));
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::library
