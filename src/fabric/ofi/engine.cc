@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
 
 // As providers are named, and by which engine two hosts agree. Best first. `tcp` has datagram endpoints of
-// its own from 1.18 on, where `net` is no more; before, it has them by ofi_rxm only.
+// its own from 1.18 on, where `net` is no more; before, as `verbs` always, it has them by ofi_rxm only.
 struct Engine {
   const char* name;
   const char* provider;
@@ -43,12 +43,11 @@ fi_info* ask(const Libfabric& library, const char* provider, const std::string& 
 }
 
 // Null, or why it will not do.
-const char* unfit(const fi_info& info, const Engine& engine, bool wanted) {
+const char* unfit(const fi_info& info, bool wanted) {
   if (info.ep_attr->max_msg_size < kFrameLimit) return "its messages are too short";
   if (info.tx_attr->inject_size < kFrameHeader) return "it sends no header without a buffer";
   const char* const name = info.fabric_attr->prov_name;
-  if (!wanted && name != nullptr && std::strstr(name, "ofi_rxm") != nullptr &&
-      engine.name != std::string("verbs"))
+  if (!wanted && name != nullptr && std::strstr(name, "ofi_rxm") != nullptr)
     return "only by ofi_rxm, which trusts an index from the wire: on request only";
   return nullptr;
 }
@@ -69,7 +68,7 @@ EngineChoice choose_engine(const std::string& address, const std::string& wanted
       choice.reasons.push_back(std::string(engine.name) + ": " + library.strerror(-error));
       continue;
     }
-    if (const char* const why = unfit(*info, engine, !wanted.empty())) {
+    if (const char* const why = unfit(*info, !wanted.empty())) {
       choice.reasons.push_back(std::string(engine.name) + ": " + why);
       library.freeinfo(info);
       continue;
