@@ -14,6 +14,7 @@
 
 #include "fabric/ofi/engine.h"
 #include "fabric/ofi/libfabric.h"
+#include "fabric/ofi/owned.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::ofi {
@@ -22,22 +23,6 @@ namespace {
 
 constexpr std::size_t kCompletions = 32;  // read at once
 constexpr std::size_t kAddressLimit = 64;
-
-[[noreturn]] void fail(const char* what, std::int64_t error) {
-  throw Error(ErrorCode::system, std::string(what) + ": " + libfabric().strerror(static_cast<int>(-error)));
-}
-void check(const char* what, std::int64_t error) {
-  if (error < 0) fail(what, error);
-}
-
-struct Close {
-  template <class Object>
-  void operator()(Object* object) const noexcept {
-    fi_close(&object->fid);
-  }
-};
-template <class Object>
-using Owned = std::unique_ptr<Object, Close>;
 
 // Memory for so many frames, registered where the engine wants that.
 class Slab {
@@ -204,8 +189,9 @@ void Endpoint::Parts::post() noexcept {
 }
 
 void Endpoint::expect(std::uint32_t links) {
-  // The buffers that one link more can count on: three to receive in, one to send from.
-  parts_->wanted_frames = std::max(parts_->wanted_frames, 64 + links);
+  // The buffers that one link more can count on: three to receive in. Those to send from are kept until the
+  // other side has them, so links that are idle share one among four: a link is to cost 64 KiB at most.
+  parts_->wanted_frames = std::max(parts_->wanted_frames, 64 + links / 4);
   parts_->wanted_buffers = std::max(parts_->wanted_buffers, 3 * links);
 }
 
