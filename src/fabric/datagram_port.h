@@ -29,8 +29,8 @@ class DatagramPort {
   virtual std::size_t limit() const noexcept = 0;
   // What another port needs to name this one.
   virtual std::span<const std::byte> address() const noexcept = 0;
-  // Names a port by its address, once; kNobody: that is no address.
-  virtual Peer insert(std::span<const std::byte> address) noexcept = 0;
+  // Names a port by its address, once; kNobody: that is no address. May throw std::bad_alloc.
+  virtual Peer insert(std::span<const std::byte> address) = 0;
   // Copies `data`, and sends it some time. ok: it may arrive; queue_full: too many are waiting to leave (they
   // do while `receive` is called); too_long; invalid: no such peer.
   virtual Status send(Peer to, std::span<const std::byte> data) noexcept = 0;

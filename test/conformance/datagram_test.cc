@@ -138,19 +138,5 @@ TEST_F(DatagramPorts, say_when_too_many_wait_and_go_on) {
   ASSERT_TRUE(next(1));
 }
 
-TEST_F(DatagramPorts, refuse_what_is_no_datagram_of_theirs) {
-  DatagramPort& other = port(1);
-  const std::vector<std::vector<std::byte>> wrong = {
-      {}, pattern(7, 1), pattern(8, 2), pattern(100, 3), pattern(9000, 4)};
-  for (const auto& bytes : wrong) {
-    if (!world->throw_in(1, bytes)) GTEST_SKIP() << "nobody else is there";
-  }
-  for (int i = 0; i < 100'000 && other.refused() != wrong.size(); ++i) {
-    EXPECT_FALSE(other.receive(into));
-    world->pass();
-  }
-  EXPECT_EQ(other.refused(), wrong.size());
-}
-
 }  // namespace
 }  // namespace hamlyn::test

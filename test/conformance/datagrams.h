@@ -12,8 +12,6 @@ class DatagramWorld {
   virtual ~DatagramWorld() = default;
   virtual fabric::DatagramPort& port(int which) = 0;  // 0 to 2
   virtual void pass() = 0;
-  // Sends bytes to a port from outside. False: there is no outside.
-  virtual bool throw_in(int which, const std::vector<std::byte>& bytes) = 0;
 };
 
 // The one that this program tests.

@@ -13,7 +13,6 @@ class SimDatagramWorld final : public DatagramWorld {
  public:
   fabric::DatagramPort& port(int which) override { return *ports_[static_cast<std::size_t>(which)]; }
   void pass() override { net_.pass(10); }
-  bool throw_in(int, const std::vector<std::byte>&) override { return false; }
 
  private:
   sim::SimDatagramNet net_{1994};

@@ -131,7 +131,7 @@ std::size_t Datagrams::limit() const noexcept { return parts_->limit - kHeader; 
 std::span<const std::byte> Datagrams::address() const noexcept { return parts_->address; }
 std::uint64_t Datagrams::refused() const noexcept { return parts_->refused; }
 
-Datagrams::Peer Datagrams::insert(std::span<const std::byte> address) noexcept {
+Datagrams::Peer Datagrams::insert(std::span<const std::byte> address) {
   Parts& parts = *parts_;
   // Length and family as our own has them: the provider looks at neither.
   constexpr std::size_t kFamily = sizeof(std::uint16_t);

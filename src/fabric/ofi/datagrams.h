@@ -23,7 +23,7 @@ class Datagrams final : public fabric::DatagramPort {
 
   std::size_t limit() const noexcept override;
   std::span<const std::byte> address() const noexcept override;
-  Peer insert(std::span<const std::byte> address) noexcept override;
+  Peer insert(std::span<const std::byte> address) override;
   Status send(Peer to, std::span<const std::byte> data) noexcept override;
   std::optional<Arrival> receive(std::span<std::byte> into) noexcept override;
   std::uint64_t refused() const noexcept override;

@@ -43,7 +43,7 @@ std::span<const std::byte> SimDatagramPort::address() const noexcept {
   return std::as_bytes(std::span{&number_, 1});
 }
 
-fabric::DatagramPort::Peer SimDatagramPort::insert(std::span<const std::byte> address) noexcept {
+fabric::DatagramPort::Peer SimDatagramPort::insert(std::span<const std::byte> address) {
   std::uint64_t number;
   if (address.size() != sizeof number) return kNobody;
   std::memcpy(&number, address.data(), sizeof number);
