@@ -282,6 +282,7 @@ TEST_F(CInterface, messages_with_metadata_and_acknowledgement) {
     hamlyn_status status = hamlyn_send(ends.terminus, &found, text.data(), text.size(), &options, &handle);
     ASSERT_EQ(status, HAMLYN_PENDING);
     ASSERT_OK(hamlyn_send_wait(ends.terminus, handle, kLong));
+    options.flags = HAMLYN_ACKNOWLEDGED;
     EXPECT_OK(hamlyn_send_state(ends.terminus, handle));
     std::uint64_t sequence = 0;
     EXPECT_OK(hamlyn_sequence(ends.terminus, &sequence));
@@ -558,7 +559,7 @@ TEST_F(CInterface, remote_operations) {
     ASSERT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_PENDING);
     EXPECT_EQ(hamlyn_remote_wait(ends.terminus, handle, kLong, &outcome), HAMLYN_REFUSED);
     EXPECT_EQ(outcome.cause, HAMLYN_REFUSAL_MISALIGNED);
-    options.flags = 2;
+    options.flags = 16;
     EXPECT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_INVALID_ARGUMENT);
     options.flags = HAMLYN_NO_ANSWER;
     options.offset = 8;
