@@ -10,6 +10,10 @@ build_packages=(
 test_packages=(
   "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file iproute2 libgtest-dev python3 spin
 )
+# What the tests use to run on a big-endian machine; without them that one test is skipped.
+big_endian_packages=(
+  g++-s390x-linux-gnu qemu-user
+)
 # The tools that make packages and take them apart are in build-essential's dpkg-dev.
 package_packages=(
   "${build_packages[@]}" file python3

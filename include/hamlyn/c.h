@@ -57,6 +57,7 @@ enum hamlyn_status_code {
   HAMLYN_ABANDONED = 17,        // the other side gave the stream up without closing it
   HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
   HAMLYN_NO_BUFFER = 19,        // of loans, which this interface does not have
+  HAMLYN_MISALIGNED = 20,  // the size of an element does not divide the length, or the offset in the slot
 
   HAMLYN_NODE_UNREACHABLE = 101,  // no node daemon answers, and none could be started
   HAMLYN_NODE_NOT_TRUSTED = 102,  // the daemon's socket belongs to somebody else
@@ -375,6 +376,11 @@ typedef struct hamlyn_send_handle {
 
 // Bits of hamlyn_send_options.flags.
 #define HAMLYN_ACKNOWLEDGED UINT64_C(1)  // pending until all of it has landed; at most 32 at a time
+// Here and in hamlyn_remote_options.flags of a get, at most one of them: the data is numbers of so many
+// bytes, which a receiver of the other byte order finds in its own.
+#define HAMLYN_ELEMENT_2 UINT64_C(2)
+#define HAMLYN_ELEMENT_4 UINT64_C(4)
+#define HAMLYN_ELEMENT_8 UINT64_C(8)
 
 typedef struct hamlyn_send_options {
   size_t size;

@@ -20,7 +20,7 @@ enum class Refusal : std::uint8_t {
   metadata_too_long,  // more than 60 bytes
   no_place,           // more notifications than the receiver had granted
   over_budget,        // more requests than a link may have outstanding
-  misaligned,         // a fetch-and-op on a word that does not lie at a multiple of its size
+  misaligned,         // a word or elements that do not lie at a multiple of their size
   unasked_reply,      // answers no request of this link, or with more than was asked for
   bad_share,          // of a group: it adds nothing, or more than the group has left
   bad_area,           // data said to stand where the sender has shown nothing

@@ -40,6 +40,10 @@ struct RemoteOptions {
   bool answered = true;
   NotificationQueue* queue = nullptr;  // hears when it is over; must outlive it
   std::uint64_t word = 0;              // for that notification
+  // What a get brings is numbers of so many bytes, 2, 4 or 8, for a host of the other byte order to turn
+  // over; 0: bytes. It must divide the length and the offset from the slot's base (misaligned). A fetch's
+  // word is a number always.
+  std::uint32_t element = 0;
 };
 
 // Of a remote operation of one terminus. A value.

@@ -27,6 +27,7 @@ enum class Status : std::uint8_t {
   abandoned,        // the other side gave the stream up without closing it: what it still had is lost
   broken,           // the other side of the stream has said what no honest one says
   no_buffer,        // all buffers are in use, or as many as one receiver may have
+  misaligned,       // the size of an element does not divide the length, or the offset in the slot
 };
 
 // The name as written above, for messages. Never null.

@@ -55,6 +55,10 @@ struct SendOptions {
   // 2.4): then `ok`; `refused` if that interface refused it. The buffer must stay as long. At most 32 at a
   // time to one interface; further ones wait in the terminus.
   bool acknowledged = false;
+  // The data is numbers of so many bytes, 2, 4 or 8: a receiver whose byte order is another finds them in its
+  // own (paper 4, section 7.2.5). 0: it is bytes, and lands as it is. It must divide the length and where the
+  // data lands, from the slot's base (misaligned), and costs nothing where the orders are the same.
+  std::uint32_t element = 0;
 };
 
 class Terminus {
@@ -68,6 +72,7 @@ class Terminus {
   // Sends `data`, of any size, into the ticket's metadata entry. Returns at once: `ok` when all has been
   // given to the link (the buffer is free), `pending` when the interface moves the rest (the buffer must stay
   // until `status(*handle)` is no longer pending), otherwise nothing was taken. Makes the link at first use.
+  // Among the answers: out_of_bounds, misaligned (see SendOptions::element), too_long, invalid.
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 

@@ -104,6 +104,8 @@ const char* name(Status status) noexcept {
       return "broken";
     case Status::no_buffer:
       return "no_buffer";
+    case Status::misaligned:
+      return "misaligned";
   }
   return "unknown";
 }
@@ -150,6 +152,8 @@ const char* advice(Status status) noexcept {
       return "The other side is faulty, or hostile: do not trust what came from it.";
     case Status::no_buffer:
       return "Wait until one comes back, take one back by force, or make a pool with more.";
+    case Status::misaligned:
+      return "Send whole elements, to a multiple of their size from the slot's base.";
   }
   return "Unknown status.";
 }

@@ -3,9 +3,19 @@
 // came later, longer ones have members that are not known here, which may say nothing.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
+#include "hamlyn/c.h"
+
 namespace hamlyn::c {
+
+// The flags that say of what size the data's numbers are have that size as their value.
+inline constexpr std::uint64_t kElements = HAMLYN_ELEMENT_2 | HAMLYN_ELEMENT_4 | HAMLYN_ELEMENT_8;
+static_assert(HAMLYN_ELEMENT_2 == 2 && HAMLYN_ELEMENT_4 == 4 && HAMLYN_ELEMENT_8 == 8);
+inline std::uint32_t element_in(std::uint64_t flags) noexcept {
+  return static_cast<std::uint32_t>(flags & kElements);
+}
 
 // What is wrong with `given`, or null; then `options` has what it says, 0 where it says nothing. `first` is
 // the size of the structure's first version.

@@ -14,11 +14,12 @@ hamlyn_status ask_with(const char* call, const hamlyn_remote_options* options, h
                        Ask&& ask) noexcept {
   hamlyn_remote_options given;
   if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
-  if ((given.flags & ~HAMLYN_NO_ANSWER) != 0) return invalid_argument(call, "unknown flags");
+  if ((given.flags & ~(HAMLYN_NO_ANSWER | kElements)) != 0) return invalid_argument(call, "unknown flags");
   const hamlyn::RemoteOptions how{.offset = given.offset,
                                   .answered = (given.flags & HAMLYN_NO_ANSWER) == 0,
                                   .queue = given.queue == nullptr ? nullptr : &given.queue->it,
-                                  .word = given.word};
+                                  .word = given.word,
+                                  .element = element_in(given.flags)};
   hamlyn::RemoteHandle own;
   const hamlyn::Status status = ask(how, &own);
   if (handle != nullptr && (status == hamlyn::Status::ok || status == hamlyn::Status::pending))

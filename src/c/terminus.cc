@@ -18,11 +18,12 @@ const char* read_send_options(const hamlyn_send_options* given, hamlyn::SendOpti
   if (given == nullptr) return nullptr;  // the usual way, without a copy
   hamlyn_send_options asked;
   if (const char* const wrong = take_options(given, asked)) return wrong;
-  if ((asked.flags & ~HAMLYN_ACKNOWLEDGED) != 0) return "unknown flags";
+  if ((asked.flags & ~(HAMLYN_ACKNOWLEDGED | kElements)) != 0) return "unknown flags";
   if (!readable(asked.metadata, asked.metadata_length)) return "metadata is NULL and has a length";
   options.offset = asked.offset;
   options.metadata = bytes_at(asked.metadata, asked.metadata_length);
   options.acknowledged = (asked.flags & HAMLYN_ACKNOWLEDGED) != 0;
+  options.element = element_in(asked.flags);
   return nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/byte_order.h"
 #include "base/copy.h"
 #include "hamlyn/ticket.h"
 
@@ -41,30 +42,54 @@ enum class Operation : std::uint8_t {
   write_acknowledged = 14,  // a write, the first packet of a message that asks for `delivered`
 };
 
+// A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
+// where the highest byte comes first, the fields of each word stand the other way round.
+
 // The first eight bytes of a cell are written last, as one store: the turn says that the rest is there.
+// Outside of rings the element (element.h) has its place.
 struct Lead {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   std::uint32_t turn;
   std::uint16_t length;  // bytes of data
   Operation operation;
   std::uint8_t metadata_length;  // bytes of metadata, in a cell of their own behind this one
+#else
+  std::uint8_t metadata_length;
+  Operation operation;
+  std::uint16_t length;
+  std::uint32_t turn;
+#endif
 };
 
 struct alignas(kCell) Packet {
   Lead lead;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   std::uint32_t slot;
   std::uint32_t generation;
+#else
+  std::uint32_t generation;
+  std::uint32_t slot;
+#endif
   std::uint64_t key;
-  std::uint64_t offset;         // bytes from the slot's base
-  std::uint32_t entry;          // metadata index; all ones: fast mode
-  std::uint32_t delta;          // added to the entry's accumulator; fast mode: the granted place record
+  std::uint64_t offset;  // bytes from the slot's base
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  std::uint32_t entry;  // metadata index; all ones: fast mode
+  std::uint32_t delta;  // added to the entry's accumulator; fast mode: the granted place record
+#else
+  std::uint32_t delta;
+  std::uint32_t entry;
+#endif
   std::uint64_t word;           // fast mode: the user's word; otherwise message id and incarnation
   std::byte data[kInlineData];  // the data, if it is no longer than this; otherwise it follows in cells
 };
 
 static_assert(sizeof(Lead) == 8 && sizeof(Packet) == kCell && std::is_trivially_copyable_v<Packet>);
-static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, key) == 16 && offsetof(Packet, offset) == 24 &&
-              offsetof(Packet, entry) == 32 && offsetof(Packet, delta) == 36 &&
-              offsetof(Packet, word) == 40 && offsetof(Packet, data) == 48);
+static_assert(offsetof(Packet, key) == 16 && offsetof(Packet, offset) == 24 && offsetof(Packet, word) == 40 &&
+              offsetof(Packet, data) == 48);
+static_assert(!base::kLittleEndian || (offsetof(Packet, slot) == 8 && offsetof(Packet, entry) == 32));
+
+inline constexpr std::size_t kLeadWord = 0, kSlotWord = 1, kKeyWord = 2, kOffsetWord = 3, kEntryWord = 4,
+                             kUserWord = 5, kDataWord = 6;
 
 inline std::uint32_t low_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
 inline std::uint32_t high_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
@@ -78,36 +103,35 @@ inline std::uint32_t incarnation_of(std::uint64_t word) noexcept { return high_h
 
 // The header is stored in whole words, so that the link's loads of whole words need not wait for narrow
 // stores.
-inline void set_lead(Packet& packet, Operation operation, std::size_t length, std::size_t metadata) noexcept {
-  const std::uint64_t word = static_cast<std::uint64_t>(length) << 32 |
-                             std::uint64_t{static_cast<std::uint8_t>(operation)} << 48 |
-                             static_cast<std::uint64_t>(metadata) << 56;
-  std::memcpy(&packet.lead, &word, sizeof word);
+inline void set_word(Packet& packet, std::size_t index, std::uint64_t word) noexcept {
+  std::memcpy(reinterpret_cast<std::byte*>(&packet) + index * sizeof word, &word, sizeof word);
+}
+inline void set_lead(Packet& packet, Operation operation, std::size_t length, std::size_t metadata,
+                     std::uint32_t element = 0) noexcept {
+  set_word(packet, kLeadWord,
+           element | static_cast<std::uint64_t>(length) << 32 |
+               std::uint64_t{static_cast<std::uint8_t>(operation)} << 48 |
+               static_cast<std::uint64_t>(metadata) << 56);
 }
 inline std::uint64_t slot_word(const Ticket& ticket) noexcept {
+  if constexpr (!base::kLittleEndian) return std::uint64_t{ticket.generation} << 32 | ticket.slot;
   std::uint64_t word;
   std::memcpy(&word, &ticket.slot, sizeof word);
   return word;
 }
 inline void set_slot(Packet& packet, const Ticket& ticket) noexcept {
-  const std::uint64_t word = slot_word(ticket);
-  std::memcpy(&packet.slot, &word, sizeof word);
+  set_word(packet, kSlotWord, slot_word(ticket));
   packet.key = ticket.key;
 }
 inline void set_entry(Packet& packet, std::uint32_t entry, std::uint32_t delta) noexcept {
-  const std::uint64_t word = std::uint64_t{delta} << 32 | entry;
-  std::memcpy(&packet.entry, &word, sizeof word);
+  set_word(packet, kEntryWord, std::uint64_t{delta} << 32 | entry);
 }
-static_assert(std::endian::native == std::endian::little, "words are laid out for little-endian machines");
 
 // A packet as the link moves it. Short packets are compared and stored as words in registers; only others are
 // looked at field by field.
 struct Words {
   std::uint64_t word[kCell / sizeof(std::uint64_t)];
 };
-inline constexpr std::size_t kLeadWord = 0, kSlotWord = 1, kKeyWord = 2, kOffsetWord = 3, kEntryWord = 4,
-                             kUserWord = 5, kDataWord = 6;
-
 inline Packet packet_of(const Words& words) noexcept {
   Packet packet;
   base::copy_words<kCell / sizeof(std::uint64_t)>(&packet, words.word);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/byte_order.h"
 #include "base/copy.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/ticket.h"
@@ -26,6 +27,16 @@ inline void set_heads(Notification& out, std::uint64_t kind, std::uint64_t entry
                 offsetof(Notification, slot) == 4 && offsetof(Notification, entry) == 8 &&
                 offsetof(Notification, message_id) == 12 && offsetof(Notification, offset) == 16 &&
                 sizeof(Notification) == 48);
+  if constexpr (!base::kLittleEndian) {
+    out.kind = static_cast<Notification::Kind>(kind & 0xFF);
+    out.wrap = (kind >> 8 & 1) != 0;
+    out.fast = (kind >> 16 & 1) != 0;
+    out.cause = static_cast<Refusal>(kind >> 24 & 0xFF);
+    out.slot = static_cast<std::uint32_t>(kind >> 32);
+    out.entry = static_cast<std::uint32_t>(entry);
+    out.message_id = static_cast<std::uint32_t>(entry >> 32);
+    return;
+  }
   std::memcpy(static_cast<void*>(&out), &kind, sizeof kind);
   std::memcpy(&out.entry, &entry, sizeof entry);
 }

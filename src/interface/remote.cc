@@ -7,6 +7,7 @@
 
 #include "hamlyn/remote.h"
 #include "interface/deposit.h"
+#include "interface/element.h"
 #include "interface/requests.h"
 
 namespace hamlyn::interface {
@@ -90,9 +91,10 @@ Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
   return 0;
 }
 
-Packet reply_to(const Packet& request, Operation operation, std::size_t length) noexcept {
+Packet reply_to(const Packet& request, Operation operation, std::size_t length,
+                std::uint32_t element = 0) noexcept {
   Packet reply{};
-  set_lead(reply, operation, length, 0);
+  set_lead(reply, operation, length, 0, element);
   reply.word = message_of(request.word);  // the requester's number, and nothing else of the request
   return reply;
 }
@@ -209,7 +211,7 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
   base::copy_from_shared(copy, slots_[request.slot].base + request.offset + sent, bytes);
-  Packet reply = reply_to(request, Operation::get_data, bytes);
+  Packet reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
   reply.offset = sent;
   if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
   sent += bytes;

@@ -1,6 +1,7 @@
 #include "interface/requests.h"
 
 #include "interface/deposit.h"
+#include "interface/element.h"
 #include "interface/terminus.h"
 
 namespace hamlyn::interface {
@@ -62,11 +63,14 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   if (landing.length > kGetLimit) return Status::too_long;
   if (landing.length == 0 || !inside(landing.offset, landing.length, core_.slot(landing.slot).bound))
     return Status::invalid;
+  if (!is_element(options.element)) return Status::invalid;
+  if (!element_divides(options.element, landing.length, ticket.base + options.offset))
+    return Status::misaligned;
   Link* link = nullptr;
   const Status found = link_for(ticket, options.offset, landing.length, link);
   if (found != Status::ok) return found;
   Packet packet;
-  set_lead(packet, Operation::get, 0, 0);
+  set_lead(packet, Operation::get, 0, 0, options.element);
   set_entry(packet, ticket.entry, static_cast<std::uint32_t>(landing.length));
   return put(*link, ticket, packet, nullptr, options, queue, &landing, handle);
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "interface/element.h"
 #include "interface/gathering.h"
 
 namespace hamlyn::interface {
@@ -144,7 +145,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
 bool Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
                             const SendOptions& options, SendHandle* handle) noexcept {
   Link* const link = core_.find_link(ticket.interface);
-  if (link == nullptr || options.acknowledged || !link->mapped.empty() ||
+  if (link == nullptr || options.acknowledged || options.element != 0 || !link->mapped.empty() ||
       link->way(priority_).state != Way::State::idle || messages_wait_for(*link) ||
       data.size() > link->payload_limit(priority_)) {
     return false;
@@ -171,6 +172,8 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
   if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
   if (options.metadata.size() > kMetadataLimit || length > 0xFFFFFFFFu) return Status::too_long;
   if (options.offset > ticket.bound || length > ticket.bound - options.offset) return Status::out_of_bounds;
+  if (!is_element(options.element)) return Status::invalid;
+  if (!element_divides(options.element, length, ticket.base + options.offset)) return Status::misaligned;
   if (!free_.empty()) return Status::ok;
   ++counters_.no_entry;
   return Status::queue_full;
@@ -192,6 +195,7 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   work.packets_left = 0;
   work.packet_size = 0;
   work.acknowledged = options.acknowledged;
+  work.element = static_cast<std::uint8_t>(options.element);
   work.left = false;
   work.metadata_length = static_cast<std::uint8_t>(options.metadata.size());
   std::copy(options.metadata.begin(), options.metadata.end(), work.metadata.begin());
@@ -274,7 +278,7 @@ Status Terminus::put_one_packet(Work& work) noexcept {
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
   Packet packet;
   set_lead(packet, asks ? Operation::write_acknowledged : Operation::write, bytes,
-           first ? work.metadata_length : 0);
+           first ? work.metadata_length : 0, work.element);
   set_slot(packet, work.ticket);
   packet.offset = work.offset + work.sent;
   set_entry(packet, work.ticket.entry, first ? work.count + 1 - work.packets_left : 1);

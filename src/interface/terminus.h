@@ -140,6 +140,7 @@ class Terminus {
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
     bool acknowledged = false;
+    std::uint8_t element = 0;         // of what size the numbers are that the data consists of; 0: bytes
     Refusal refusal = Refusal::none;  // as the receiving interface has said
     bool left = false;                // whole, and not acknowledged yet
     bool held = false;                // until there is room to await its acknowledgement

@@ -175,7 +175,7 @@ Status Terminus::put_through_ring(Work& work, Packet& packet, std::size_t bytes)
     ++part;
     part_sent = 0;
   }
-  set_lead(packet, Operation::write, bytes, work.packets_sent == 0 ? work.metadata_length : 0);
+  set_lead(packet, Operation::write, bytes, work.packets_sent == 0 ? work.metadata_length : 0, work.element);
   const Status status = work.link->put(packet, data, work.metadata.data(), priority_);
   if (status != Status::ok) return status;
   work.part = part;

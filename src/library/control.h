@@ -133,7 +133,7 @@ class Control {
   };
   bool is_far(std::uint64_t peer) const noexcept;
   bool may_introduce(std::uint64_t peer);
-  void open_far(const std::string& address);
+  void open_far();
   void look_at_far();
   void say_far_address();
   void introduced_far(const node::Event& event);

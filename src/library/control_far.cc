@@ -19,15 +19,15 @@ bool Control::may_introduce(std::uint64_t peer) {
   if (!is_far(peer) || far_state_ == FarState::open) return true;
   if (std::find(far_waiting_.begin(), far_waiting_.end(), peer) == far_waiting_.end())
     far_waiting_.push_back(peer);
-  open_far({});
+  open_far();
   return false;
 }
 
-void Control::open_far(const std::string& address) {
+void Control::open_far() {
   if (far_state_ == FarState::opening) return;
   if (far_state_ == FarState::open) return say_far_address();
   far_state_ = FarState::opening;
-  engine_.want_far(address);
+  engine_.want_far(client_ ? client_->reached_at() : std::string{});
 }
 
 void Control::look_at_far() {

@@ -114,6 +114,8 @@ class Client {
   Client& operator=(Client&&) noexcept = default;
 
   std::uint64_t interface_id() const noexcept { return standing_.interface; }
+  // The local address at which this process is to be reached from other nodes; empty: any.
+  const std::string& reached_at() const noexcept { return reached_at_; }
   // Readable when `next` may have something; wait for writable too while `unsent()`.
   int descriptor() const noexcept { return socket_.get(); }
   bool unsent() const noexcept { return !outbox_.empty(); }
@@ -184,6 +186,7 @@ class Client {
   // Given up for an introduction that finds the table full, so that it is refused instead of cut short.
   std::array<base::FileDescriptor, 2> spares_;
   std::string path_;
+  std::string reached_at_;
   Standing standing_;
   std::map<std::uint64_t, Asked> asked_;
   std::deque<Request> outbox_;  // what the socket had no room for

@@ -96,6 +96,31 @@ Address resolve(const std::string& text, int family, bool to_listen) {
 
 bool is_v4(const Address& address) { return to_text(address).front() != '['; }
 
+// The local address from which packets to another go; no packet is sent. Empty: there is no way there.
+std::string local_address_towards(const Address& other) {
+  const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage storage{};
+  const socklen_t size = socket_address(other, AF_INET, storage);
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  char text[INET_ADDRSTRLEN]{};
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0)
+    return {};
+  return ::inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr ? text : std::string{};
+}
+
+// Where processes of this node listen: at the address where its daemon does, and if that is every one, at
+// the one that faces those whom it joins. (A process's own port can be reached by whoever reaches the
+// address, and libfabric trusts who connects: docs/protection.md.)
+std::string address_for_processes(const Address& here, const std::vector<Address>& join) {
+  if (!is_v4(here)) return {};
+  const std::string text = to_text(here);
+  const std::string host = text.substr(0, text.rfind(':'));
+  if (host != "0.0.0.0") return host;
+  return join.empty() || !is_v4(join.front()) ? std::string{} : local_address_towards(join.front());
+}
+
 }  // namespace
 
 ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket, Time now) : now_(now) {
@@ -134,6 +159,7 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   const socklen_t size = socket_address(here, family_, storage);
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0)
     base::throw_system(("cluster.listen: bind " + to_text(here)).c_str());
+  reached_at_ = address_for_processes(here, options.join);
   cluster_ = std::make_unique<Cluster>(options, *this, now);
   spdlog::info("node {} of a cluster, incarnation {}, at {}{}", options.id, options.incarnation,
                to_text(here), options.boot ? ", admits newcomers" : "");

@@ -40,10 +40,12 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   std::vector<NodeId> there() const override { return cluster_->alive(); }
   void tell(NodeId node, std::vector<std::byte> message) override;
   std::vector<MemberReply> members() const override;
+  std::string reached_at() const override { return reached_at_; }
 
   base::FileDescriptor socket_;
   int family_ = 0;
   bool loopback_only_ = false;
+  std::string reached_at_;
   Time now_{};
   std::unique_ptr<Cluster> cluster_;
   Node* node_ = nullptr;

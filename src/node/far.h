@@ -24,6 +24,8 @@ class OtherNodes {
   virtual void tell(NodeId node, std::vector<std::byte> message) = 0;  // in vain if it is not there
   virtual void random(std::span<std::byte> out) = 0;
   virtual std::vector<MemberReply> members() const = 0;  // by their ids
+  // The local address at which processes here are to be reached from other nodes; empty: none in particular.
+  virtual std::string reached_at() const { return {}; }
 };
 
 struct FarEnd {  // where a process is reached, and as whom its daemon attests it

@@ -209,6 +209,7 @@ void Node::welcome(std::uint64_t id, const Connection& connection, const Token& 
   Welcome out;
   out.interface = connection.interface;
   out.token = token;
+  if (others_ != nullptr) put_text(out.text, others_->reached_at());
   outside_.send(id, bytes_of(out));
 }
 

@@ -18,11 +18,11 @@ namespace {
 // --- statuses, options, handles
 
 TEST_F(CInterface, numbers_are_those_of_the_classes) {
-  for (int i = 0; i <= HAMLYN_NO_BUFFER; ++i) {
+  for (int i = 0; i <= HAMLYN_MISALIGNED; ++i) {
     EXPECT_STREQ(hamlyn_status_name(i), name(static_cast<Status>(i)));
     EXPECT_STREQ(hamlyn_status_advice(i), advice(static_cast<Status>(i)));
   }
-  EXPECT_EQ(HAMLYN_NO_BUFFER, static_cast<int>(Status::no_buffer));
+  EXPECT_EQ(HAMLYN_MISALIGNED, static_cast<int>(Status::misaligned));
   EXPECT_EQ(HAMLYN_PEER_DIED, 100 + static_cast<int>(ErrorCode::peer_died));
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");
@@ -33,7 +33,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
-  for (const int unknown : {-1, HAMLYN_NO_BUFFER + 1, 100, HAMLYN_PEER_DIED + 1, 1 << 30})
+  for (const int unknown : {-1, HAMLYN_MISALIGNED + 1, 100, HAMLYN_PEER_DIED + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;
   EXPECT_STREQ(hamlyn_refusal_name(77), "unknown");
 }
@@ -271,12 +271,18 @@ TEST_F(CInterface, messages_with_metadata_and_acknowledgement) {
     options.offset = 10;
     options.metadata = "why";
     options.metadata_length = 3;
-    options.flags = HAMLYN_ACKNOWLEDGED;
     hamlyn_send_handle handle{};
     const std::string text = noise(30000, 1);
+    options.flags = HAMLYN_ELEMENT_4;
+    EXPECT_EQ(hamlyn_send(ends.terminus, &found, text.data(), 8, &options, &handle), HAMLYN_MISALIGNED)
+        << "at 10";
+    options.flags = HAMLYN_ELEMENT_4 | HAMLYN_ELEMENT_8;
+    EXPECT_EQ(hamlyn_send(ends.terminus, &found, text.data(), 8, &options, &handle), HAMLYN_INVALID);
+    options.flags = HAMLYN_ACKNOWLEDGED | HAMLYN_ELEMENT_2;
     hamlyn_status status = hamlyn_send(ends.terminus, &found, text.data(), text.size(), &options, &handle);
     ASSERT_EQ(status, HAMLYN_PENDING);
     ASSERT_OK(hamlyn_send_wait(ends.terminus, handle, kLong));
+    options.flags = HAMLYN_ACKNOWLEDGED;
     EXPECT_OK(hamlyn_send_state(ends.terminus, handle));
     std::uint64_t sequence = 0;
     EXPECT_OK(hamlyn_sequence(ends.terminus, &sequence));
@@ -553,7 +559,7 @@ TEST_F(CInterface, remote_operations) {
     ASSERT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_PENDING);
     EXPECT_EQ(hamlyn_remote_wait(ends.terminus, handle, kLong, &outcome), HAMLYN_REFUSED);
     EXPECT_EQ(outcome.cause, HAMLYN_REFUSAL_MISALIGNED);
-    options.flags = 2;
+    options.flags = 16;
     EXPECT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_INVALID_ARGUMENT);
     options.flags = HAMLYN_NO_ANSWER;
     options.offset = 8;

@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "hamlyn/hamlyn.h"
 #include "test/process/managers.h"
@@ -58,6 +63,38 @@ TEST_F(Far, fast_messages_go_to_and_fro) {
     ASSERT_EQ(other.terminus.send_fast(one.slot.ticket(), {}, turn), Status::ok);
     EXPECT_EQ(one.next().word, turn);
   }
+}
+
+// The local addresses of this process's TCP sockets that listen, as the kernel writes them.
+std::vector<std::string> listening() {
+  std::set<std::string> own;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string what = std::filesystem::read_symlink(entry.path(), gone);
+    if (what.starts_with("socket:[")) own.insert(what.substr(8, what.size() - 9));
+  }
+  std::vector<std::string> found;
+  for (const char* const table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+    std::ifstream in(table);
+    std::string line;
+    while (std::getline(in, line)) {
+      std::istringstream words(line);
+      std::vector<std::string> word(std::istream_iterator<std::string>(words), {});
+      if (word.size() > 9 && word[3] == "0A" && own.contains(word[9]))
+        found.push_back(word[1].substr(0, word[1].find(':')));
+    }
+  }
+  return found;
+}
+
+// Whoever can reach a port of libfabric's can do harm there: none is open to other networks than the nodes'.
+TEST_F(Far, endpoints_listen_at_the_nodes_address_and_no_other) {
+  const std::size_t before = listening().size();
+  Party one(nodes->at(1)), other(nodes->at(2));
+  ASSERT_EQ(one.terminus.connect(other.slot.ticket(), 30s), Status::ok);
+  const std::vector<std::string> all = listening();
+  EXPECT_EQ(all.size(), before + 2);
+  for (const std::string& each : all) EXPECT_EQ(each, "0100007F") << "127.0.0.1, where the daemons listen";
 }
 
 TEST_F(Far, long_messages_arrive_whole_and_are_acknowledged) {

@@ -276,6 +276,48 @@ TEST_F(FarLink, takes_a_replayed_frame_once) {
   EXPECT_EQ(handed_over(), 2u);
 }
 
+// The size of the numbers in the data, as no honest sender would say it.
+TEST_F(FarLink, refuses_elements_that_do_not_fit_and_ends_with_those_that_are_none) {
+  const auto forged = [&](std::uint32_t element, interface::Operation operation, std::size_t length,
+                          std::uint64_t offset, std::uint32_t asked) {
+    make(3, {});
+    for (int i = 0; i < 100; ++i) turn();
+    interface::Packet packet {};
+    set_lead(packet, operation, length, 0, element);
+    packet.offset = offset;
+    packet.delta = asked;
+    const std::byte data[64] = {};
+    std::vector<std::byte> bytes(ofi::kFrameHeader + ofi::bytes_of(packet.lead));
+    ofi::write_packet(packet, data, nullptr, bytes.data() + ofi::kFrameHeader);
+    FrameHeader header = header_from_one(1);
+    header.length = static_cast<std::uint32_t>(bytes.size());
+    encode(header, bytes.data());
+    net->inject(1, bytes);
+    for (int i = 0; i < 3; ++i) turn();
+    EXPECT_EQ(other->link->protocol().received(), 1u);
+  };
+  using interface::Operation;
+  const auto misaligned = [&] { return other->party.refused(Refusal::misaligned); };
+  forged(4, Operation::write, 6, 0, 0);
+  EXPECT_EQ(misaligned(), 1u);
+  forged(8, Operation::write, 64, 4, 0);
+  EXPECT_EQ(misaligned(), 1u);
+  forged(2, Operation::get, 0, 0, 5);
+  EXPECT_EQ(misaligned(), 1u);
+  EXPECT_FALSE(other->link->broken);
+  forged(4, Operation::write, 8, 4, 0);
+  EXPECT_EQ(misaligned(), 0u) << "that was one for a slot";
+  EXPECT_FALSE(other->link->broken);
+  for (const std::uint32_t none : {1u, 3u, 16u, 0x04000000u, ~0u}) {
+    forged(none, Operation::write, 16, 0, 0);
+    EXPECT_TRUE(other->link->broken) << none;
+  }
+  forged(8, Operation::fetch, 16, 0, 0);
+  EXPECT_TRUE(other->link->broken) << "operands are numbers without being said to be";
+  forged(8, Operation::open, 0, 0, 0);
+  EXPECT_TRUE(other->link->broken);
+}
+
 // More than was granted: the receiver's memory stays bounded, whatever a peer does.
 TEST_F(FarLink, lets_no_more_stand_than_it_has_granted) {
   make(3, {});

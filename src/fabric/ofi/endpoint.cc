@@ -17,6 +17,7 @@
 
 #include "fabric/ofi/engine.h"
 #include "fabric/ofi/libfabric.h"
+#include "fabric/ofi/owned.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::ofi {
@@ -25,22 +26,6 @@ namespace {
 
 constexpr std::size_t kCompletions = 32;  // read at once
 constexpr std::size_t kAddressLimit = 64;
-
-[[noreturn]] void fail(const char* what, std::int64_t error) {
-  throw Error(ErrorCode::system, std::string(what) + ": " + libfabric().strerror(static_cast<int>(-error)));
-}
-void check(const char* what, std::int64_t error) {
-  if (error < 0) fail(what, error);
-}
-
-struct Close {
-  template <class Object>
-  void operator()(Object* object) const noexcept {
-    fi_close(&object->fid);
-  }
-};
-template <class Object>
-using Owned = std::unique_ptr<Object, Close>;
 
 // Memory for so many frames, registered where the engine wants that.
 class Slab {

@@ -5,6 +5,7 @@
 
 #include "fabric/ofi/packets.h"
 #include "interface/deposit.h"
+#include "interface/element.h"
 
 namespace hamlyn::ofi {
 
@@ -321,15 +322,16 @@ bool OfiLink::deposit(Core& core, Lane lane, const Packet& packet, const Payload
   const interface::Lead& lead = packet.lead;
   // No ring is continued here, and no area was shown.
   if (lead.operation == Operation::continue_ring || lead.operation == Operation::area_write) return false;
+  if (interface::invalid_element(lead) != nullptr) return false;
   Refusal refusal;
   if (lane == Lane::replies) {
     if (interface::invalid_reply(lead) != nullptr) return false;
-    refusal = core.deposit_reply(*this, packet, payload);
+    refusal = element_fits(packet) ? core.deposit_reply(*this, packet, payload) : Refusal::misaligned;
   } else {
     if (interface::invalid(lead, payload_limit(arriving)) != nullptr) return false;
     ++counters->packets_in;
     counters->bytes_in += lead.length;
-    refusal = core.deposit(*this, packet, payload);
+    refusal = element_fits(packet) ? core.deposit(*this, packet, payload) : Refusal::misaligned;
   }
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
   return true;

@@ -2,31 +2,49 @@
 
 #include <cstring>
 
+#include "base/byte_order.h"
+#include "interface/element.h"
+
 namespace hamlyn::ofi {
 
 using interface::Packet;
 
+namespace {
+
+constexpr std::size_t kWords = kPacketHeader / sizeof(std::uint64_t);
+
+// Between this machine's order and the wire's.
+void turn_numbers(const interface::Lead& lead, std::byte* data) noexcept {
+  if constexpr (!base::kLittleEndian) base::swap_elements(data, lead.length, interface::numbers_in(lead));
+}
+
+}  // namespace
+
 void write_packet(const Packet& packet, const std::byte* data, const std::byte* metadata,
                   std::byte* out) noexcept {
   const std::size_t length = packet.lead.length, metadata_length = packet.lead.metadata_length;
-  std::memcpy(out, &packet, kPacketHeader);
-  std::memset(out + offsetof(interface::Lead, turn), 0, sizeof packet.lead.turn);
+  for (std::size_t i = 0; i < kWords; ++i)
+    base::store_little(out + i * sizeof(std::uint64_t), word_at(packet, i));
   std::byte* at = out + kPacketHeader;
   if (metadata_length != 0) std::memcpy(at, metadata, metadata_length);
-  if (length != 0) std::memcpy(at + metadata_length, data, length);
-  at += metadata_length + length;
+  at += metadata_length;
+  if (length != 0) std::memcpy(at, data, length);
+  turn_numbers(packet.lead, at);
+  at += length;
   std::memset(at, 0, static_cast<std::size_t>(out + bytes_of(packet.lead) - at));
 }
 
-std::size_t read_packet(const std::byte* at, std::size_t left, Packet& packet,
+std::size_t read_packet(std::byte* at, std::size_t left, Packet& packet,
                         interface::Payload& payload) noexcept {
   if (left < kPacketHeader) return 0;
-  std::memcpy(&packet, at, kPacketHeader);
+  for (std::size_t i = 0; i < kWords; ++i)
+    set_word(packet, i, base::load_little<std::uint64_t>(at + i * sizeof(std::uint64_t)));
   const std::size_t bytes = bytes_of(packet.lead);
   if (bytes > left) return 0;
   payload = {};
   payload.metadata = at + kPacketHeader;
-  const std::byte* const data = payload.metadata + packet.lead.metadata_length;
+  std::byte* const data = at + kPacketHeader + packet.lead.metadata_length;
+  turn_numbers(packet.lead, data);
   std::memset(packet.data, 0, sizeof packet.data);
   if (packet.lead.length <= interface::kInlineData) {
     std::memcpy(packet.data, data, packet.lead.length);

@@ -1,6 +1,7 @@
 #pragma once
 // The packets of a frame, one behind the other: 48 bytes as in a cell (interface/packet.h), metadata, data,
-// and zeros up to a multiple of 8.
+// and zeros up to a multiple of 8. Little-endian, and so is the data as far as the packet says that it is
+// numbers (interface/element.h).
 #include <cstddef>
 #include <cstdint>
 
@@ -20,8 +21,9 @@ void write_packet(const interface::Packet& packet, const std::byte* data, const 
                   std::byte* out) noexcept;
 
 // Reads the packet that begins at `at`, of `left` bytes. Returns how many bytes it takes; 0: it does not end
-// there. Total over any bytes; what it says is still to be checked. `payload` points into what was read.
-std::size_t read_packet(const std::byte* at, std::size_t left, interface::Packet& packet,
+// there. Total over any bytes; what it says is still to be checked. `payload` points into what was read,
+// where numbers are in this machine's order then: so each packet is read once.
+std::size_t read_packet(std::byte* at, std::size_t left, interface::Packet& packet,
                         interface::Payload& payload) noexcept;
 
 }  // namespace hamlyn::ofi

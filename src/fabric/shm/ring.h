@@ -20,6 +20,8 @@
 
 namespace hamlyn::shm {
 
+static_assert(base::kLittleEndian, "short data is put together in registers for little-endian machines");
+
 using interface::kCell;
 using interface::Lead;
 using interface::Packet;

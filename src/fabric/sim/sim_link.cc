@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/byte_order.h"
 #include "interface/deposit.h"
+#include "interface/element.h"
 
 namespace hamlyn::sim {
 
@@ -22,7 +24,7 @@ std::size_t SimLink::urgent_payload_limit() const noexcept {
   return std::min(net_.weather().urgent_mtu, net_.weather().mtu);
 }
 
-std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* data) {
+std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* data) const {
   auto parcel = std::make_shared<Parcel>();
   parcel->packet = packet;
   const std::size_t length = packet.lead.length;
@@ -31,6 +33,9 @@ std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* d
   } else {
     parcel->data.assign(data, data + length);
   }
+  if (net_.weather().orders_differ)
+    base::swap_elements(length <= interface::kInlineData ? parcel->packet.data : parcel->data.data(), length,
+                        element_of(packet.lead));
   return parcel;
 }
 
@@ -100,7 +105,7 @@ void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
   const interface::Lead& lead = parcel.packet.lead;
   // There is no ring here to continue in.
   if ((parcel.reply ? invalid_reply(lead) : invalid(lead, payload_limit(parcel.level))) != nullptr ||
-      lead.operation == Operation::continue_ring) {
+      lead.operation == Operation::continue_ring || invalid_element(lead) != nullptr) {
     broken = true;
     core.note_broken(*this);
     return;
@@ -113,7 +118,8 @@ void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
     payload.first_length = net_.chance().between(1, lead.length);
     payload.second = payload.first + payload.first_length;
   }
-  const Refusal refusal = core.deposit(*this, parcel.packet, payload);
+  const Refusal refusal =
+      element_fits(parcel.packet) ? core.deposit(*this, parcel.packet, payload) : Refusal::misaligned;
   if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet.slot);
 }
 

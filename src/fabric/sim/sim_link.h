@@ -45,7 +45,7 @@ class SimLink final : public interface::Link {
   using Arrived = std::deque<std::shared_ptr<Parcel>>;
 
   interface::Operation take(interface::Core& core, Arrived& from) noexcept;
-  static std::shared_ptr<Parcel> packed(const interface::Packet& packet, const std::byte* data);
+  std::shared_ptr<Parcel> packed(const interface::Packet& packet, const std::byte* data) const;
   void deposit(interface::Core& core, const Parcel& parcel) noexcept;
   std::size_t& untaken(Priority level) noexcept { return untaken_[static_cast<std::size_t>(level)]; }
   std::size_t window(Priority level) const noexcept {

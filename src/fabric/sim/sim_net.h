@@ -37,6 +37,7 @@ struct Weather {
   std::size_t urgent_window = 4;
   std::size_t urgent_mtu = 320;
   std::size_t reply_window = 12;
+  bool orders_differ = false;  // the two ends of a link have different byte orders
 };
 
 class SimNet {

@@ -1,0 +1,44 @@
+#pragma once
+// The weaker contract that a fabric may give beside links: datagrams that are lost, repeated and reordered,
+// for the protocols of Thekkath's thesis that assume no more (paper 4, chapter 5: RAPID). What arrives is
+// what was sent, whole, and from whom it says; nothing else is promised. One thread at a time.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hamlyn/status.h"
+
+namespace hamlyn::fabric {
+
+class DatagramPort {
+ public:
+  // A port that was named here, by its own number. From any other nothing is taken.
+  using Peer = std::uint64_t;
+  static constexpr Peer kNobody = ~Peer{0};
+
+  struct Arrival {
+    Peer from;
+    std::size_t length;
+  };
+
+  virtual ~DatagramPort() = default;
+
+  // The most bytes that one datagram carries.
+  virtual std::size_t limit() const noexcept = 0;
+  // What another port needs to name this one.
+  virtual std::span<const std::byte> address() const noexcept = 0;
+  // Names a port by its address, once; kNobody: that is no address. May throw std::bad_alloc.
+  virtual Peer insert(std::span<const std::byte> address) = 0;
+  // Copies `data`, and sends it some time. ok: it may arrive; queue_full: too many are waiting to leave (they
+  // do while `receive` is called); too_long; invalid: no such peer.
+  virtual Status send(Peer to, std::span<const std::byte> data) noexcept = 0;
+  // Copies the next datagram that has come into `into`, of limit() bytes at least. Nothing: there is none
+  // now.
+  virtual std::optional<Arrival> receive(std::span<std::byte> into) noexcept = 0;
+  // What has come and was no datagram of a peer: torn, forged, or from a port that was not named.
+  virtual std::uint64_t refused() const noexcept = 0;
+};
+
+}  // namespace hamlyn::fabric
