@@ -4,7 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -19,6 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint32_t kWoken = 1;                // what an event of the epoll is about: wake()
 constexpr std::chrono::milliseconds kTryAgain{1};  // what the wire did not take is offered to it again
 
 std::string first_address() {
@@ -50,10 +51,23 @@ ofi::Limits limits_with(std::chrono::milliseconds dead) {
 FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
     : endpoint_({.address = address.empty() ? first_address() : address}),
       exchange_(endpoint_, limits_with(dead)),
-      descriptor_(endpoint_.descriptor()),
-      event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!event_) base::throw_system("eventfd");
-  if (descriptor_ < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
+  if (!epoll_) base::throw_system("epoll_create1");
+  watch_in(epoll_.get());
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = kWoken;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &event) != 0) base::throw_system("epoll_ctl");
+}
+
+void FarFabric::watch_in(int epoll) const {
+  const int descriptor = endpoint_.descriptor();
+  if (descriptor < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) base::throw_system("epoll_ctl");
 }
 
 bool FarFabric::prepare_sleep(std::optional<Clock::time_point>& deadline) noexcept {
@@ -72,16 +86,18 @@ bool FarFabric::prepare_sleep(std::optional<Clock::time_point>& deadline) noexce
 }
 
 void FarFabric::sleep(std::optional<Clock::time_point> deadline) noexcept {
-  pollfd both[] = {{descriptor_, POLLIN, 0}, {event_.get(), POLLIN, 0}};
   timespec left{};
   if (deadline) {
     const auto time = std::max(Clock::duration::zero(), *deadline - Clock::now());
     left.tv_sec = static_cast<time_t>(time / std::chrono::seconds(1));
     left.tv_nsec = static_cast<long>((time % std::chrono::seconds(1)).count());
   }
-  if (ppoll(both, 2, deadline ? &left : nullptr, nullptr) <= 0 || both[1].revents == 0) return;
-  std::uint64_t count;
-  [[maybe_unused]] const ssize_t got = read(event_.get(), &count, sizeof count);
+  epoll_event events[2];
+  const int count = epoll_pwait2(epoll_.get(), events, 2, deadline ? &left : nullptr, nullptr);
+  if (std::none_of(events, events + std::max(count, 0), [](auto& each) { return each.data.u32 == kWoken; }))
+    return;
+  std::uint64_t value;
+  [[maybe_unused]] const ssize_t got = read(event_.get(), &value, sizeof value);
 }
 
 void FarFabric::wake() noexcept {

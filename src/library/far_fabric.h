@@ -17,7 +17,8 @@ namespace hamlyn::library {
 
 class FarFabric {
  public:
-  // `address`: the local one to be reached at; empty: the first that is not a loopback. Throws Error.
+  // `address`: the local one to be reached at, as the node's daemon knows it; empty: the first that is not a
+  // loopback. Throws Error.
   FarFabric(const std::string& address, std::chrono::milliseconds dead);
 
   const std::string& engine() const noexcept { return endpoint_.engine(); }
@@ -26,8 +27,10 @@ class FarFabric {
 
   // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
   bool prepare_sleep(std::optional<std::chrono::steady_clock::time_point>& deadline) noexcept;
-  // Readable when something has come, between prepare_sleep and the next run.
-  int descriptor() const noexcept { return descriptor_; }
+  // For an epoll of the caller's: an event when something has come since prepare_sleep. Edge-triggered, for
+  // the descriptor may stay readable when all has been read: `net` of libfabric 1.17 leaves its signal
+  // standing.
+  void watch_in(int epoll) const;
   // Sleeps until then, or wake(). Without the lock.
   void sleep(std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
   void wake() noexcept;
@@ -35,8 +38,7 @@ class FarFabric {
  private:
   ofi::Endpoint endpoint_;
   ofi::Exchange exchange_;
-  int descriptor_;
-  base::FileDescriptor event_;
+  base::FileDescriptor event_, epoll_;
 };
 
 }  // namespace hamlyn::library

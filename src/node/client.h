@@ -78,7 +78,8 @@ struct Event {
     cut,                // peer, link: this link is to be ended now; the node's rule on reports says so
     introduced_remote,  // a link with a process of another node may be made: peer*, link, initiator, far. At
                         // the asker with its `request`, at the other end with request 0
-    open_fabric,        // somebody of another node wants a link with this process: answer with fabric_address
+    open_fabric,        // links with processes of other nodes are wanted, or likely: answer with
+                        // fabric_address. text: the address of this host to be reached at, or empty
     far_gone,           // peer, link, error, text: the node or process at the other end of this link between
                         // nodes has gone, or has ended it
     lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
@@ -154,8 +155,8 @@ class Client {
   bool report(std::uint64_t link, std::uint64_t refused);
 
   // Where processes of other nodes reach this one: the address of its endpoint (1 to 64 bytes) and the engine
-  // (1 to 15 printable characters); both empty: nobody can. To be said before the first introduction to a far
-  // interface is asked for, and as answer to `open_fabric`. No answer.
+  // (1 to 15 printable characters); both empty: nobody can. The answer to `open_fabric`: introductions to far
+  // interfaces wait until it has been said. No answer.
   bool fabric_address(std::string_view engine, std::span<const std::byte> address);
 
   // The next event, if there is one.

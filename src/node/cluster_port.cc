@@ -103,9 +103,9 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   const std::string listen = !config.listen.empty() ? config.listen
                              : loopback_only_       ? "127.0.0.1"
                                                     : "0.0.0.0";
-  const Address here = resolve(listen, AF_UNSPEC, true);
-  family_ = is_v4(here) ? AF_INET : AF_INET6;
-  if (loopback_only_ && !loopback(here)) {
+  here_ = resolve(listen, AF_UNSPEC, true);
+  family_ = is_v4(here_) ? AF_INET : AF_INET6;
+  if (loopback_only_ && !loopback(here_)) {
     throw Error(ErrorCode::not_permitted,
                 "cluster.listen: " + listen +
                     " can be reached by strangers: name a file in cluster.secret, or a "
@@ -131,12 +131,12 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   if (family_ == AF_INET6) ::setsockopt(socket_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof kSocketBuffer);
   sockaddr_storage storage{};
-  const socklen_t size = socket_address(here, family_, storage);
+  const socklen_t size = socket_address(here_, family_, storage);
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0)
-    base::throw_system(("cluster.listen: bind " + to_text(here)).c_str());
+    base::throw_system(("cluster.listen: bind " + to_text(here_)).c_str());
   cluster_ = std::make_unique<Cluster>(options, *this, now);
   spdlog::info("node {} of a cluster, incarnation {}, at {}{}", options.id, options.incarnation,
-               to_text(here), options.boot ? ", admits newcomers" : "");
+               to_text(here_), options.boot ? ", admits newcomers" : "");
 }
 
 void ClusterPort::receive_some(Time now) {
@@ -157,6 +157,7 @@ void ClusterPort::receive_some(Time now) {
 void ClusterPort::tick(Time now) {
   now_ = now;
   if (now >= cluster_->deadline()) cluster_->tick(now);
+  node_->look_at_members(now);
 }
 
 // What the network does not take now is lost, like what it loses later.
@@ -174,11 +175,13 @@ void ClusterPort::random(std::span<std::byte> out) { ::randombytes_buf(out.data(
 void ClusterPort::came(NodeId node, std::uint64_t incarnation) {
   spdlog::info("node {} is there, incarnation {}", node, incarnation);
   node_->node_came(node, now_);
+  node_->look_at_members(now_);
 }
 
 void ClusterPort::gone(NodeId node, const char* why) {
   spdlog::info("node {} is gone: {}", node, why);
   node_->node_gone(node, why, now_);
+  node_->look_at_members(now_);  // at once: it may be back before the next turn
 }
 
 void ClusterPort::message(NodeId node, std::span<const std::byte> message) {
@@ -186,6 +189,25 @@ void ClusterPort::message(NodeId node, std::span<const std::byte> message) {
 }
 
 void ClusterPort::say(const std::string& line) { spdlog::warn("{}", line); }
+
+// Where it listens; at every address: the one from which the way to that node starts.
+std::string ClusterPort::reached_at(NodeId by) const {
+  Address out = here_;
+  const auto rows = cluster_->rows();
+  const auto row = std::ranges::find(rows, by, [](const Cluster::Row& each) { return each.member.id; });
+  if (out.ip == Address{}.ip || host_text(out) == "0.0.0.0") {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof storage;
+    const base::FileDescriptor way{::socket(family_, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (row == rows.end() || !way) return {};
+    const socklen_t there = socket_address(row->member.address, family_, storage);
+    if (::connect(way.get(), reinterpret_cast<const sockaddr*>(&storage), there) != 0 ||
+        ::getsockname(way.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+      return {};
+    out = address_of(storage);
+  }
+  return host_text(out);
+}
 
 void ClusterPort::tell(NodeId node, std::vector<std::byte> message) {
   cluster_->tell(node, std::move(message), now_);
