@@ -130,6 +130,7 @@ class Control {
     std::uint64_t reported;
     std::unique_ptr<ofi::OfiLink> link;
   };
+  bool is_far(std::uint64_t peer) const noexcept;
   void open_far(const std::string& address);
   void look_at_far();
   void say_far_address();

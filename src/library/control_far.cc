@@ -9,6 +9,10 @@
 
 namespace hamlyn::library {
 
+bool Control::is_far(std::uint64_t peer) const noexcept {
+  return node::node_of(peer) != 0 && node::node_of(peer) != node::node_of(interface_id_);
+}
+
 // The node says that the way to others will be needed: somebody there wants a link with this process, or this
 // process with somebody there, or it has a name to be found by.
 void Control::open_far(const std::string& address) {

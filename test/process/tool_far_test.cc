@@ -10,9 +10,9 @@
 namespace hamlyn::test {
 namespace {
 
-class TwoNodes : public testing::Test {
+class ToolFar : public testing::Test {
  protected:
-  TwoNodes() {
+  ToolFar() {
     start(1, {});
     start(2, {"--join", "127.0.0.1:" + port()});
   }
@@ -29,11 +29,11 @@ class TwoNodes : public testing::Test {
     daemons_.push_back(std::make_unique<Command>(words, Command::Options{}));
     EXPECT_TRUE(eventually([&] { return ::access(socket(node).c_str(), F_OK) == 0; }));
   }
-  // On which node each of the two commands runs.
-  Command start(int node, std::vector<std::string> words, const Command::Options& options = {}) const {
+  // The command, at one of the nodes.
+  Command hamlyn(int node, std::vector<std::string> words) const {
     words.insert(words.begin(), program("hamlyn"));
     words.insert(words.end(), {"--node", socket(node)});
-    return Command(words, options);
+    return Command(words, {});
   }
   std::string file(const std::string& name) const { return folder_.file(name); }
 
@@ -42,12 +42,12 @@ class TwoNodes : public testing::Test {
   std::vector<std::unique_ptr<Command>> daemons_;
 };
 
-TEST_F(TwoNodes, AFileGoesFromOneToTheOther) {
+TEST_F(ToolFar, AFileGoesFromOneToTheOther) {
   const std::string data = noise(5 * 1024 * 1024 + 3);
   write_file(file("in"), data);
   // Either side may be first: here the sender, before the nodes know each other.
-  Command sender = start(1, {"send", "far", file("in"), "--json"});
-  Command receiver = start(2, {"receive", "far", file("out"), "--json"});
+  Command sender = hamlyn(1, {"send", "far", file("in"), "--json"});
+  Command receiver = hamlyn(2, {"receive", "far", file("out"), "--json"});
   const Finished sent = sender.wait(), received = receiver.wait();
   ASSERT_EQ(sent.status, 0) << sent.err;
   ASSERT_EQ(received.status, 0) << received.err;
