@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "fabric/ofi/engine.h"
+#include "library/far_engines.h"
 #include "tool/doctor.h"
 #include "tool/failure.h"
 
@@ -10,10 +10,10 @@ namespace hamlyn::tool {
 
 int run_doctor(const DoctorOptions& options) {
   Host host = look_at_host();
-  const ofi::EngineChoice far = ofi::explain_engine();
-  host.engine = far.name;
+  const library::FarEngines far = library::far_engines();
+  host.engine = far.chosen;
   host.libfabric = far.version;
-  host.engines = far.reasons;
+  host.engines = far.looked_at;
   const std::vector<Finding> findings = diagnose(host);
   std::fputs((options.json ? to_json(findings) + "\n" : to_text(findings)).c_str(), stdout);
   const bool works = std::none_of(findings.begin(), findings.end(),
