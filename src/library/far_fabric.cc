@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -19,7 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kWoken = 1;                // what an event of the epoll is about: wake()
 constexpr std::chrono::milliseconds kTryAgain{1};  // what the wire did not take is offered to it again
 
 std::string first_address() {
@@ -52,14 +52,10 @@ FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
     : endpoint_({.address = address.empty() ? first_address() : address}),
       exchange_(endpoint_, limits_with(dead)),
       event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+      arrived_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!event_) base::throw_system("eventfd");
-  if (!epoll_) base::throw_system("epoll_create1");
-  watch_in(epoll_.get());
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u32 = kWoken;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &event) != 0) base::throw_system("epoll_ctl");
+  if (!arrived_) base::throw_system("epoll_create1");
+  watch_in(arrived_.get());
 }
 
 void FarFabric::watch_in(int epoll) const {
@@ -71,6 +67,9 @@ void FarFabric::watch_in(int epoll) const {
 }
 
 bool FarFabric::prepare_sleep(std::optional<Clock::time_point>& deadline) noexcept {
+  epoll_event event;
+  epoll_wait(arrived_.get(), &event, 1, 0);  // what came until now is seen by the look that follows
+  exchange_.pump();
   exchange_.send_due(true);
   if (exchange_.something_to_do() || !endpoint_.may_sleep()) return false;
   const std::uint64_t next = exchange_.next_time();
@@ -92,12 +91,11 @@ void FarFabric::sleep(std::optional<Clock::time_point> deadline) noexcept {
     left.tv_sec = static_cast<time_t>(time / std::chrono::seconds(1));
     left.tv_nsec = static_cast<long>((time % std::chrono::seconds(1)).count());
   }
-  epoll_event events[2];
-  const int count = epoll_pwait2(epoll_.get(), events, 2, deadline ? &left : nullptr, nullptr);
-  if (std::none_of(events, events + std::max(count, 0), [](auto& each) { return each.data.u32 == kWoken; }))
-    return;
-  std::uint64_t value;
-  [[maybe_unused]] const ssize_t got = read(event_.get(), &value, sizeof value);
+  // By poll and not by epoll_wait, which would wake only one of two that sleep: one may be about to leave.
+  pollfd both[] = {{arrived_.get(), POLLIN, 0}, {event_.get(), POLLIN, 0}};
+  if (ppoll(both, 2, deadline ? &left : nullptr, nullptr) <= 0 || both[1].revents == 0) return;
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t got = read(event_.get(), &count, sizeof count);
 }
 
 void FarFabric::wake() noexcept {

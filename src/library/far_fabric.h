@@ -38,7 +38,7 @@ class FarFabric {
  private:
   ofi::Endpoint endpoint_;
   ofi::Exchange exchange_;
-  base::FileDescriptor event_, epoll_;
+  base::FileDescriptor event_, arrived_;
 };
 
 }  // namespace hamlyn::library
