@@ -11,6 +11,7 @@
 #include "hamlyn/loan.h"
 #include "hamlyn/manager.h"
 #include "hamlyn/mapped_slot.h"
+#include "hamlyn/membership.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
 #include "hamlyn/multicast.h"

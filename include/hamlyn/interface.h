@@ -21,6 +21,15 @@ namespace library {
 class Engine;
 }
 
+// Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
+// who cares which user it leads to looks here before sending anything there.
+struct Registrant {
+  std::uint64_t interface = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t pid = 0;  // on its own host
+};
+
 class Interface {
  public:
   struct Options {
@@ -48,9 +57,11 @@ class Interface {
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
   void withdraw(std::string_view name);
 
-  // The ticket registered under `name`; waits up to `timeout` for somebody to register it.
+  // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
+  // somebody to register it. `who`, if not null, is told whose it is.
   // Throws Error: name_unknown, not_permitted, timed_out, cancelled, node_unreachable.
-  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0});
+  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
+                Registrant* who = nullptr);
 
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.
   void cancel() noexcept;

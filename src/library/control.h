@@ -45,7 +45,7 @@ class Control {
   // Names; each waits for the node's answer. Throw Error.
   void publish(std::string_view name, const Ticket& ticket, Rights rights);
   void withdraw(std::string_view name);
-  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout);
+  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who);
   void cancel() noexcept;
 
   // Has the control thread do something, and waits for it. What it throws is thrown here.
@@ -76,6 +76,7 @@ class Control {
     std::string name;
     Rights rights;
     Ticket ticket;
+    Registrant registrant;
     std::uint64_t bytes = 0;
     bool wait = false;
     std::uint64_t number = 0;  // 0: not sent yet
@@ -132,8 +133,7 @@ class Control {
     std::chrono::steady_clock::time_point progress_at{};
   };
   bool is_far(std::uint64_t peer) const noexcept;
-  bool may_introduce(std::uint64_t peer);
-  void open_far();
+  void open_far(const std::string& address);
   void look_at_far();
   void say_far_address();
   void introduced_far(const node::Event& event);
@@ -182,7 +182,6 @@ class Control {
   Keepers keepers_;
   std::list<FarKeeper> far_keepers_;
   FarState far_state_ = FarState::none;
-  std::vector<std::uint64_t> far_waiting_;  // peers to be introduced to once the way there is open
   std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
   std::map<const std::byte*, MappedArea> mapped_areas_;
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer

@@ -6,7 +6,6 @@
 #include "library/engine.h"
 #include "library/far_fabric.h"
 #include "library/far_thread.h"
-#include "node/protocol.h"
 
 namespace hamlyn::library {
 
@@ -14,20 +13,14 @@ bool Control::is_far(std::uint64_t peer) const noexcept {
   return node::node_of(peer) != 0 && node::node_of(peer) != node::node_of(interface_id_);
 }
 
-// Whether an introduction to `peer` may be asked for now; otherwise it is once the way is open, or refused.
-bool Control::may_introduce(std::uint64_t peer) {
-  if (!is_far(peer) || far_state_ == FarState::open) return true;
-  if (std::find(far_waiting_.begin(), far_waiting_.end(), peer) == far_waiting_.end())
-    far_waiting_.push_back(peer);
-  open_far();
-  return false;
-}
-
-void Control::open_far() {
+// The node says that the way to others will be needed: somebody there wants a link with this process, or this
+// process with somebody there, or it has a name to be found by.
+void Control::open_far(const std::string& address) {
   if (far_state_ == FarState::opening) return;
   if (far_state_ == FarState::open) return say_far_address();
   far_state_ = FarState::opening;
-  engine_.want_far(client_ ? client_->reached_at() : std::string{});
+  engine_.want_far(address);
+  look_at_far();  // it may be known already that it cannot be opened
 }
 
 void Control::look_at_far() {
@@ -41,13 +34,6 @@ void Control::look_at_far() {
     if (done) {
       far_state_ = open ? FarState::open : FarState::none;
       say_far_address();
-      for (const std::uint64_t peer : std::exchange(far_waiting_, {})) {
-        if (open) {
-          introduce(peer);
-        } else {
-          refuse(peer);
-        }
-      }
     }
   }
   std::vector<std::pair<FarKeeper*, bool>> over;

@@ -5,10 +5,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
-#include <utility>
 
+#include "base/throw_system.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
@@ -48,15 +49,25 @@ ofi::Limits limits_with(std::chrono::milliseconds dead) {
 FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
     : endpoint_({.address = address.empty() ? first_address() : address}),
       exchange_(endpoint_, limits_with(dead)),
-      descriptor_(endpoint_.descriptor()) {
-  if (descriptor_ < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
+      arrived_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!arrived_) base::throw_system("epoll_create1");
+  watch_in(arrived_.get());
+}
+
+void FarFabric::watch_in(int epoll) const {
+  const int descriptor = endpoint_.descriptor();
+  if (descriptor < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) base::throw_system("epoll_ctl");
 }
 
 bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
+  epoll_event event;
+  epoll_wait(arrived_.get(), &event, 1, 0);  // what came until now is seen by the look that follows
+  exchange_.pump();
   exchange_.send_due(true);
   if (exchange_.something_to_do() || !endpoint_.may_sleep() || exchange_.pump()) return false;
-  // Woken before for nothing: the descriptor may be readable without end.
-  if (std::exchange(happened_, endpoint_.happened()) == endpoint_.happened()) endpoint_.quiet();
   const std::uint64_t next = exchange_.next_time();
   if (next != ofi::kNever) {
     const Clock::time_point at{Clock::duration(static_cast<Clock::rep>(next))};
@@ -70,7 +81,7 @@ bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
 }
 
 void FarFabric::wait(Deadline deadline) noexcept {
-  pollfd ready{descriptor_, POLLIN, 0};
+  pollfd ready{descriptor(), POLLIN, 0};
   const auto left = deadline ? std::max(Clock::duration::zero(), *deadline - Clock::now()) : kTryAgain;
   poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
 }

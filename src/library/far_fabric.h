@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/exchange.h"
 
@@ -16,7 +17,8 @@ namespace hamlyn::library {
 
 class FarFabric {
  public:
-  // `address`: the local one to be reached at; empty: the first that is not a loopback. Throws Error.
+  // `address`: the local one to be reached at, as the node's daemon knows it; empty: the first that is not a
+  // loopback. Throws Error.
   FarFabric(const std::string& address, std::chrono::milliseconds dead);
 
   const std::string& engine() const noexcept { return endpoint_.engine(); }
@@ -27,16 +29,18 @@ class FarFabric {
 
   // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
   bool prepare_sleep(Deadline& deadline) noexcept;
-  // Readable when something has come, between prepare_sleep and the next run.
-  int descriptor() const noexcept { return descriptor_; }
+  // Readable when something has come since prepare_sleep.
+  int descriptor() const noexcept { return arrived_.get(); }
+  // The same for an epoll of the caller's. Edge-triggered, for libfabric's descriptor may stay readable when
+  // all has been read: `net` of 1.17 leaves its signal standing (its issue 8947).
+  void watch_in(int epoll) const;
   // Sleeps until then.
   void wait(Deadline deadline) noexcept;
 
  private:
   ofi::Endpoint endpoint_;
   ofi::Exchange exchange_;
-  int descriptor_;
-  std::uint64_t happened_ = 0;  // at the last sleep
+  base::FileDescriptor arrived_;
 };
 
 }  // namespace hamlyn::library

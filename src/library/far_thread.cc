@@ -1,6 +1,6 @@
 #include "library/far_thread.h"
 
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -14,8 +14,15 @@
 
 namespace hamlyn::library {
 
-FarThread::FarThread(Engine& engine) : engine_(engine), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+FarThread::FarThread(Engine& engine)
+    : engine_(engine),
+      stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!stop_event_) base::throw_system("eventfd");
+  if (!epoll_) base::throw_system("epoll_create1");
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &event) != 0) base::throw_system("epoll_ctl");
 }
 
 bool FarThread::start() noexcept {
@@ -47,6 +54,7 @@ void FarThread::open() noexcept {
   try {
     engine_.sleepers_.open();
     auto far = std::make_unique<FarFabric>(engine_.far_address_, engine_.far_dead_);
+    far->watch_in(epoll_.get());
     engine_.lock_.enter_as_other();
     engine_.far_ = std::move(far);
     engine_.core_.set_gate(&engine_.far_->exchange());
@@ -67,8 +75,8 @@ void FarThread::main() noexcept {
     if (stop_.load()) return;
     if (relay_.exchange(false)) engine_.sleepers_.wake_all();
     if (watch_.exchange(false) && error_.empty()) {
-      pollfd both[] = {{engine_.far_->descriptor(), POLLIN, 0}, {stop_event_.get(), POLLIN, 0}};
-      poll(both, 2, -1);
+      epoll_event event;
+      epoll_wait(epoll_.get(), &event, 1, -1);
       engine_.far_came();
       continue;
     }

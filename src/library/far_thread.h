@@ -39,7 +39,7 @@ class FarThread {
   void ask(std::atomic<bool>& what) noexcept;
 
   Engine& engine_;
-  base::FileDescriptor stop_event_;
+  base::FileDescriptor stop_event_, epoll_;
   std::atomic<std::uint32_t> word_{0};
   std::atomic<bool> stop_{false}, watch_{false}, relay_{false}, done_{false};
   std::string error_;

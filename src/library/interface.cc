@@ -31,8 +31,8 @@ void Interface::publish(std::string_view name, const Ticket& ticket, Rights righ
 
 void Interface::withdraw(std::string_view name) { engine_->control().withdraw(name); }
 
-Ticket Interface::lookup(std::string_view name, std::chrono::milliseconds timeout) {
-  return engine_->control().lookup(name, timeout);
+Ticket Interface::lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who) {
+  return engine_->control().lookup(name, timeout, who);
 }
 
 void Interface::cancel() noexcept { engine_->cancel(); }

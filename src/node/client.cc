@@ -114,7 +114,6 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
   if (previous != nullptr) out.standing_ = *previous;
   out.standing_.interface = greeted.welcome.interface;
   out.standing_.token = greeted.welcome.token;
-  out.reached_at_.assign(greeted.welcome.text, ::strnlen(greeted.welcome.text, kMaxText));
   out.keep_spares();
   for (const auto& [link, side] : out.standing_.links) {
     Request adopt = make(RequestKind::adopt_link, 0, link);

@@ -78,7 +78,8 @@ struct Event {
     cut,                // peer, link: this link is to be ended now; the node's rule on reports says so
     introduced_remote,  // a link with a process of another node may be made: peer*, link, initiator, far. At
                         // the asker with its `request`, at the other end with request 0
-    open_fabric,        // somebody of another node wants a link with this process: answer with fabric_address
+    open_fabric,        // links with processes of other nodes are wanted, or likely: answer with
+                        // fabric_address. text: the address of this host to be reached at, or empty
     far_gone,           // peer, link, error, text: the node or process at the other end of this link between
                         // nodes has gone, or has ended it
     lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
@@ -114,8 +115,6 @@ class Client {
   Client& operator=(Client&&) noexcept = default;
 
   std::uint64_t interface_id() const noexcept { return standing_.interface; }
-  // The local address at which this process is to be reached from other nodes; empty: any.
-  const std::string& reached_at() const noexcept { return reached_at_; }
   // Readable when `next` may have something; wait for writable too while `unsent()`.
   int descriptor() const noexcept { return socket_.get(); }
   bool unsent() const noexcept { return !outbox_.empty(); }
@@ -156,8 +155,8 @@ class Client {
   bool report(std::uint64_t link, std::uint64_t refused);
 
   // Where processes of other nodes reach this one: the address of its endpoint (1 to 64 bytes) and the engine
-  // (1 to 15 printable characters); both empty: nobody can. To be said before the first introduction to a far
-  // interface is asked for, and as answer to `open_fabric`. No answer.
+  // (1 to 15 printable characters); both empty: nobody can. The answer to `open_fabric`: introductions to far
+  // interfaces wait until it has been said. No answer.
   bool fabric_address(std::string_view engine, std::span<const std::byte> address);
 
   // The next event, if there is one.
@@ -186,7 +185,6 @@ class Client {
   // Given up for an introduction that finds the table full, so that it is refused instead of cut short.
   std::array<base::FileDescriptor, 2> spares_;
   std::string path_;
-  std::string reached_at_;
   Standing standing_;
   std::map<std::uint64_t, Asked> asked_;
   std::deque<Request> outbox_;  // what the socket had no room for

@@ -412,6 +412,7 @@ bool Cluster::learn(const Member& member) {
   if (member.incarnation == other.member.incarnation && (!member.left || other.member.left)) return false;
   if (other.pair && (other.pair->incarnation != member.incarnation || member.left)) {
     post(member.id, other, {}, 0, Plain::kOver);
+    if (member.left) set(other, member);  // nobody is to take it for dead meanwhile
     end(member.id, other, member.left ? "it has left" : "a newer incarnation of it has come");
   }
   set(other, member);

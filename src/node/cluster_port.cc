@@ -96,31 +96,6 @@ Address resolve(const std::string& text, int family, bool to_listen) {
 
 bool is_v4(const Address& address) { return to_text(address).front() != '['; }
 
-// The local address from which packets to another go; no packet is sent. Empty: there is no way there.
-std::string local_address_towards(const Address& other) {
-  const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage storage{};
-  const socklen_t size = socket_address(other, AF_INET, storage);
-  sockaddr_in own{};
-  socklen_t length = sizeof own;
-  char text[INET_ADDRSTRLEN]{};
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0)
-    return {};
-  return ::inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr ? text : std::string{};
-}
-
-// Where processes of this node listen: at the address where its daemon does, and if that is every one, at
-// the one that faces those whom it joins. (A process's own port can be reached by whoever reaches the
-// address, and libfabric trusts who connects: docs/protection.md.)
-std::string address_for_processes(const Address& here, const std::vector<Address>& join) {
-  if (!is_v4(here)) return {};
-  const std::string text = to_text(here);
-  const std::string host = text.substr(0, text.rfind(':'));
-  if (host != "0.0.0.0") return host;
-  return join.empty() || !is_v4(join.front()) ? std::string{} : local_address_towards(join.front());
-}
-
 }  // namespace
 
 ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket, Time now) : now_(now) {
@@ -128,9 +103,9 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   const std::string listen = !config.listen.empty() ? config.listen
                              : loopback_only_       ? "127.0.0.1"
                                                     : "0.0.0.0";
-  const Address here = resolve(listen, AF_UNSPEC, true);
-  family_ = is_v4(here) ? AF_INET : AF_INET6;
-  if (loopback_only_ && !loopback(here)) {
+  here_ = resolve(listen, AF_UNSPEC, true);
+  family_ = is_v4(here_) ? AF_INET : AF_INET6;
+  if (loopback_only_ && !loopback(here_)) {
     throw Error(ErrorCode::not_permitted,
                 "cluster.listen: " + listen +
                     " can be reached by strangers: name a file in cluster.secret, or a "
@@ -156,13 +131,12 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   if (family_ == AF_INET6) ::setsockopt(socket_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof kSocketBuffer);
   sockaddr_storage storage{};
-  const socklen_t size = socket_address(here, family_, storage);
+  const socklen_t size = socket_address(here_, family_, storage);
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0)
-    base::throw_system(("cluster.listen: bind " + to_text(here)).c_str());
-  reached_at_ = address_for_processes(here, options.join);
+    base::throw_system(("cluster.listen: bind " + to_text(here_)).c_str());
   cluster_ = std::make_unique<Cluster>(options, *this, now);
   spdlog::info("node {} of a cluster, incarnation {}, at {}{}", options.id, options.incarnation,
-               to_text(here), options.boot ? ", admits newcomers" : "");
+               to_text(here_), options.boot ? ", admits newcomers" : "");
 }
 
 void ClusterPort::receive_some(Time now) {
@@ -183,6 +157,7 @@ void ClusterPort::receive_some(Time now) {
 void ClusterPort::tick(Time now) {
   now_ = now;
   if (now >= cluster_->deadline()) cluster_->tick(now);
+  node_->look_at_members(now);
 }
 
 // What the network does not take now is lost, like what it loses later.
@@ -200,11 +175,13 @@ void ClusterPort::random(std::span<std::byte> out) { ::randombytes_buf(out.data(
 void ClusterPort::came(NodeId node, std::uint64_t incarnation) {
   spdlog::info("node {} is there, incarnation {}", node, incarnation);
   node_->node_came(node, now_);
+  node_->look_at_members(now_);
 }
 
 void ClusterPort::gone(NodeId node, const char* why) {
   spdlog::info("node {} is gone: {}", node, why);
   node_->node_gone(node, why, now_);
+  node_->look_at_members(now_);  // at once: it may be back before the next turn
 }
 
 void ClusterPort::message(NodeId node, std::span<const std::byte> message) {
@@ -212,6 +189,25 @@ void ClusterPort::message(NodeId node, std::span<const std::byte> message) {
 }
 
 void ClusterPort::say(const std::string& line) { spdlog::warn("{}", line); }
+
+// Where it listens; at every address: the one from which the way to that node starts.
+std::string ClusterPort::reached_at(NodeId by) const {
+  Address out = here_;
+  const auto rows = cluster_->rows();
+  const auto row = std::ranges::find(rows, by, [](const Cluster::Row& each) { return each.member.id; });
+  if (out.ip == Address{}.ip || host_text(out) == "0.0.0.0") {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof storage;
+    const base::FileDescriptor way{::socket(family_, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (row == rows.end() || !way) return {};
+    const socklen_t there = socket_address(row->member.address, family_, storage);
+    if (::connect(way.get(), reinterpret_cast<const sockaddr*>(&storage), there) != 0 ||
+        ::getsockname(way.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+      return {};
+    out = address_of(storage);
+  }
+  return host_text(out);
+}
 
 void ClusterPort::tell(NodeId node, std::vector<std::byte> message) {
   cluster_->tell(node, std::move(message), now_);

@@ -38,14 +38,14 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   std::uint64_t incarnation() const override { return cluster_->incarnation(); }
   std::uint64_t incarnation_of(NodeId node) const override { return cluster_->incarnation_of(node); }
   std::vector<NodeId> there() const override { return cluster_->alive(); }
+  std::string reached_at(NodeId by) const override;
   void tell(NodeId node, std::vector<std::byte> message) override;
   std::vector<MemberReply> members() const override;
-  std::string reached_at() const override { return reached_at_; }
 
   base::FileDescriptor socket_;
+  Address here_;  // where it listens
   int family_ = 0;
   bool loopback_only_ = false;
-  std::string reached_at_;
   Time now_{};
   std::unique_ptr<Cluster> cluster_;
   Node* node_ = nullptr;

@@ -21,11 +21,11 @@ class OtherNodes {
   virtual std::uint64_t incarnation() const = 0;
   virtual std::uint64_t incarnation_of(NodeId node) const = 0;  // 0: it is not there
   virtual std::vector<NodeId> there() const = 0;
+  // The address of this host at which that node reaches it, as text; empty: nobody knows.
+  virtual std::string reached_at(NodeId by) const = 0;
   virtual void tell(NodeId node, std::vector<std::byte> message) = 0;  // in vain if it is not there
   virtual void random(std::span<std::byte> out) = 0;
   virtual std::vector<MemberReply> members() const = 0;  // by their ids
-  // The local address at which processes here are to be reached from other nodes; empty: none in particular.
-  virtual std::string reached_at() const { return {}; }
 };
 
 struct FarEnd {  // where a process is reached, and as whom its daemon attests it

@@ -56,10 +56,13 @@ void Node::received(std::uint64_t id, std::span<const std::byte> message, bool c
   if (message.size() != sizeof request) return malformed(id, "a request of a wrong size");
   std::memcpy(&request, message.data(), sizeof request);
   if (const char* why = invalid(request)) return malformed(id, why);
-  if (connection.stage == Stage::observer && request.kind != RequestKind::list &&
-      request.kind != RequestKind::nodes) {
+  const bool observer = connection.stage == Stage::observer;
+  if (connection.stage == Stage::watcher) return malformed(id, "a request of one that watches the nodes");
+  if (observer && request.kind != RequestKind::list && request.kind != RequestKind::nodes &&
+      request.kind != RequestKind::watch) {
     return malformed(id, "an observer that asks for more than a list");
   }
+  if (!observer && request.kind == RequestKind::watch) return malformed(id, "only observers watch the nodes");
   if (waits_for_reply(request.kind) && connection.waiting.contains(request.request)) {
     return malformed(id, "the number of a request that still waits");
   }
@@ -88,6 +91,8 @@ void Node::too_slow(std::uint64_t id) {
 void Node::caught_up(std::uint64_t id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
+  if (const auto watched = watches_.find(id); watched != watches_.end())
+    return tell_watcher(id, watched->second);
   const std::uint64_t number = found->second.interface;
   for (const std::uint64_t other : attached()) {
     resume(other, [&](const Request& held) {
@@ -209,7 +214,6 @@ void Node::welcome(std::uint64_t id, const Connection& connection, const Token& 
   Welcome out;
   out.interface = connection.interface;
   out.token = token;
-  if (others_ != nullptr) put_text(out.text, others_->reached_at());
   outside_.send(id, bytes_of(out));
 }
 
@@ -254,9 +258,11 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
       case RequestKind::list:
         return list(id, connection, request);
       case RequestKind::fabric_address:
-        return fabric_address(connection, request);
+        return fabric_address(id, connection, request);
       case RequestKind::nodes:
         return nodes(id, request);
+      case RequestKind::watch:
+        return watch(id, connection, request);
       case RequestKind::report:
         return report(id, connection, request);
     }
@@ -519,6 +525,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
+  expect_far(id, connection);
 
   if (was_kept) {  // others may have claimed it meanwhile
     for (const std::uint64_t other : attached())
@@ -621,12 +628,13 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   answer(there->second, reply);
 }
 
-void Node::fabric_address(Connection& connection, const Request& request) {
+void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
   const auto at = std::as_bytes(std::span{request.name}).first(request.name_length);
   connection.address.assign(at.begin(), at.end());
   connection.reach = at.empty() ? Reach::none : Reach::known;
   std::memcpy(connection.engine, request.engine, sizeof connection.engine);
   take_up_arrivals(connection.interface);
+  resume(id, [this](const Request& held) { return held.kind == RequestKind::introduce && far(held.number); });
 }
 
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {
@@ -697,10 +705,12 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   if (connection.stage == Stage::attached) {
     --user.interfaces;
     interfaces_.erase(interface);
+  } else if (connection.stage == Stage::watcher) {
+    --user.interfaces;
+    watches_.erase(id);
   } else {
     --user.connections;
-    deadlines_.erase({connection.since + kGreetTime, id});
-    deadlines_.erase({connection.since + kObserveTime, id});
+    forget_deadline(id, connection);
   }
   connections_.erase(found);
   forget_user(uid);
@@ -710,6 +720,11 @@ void Node::forget(std::uint64_t id, bool keep_names) {
     resume_introductions(other, interface);
   }
   take_up_arrivals(interface);
+}
+
+void Node::forget_deadline(std::uint64_t id, const Connection& connection) {
+  deadlines_.erase({connection.since + kGreetTime, id});
+  deadlines_.erase({connection.since + kObserveTime, id});
 }
 
 void Node::forget_user(std::uint32_t uid) {

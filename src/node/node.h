@@ -104,6 +104,9 @@ class Node {
   void tick(Time now);
   std::optional<Time> deadline() const;
 
+  // The nodes may have come, gone or fallen silent: whoever watches them is told.
+  void look_at_members(Time now);
+
   // Of the other nodes. A message that is not whole is refused, and counted.
   void node_came(NodeId node, Time now);
   void node_gone(NodeId node, const char* why, Time now);
@@ -114,7 +117,7 @@ class Node {
   bool recovering() const noexcept { return grace_; }
 
  private:
-  enum class Stage : std::uint8_t { fresh, attached, observer };
+  enum class Stage : std::uint8_t { fresh, attached, observer, watcher };
 
   enum class Reach : std::uint8_t { unasked, asked, known, none };  // a process's fabric address
 
@@ -139,6 +142,7 @@ class Node {
     std::set<std::string, std::less<>> names;
     std::set<std::uint64_t> shunned;  // peers whose links to it were cut: they may not ask for another
     Reach reach = Reach::unasked;
+    bool outward = false;            // processes of other nodes are likely to be talked to
     std::vector<std::byte> address;  // where processes of other nodes reach it
     char engine[kMaxEngine]{};
     std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
@@ -191,6 +195,12 @@ class Node {
     FarLookup what;
   };
 
+  struct Watch {  // by a process, of the nodes
+    std::uint64_t request = 0;
+    std::map<NodeId, std::uint32_t> due;  // that it is to be told of, and how often each has changed
+    bool whole = false;                   // it has been told of all
+  };
+
   struct Refused {  // thrown and caught inside `handle`: one request, one refusal
     ErrorCode code;
     std::string text;
@@ -211,11 +221,13 @@ class Node {
   void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
   void report(std::uint64_t id, Connection& connection, const Request& request);
-  void fabric_address(Connection& connection, const Request& request);
+  void fabric_address(std::uint64_t id, Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
 
   bool far(std::uint64_t interface) const noexcept;
   void introduce_far(std::uint64_t id, Connection& connection, const Request& request);
+  void expect_far(std::uint64_t id, Connection& connection);
+  void have_way_opened(std::uint64_t id, Connection& connection, NodeId towards);
   void take_introduce(NodeId node, FarIntroduce what);
   bool take_up(NodeId node, const FarIntroduce& what);
   void take_up_arrivals(std::uint64_t interface);
@@ -238,6 +250,8 @@ class Node {
   void tick_far();
   std::optional<Time> far_deadline() const;
   void nodes(std::uint64_t id, const Request& request);
+  void watch(std::uint64_t id, Connection& connection, const Request& request);
+  void tell_watcher(std::uint64_t id, Watch& watch);
   FarEnd end_of(const Connection& connection) const;
   template <class Message>
   void tell(NodeId node, const Message& message);
@@ -255,6 +269,7 @@ class Node {
   template <class Which>
   void give_up_names(Which&& which);
   void drop(std::uint64_t id, const char* why);
+  void forget_deadline(std::uint64_t id, const Connection& connection);
   void forget_user(std::uint32_t uid);
   std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
@@ -282,6 +297,9 @@ class Node {
   std::map<std::pair<NodeId, std::uint64_t>, Arrival> arrivals_;  // by node and its serial
   std::multimap<std::string, FarWaiter, std::less<>> far_waiters_;
   std::map<NodeId, std::size_t> far_waiting_;  // of each node
+  std::map<std::uint64_t, Watch> watches_;     // by connection
+  // How the nodes were when whoever watches them was told last: state and incarnation.
+  std::map<NodeId, std::pair<std::uint32_t, std::uint64_t>> seen_;
   std::map<std::uint32_t, User> users_;
   std::set<std::pair<Time, std::uint64_t>> deadlines_;  // of connections that attach nothing
   std::uint64_t malformed_ = 0;

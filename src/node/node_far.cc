@@ -77,8 +77,12 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   const NodeId node = node_of(request.number);
   if (others_->incarnation_of(node) == 0)
     throw Refused{ErrorCode::peer_died, "node " + std::to_string(node) + " is not there"};
-  if (connection.reach != Reach::known)
-    throw Refused{ErrorCode::invalid_argument, "this process has not said where other nodes reach it"};
+  if (connection.reach == Reach::none)
+    throw Refused{ErrorCode::invalid_argument, "this process has said that no other node reaches it"};
+  if (connection.reach != Reach::known) {
+    have_way_opened(id, connection, node);
+    return hold(connection, request);  // until it says where it is reached
+  }
   if (const auto mine = connection.with.find(request.number); mine != connection.with.end()) {
     if (connection.links.at(mine->second).gone) return hold(connection, request);
     Reply linked = make_reply(ReplyKind::linked, request.request);
@@ -101,6 +105,21 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   asks_[{id, request.request}] = ask;
   serials_[ask.serial] = {id, request.request};
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
+}
+
+// A name is published, or looked for on other nodes: messages will follow. The first way out takes a process
+// half a second to open, so it does that meanwhile.
+void Node::expect_far(std::uint64_t id, Connection& connection) {
+  if (others_ == nullptr || std::exchange(connection.outward, true)) return;
+  if (const auto there = others_->there(); !there.empty()) have_way_opened(id, connection, there.front());
+}
+
+void Node::have_way_opened(std::uint64_t id, Connection& connection, NodeId towards) {
+  if (connection.reach != Reach::unasked) return;
+  connection.reach = Reach::asked;
+  Reply reply = make_reply(ReplyKind::open_fabric, 0);
+  put_text(reply.text, others_->reached_at(towards));
+  answer(id, reply);
 }
 
 void Node::take_introduce(NodeId node, FarIntroduce what) {
@@ -147,8 +166,7 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
     if (peer.reach == Reach::none)
       throw Refused{ErrorCode::peer_refused, "that process cannot be reached from other nodes"};
     if (peer.reach != Reach::known) {
-      if (std::exchange(peer.reach, Reach::asked) == Reach::unasked)
-        answer(id, make_reply(ReplyKind::open_fabric, 0));
+      have_way_opened(id, peer, node);
       return false;
     }
     check_room(peer.who.uid, 1, peer.who.uid != what.end.uid, "the peer's user");
@@ -297,6 +315,7 @@ void Node::search(std::uint64_t id, const Request& request, bool may_come) {
   const Identity& who = connections_.at(id).who;
   const FarLookup lookup{search.serial, who.uid, who.gid, (request.flags & Request::kWait) != 0,
                          std::string(name_of(request))};
+  expect_far(id, connections_.at(id));
   for (const NodeId node : others_->there()) search.open.insert(node);
   serials_[search.serial] = {id, request.request};
   const auto asked = search.open;
@@ -406,6 +425,10 @@ void Node::forget_far_request(Waiting waiting) {
 
 void Node::node_came(NodeId node, Time now) {
   now_ = now;
+  for (const std::uint64_t id : attached()) {
+    if (Connection& connection = connections_.at(id); connection.outward)
+      have_way_opened(id, connection, node);
+  }
   for (auto& [waiting, search] : searches_) {
     const auto [id, number] = waiting;
     const Connection& connection = connections_.at(id);

@@ -53,13 +53,18 @@ std::array<unsigned char, crypto_aead_chacha20poly1305_IETF_NPUBBYTES> nonce_of(
 }  // namespace
 
 std::string to_text(const Address& address) {
+  const std::string host = host_text(address);
+  return (mapped(address) ? host : "[" + host + "]") + ":" + std::to_string(address.port);
+}
+
+std::string host_text(const Address& address) {
   char text[INET6_ADDRSTRLEN]{};
   if (mapped(address)) {
     ::inet_ntop(AF_INET, address.ip.data() + kMapped.size(), text, sizeof text);
-    return std::string(text) + ":" + std::to_string(address.port);
+  } else {
+    ::inet_ntop(AF_INET6, address.ip.data(), text, sizeof text);
   }
-  ::inet_ntop(AF_INET6, address.ip.data(), text, sizeof text);
-  return "[" + std::string(text) + "]:" + std::to_string(address.port);
+  return text;
 }
 
 bool loopback(const Address& address) noexcept {

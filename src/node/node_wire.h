@@ -35,6 +35,7 @@ struct Address {
   auto operator<=>(const Address&) const = default;
 };
 std::string to_text(const Address& address);
+std::string host_text(const Address& address);  // without the port: 10.0.0.7, fd00::7
 bool loopback(const Address& address) noexcept;
 
 enum class HandshakeKind : std::uint16_t {

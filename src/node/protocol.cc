@@ -58,6 +58,7 @@ Request only_its_fields(const Request& request) noexcept {
       std::memcpy(out.engine, request.engine, sizeof out.engine);
       break;
     case RequestKind::cancel:
+    case RequestKind::watch:
       break;
   }
   return out;
@@ -99,7 +100,7 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
 }
 
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::nodes)
+  if (request.kind < RequestKind::introduce || request.kind > RequestKind::watch)
     return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)

@@ -76,6 +76,7 @@ enum class RequestKind : std::uint32_t {
   fabric_address,  // name: where processes of other nodes reach the asker, engine: by which engine; or both
                    // empty: it cannot be reached. No answer
   nodes,           // number: the last node already listed; 0: from the start
+  watch,           // of an observer, its last request: all nodes, and then every change
 };
 
 struct Request {
@@ -111,9 +112,10 @@ enum class ReplyKind : std::uint32_t {
   node,      // the end of a page of a list (NodeReply)
   cut,       // peer, link: to be ended now, by the rule on reports. Not asked for; both ends are told
   introduced_remote,  // a link with a process of another node may be made (FarReply)
-  open_fabric,        // somebody of another node wants a link: say your fabric_address. Not asked for
-  far_gone,  // peer, link, error, text: the other end of this link to another node has gone. Not asked for
-  member,    // one node of the cluster (MemberReply); after a page of them comes `node`
+  open_fabric,  // links with other nodes are wanted, or likely: say your fabric_address. text: the address of
+                // this host to be reached at; empty: unknown. Not asked for
+  far_gone,     // peer, link, error, text: the other end of this link to another node has gone. Not asked for
+  member,  // one node of the cluster (MemberReply); after a page of them, or all to be watched, comes `node`
 };
 
 struct Reply {
@@ -180,8 +182,10 @@ struct MemberReply {
   std::uint16_t boot = 0;      // 1: it admits newcomers
   std::uint32_t kept_out = 0;  // at this node itself: Reason why nobody lets it in
   char address[48]{};          // text; empty for this node itself
+  std::uint32_t changes = 0;   // told to who watches: how many this one stands for. 0: a list or snapshot
+  std::uint32_t reserved = 0;
 };
-static_assert(sizeof(MemberReply) == 96 && std::is_trivially_copyable_v<MemberReply>);
+static_assert(sizeof(MemberReply) == 104 && std::is_trivially_copyable_v<MemberReply>);
 
 // What the user that asks has used and may use; every list ends with it.
 struct Usage {

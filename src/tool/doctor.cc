@@ -4,9 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
-
-#include "tool/failure.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -123,6 +120,20 @@ Finding service(const Host& host) {
           "names and links between users, within the rights that are given"};
 }
 
+// A plain network is no fault of the machine, and what carries links over it is told all the same.
+Finding other_hosts(const Host& host) {
+  std::string looked_at;
+  for (const std::string& line : host.engines) looked_at += (looked_at.empty() ? "" : "; ") + line;
+  if (host.libfabric.empty()) {
+    return {Verdict::could_be_better, "other hosts", looked_at, "install libfabric (Debian: libfabric1)",
+            "links with processes of other hosts"};
+  }
+  const std::string found = fmt::format("libfabric {}: {}", host.libfabric, looked_at);
+  if (!host.engine.empty()) return good("other hosts", found);
+  return {Verdict::could_be_better, "other hosts", found, "install a libfabric with one of these engines",
+          "links with processes of other hosts"};
+}
+
 const char* name(Verdict verdict) {
   switch (verdict) {
     case Verdict::good:
@@ -140,7 +151,7 @@ const char* name(Verdict verdict) {
 std::vector<Finding> diagnose(const Host& host) {
   return {kernel(host),     attestation(host), processors(host),      cores(host),
           frequency(host),  time_quota(host),  virtual_machine(host), locked_memory(host),
-          huge_pages(host), descriptors(host), service(host)};
+          huge_pages(host), descriptors(host), service(host),         other_hosts(host)};
 }
 
 std::string to_text(const std::vector<Finding>& findings) {
@@ -151,14 +162,6 @@ std::string to_text(const std::vector<Finding>& findings) {
     text += fmt::format("{:33} to do: {}\n{:33} gain:  {}\n", "", finding.advice, "", finding.gain);
   }
   return text;
-}
-
-int run_doctor(const DoctorOptions& options) {
-  const std::vector<Finding> findings = diagnose(look_at_host());
-  std::fputs((options.json ? to_json(findings) + "\n" : to_text(findings)).c_str(), stdout);
-  const bool works = std::none_of(findings.begin(), findings.end(),
-                                  [](const Finding& f) { return f.verdict == Verdict::problem; });
-  return works ? kOk : kFailed;
 }
 
 }  // namespace hamlyn::tool

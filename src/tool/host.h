@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hamlyn::tool {
 
@@ -24,6 +25,10 @@ struct Host {
   std::uint64_t descriptors = 0;          // that may be open
   std::uint64_t descriptors_hard = 0;
   bool service = false;  // its socket is there
+  // libfabric's engine for links to other hosts; empty: there is none
+  std::string engine;
+  std::string libfabric;             // its version; empty: it is not installed
+  std::vector<std::string> engines;  // a line for each that was looked at, and why it was taken or not
 };
 
 // `root` stands before every path that is read: tests have a machine of their own.

@@ -1,6 +1,8 @@
 // `hamlyn node`, and who the other side of a transfer is: what the daemon tells.
 #include "node/list.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -28,6 +30,17 @@ ProcessView view_of(const node::AttachedProcess& process) {
                    .refused = process.refused};
   if (process.counters) read_details(process.counters.get(), view);
   return view;
+}
+
+// Of a process on another host this node knows nothing, but the link with it was introduced with its name.
+void find_among_own_links(const node::AttachedProcess& self, Peer& peer) {
+  const ProcessView view = view_of(self);
+  if (!view.details) return;
+  for (const LinkView& link : view.details->links) {
+    if (link.peer != peer.interface) continue;
+    peer.uid = link.peer_uid;
+    peer.pid = link.peer_pid;
+  }
 }
 
 }  // namespace
@@ -64,9 +77,12 @@ Peer find_peer(std::uint64_t interface, const std::string& socket) noexcept {
   Peer peer{.interface = interface, .uid = {}, .pid = {}};
   try {
     for (const node::AttachedProcess& process : node::list({.socket = socket}).attached) {
-      if (process.interface != interface) continue;
-      peer.uid = process.uid;
-      peer.pid = process.pid;
+      if (process.interface == interface) {
+        peer.uid = process.uid;
+        peer.pid = process.pid;
+      } else if (process.pid == static_cast<std::uint32_t>(::getpid()) && process.counters) {
+        find_among_own_links(process, peer);
+      }
     }
   } catch (const std::exception&) {  // it is a detail of the report, and the transfer goes on without it
   }

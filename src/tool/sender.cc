@@ -89,7 +89,6 @@ Sender::Sender(const SendOptions& options, Input& input, Stop& stop)
 
 Report Sender::run() {
   find_receiver();
-  receiver_ = find_peer(receiver_.interface, options_.node);
   Progress progress(options_.quiet, input_.size());
   send_everything(progress);
   send_end();
@@ -101,10 +100,9 @@ void Sender::find_receiver() {
   for (;;) {
     const Ticket door = lookup_door();
     check_door(door);
-    const bool wanted = is_wanted(door);
-    receiver_ = {.interface = door.interface, .uid = {}, .pid = {}};
+    if (wanted_ && receiver_.uid != wanted_) throw not_wanted(options_.name, *receiver_.uid);
     gone_ = false;
-    if (wanted && greet(door) && await_answer(door)) return;
+    if (greet(door) && await_answer(door)) return;
     // That receiver has ended, or taken another sender. Either side may start first: wait for the next.
     ::poll(nullptr, 0, static_cast<int>(kAgain.count()));
   }
@@ -114,21 +112,17 @@ Ticket Sender::lookup_door() {
   for (;;) {
     check_stop("waiting for a receiver");
     try {
-      return interface_.lookup(options_.name, deadline_.slice(kSlice));
+      Registrant owner;
+      const Ticket door = interface_.lookup(options_.name, deadline_.slice(kSlice), &owner);
+      if (door.interface != owner.interface) throw broken("it has registered somebody else's ticket");
+      receiver_ = {.interface = owner.interface, .uid = owner.uid, .pid = owner.pid};
+      return door;
     } catch (const Error& error) {
       const bool nobody = error.code() == ErrorCode::timed_out || error.code() == ErrorCode::name_unknown;
       if (!nobody && error.code() != ErrorCode::cancelled) throw;
       if (deadline_.passed()) throw no_receiver(options_.name);
     }
   }
-}
-
-// False: it has gone. Throws Failure if it is another user's than the one meant.
-bool Sender::is_wanted(const Ticket& door) {
-  if (!wanted_) return true;
-  const std::optional<std::uint32_t> uid = find_peer(door.interface, options_.node).uid;
-  if (uid && *uid != *wanted_) throw not_wanted(options_.name, *uid);
-  return uid.has_value();
 }
 
 bool Sender::greet(const Ticket& door) {

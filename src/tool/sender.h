@@ -32,7 +32,6 @@ class Sender {
 
   void find_receiver();
   Ticket lookup_door();
-  bool is_wanted(const Ticket& door);
   bool greet(const Ticket& door);
   Status say_hello(const Ticket& door);
   bool await_answer(const Ticket& door);

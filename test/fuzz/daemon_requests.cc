@@ -120,11 +120,11 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(13));
+    const auto kind = static_cast<node::RequestKind>(1 + pick(14));
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
     const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes ||
-                          kind == node::RequestKind::fabric_address;
+                          kind == node::RequestKind::fabric_address || kind == node::RequestKind::watch;
     node::Request out = named ? test::ask(kind, 1 + pick(40), kNames[pick(std::size(kNames))])
                               : test::ask(kind, 1 + pick(40), nameless ? 0 : some_number());
     if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(2));

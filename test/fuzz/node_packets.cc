@@ -90,6 +90,7 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
     std::uint64_t incarnation() const override { return 1; }
     std::uint64_t incarnation_of(NodeId node) const override { return node == 2 ? 2 : 0; }
     std::vector<NodeId> there() const override { return {2}; }
+    std::string reached_at(NodeId) const override { return "127.0.0.1"; }
     void tell(NodeId, std::vector<std::byte> message) override {
       EXPECT_LE(message.size(), node::kMostMessage);
     }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "hamlyn/membership.h"
 #include "node/client.h"
 #include "node/list.h"
 #include "test/host/hosts.h"
@@ -114,6 +115,26 @@ class Cluster : public testing::Test {
     client.link_ended(link);
   }
 
+  // Reads until that has happened to that node; false: it does not. Says what else there was.
+  static bool told(Membership& members, Membership::Change change, int host) {
+    std::string others;
+    Membership::Event event;
+    while (members.wait(event, kSoon) == Status::ok) {
+      if (event.change == change && event.node.id == host) return true;
+      others += std::string(" ") + name(event.change) + " " + std::to_string(event.node.id);
+    }
+    ADD_FAILURE() << "told of" << others;
+    return false;
+  }
+  // A command of `hamlyn` on a host.
+  std::unique_ptr<test::Command> hamlyn(int host, std::vector<std::string> words) const {
+    words.insert(words.begin(), test::program("hamlyn"));
+    words.insert(words.end(), {"--node", socket(host)});
+    test::Command::Options options;
+    options.network_of = hosts_->network(host);
+    return std::make_unique<test::Command>(words, options);
+  }
+
   const Folder folder_;
   std::unique_ptr<Hosts> hosts_;
   std::vector<std::unique_ptr<test::Daemon>> daemons_;
@@ -139,6 +160,10 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
   EXPECT_TRUE(four.lookup(++request_, "nobodys", false));
   EXPECT_EQ(next_event(four).error, ErrorCode::name_unknown);
 
+  Membership watcher({.node = socket(4)});
+  using Change = Membership::Change;
+  EXPECT_EQ(watcher.nodes().size(), 8u);
+
   // Link cut: both ends, and both daemons; a third party's link goes on.
   std::uint64_t first = link(two, three);
   const std::uint64_t kept = link(two, four);
@@ -149,8 +174,10 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
       eventually([&] { return seen(3, 1).state == State::dead && seen(8, 3).state == State::dead; }, kSoon));
   EXPECT_TRUE(two.introduce(++request_, three.interface_id()));
   EXPECT_EQ(next_event(two).error, ErrorCode::peer_died);
+  EXPECT_TRUE(told(watcher, Change::died, 3));
   hosts_->join(3);
   EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
+  EXPECT_TRUE(told(watcher, Change::came, 3));
   first = link(two, three);
 
   // Node stopped, then going on: as if cut.
@@ -178,6 +205,7 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
   expect_gone(two, first);
   EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
   EXPECT_GT(seen(2, 3).incarnation, before);
+  EXPECT_TRUE(told(watcher, Change::returned, 3));
 
   // Half open: killed while nobody can be told, and back before anybody has missed it.
   hosts_->cut(5);
@@ -199,6 +227,13 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
   // A node that ends says so.
   daemon(7).command().signal(SIGTERM);
   EXPECT_TRUE(eventually([&] { return seen(1, 7).state == State::left; }, kSoon));
+  EXPECT_TRUE(told(watcher, Change::left, 7));
+  for (const Membership::Node& each : watcher.nodes()) {
+    const auto expected = each.id == 4   ? Membership::State::self
+                          : each.id == 7 ? Membership::State::left
+                                         : Membership::State::alive;
+    EXPECT_TRUE(each.state == expected || each.state == Membership::State::suspect) << each.id;
+  }
 
   // Through all of it the link between two others has gone on.
   EXPECT_TRUE(four.introduce(++request_, two.interface_id()));
@@ -238,6 +273,38 @@ TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
   kill(2);
   EXPECT_TRUE(
       eventually([&] { return seen(1, 2).address == Hosts::address(4) + ":7471" && sees(1, 2); }, kSoon));
+}
+
+TEST_F(Cluster, WhoWatchesTheNodesOutlivesItsDaemon) {
+  start(1);
+  start(2);
+  ASSERT_TRUE(eventually([this] { return whole({1, 2}); }, kSoon));
+  Membership watcher({.node = socket(1)});
+  ASSERT_EQ(watcher.nodes().size(), 2u);
+  EXPECT_EQ(watcher.nodes()[0].state, Membership::State::self);
+  EXPECT_EQ(watcher.nodes()[1].address, Hosts::address(2) + ":7471");
+  EXPECT_FALSE(watcher.next());
+  const std::uint64_t before = watcher.nodes()[0].incarnation;
+  kill(1);
+  EXPECT_TRUE(told(watcher, Membership::Change::daemon_gone, 0));
+  EXPECT_TRUE(watcher.nodes().empty());
+  start(1);
+  EXPECT_TRUE(told(watcher, Membership::Change::renewed, 1));
+  EXPECT_GT(watcher.nodes()[0].incarnation, before);
+  EXPECT_TRUE(told(watcher, Membership::Change::came, 2));
+}
+
+TEST_F(Cluster, AFileGoesFromHostToHost) {
+  start(1);
+  start(2);
+  const std::string data = test::noise(3 * 1024 * 1024 + 1);
+  test::write_file(folder_.file("in"), data);
+  const auto receiver = hamlyn(2, {"receive", "far", folder_.file("out")});
+  const auto sender = hamlyn(1, {"send", "far", folder_.file("in")});
+  const test::Finished sent = sender->wait(), received = receiver->wait();
+  EXPECT_EQ(sent.status, 0) << sent.err;
+  EXPECT_EQ(received.status, 0) << received.err;
+  EXPECT_TRUE(test::read_file(folder_.file("out")) == data);
 }
 
 }  // namespace

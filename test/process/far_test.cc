@@ -217,5 +217,35 @@ TEST_F(Far, a_killed_process_is_told_of) {
   EXPECT_EQ(one.next().kind, Notification::Kind::link_ended);
 }
 
+// Timed remote reads as failure detector (paper 1, section 3.3): whoever asks decides how long it waits.
+TEST_F(Far, a_timed_get_tells_that_a_process_answers_no_more) {
+  const auto soon = [](int node) {
+    Interface::Options short_lived = nodes->at(node);
+    short_lived.dead = 3s;
+    return short_lived;
+  };
+  Actor peer([&](Line& line) {
+    Party self(soon(2));
+    if (!line.put(self.slot.ticket())) return 91;
+    pause();
+    return 0;
+  });
+  Party one(soon(1));
+  const auto ticket = peer.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  ASSERT_EQ(one.terminus.connect(*ticket, 30s), Status::ok);
+  RemoteHandle handle;
+  ASSERT_EQ(one.terminus.get(*ticket, one.slot, 0, 64, {}, &handle), Status::pending);
+  EXPECT_EQ(one.terminus.wait_outcome(handle, 30s).status, Status::ok)
+      << "it needs nothing of the application";
+  peer.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return peer.stopped(); }));
+  ASSERT_EQ(one.terminus.get(*ticket, one.slot, 0, 64, {}, &handle), Status::pending);
+  EXPECT_NE(one.terminus.wait_outcome(handle, 50ms).status, Status::ok) << "in the time that was given";
+  EXPECT_EQ(one.terminus.wait_outcome(handle, 30s).status, Status::link_ended) << "and the link's own time";
+  EXPECT_EQ(one.next().kind, Notification::Kind::link_ended);
+  peer.signal(SIGKILL);
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -53,6 +53,7 @@ struct Daemon final : node::OtherNodes {
     return world.cluster(id).incarnation_of(other);
   }
   std::vector<NodeId> there() const override { return world.cluster(id).alive(); }
+  std::string reached_at(NodeId) const override { return "127.0.0.1"; }
   void tell(NodeId other, std::vector<std::byte> message) override {
     world.cluster(id).tell(other, std::move(message), world.now);
   }

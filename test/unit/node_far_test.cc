@@ -33,6 +33,17 @@ class FarWorld {
   }
 
   NodeWorld& at(NodeId id) { return sides_.at(id)->world; }
+  // The nodes as that daemon sees them; after a change of them it looks.
+  std::vector<node::MemberReply>& rows(NodeId id) { return sides_.at(id)->rows; }
+  void look(NodeId id) { at(id).node.look_at_members(at(id).now); }
+  // Has a connection watch the nodes; false: it was dropped.
+  bool watch(NodeId id, std::uint64_t connection) {
+    node::Hello hello;
+    hello.flags = node::Hello::kObserver;
+    at(id).attach(connection, 1000, 1000, hello);
+    at(id).say(connection, ask(RequestKind::watch, 5));
+    return !at(id).dropped(connection);
+  }
   // Attaches a process that can be reached.
   std::uint64_t attach(NodeId at, std::uint64_t connection, std::uint32_t uid = 1000) {
     const std::uint64_t out = this->at(at).attach(connection, uid, uid).interface;
@@ -94,19 +105,24 @@ class FarWorld {
       }
       return out;
     }
+    std::string reached_at(NodeId by) const override {
+      return "127.0.0." + std::to_string(id) + " by " + std::to_string(by);
+    }
     void tell(NodeId node, std::vector<std::byte> message) override {
       if (far.reach(id, node)) far.said_.push_back({id, node, std::move(message)});
     }
     void random(std::span<std::byte> out) override {
       for (std::byte& byte : out) byte = static_cast<std::byte>(++far.random_);
     }
-    std::vector<node::MemberReply> members() const override {
+    std::vector<node::MemberReply> members() const override { return rows; }
+    static std::vector<node::MemberReply> many() {
       std::vector<node::MemberReply> out(70);
       for (std::size_t i = 0; i < out.size(); ++i) out[i].id = static_cast<std::uint16_t>(i + 1);
       return out;
     }
     FarWorld& far;
     NodeId id;
+    std::vector<node::MemberReply> rows = many();
     NodeWorld world;
   };
   bool reach(NodeId one, NodeId other) const {
@@ -166,7 +182,9 @@ TEST(FarNode, AsksAProcessForItsAddressAtFirstNeed) {
   const std::uint64_t two = far.at(2).attach(2).interface;
   far.at(1).say(1, ask(RequestKind::introduce, 9, two));
   far.settle();
-  EXPECT_EQ(far.at(2).reply(2).kind, ReplyKind::open_fabric);
+  const Reply open = far.at(2).reply(2);
+  EXPECT_EQ(open.kind, ReplyKind::open_fabric);
+  EXPECT_STREQ(open.text, "127.0.0.2 by 1") << "where the asker's node reaches this one";
   EXPECT_TRUE(far.at(1).quiet(1));
   far.at(2).say(2, FarWorld::address());
   far.settle();
@@ -202,10 +220,54 @@ TEST(FarNode, RefusesWhatCannotBeReached) {
   EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown);
   far.at(1).say(1, ask(RequestKind::introduce, 4, std::uint64_t{9} << node::kNodeShift | 77));
   EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::peer_died) << "a node that is not there";
-  const std::uint64_t unreachable = far.at(1).attach(5).interface;
-  EXPECT_NE(unreachable, 0u);
+  far.at(1).attach(5);
+  far.at(1).say(5, ask(RequestKind::fabric_address, 0));
   far.at(1).say(5, ask(RequestKind::introduce, 4, nobody));
   EXPECT_EQ(error_of(far.at(1).reply(5)), ErrorCode::invalid_argument) << "an asker that cannot be reached";
+}
+
+TEST(FarNode, AnAskerThatHasNotOpenedTheWayDoesSoFirst) {
+  FarWorld far{2};
+  far.at(1).attach(1);
+  const std::uint64_t two = far.attach(2, 2);
+  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+  const Reply open = far.at(1).reply(1);
+  EXPECT_EQ(open.kind, ReplyKind::open_fabric);
+  EXPECT_STREQ(open.text, "127.0.0.1 by 2");
+  far.at(1).say(1, ask(RequestKind::introduce, 10, two));
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1)) << "and is asked once";
+  far.at(1).say(1, FarWorld::address());
+  far.settle();
+  EXPECT_EQ(far.at(1).take<FarReply>(1).peer, two);
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::linked);
+
+  far.at(1).attach(5);
+  far.at(1).say(5, ask(RequestKind::introduce, 9, two));
+  EXPECT_EQ(far.at(1).reply(5).kind, ReplyKind::open_fabric);
+  far.at(1).say(5, ask(RequestKind::fabric_address, 0));
+  EXPECT_EQ(error_of(far.at(1).reply(5)), ErrorCode::invalid_argument) << "it could not";
+}
+
+TEST(FarNode, WhoIsLikelyToTalkToOthersOpensTheWayInTime) {
+  FarWorld far{2};
+  far.part(1, 2);
+  far.at(1).attach(1);
+  far.at(1).attach(2);
+  far.at(1).attach(3);
+  far.at(1).say(1, ask(RequestKind::publish, 3, "here"));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::published);
+  EXPECT_TRUE(far.at(1).quiet(1)) << "there is no other node yet";
+  far.at(1).say(2, ask(RequestKind::lookup, 3, "here"));
+  EXPECT_EQ(far.at(1).reply(2).kind, ReplyKind::found);
+  far.meet(1, 2);
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::open_fabric);
+  far.at(1).say(1, ask(RequestKind::publish, 4, "again"));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::published);
+  EXPECT_TRUE(far.at(1).quiet(1)) << "it is asked once";
+  EXPECT_TRUE(far.at(1).quiet(2)) << "what it was looking for is on its own host";
+  far.at(1).say(3, ask(RequestKind::lookup, 3, "elsewhere", kWait));
+  EXPECT_EQ(far.at(1).reply(3).kind, ReplyKind::open_fabric);
 }
 
 TEST(FarNode, QuotasOfBothUsersHold) {
@@ -555,6 +617,103 @@ TEST(FarNode, EveryMessageIsWholeOrRefused) {
     longer.push_back({});
     EXPECT_EQ(malformed(longer), 1u);
   }
+}
+
+using node::MemberReply;
+using node::NodeReply;
+
+TEST(WatchedNodes, AllAreToldAndThenEveryChange) {
+  FarWorld far{1};
+  far.rows(1).resize(2);
+  ASSERT_TRUE(far.watch(1, 7));
+  for (std::uint16_t id = 1; id <= 2; ++id) {
+    const auto row = far.at(1).take<MemberReply>(7);
+    EXPECT_EQ(row.id, id);
+    EXPECT_EQ(row.request, 5u);
+    EXPECT_EQ(row.changes, 0u);
+  }
+  EXPECT_EQ(far.at(1).take<NodeReply>(7).request, 5u) << "that was all";
+  far.look(1);
+  EXPECT_TRUE(far.at(1).quiet(7)) << "nothing has changed";
+  far.rows(1)[1].state = 3;
+  far.look(1);
+  far.rows(1)[1].incarnation = 9;
+  far.look(1);
+  auto row = far.at(1).take<MemberReply>(7);
+  EXPECT_EQ(row.state, 3u);
+  EXPECT_EQ(row.changes, 1u);
+  row = far.at(1).take<MemberReply>(7);
+  EXPECT_EQ(row.incarnation, 9u);
+  EXPECT_EQ(row.changes, 1u);
+  far.rows(1)[1].since_ms = 77;
+  far.look(1);
+  EXPECT_TRUE(far.at(1).quiet(7)) << "time passes: no change";
+  far.pass(Time{120000});
+  EXPECT_FALSE(far.at(1).dropped(7)) << "it may watch as long as it likes";
+}
+
+TEST(WatchedNodes, WhoReadsLateIsToldTheLastOfEachAndHowManyThatWere) {
+  FarWorld far{1};
+  far.rows(1).resize(2);
+  ASSERT_TRUE(far.watch(1, 7));
+  ASSERT_TRUE(far.watch(1, 8));
+  far.at(1).sent.clear();
+  far.at(1).slow.insert(7);
+  for (const std::uint32_t state : {2u, 3u, 1u}) {
+    far.rows(1)[1].state = state;
+    far.look(1);
+    EXPECT_EQ(far.at(1).take<MemberReply>(8).state, state) << "nobody else waits for it";
+  }
+  EXPECT_TRUE(far.at(1).quiet(7));
+  far.at(1).slow.clear();
+  far.at(1).node.caught_up(7);
+  const auto row = far.at(1).take<MemberReply>(7);
+  EXPECT_EQ(row.state, 1u);
+  EXPECT_EQ(row.changes, 3u);
+  EXPECT_TRUE(far.at(1).quiet(7));
+}
+
+TEST(WatchedNodes, ASnapshotThatIsReadLateComesWhole) {
+  FarWorld far{1};
+  far.at(1).slow.insert(7);
+  ASSERT_TRUE(far.watch(1, 7));
+  EXPECT_TRUE(far.at(1).quiet(7));
+  far.rows(1)[4].state = 2;
+  far.look(1);
+  far.at(1).slow.clear();
+  far.at(1).node.caught_up(7);
+  for (std::uint16_t id = 1; id <= 70; ++id) {
+    const auto row = far.at(1).take<MemberReply>(7);
+    EXPECT_EQ(row.id, id);
+    EXPECT_EQ(row.state, id == 5 ? 2u : 0u);
+  }
+  EXPECT_EQ(far.at(1).take<NodeReply>(7).request, 5u);
+}
+
+TEST(WatchedNodes, WhatWatchersMayNot) {
+  node::NodeOptions options;
+  options.quotas.interfaces = 1;
+  FarWorld far{1, options};
+  ASSERT_TRUE(far.watch(1, 7));
+  far.watch(1, 8);
+  EXPECT_EQ(error_of(far.at(1).reply(8)), ErrorCode::quota_interfaces);
+  far.at(1).say(7, ask(RequestKind::nodes, 6));
+  EXPECT_TRUE(far.at(1).dropped(7)) << "it asks nothing else";
+  far.at(1).say(8, ask(RequestKind::watch, 6));
+  EXPECT_FALSE(far.at(1).dropped(8)) << "now there is room";
+  far.at(1).node.disconnected(8);
+  far.at(1).attach(9);
+  far.at(1).say(9, ask(RequestKind::watch, 6));
+  EXPECT_TRUE(far.at(1).dropped(9)) << "whoever is attached has a connection for other things";
+}
+
+TEST(WatchedNodes, ANodeOfNoClusterHasNone) {
+  NodeWorld world;
+  node::Hello hello;
+  hello.flags = node::Hello::kObserver;
+  world.attach(1, 1000, 1000, hello);
+  world.say(1, ask(RequestKind::watch, 5));
+  EXPECT_EQ(world.take<NodeReply>(1).request, 5u);
 }
 
 }  // namespace

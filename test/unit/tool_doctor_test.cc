@@ -24,6 +24,9 @@ Host good_host() {
   host.huge_pages = "madvise";
   host.descriptors = 1024;
   host.descriptors_hard = 1 << 20;
+  host.libfabric = "1.17";
+  host.engine = "net";
+  host.engines = {"efa: no device", "net: chosen"};
   return host;
 }
 
@@ -45,6 +48,18 @@ void expect_complaint(const Host& host, const char* check, Verdict verdict = Ver
 
 TEST(Doctor, HasNothingToSayOfAGoodMachine) {
   EXPECT_TRUE(complaints(good_host()).empty()) << to_text(complaints(good_host()));
+}
+
+TEST(Doctor, SaysWhatWouldCarryLinksToOtherHostsAndWhyNothingBetter) {
+  Host host = good_host();
+  EXPECT_NE(to_text(diagnose(host)).find("libfabric 1.17: efa: no device; net: chosen"), std::string::npos);
+  host.engine.clear();
+  host.engines = {"efa: no device", "net: no such engine"};
+  expect_complaint(host, "other hosts");
+  host.libfabric.clear();
+  host.engines = {"there is no libfabric"};
+  expect_complaint(host, "other hosts");
+  EXPECT_EQ(complaints(host)[0].found, "there is no libfabric");
 }
 
 TEST(Doctor, TellsWhatWouldNotWorkFromWhatCouldBeBetter) {

@@ -1,16 +1,13 @@
 #include "fabric/ofi/endpoint.h"
 
-#include <poll.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -86,7 +83,6 @@ struct Endpoint::Parts {
   OwnArrival* to_post = nullptr;
   std::uint32_t wanted_frames = 0, wanted_buffers = 0;
   std::uint64_t errors = 0;
-  std::uint64_t happened = 0;
   fid* fids[1]{};
 
   ~Parts() {
@@ -148,7 +144,6 @@ Endpoint::~Endpoint() = default;
 const std::string& Endpoint::engine() const noexcept { return parts_->choice.name; }
 const std::vector<std::byte>& Endpoint::address() const noexcept { return parts_->address; }
 std::uint64_t Endpoint::errors() const noexcept { return parts_->errors; }
-std::uint64_t Endpoint::happened() const noexcept { return parts_->happened; }
 
 Destination Endpoint::insert(std::span<const std::byte> address) noexcept {
   fi_addr_t inserted = FI_ADDR_UNSPEC;
@@ -273,7 +268,6 @@ bool Endpoint::poll(Sink& sink) noexcept {
     }
     if (count <= 0) break;
     happened = true;
-    parts.happened += static_cast<std::uint64_t>(count);
     for (std::int64_t i = 0; i < count; ++i) tell(sink, *this, entries[i].op_context, entries[i].len);
     if (static_cast<std::size_t>(count) < kCompletions) break;
   }
@@ -286,26 +280,6 @@ bool Endpoint::poll(Sink& sink) noexcept {
 int Endpoint::descriptor() const noexcept {
   int descriptor = -1;
   return fi_control(&parts_->completions->fid, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
-}
-
-// The signal is a byte in a pair of Unix sockets, one of which the descriptor, an epoll, watches.
-void Endpoint::quiet() noexcept {
-  pollfd ready{descriptor(), POLLIN, 0};
-  if (ready.fd < 0 || ::poll(&ready, 1, 0) != 1) return;
-  char line[256];
-  std::snprintf(line, sizeof line, "/proc/self/fdinfo/%d", ready.fd);
-  std::FILE* const info = std::fopen(line, "re");
-  if (info == nullptr) return;
-  while (std::fgets(line, sizeof line, info) != nullptr) {
-    int watched = -1, domain = 0;
-    socklen_t size = sizeof domain;
-    if (std::sscanf(line, "tfd: %d", &watched) != 1 ||
-        getsockopt(watched, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
-      continue;
-    std::byte signal;
-    [[maybe_unused]] const auto got = recv(watched, &signal, 1, MSG_DONTWAIT);
-  }
-  std::fclose(info);
 }
 
 bool Endpoint::may_sleep() noexcept { return fi_trywait(parts_->fabric.get(), parts_->fids, 1) == 0; }

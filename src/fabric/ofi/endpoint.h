@@ -35,11 +35,6 @@ class Endpoint final : public Wire {
   // Before sleep: readable when there is something to poll for, provided that may_sleep() has just said true.
   int descriptor() const noexcept;
   bool may_sleep() noexcept;
-  // The descriptor was readable and nothing had happened: libfabric's `net` up to 1.18.0 raises a signal for
-  // each completion that it lowers never again (its issue 8947), and it would be so for ever.
-  void quiet() noexcept;
-  // Counts what poll() has told of.
-  std::uint64_t happened() const noexcept;
 
   // Wire
   std::uint64_t now() noexcept override;

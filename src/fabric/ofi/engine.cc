@@ -3,10 +3,12 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstring>
+#include <utility>
 
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/libfabric.h"
 #include "fabric/ofi/limits.h"
+#include "hamlyn/error.h"
 
 namespace hamlyn::ofi {
 
@@ -78,6 +80,17 @@ EngineChoice choose_engine(const std::string& address, const std::string& wanted
     choice.reasons.push_back(std::string(engine.name) + ": chosen, " + info->fabric_attr->prov_name +
                              " reliable datagrams");
     break;
+  }
+  return choice;
+}
+
+EngineChoice explain_engine() {
+  EngineChoice choice;
+  try {
+    choice = choose_engine({});
+    if (choice.info != nullptr) libfabric().freeinfo(std::exchange(choice.info, nullptr));
+  } catch (const Error& error) {
+    choice.reasons.emplace_back(error.what());
   }
   return choice;
 }

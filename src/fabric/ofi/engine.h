@@ -20,4 +20,8 @@ struct EngineChoice {
 // if there is no libfabric.
 EngineChoice choose_engine(const std::string& address, const std::string& wanted = {});
 
+// For people: what it would choose, with nothing to free. Without libfabric there is no name and no version,
+// and one reason.
+EngineChoice explain_engine();
+
 }  // namespace hamlyn::ofi

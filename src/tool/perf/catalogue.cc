@@ -136,6 +136,7 @@ void add_wake(Collection& all) {
 
 // Between two nodes, here on loopback.
 void add_far(Collection& all) {
+  all.add(first_latency());
   all.add(fast_latency(Place::ofi));
   all.add_libfabric(libfabric_meter("oneway", 64));
   all.add_ucx({"tcp", "tag", 8, "oneway"});

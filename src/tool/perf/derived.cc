@@ -5,6 +5,7 @@ namespace {
 
 constexpr double kTwoPackets = 2 * 8192;
 constexpr double kColdNanoseconds = 3000;
+constexpr double kFirstNanoseconds = 5e6;
 
 Figure bound(const char* name, const Figure& base, double more) {
   const double value = base.summary.median + more;
@@ -22,6 +23,8 @@ void add_derived(std::vector<Figure>& figures) {
   if (fast != nullptr && bandwidth != nullptr)
     derived.push_back(bound("limit.urgent.16.oneway", *fast, kTwoPackets / bandwidth->summary.median));
   if (links != nullptr) derived.push_back(bound("limit.links1000.cold.16.oneway", *links, kColdNanoseconds));
+  if (const Figure* first = find(figures, "ofi.first.16.oneway"))
+    derived.push_back(bound("limit.first.16.oneway", *first, kFirstNanoseconds - first->summary.median));
   for (Figure& figure : derived) figures.push_back(std::move(figure));
 }
 

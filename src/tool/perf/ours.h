@@ -54,6 +54,8 @@ Meter stream_bandwidth(std::size_t bytes);
 // are by the receiver.
 Meter loan_latency(std::size_t bytes);
 Meter touched_loan_bandwidth(std::size_t bytes);
+// 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
+Meter first_latency();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
 

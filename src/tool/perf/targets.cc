@@ -51,6 +51,7 @@ const std::vector<Target>& all_targets() {
       {"shm.fetchadd.8.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.16.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.passive.16.roundtrip", at_most, 1.5, "limit.wake.oneway", {}},
+      {"ofi.first.16.oneway", at_most, 1, "limit.first.16.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.fi_net.64.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.ucx_tcp.tag.8.oneway", {}},
       {"ofi.fast.blocked.16.oneway", at_most, 1.15, "peer.fi_net.blocked.64.oneway", {}},

@@ -1,0 +1,17 @@
+#pragma once
+// For people: which of libfabric's engines would carry links to other hosts here, and why none better.
+#include <string>
+#include <vector>
+
+namespace hamlyn::library {
+
+struct FarEngines {
+  std::string chosen;                  // "net", "tcp", "verbs", "efa"; empty: none will do
+  std::string version;                 // of libfabric; empty: it is not installed
+  std::vector<std::string> looked_at;  // a line for each: why it was taken, or not
+};
+
+// Takes up to a second: libfabric is loaded and looks around. Throws nothing of its own.
+FarEngines far_engines();
+
+}  // namespace hamlyn::library

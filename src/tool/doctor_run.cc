@@ -1,0 +1,24 @@
+// `hamlyn doctor`, with what takes a library that others do not need to look at: libfabric.
+#include <algorithm>
+#include <cstdio>
+
+#include "library/far_engines.h"
+#include "tool/doctor.h"
+#include "tool/failure.h"
+
+namespace hamlyn::tool {
+
+int run_doctor(const DoctorOptions& options) {
+  Host host = look_at_host();
+  const library::FarEngines far = library::far_engines();
+  host.engine = far.chosen;
+  host.libfabric = far.version;
+  host.engines = far.looked_at;
+  const std::vector<Finding> findings = diagnose(host);
+  std::fputs((options.json ? to_json(findings) + "\n" : to_text(findings)).c_str(), stdout);
+  const bool works = std::none_of(findings.begin(), findings.end(),
+                                  [](const Finding& f) { return f.verdict == Finding::Verdict::problem; });
+  return works ? kOk : kFailed;
+}
+
+}  // namespace hamlyn::tool
