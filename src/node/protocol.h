@@ -55,8 +55,6 @@ struct Welcome {
   std::uint32_t error = 0;
   std::uint64_t interface = 0;
   Token token{};
-  // Of an error: what is wrong. Otherwise the local address at which the process is to be reached from other
-  // nodes, and at no other; empty: wherever it likes.
   char text[kMaxText]{};
 };
 static_assert(sizeof(Welcome) == 216 && std::is_trivially_copyable_v<Welcome>);
