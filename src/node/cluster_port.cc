@@ -116,7 +116,7 @@ std::string local_address_towards(const Address& other) {
 std::string address_for_processes(const Address& here, const std::vector<Address>& join) {
   if (!is_v4(here)) return {};
   const std::string text = to_text(here);
-  const std::string host = text.substr(0, text.rfind(':'));
+  std::string host = text.substr(0, text.rfind(':'));
   if (host != "0.0.0.0") return host;
   return join.empty() || !is_v4(join.front()) ? std::string{} : local_address_towards(join.front());
 }
