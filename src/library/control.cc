@@ -309,7 +309,7 @@ void Control::read_node() {
       introductions_.erase(event->request);
       introduced_far(*event);
     } else if (event->kind == node::Event::Kind::open_fabric) {
-      open_far();
+      open_far(event->text);
     } else if (event->kind == node::Event::Kind::far_gone) {
       far_leaves(event->link, event->peer);
     } else if (event->kind == node::Event::Kind::cut) {

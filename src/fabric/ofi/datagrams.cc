@@ -20,7 +20,6 @@ namespace {
 constexpr std::uint32_t kMagic = 0x4D474448;  // "HDGM"
 constexpr std::size_t kHeader = 8;
 constexpr std::size_t kSlots = 32;  // that wait to leave, and as many that may come
-constexpr std::size_t kAddressLimit = 64;
 
 // Memory of one datagram that libfabric has, or may have.
 struct Slot {

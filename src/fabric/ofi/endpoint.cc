@@ -22,7 +22,6 @@ namespace hamlyn::ofi {
 namespace {
 
 constexpr std::size_t kCompletions = 32;  // read at once
-constexpr std::size_t kAddressLimit = 64;
 
 // Memory for so many frames, registered where the engine wants that.
 class Slab {

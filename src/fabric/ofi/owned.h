@@ -2,6 +2,7 @@
 // libfabric's objects with an owner each, and its errors as ours.
 #include <rdma/fabric.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 #include "hamlyn/error.h"
 
 namespace hamlyn::ofi {
+
+inline constexpr std::size_t kAddressLimit = 64;  // bytes of an endpoint's address
 
 [[noreturn]] inline void fail(const char* what, std::int64_t error) {
   throw Error(ErrorCode::system, std::string(what) + ": " + libfabric().strerror(static_cast<int>(-error)));
