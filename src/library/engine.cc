@@ -149,14 +149,14 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
 
 void Engine::sleep_on_descriptor(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                                  Deadline deadline) noexcept {
-  on_descriptor_.store(true);  // pairs with the load in wake: one of us sees the other
+  on_descriptor_.fetch_add(1);  // pairs with the load in wake: one of us sees the other
   if (word.load() == value) far_->sleep(deadline);
-  on_descriptor_.store(false);
+  on_descriptor_.fetch_sub(1);
 }
 
 void Engine::wake(std::atomic<std::uint32_t>& word) noexcept {
   futex_wake(word);
-  if (!on_descriptor_.load()) return;  // after the word has moved, which is sequentially consistent
+  if (on_descriptor_.load() == 0) return;  // after the word has moved, which is sequentially consistent
   if (Control::runs_here()) {
     far_thread_->relay();
   } else {

@@ -242,7 +242,8 @@ class Engine final : public interface::Surroundings {
   std::unique_ptr<FarFabric> far_;         // under the lock
   std::unique_ptr<FarThread> far_thread_;  // the interface thread makes it, under the lock
   bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
-  std::atomic<bool> on_descriptor_{false};  // somebody sleeps on the descriptor of far_
+  // So many sleep on the descriptor of far_: one who was relieved may still be there when the next comes.
+  std::atomic<std::uint32_t> on_descriptor_{0};
 
   std::unique_ptr<Control> control_;
   std::unique_ptr<InterfaceThread> thread_;
