@@ -456,7 +456,7 @@ TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) 
 
 TEST_F(Streams, a_sender_may_die_at_any_instant) {
   const unsigned deaths = nodes == nullptr ? 200 : 20;  // each takes a while there
-  std::vector<std::unique_ptr<Actor>> senders;  // forked before there is a thread
+  std::vector<std::unique_ptr<Actor>> senders;          // forked before there is a thread
   for (unsigned i = 0; i < deaths; ++i) {
     senders.push_back(std::make_unique<Actor>([&](Line& line) {
       const auto seed = line.take<Seed>();
