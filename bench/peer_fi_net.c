@@ -1,18 +1,19 @@
 /* libfabric as it is: messages of BYTES bytes between two processes on loopback, over reliable datagrams of
  * `net`, each with one completion queue.
  *
- *   peer_fi_net CPU CPU oneway BYTES      prints "result NANOSECONDS": the median of half round trips, both polling
- *   peer_fi_net CPU CPU blocked BYTES     the same, both asleep on the queue's descriptor when a message comes
- *   peer_fi_net CPU CPU bandwidth BYTES   prints "result GIGABYTES" per second, eight messages under way
+ *   peer_fi_net CPU CPU oneway BYTES      prints "result NANOSECONDS": the median of half round trips, both
+ * polling peer_fi_net CPU CPU blocked BYTES     the same, both asleep on the queue's descriptor when a
+ * message comes peer_fi_net CPU CPU bandwidth BYTES   prints "result GIGABYTES" per second, eight messages
+ * under way
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -84,7 +85,8 @@ static void wait_for_completion(void) {
   (void)poll(&descriptor, 1, -1);
 }
 
-/* One completion: a message that has come is taken and its buffer posted again. Returns whether it was one. */
+/* One completion: a message that has come is taken and its buffer posted again. Returns whether it was one.
+ */
 static bool complete_one(void) {
   struct fi_cq_entry entry;
   long count;
