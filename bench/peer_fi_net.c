@@ -7,7 +7,6 @@
  * under way
  */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -20,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -75,23 +75,38 @@ static void meet(int line) {
 }
 
 static bool asleep; /* wait on the descriptor */
+static int arrived; /* an epoll of it, edge-triggered: once readable it stays so (libfabric issue 8947) */
 static long sending;
-static void wait_for_completion(void) {
-  if (!asleep) return;
+
+static void watch_completions(void) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+  int descriptor;
+  check("fi_control", fi_control(&completions->fid, FI_GETWAIT, &descriptor));
+  arrived = epoll_create1(0);
+  if (epoll_ctl(arrived, EPOLL_CTL_ADD, descriptor, &event) != 0) exit(1);
+}
+
+/* As fi_cq_read, of one, but waits for it. */
+static long read_completion(struct fi_cq_entry* entry) {
   struct fid* queue = &completions->fid;
-  if (fi_trywait(fabric, &queue, 1) != 0) return;
-  struct pollfd descriptor = {.events = POLLIN};
-  check("fi_control", fi_control(queue, FI_GETWAIT, &descriptor.fd));
-  (void)poll(&descriptor, 1, -1);
+  struct epoll_event event;
+  for (;;) {
+    long count = fi_cq_read(completions, entry, 1);
+    if (count != -FI_EAGAIN) return count;
+    if (!asleep) continue;
+    (void)epoll_wait(arrived, &event, 1, 0); /* what came until now is seen by the look that follows */
+    if (fi_trywait(fabric, &queue, 1) != 0) continue;
+    count = fi_cq_read(completions, entry, 1);
+    if (count != -FI_EAGAIN) return count;
+    (void)epoll_wait(arrived, &event, 1, -1);
+  }
 }
 
 /* One completion: a message that has come is taken and its buffer posted again. Returns whether it was one.
  */
 static bool complete_one(void) {
   struct fi_cq_entry entry;
-  long count;
-  while ((count = fi_cq_read(completions, &entry, 1)) == -FI_EAGAIN) wait_for_completion();
-  check("fi_cq_read", count);
+  check("fi_cq_read", read_completion(&entry));
   if (entry.op_context == &sent) {
     --sending;
     return false;
@@ -184,6 +199,7 @@ int main(int count, char** words) {
   sched_setaffinity(0, sizeof cpu, &cpu);
   open_endpoint();
   meet(line[first]);
+  watch_completions();
   for (int i = 0; i < kBuffers; ++i)
     check("fi_recv", fi_recv(endpoint, in[i], kMost, NULL, FI_ADDR_UNSPEC, &received[i]));
   if (write(line[first], "!", 1) != 1 || read(line[first], out, 1) != 1) return 1;
