@@ -49,7 +49,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time no
 
 void Cluster::received(const Address& from, std::span<const std::byte> packet, Time now) {
   now_ = now;
-  if (packet.size() != kHandshakeBytes || sealed_header(packet)) return take_sealed(from, packet);
+  if (packet.size() != kHandshakeBytes || sealed_header(packet)) return take_sealed(packet);
   const auto handshake = keys_.decode(packet);
   if (!handshake) return void(++counts_.strangers);
   const bool same = handshake->version == kClusterVersion && handshake->structures == kStructuresVersion;
@@ -61,7 +61,7 @@ void Cluster::received(const Address& from, std::span<const std::byte> packet, T
     case HandshakeKind::refusal:
       return take_refusal(*handshake);
     case HandshakeKind::challenge:
-      if (same) return take_challenge(from, *handshake);
+      if (same) return take_challenge(*handshake);
       break;
     case HandshakeKind::confirm:
       if (same) return take_confirm(from, *handshake);
@@ -167,7 +167,9 @@ Cluster::Try* Cluster::find_try(std::span<const std::byte, 24> asked, NodeId fro
   return nullptr;
 }
 
-void Cluster::take_challenge(const Address& from, const Handshake& challenge) {
+// Whatever source the answers of a handshake bear, which anybody on the way can write: packets go on to where
+// the hello went. The other end has proved by the confirm that what is sent to its asker's address arrives.
+void Cluster::take_challenge(const Handshake& challenge) {
   Try* const trying = find_try(challenge.asked, challenge.from);
   if (trying == nullptr || challenge.from == options_.id) return void(++counts_.repeated);
   const bool to_target = trying->attempt->to == 0;
@@ -196,7 +198,6 @@ void Cluster::take_challenge(const Address& from, const Handshake& challenge) {
     if (&target.trying == trying) target.found = challenge.from;
   }
   attempt.to = challenge.from;
-  attempt.address = from;
   attempt.confirming = true;
   attempt.incarnation = challenge.incarnation;
   attempt.keys = keys_.pair_keys(options_.id, incarnation_, challenge.from, challenge.incarnation,
@@ -212,7 +213,7 @@ void Cluster::take_challenge(const Address& from, const Handshake& challenge) {
   attempt.packet = keys_.encode(confirm);
   attempt.until = now_ + kAttempt;
   attempt.again = now_ + kHelloAgain;
-  outside_.send(from, attempt.packet);
+  outside_.send(attempt.address, attempt.packet);
   others_[challenge.from].trying.attempt = attempt;
 }
 
@@ -269,7 +270,7 @@ void Cluster::take_refusal(const Handshake& refusal) {
 
 // Pairs.
 
-void Cluster::take_sealed(const Address& from, std::span<const std::byte> packet) {
+void Cluster::take_sealed(std::span<const std::byte> packet) {
   const auto header = sealed_header(packet);
   if (!header) return void(++counts_.strangers);
   if (header->to != options_.id) return void(++counts_.misdirected);
@@ -288,7 +289,7 @@ void Cluster::take_sealed(const Address& from, std::span<const std::byte> packet
       const Member member{header->from, false, attempt.incarnation, attempt.address};
       if (other.member.incarnation < attempt.incarnation) admit(header->from, member);
       begin(header->from, other, attempt.keys.seal_asker, attempt.keys.seal_answerer, attempt.incarnation,
-            from, attempt.asked);
+            attempt.address, attempt.asked);
       verdict = other.pair->open(packet, plain);  // so that it is not taken twice
       begun = true;
     }
@@ -460,6 +461,11 @@ void Cluster::send_all_members(NodeId to, Other& other) {
 }
 
 // Sending.
+
+bool Cluster::has_room(NodeId node) const {
+  const auto found = others_.find(node);
+  return found != others_.end() && found->second.pair && found->second.pair->has_room();
+}
 
 bool Cluster::tell(NodeId node, std::vector<std::byte> message, Time now) {
   now_ = now;
@@ -635,6 +641,12 @@ void Cluster::say_once(NodeId id, Reason reason, const std::string& line) {
 std::uint64_t Cluster::incarnation_of(NodeId node) const {
   const auto found = others_.find(node);
   return found != others_.end() && found->second.pair ? found->second.pair->incarnation : 0;
+}
+
+std::optional<Address> Cluster::place_of(NodeId node) const {
+  const auto found = others_.find(node);
+  if (found == others_.end() || !found->second.pair) return std::nullopt;
+  return found->second.pair->address;
 }
 
 std::vector<NodeId> Cluster::alive() const {

@@ -74,6 +74,8 @@ class Cluster {
   void tick(Time now);
   Time deadline() const;
 
+  // Whether a request of a process may be told to it: false while enough waits there.
+  bool has_room(NodeId node) const;
   // False: there is no pair with it.
   bool tell(NodeId node, std::vector<std::byte> message, Time now);
   // Tells all that this incarnation ends.
@@ -83,6 +85,8 @@ class Cluster {
   std::uint64_t incarnation() const noexcept { return incarnation_; }
   // Of a node that there is a pair with; otherwise 0.
   std::uint64_t incarnation_of(NodeId node) const;
+  // Where packets for it go; of a node that there is a pair with.
+  std::optional<Address> place_of(NodeId node) const;
   std::vector<NodeId> alive() const;
   std::vector<Row> rows() const;
   const Counts& counts() const noexcept { return counts_; }
@@ -123,10 +127,10 @@ class Cluster {
   };
 
   void take_hello(const Address& from, const Handshake& hello);
-  void take_challenge(const Address& from, const Handshake& challenge);
+  void take_challenge(const Handshake& challenge);
   void take_confirm(const Address& from, const Handshake& confirm);
   void take_refusal(const Handshake& refusal);
-  void take_sealed(const Address& from, std::span<const std::byte> packet);
+  void take_sealed(std::span<const std::byte> packet);
   void take_plain(NodeId id, Other& other, const Plain& plain);
   void take_members(NodeId from, std::span<const Member> members);
 

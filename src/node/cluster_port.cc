@@ -120,7 +120,7 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
                   "cluster.join: " + host + " is another host: name a file in cluster.secret");
     }
   }
-  if (!loopback_only_) options.secret = load_secret(config.secret);
+  options.secret = loopback_only_ ? own_secret() : load_secret(config.secret);
   options.boot = config.boot.value_or(config.join.empty());
   options.dead_after = config.dead_after;
   options.incarnation = next_incarnation(socket);

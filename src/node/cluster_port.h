@@ -39,6 +39,8 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   std::uint64_t incarnation_of(NodeId node) const override { return cluster_->incarnation_of(node); }
   std::vector<NodeId> there() const override { return cluster_->alive(); }
   std::string reached_at(NodeId by) const override;
+  std::optional<Address> place_of(NodeId node) const override { return cluster_->place_of(node); }
+  bool has_room(NodeId node) const override { return cluster_->has_room(node); }
   void tell(NodeId node, std::vector<std::byte> message) override;
   std::vector<MemberReply> members() const override;
 

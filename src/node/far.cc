@@ -1,9 +1,15 @@
 #include "node/far.h"
 
+#include <netinet/in.h>
+
+#include <cstring>
+
 #include "node/bytes.h"
 
 namespace hamlyn::node {
 namespace {
+
+constexpr std::uint16_t kFirstOpenPort = 1024;
 
 ByteWriter start(FarKind kind, std::uint64_t first) {
   ByteWriter out;
@@ -63,6 +69,32 @@ void take(ByteReader& reader, Ticket& ticket) {
 }
 
 }  // namespace
+
+const char* wrong_place(const FarEnd& end, const Address& node) {
+  const std::string_view engine = engine_of(end.engine);
+  if (engine != "net" && engine != "tcp") return nullptr;  // others reach no service of anybody
+  Address at;
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  sa_family_t family = 0;
+  if (end.address.size() >= sizeof family) std::memcpy(&family, end.address.data(), sizeof family);
+  if (family == AF_INET && end.address.size() == sizeof v4) {
+    std::memcpy(&v4, end.address.data(), sizeof v4);
+    at.ip[10] = at.ip[11] = std::byte{0xFF};
+    std::memcpy(at.ip.data() + 12, &v4.sin_addr, 4);
+    at.port = ntohs(v4.sin_port);
+  } else if (family == AF_INET6 && end.address.size() == sizeof v6) {
+    std::memcpy(&v6, end.address.data(), sizeof v6);
+    std::memcpy(at.ip.data(), &v6.sin6_addr, 16);
+    at.port = ntohs(v6.sin6_port);
+  } else {
+    return "it is no address of IPv4 or IPv6";
+  }
+  if (multicast(at)) return "it is the address of a group";
+  if (at.ip != node.ip) return "its node is at another address";
+  if (at.port < kFirstOpenPort) return "its port is one that only root can open";
+  return nullptr;
+}
 
 std::vector<std::byte> encode(const FarIntroduce& message) {
   ByteWriter out = start(FarKind::introduce, message.serial);

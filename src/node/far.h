@@ -23,6 +23,11 @@ class OtherNodes {
   virtual std::vector<NodeId> there() const = 0;
   // The address of this host at which that node reaches it, as text; empty: nobody knows.
   virtual std::string reached_at(NodeId by) const = 0;
+  // Where packets for that node go; nothing if it is not there.
+  virtual std::optional<Address> place_of(NodeId node) const = 0;
+  // Whether it may be told what a process wants: false if it is not there, and while much waits for it. What
+  // has to be said (answers, ends) does not ask.
+  virtual bool has_room(NodeId node) const = 0;
   virtual void tell(NodeId node, std::vector<std::byte> message) = 0;  // in vain if it is not there
   virtual void random(std::span<std::byte> out) = 0;
   virtual std::vector<MemberReply> members() const = 0;  // by their ids
@@ -35,6 +40,11 @@ struct FarEnd {  // where a process is reached, and as whom its daemon attests i
   char engine[kMaxEngine]{};
   std::vector<std::byte> address;
 };
+
+// Null, or why no process of the node at that address is reached there. TCP would connect whoever is
+// introduced to any service of any host, so by the engines net and tcp processes are reached at their node's
+// own address alone, and at no port that only root can open.
+const char* wrong_place(const FarEnd& end, const Address& node);
 
 struct FarIntroduce {  // please introduce `peer`, which is yours, to `asker`, which is mine
   std::uint64_t serial = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "node/replies.h"
 
@@ -283,6 +284,16 @@ void Node::hold(Connection& connection, const Request& request) {
     throw Refused{ErrorCode::out_of_memory,
                   std::to_string(kMaxWaiting) + " requests of this process wait already: cancel some"};
   }
+  if (request.kind == RequestKind::lookup) {
+    User& user = users_[connection.who.uid];
+    if (user.awaits >= options_.quotas.names) {
+      throw Refused{ErrorCode::quota_names,
+                    "user " + std::to_string(connection.who.uid) + " looks for " +
+                        std::to_string(user.awaits) +
+                        " names and may not look for more at a time: cancel some, or raise quotas.names"};
+    }
+    ++user.awaits;
+  }
   connection.waiting[request.request] = request;
 }
 
@@ -294,6 +305,7 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
     awaited->second.erase({id, number});
     if (awaited->second.empty()) awaited_.erase(awaited);
   }
+  if (found->second.kind == RequestKind::lookup) --users_[connection.who.uid].awaits;
   connection.waiting.erase(found);
   forget_far_request({id, number});
   return true;
@@ -631,8 +643,9 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
 void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
   const auto at = std::as_bytes(std::span{request.name}).first(request.name_length);
   connection.address.assign(at.begin(), at.end());
-  connection.reach = at.empty() ? Reach::none : Reach::known;
   std::memcpy(connection.engine, request.engine, sizeof connection.engine);
+  const Reach reach = at.empty() ? Reach::none : Reach::known;
+  if (std::exchange(connection.reach, reach) == reach) return;  // nobody waits for it
   take_up_arrivals(connection.interface);
   resume(id, [this](const Request& held) { return held.kind == RequestKind::introduce && far(held.number); });
 }
@@ -752,7 +765,7 @@ void Node::give_up_names(Which&& which) {
   if (free.empty()) return;
   for (const std::uint64_t other : attached())
     resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
-  answer_far_lookups();
+  for (const std::string& name : free) answer_far_lookups(name);
 }
 
 // HMAC over who and what. A number's token has no name, and a name is never empty.

@@ -167,12 +167,14 @@ class Node {
     std::uint64_t links = 0;
     std::uint64_t foreign = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t names = 0;  // with those that are kept
+    std::uint64_t names = 0;   // with those that are kept
+    std::uint64_t awaits = 0;  // look-ups that have no answer yet
   };
 
   using Waiting = std::pair<std::uint64_t, std::uint64_t>;  // a connection and its request
+  using FarKey = std::pair<NodeId, std::uint64_t>;          // a node and its serial
 
-  struct Ask {  // for a link with a process of another node
+  struct Ask {  // for a link with a process of another node; its end of the link counts already
     std::uint64_t serial = 0;
     std::uint64_t peer = 0;
     std::uint64_t link = 0;
@@ -190,9 +192,9 @@ class Node {
     FarIntroduce what;
     Time until{};
   };
-  struct FarWaiter {  // a look-up of another node that waits
-    NodeId node = 0;
-    FarLookup what;
+  struct Visitor {  // what waits here of one user of another node
+    std::uint64_t arrivals = 0;
+    std::uint64_t awaits = 0;
   };
 
   struct Watch {  // by a process, of the nodes
@@ -230,17 +232,29 @@ class Node {
   void have_way_opened(std::uint64_t id, Connection& connection, NodeId towards);
   void take_introduce(NodeId node, FarIntroduce what);
   bool take_up(NodeId node, const FarIntroduce& what);
+  void take_up_arrival(FarKey key);
+  void forget_arrival(FarKey key);
   void take_up_arrivals(std::uint64_t interface);
   void take_introduced(NodeId node, const FarIntroduced& what);
   void take_refused(NodeId node, const FarRefused& what);
   void take_ended(NodeId node, const FarEnded& what);
   void take_lookup(NodeId node, const FarLookup& what);
   bool answer_far_lookup(NodeId node, const FarLookup& what);
-  void answer_far_lookups(std::string_view name = {});
+  void answer_far_waiter(FarKey key);
+  void answer_far_lookups(std::string_view name);
+  void answer_far_lookups();
+  void forget_far_waiter(FarKey key);
   void take_found(NodeId node, const FarFound& what);
   void take_cancel(NodeId node, const FarCancel& what);
   void search(std::uint64_t id, const Request& request, bool may_come);
   void searched(Waiting waiting, NodeId node);
+  bool was_asked(NodeId node, const Search& search) const;
+  void tell_lookups(NodeId node);
+  void go_on_telling();
+  void check_place(NodeId node, const FarEnd& end) const;
+  std::map<Waiting, Ask>::iterator find_ask(std::uint64_t id, std::uint64_t peer);
+  void end_ask(std::map<Waiting, Ask>::iterator ask);
+  void refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text);
   void open_far(std::uint64_t id, Connection& connection, std::uint64_t request, std::uint64_t peer,
                 std::uint64_t link, const std::array<std::byte, 32>& key, const FarEnd& end, bool initiator);
   void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, std::string_view why);
@@ -294,10 +308,14 @@ class Node {
   std::map<Waiting, Search> searches_;
   std::map<std::uint64_t, Waiting> serials_;  // of asks and searches
   std::uint64_t next_serial_ = 1;
-  std::map<std::pair<NodeId, std::uint64_t>, Arrival> arrivals_;  // by node and its serial
-  std::multimap<std::string, FarWaiter, std::less<>> far_waiters_;
-  std::map<NodeId, std::size_t> far_waiting_;  // of each node
-  std::map<std::uint64_t, Watch> watches_;     // by connection
+  std::map<NodeId, std::set<std::uint64_t>> unsaid_;  // serials of searches that a node was not told of yet
+  std::map<FarKey, Arrival> arrivals_;
+  std::map<std::uint64_t, std::set<FarKey>> arrivals_at_;             // by the interface they are for
+  std::map<FarKey, FarLookup> far_waiters_;                           // look-ups of other nodes that wait
+  std::map<std::string, std::set<FarKey>, std::less<>> far_awaited_;  // by name
+  std::map<std::pair<NodeId, std::uint32_t>, Visitor> visitors_;      // by node and user
+  std::set<FarKey> crowded_;  // arrivals and look-ups whose answer waits until there is room for it
+  std::map<std::uint64_t, Watch> watches_;  // by connection
   // How the nodes were when whoever watches them was told last: state and incarnation.
   std::map<NodeId, std::pair<std::uint32_t, std::uint64_t>> seen_;
   std::map<std::uint32_t, User> users_;

@@ -11,8 +11,8 @@ namespace {
 constexpr Time kArrivalTime{5000};  // for a process to say where it is reached, or to end an earlier link
 constexpr Time kAskTime{6000};      // for the other node to answer: longer than what it gives its process
 constexpr Time kSearchTime{2000};
-constexpr std::size_t kMaxArrivals = 1024;     // introductions that wait, of one node
-constexpr std::size_t kMaxFarWaiting = 16384;  // look-ups that wait, of one node
+constexpr std::uint64_t kMaxArrivals = 1024;  // introductions that wait, of one user of one node
+constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
 
 }  // namespace
 
@@ -23,6 +23,10 @@ bool Node::far(std::uint64_t interface) const noexcept {
 template <class Message>
 void Node::tell(NodeId node, const Message& message) {
   others_->tell(node, encode(message));
+}
+
+void Node::refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text) {
+  tell(node, FarRefused{serial, static_cast<std::uint32_t>(code), std::move(text)});
 }
 
 void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) {
@@ -90,10 +94,12 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     linked.link = mine->second;
     return answer(id, linked);
   }
-  for (const auto& [waiting, ask] : asks_) {
-    if (waiting.first == id && ask.peer == request.number) return hold(connection, request);
-  }
+  if (find_ask(id, request.number) != asks_.end()) return hold(connection, request);
   check_room(connection.who.uid, 1, false, "this user");
+  if (!others_->has_room(node)) {
+    throw Refused{ErrorCode::out_of_memory,
+                  "node " + std::to_string(node) + " has more to hear already than it takes: ask again"};
+  }
   hold(connection, request);
   Ask ask;
   ask.serial = next_serial_++;
@@ -104,7 +110,35 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
   serials_[ask.serial] = {id, request.request};
+  User& user = users_[connection.who.uid];
+  ++user.links;
+  user.bytes += kLinkBytes;
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
+}
+
+// What a process has asked for a link with that peer, if it has.
+std::map<Node::Waiting, Node::Ask>::iterator Node::find_ask(std::uint64_t id, std::uint64_t peer) {
+  for (auto at = asks_.lower_bound({id, 0}); at != asks_.end() && at->first.first == id; ++at) {
+    if (at->second.peer == peer) return at;
+  }
+  return asks_.end();
+}
+
+void Node::end_ask(std::map<Waiting, Ask>::iterator ask) {
+  User& user = users_[connections_.at(ask->first.first).who.uid];
+  --user.links;
+  user.bytes -= kLinkBytes;
+  serials_.erase(ask->second.serial);
+  asks_.erase(ask);
+}
+
+// A process says itself where it is reached.
+void Node::check_place(NodeId node, const FarEnd& end) const {
+  const auto at = others_->place_of(node);
+  const char* why = at ? wrong_place(end, *at) : "its node is not there";
+  if (why == nullptr) return;
+  throw Refused{ErrorCode::not_permitted,
+                "a process of node " + std::to_string(node) + " cannot be reached where it says: " + why};
 }
 
 // A name is published, or looked for on other nodes: messages will follow. The first way out takes a process
@@ -123,24 +157,41 @@ void Node::have_way_opened(std::uint64_t id, Connection& connection, NodeId towa
 }
 
 void Node::take_introduce(NodeId node, FarIntroduce what) {
-  const auto mine =
-      std::ranges::count_if(arrivals_, [&](const auto& each) { return each.first.first == node; });
   if (node_of(what.asker) != node || what.link == 0 || arrivals_.contains({node, what.serial})) {
     ++malformed_;
     return;
   }
-  if (static_cast<std::size_t>(mine) >= kMaxArrivals) {
-    return tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::out_of_memory),
-                                 "too many introductions of that node wait here"});
+  if (take_up(node, what)) return;
+  const FarKey key{node, what.serial};
+  Visitor& visitor = visitors_[{node, what.end.uid}];
+  if (visitor.arrivals >= kMaxArrivals) {
+    crowded_.erase(key);
+    return refuse_far(node, what.serial, ErrorCode::out_of_memory,
+                      "too many introductions of this user wait there: ask again");
   }
-  const std::pair key{node, what.serial};
-  if (!take_up(node, what)) arrivals_[key] = {std::move(what), now_ + kArrivalTime};
+  ++visitor.arrivals;
+  arrivals_at_[what.peer].insert(key);
+  arrivals_[key] = {std::move(what), now_ + kArrivalTime};
+}
+
+void Node::forget_arrival(FarKey key) {
+  const auto found = arrivals_.find(key);
+  const FarIntroduce& what = found->second.what;
+  const auto at = arrivals_at_.find(what.peer);
+  at->second.erase(key);
+  if (at->second.empty()) arrivals_at_.erase(at);
+  const auto visitor = visitors_.find({key.first, what.end.uid});
+  if (--visitor->second.arrivals == 0 && visitor->second.awaits == 0) visitors_.erase(visitor);
+  crowded_.erase(key);
+  arrivals_.erase(found);
 }
 
 // False if it cannot be answered yet.
 bool Node::take_up(NodeId node, const FarIntroduce& what) {
+  if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
   const auto there = interfaces_.find(what.peer);
   try {
+    check_place(node, what.end);
     if (there == interfaces_.end()) {
       if (grace_) return false;
       throw Refused{ErrorCode::name_unknown, "no interface " + std::to_string(what.peer) +
@@ -153,9 +204,7 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
                     "that process has refused so many packets of this one that the link was cut"};
     }
     // Both want the link at once: that of the lower number counts.
-    for (const auto& [waiting, ask] : asks_) {
-      if (waiting.first == id && ask.peer == what.asker && what.peer < what.asker) return true;
-    }
+    if (what.peer < what.asker && find_ask(id, what.asker) != asks_.end()) return true;
     if (const auto with = peer.with.find(what.asker); with != peer.with.end()) {
       tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
       return false;
@@ -173,10 +222,10 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
     open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
     tell(node, FarIntroduced{what.serial, end_of(peer)});
     // Its own request for the same link, if it has one, is answered by this one.
-    for (const auto& [waiting, ask] : std::map{asks_}) {
-      if (waiting.first != id || ask.peer != what.asker) continue;
-      release(id, peer, waiting.second);
-      Reply linked = make_reply(ReplyKind::linked, waiting.second);
+    if (const auto ask = find_ask(id, what.asker); ask != asks_.end()) {
+      const std::uint64_t request = ask->first.second;
+      release(id, peer, request);
+      Reply linked = make_reply(ReplyKind::linked, request);
       linked.peer = what.asker;
       linked.link = what.link;
       answer(id, linked);
@@ -184,23 +233,30 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
     resume_introductions(id, what.asker);
   } catch (const Refused& refusal) {
     ++refused_;
-    tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(refusal.code), refusal.text});
+    refuse_far(node, what.serial, refusal.code, refusal.text);
     if (there == interfaces_.end()) return true;
-    for (const auto& [waiting, ask] : std::map{asks_}) {
-      if (waiting.first == there->second && ask.peer == what.asker)
-        refuse_waiting(waiting, refusal.code, refusal.text);
-    }
+    const auto ask = find_ask(there->second, what.asker);
+    if (ask != asks_.end()) refuse_waiting(ask->first, refusal.code, refusal.text);
   }
   return true;
 }
 
 // Something has happened at this interface (0: at any) that introductions may have waited for.
 void Node::take_up_arrivals(std::uint64_t interface) {
-  if (arrivals_.empty()) return;
-  for (const auto& [key, arrival] : std::map{arrivals_}) {
-    if (interface != 0 && arrival.what.peer != interface) continue;
-    if (take_up(key.first, arrival.what)) arrivals_.erase(key);
+  std::vector<FarKey> keys;
+  if (interface == 0) {
+    for (const auto& [key, arrival] : arrivals_) keys.push_back(key);
+  } else if (const auto at = arrivals_at_.find(interface); at != arrivals_at_.end()) {
+    keys.assign(at->second.begin(), at->second.end());
   }
+  for (const FarKey& key : keys) take_up_arrival(key);
+}
+
+void Node::take_up_arrival(FarKey key) {
+  const auto found = arrivals_.find(key);
+  if (found == arrivals_.end()) return;
+  const FarIntroduce what = found->second.what;
+  if (take_up(key.first, what)) forget_arrival(key);
 }
 
 void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t request, std::uint64_t peer,
@@ -231,9 +287,13 @@ void Node::take_introduced(NodeId node, const FarIntroduced& what) {
   if (found == asks_.end() || node_of(found->second.peer) != node) return;  // a refusal crossed it
   const Waiting waiting = found->first;
   const Ask ask = found->second;
+  try {
+    check_place(node, what.end);
+  } catch (const Refused& refusal) {
+    return refuse_waiting(waiting, refusal.code, refusal.text);
+  }
   Connection& connection = connections_.at(waiting.first);
-  asks_.erase(found);
-  serials_.erase(serial);
+  end_ask(found);
   release(waiting.first, connection, waiting.second);
   open_far(waiting.first, connection, waiting.second, ask.peer, ask.link, ask.key, what.end, true);
   resume_introductions(waiting.first, ask.peer);
@@ -263,7 +323,10 @@ void Node::take_refused(NodeId node, const FarRefused& what) {
     return;
   }
   const auto found = searches_.find(waiting);
-  if (found == searches_.end()) return;
+  if (found == searches_.end() || !was_asked(node, found->second)) return;
+  // Only the first two are answers: whoever waits would never hear of a name that came there.
+  if (code != ErrorCode::not_permitted && code != ErrorCode::name_unknown)
+    return refuse_waiting(waiting, code, what.text);
   if (code == ErrorCode::not_permitted) found->second.not_permitted = true;
   searched(waiting, node);
 }
@@ -288,9 +351,12 @@ void Node::tell_far_end(Connection& connection, std::uint64_t link, bool cut) {
 }
 
 void Node::take_ended(NodeId node, const FarEnded& what) {
-  std::erase_if(arrivals_, [&](const auto& each) {  // nobody wants it any more
-    return each.first.first == node && each.second.what.link == what.link;
-  });
+  if (const auto at = arrivals_at_.find(what.yours); at != arrivals_at_.end()) {
+    const auto over = std::ranges::find_if(at->second, [&](const FarKey& key) {  // nobody wants it any more
+      return key.first == node && arrivals_.at(key).what.link == what.link;
+    });
+    if (over != at->second.end()) forget_arrival(*over);
+  }
   const auto there = interfaces_.find(what.yours);
   if (there == interfaces_.end() || node_of(what.mine) != node) return;
   Connection& connection = connections_.at(there->second);
@@ -312,15 +378,50 @@ void Node::search(std::uint64_t id, const Request& request, bool may_come) {
   search.serial = next_serial_++;
   search.wait = may_come || (request.flags & Request::kWait) != 0;
   if (!search.wait) search.until = now_ + kSearchTime;
-  const Identity& who = connections_.at(id).who;
-  const FarLookup lookup{search.serial, who.uid, who.gid, (request.flags & Request::kWait) != 0,
-                         std::string(name_of(request))};
   expect_far(id, connections_.at(id));
-  for (const NodeId node : others_->there()) search.open.insert(node);
   serials_[search.serial] = {id, request.request};
-  const auto asked = search.open;
+  const auto there = others_->there();
+  search.open.insert(there.begin(), there.end());
+  for (const NodeId node : there) unsaid_[node].insert(search.serial);
   searches_[{id, request.request}] = std::move(search);
-  for (const NodeId node : asked) tell(node, lookup);
+  for (const NodeId node : there) tell_lookups(node);
+}
+
+// Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
+void Node::tell_lookups(NodeId node) {
+  const auto found = unsaid_.find(node);
+  if (found == unsaid_.end()) return;
+  auto& serials = found->second;
+  while (!serials.empty() && others_->has_room(node)) {
+    const std::uint64_t serial = serials.extract(serials.begin()).value();
+    const auto [id, number] = serials_.at(serial);
+    const Connection& connection = connections_.at(id);
+    const Request& request = connection.waiting.at(number);
+    tell(node, FarLookup{serial, connection.who.uid, connection.who.gid,
+                         (request.flags & Request::kWait) != 0, std::string(name_of(request))});
+  }
+  if (serials.empty()) unsaid_.erase(found);
+}
+
+// Nodes that had much to hear may have taken it.
+void Node::go_on_telling() {
+  for (auto at = unsaid_.begin(); at != unsaid_.end();) tell_lookups((at++)->first);
+  for (auto at = crowded_.begin(); at != crowded_.end();) {
+    const FarKey key = *at;
+    if (!others_->has_room(key.first)) {
+      at = crowded_.upper_bound({key.first, kNoSerial});
+      continue;
+    }
+    crowded_.erase(at);
+    take_up_arrival(key);
+    answer_far_waiter(key);
+    at = crowded_.upper_bound(key);
+  }
+}
+
+bool Node::was_asked(NodeId node, const Search& search) const {
+  const auto unsaid = unsaid_.find(node);
+  return search.open.contains(node) && (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
 }
 
 // That node does not have it, or is not there.
@@ -335,53 +436,80 @@ void Node::searched(Waiting waiting, NodeId node) {
 }
 
 void Node::take_lookup(NodeId node, const FarLookup& what) {
+  const FarKey key{node, what.serial};
+  if (far_waiters_.contains(key)) {
+    ++malformed_;
+    return;
+  }
   if (answer_far_lookup(node, what)) return;
-  if (!what.wait && !grace_ && !kept_.contains(what.name))
-    return tell(node,
-                FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::name_unknown), "unknown"});
-  if (far_waiting_[node] >= kMaxFarWaiting)
-    return tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::out_of_memory), "full"});
-  ++far_waiting_[node];
-  far_waiters_.emplace(what.name, FarWaiter{node, what});
+  Visitor& visitor = visitors_[{node, what.uid}];
+  if (visitor.awaits >= options_.quotas.names) {
+    crowded_.erase(key);
+    return refuse_far(node, what.serial, ErrorCode::quota_names,
+                      "user " + std::to_string(what.uid) + " looks for " + std::to_string(visitor.awaits) +
+                          " names on node " + std::to_string(others_->self()) +
+                          " and may not look for more at a time: cancel some, or raise quotas.names there");
+  }
+  ++visitor.awaits;
+  far_awaited_[what.name].insert(key);
+  far_waiters_[key] = what;
 }
 
-// False if nobody has the name.
+void Node::forget_far_waiter(FarKey key) {
+  const auto found = far_waiters_.find(key);
+  const auto awaited = far_awaited_.find(found->second.name);
+  awaited->second.erase(key);
+  if (awaited->second.empty()) far_awaited_.erase(awaited);
+  const auto visitor = visitors_.find({key.first, found->second.uid});
+  if (--visitor->second.awaits == 0 && visitor->second.arrivals == 0) visitors_.erase(visitor);
+  crowded_.erase(key);
+  far_waiters_.erase(found);
+}
+
+// False if there is no answer yet, or no room for it.
 bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
   const auto found = names_.find(what.name);
-  if (found == names_.end()) return false;
+  if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
+  if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
   Identity asker;
   asker.uid = what.uid;
   asker.gid = what.gid;
-  if (!may_look_up(asker, found->second)) {
-    tell(node,
-         FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::not_permitted), "not permitted"});
-    return true;
+  if (found == names_.end()) {
+    refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown");
+  } else if (!may_look_up(asker, found->second)) {
+    refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
+  } else {
+    const Connection& owner = connections_.at(found->second.connection);
+    tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
+                        found->second.ticket});
   }
-  const Connection& owner = connections_.at(found->second.connection);
-  tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
-                      found->second.ticket});
   return true;
 }
 
-// A name has come (or, if none is said, some have gone for good): those of other nodes who wait for it.
+void Node::answer_far_waiter(FarKey key) {
+  const auto found = far_waiters_.find(key);
+  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second)) forget_far_waiter(key);
+}
+
+// A name has come, or has gone for good: those of other nodes who wait for it.
 void Node::answer_far_lookups(std::string_view name) {
-  for (auto at = far_waiters_.begin(); at != far_waiters_.end();) {
-    const auto& [node, what] = at->second;
-    bool done = (name.empty() || at->first == name) && answer_far_lookup(node, what);
-    if (!done && name.empty() && !what.wait && !grace_ && !kept_.contains(what.name)) {
-      tell(node, FarRefused{what.serial, static_cast<std::uint32_t>(ErrorCode::name_unknown), "unknown"});
-      done = true;
-    }
-    if (done) --far_waiting_[node];
-    at = done ? far_waiters_.erase(at) : std::next(at);
-  }
+  const auto found = far_awaited_.find(name);
+  if (found == far_awaited_.end()) return;
+  for (const FarKey& key : std::set{found->second}) answer_far_waiter(key);
+}
+
+// Nobody of the run before comes back any more.
+void Node::answer_far_lookups() {
+  std::vector<FarKey> keys;
+  for (const auto& [key, what] : far_waiters_) keys.push_back(key);
+  for (const FarKey& key : keys) answer_far_waiter(key);
 }
 
 void Node::take_found(NodeId node, const FarFound& what) {
   const auto serial = serials_.find(what.serial);
   if (serial == serials_.end() || node_of(what.peer) != node) return;
   const auto found = searches_.find(serial->second);
-  if (found == searches_.end()) return;
+  if (found == searches_.end() || !was_asked(node, found->second)) return;
   found->second.open.erase(node);  // it waits no more
   const auto [id, number] = serial->second;
   release(id, connections_.at(id), number);
@@ -395,12 +523,7 @@ void Node::take_found(NodeId node, const FarFound& what) {
 }
 
 void Node::take_cancel(NodeId node, const FarCancel& what) {
-  for (auto at = far_waiters_.begin(); at != far_waiters_.end(); ++at) {
-    if (at->second.node != node || at->second.what.serial != what.serial) continue;
-    --far_waiting_[node];
-    far_waiters_.erase(at);
-    return;
-  }
+  if (const FarKey key{node, what.serial}; far_waiters_.contains(key)) forget_far_waiter(key);
 }
 
 // The request has been answered, or nobody wants the answer any more.
@@ -410,15 +533,18 @@ void Node::forget_far_request(Waiting waiting) {
     const auto connection = connections_.find(waiting.first);
     tell(node_of(ask->second.peer),
          FarEnded{ask->second.link, connection->second.interface, ask->second.peer, false});
-    serials_.erase(ask->second.serial);
-    asks_.erase(ask);
+    end_ask(ask);
   }
   const auto found = searches_.find(waiting);
   if (found == searches_.end()) return;
   const Search search = std::move(found->second);
   serials_.erase(search.serial);
   searches_.erase(found);
-  for (const NodeId node : search.open) tell(node, FarCancel{search.serial});
+  for (const NodeId node : search.open) {
+    const auto unsaid = unsaid_.find(node);
+    if (unsaid == unsaid_.end() || unsaid->second.erase(search.serial) == 0)
+      tell(node, FarCancel{search.serial});
+  }
 }
 
 // Nodes.
@@ -431,13 +557,11 @@ void Node::node_came(NodeId node, Time now) {
   }
   for (auto& [waiting, search] : searches_) {
     const auto [id, number] = waiting;
-    const Connection& connection = connections_.at(id);
-    const Request& request = connection.waiting.at(number);
-    if ((request.flags & Request::kWait) == 0) continue;
+    if ((connections_.at(id).waiting.at(number).flags & Request::kWait) == 0) continue;
     search.open.insert(node);
-    tell(node, FarLookup{search.serial, connection.who.uid, connection.who.gid, true,
-                         std::string(name_of(request))});
+    unsaid_[node].insert(search.serial);
   }
+  tell_lookups(node);
 }
 
 void Node::node_gone(NodeId node, const char* why, Time now) {
@@ -450,12 +574,17 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
     }
     for (const auto& [link, peer] : gone) tell_gone(connection, link, peer, text);
   }
-  std::erase_if(arrivals_, [&](const auto& each) { return each.first.first == node; });
-  std::erase_if(far_waiters_, [&](const auto& each) { return each.second.node == node; });
-  far_waiting_.erase(node);
-  for (const auto& [waiting, ask] : std::map{asks_}) {
-    if (node_of(ask.peer) == node) refuse_waiting(waiting, ErrorCode::peer_died, text);
+  const auto first_of = [node](auto& map) { return map.lower_bound({node, 0}); };
+  for (auto at = first_of(arrivals_); at != arrivals_.end() && at->first.first == node;)
+    forget_arrival((at++)->first);
+  for (auto at = first_of(far_waiters_); at != far_waiters_.end() && at->first.first == node;)
+    forget_far_waiter((at++)->first);
+  unsaid_.erase(node);
+  std::vector<Waiting> asked;
+  for (const auto& [waiting, ask] : asks_) {
+    if (node_of(ask.peer) == node) asked.push_back(waiting);
   }
+  for (const Waiting& waiting : asked) refuse_waiting(waiting, ErrorCode::peer_died, text);
   std::vector<Waiting> open;
   for (const auto& [waiting, search] : searches_) {
     if (search.open.contains(node)) open.push_back(waiting);
@@ -464,10 +593,13 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
 }
 
 void Node::tick_far() {
-  for (const auto& [waiting, ask] : std::map{asks_}) {
-    if (ask.until <= now_)
-      refuse_waiting(waiting, ErrorCode::timed_out, "the other node has not answered in time");
+  if (others_ == nullptr) return;
+  std::vector<Waiting> silent;
+  for (const auto& [waiting, ask] : asks_) {
+    if (ask.until <= now_) silent.push_back(waiting);
   }
+  for (const Waiting& waiting : silent)
+    refuse_waiting(waiting, ErrorCode::timed_out, "the other node has not answered in time");
   std::vector<Waiting> late;
   for (const auto& [waiting, search] : searches_) {
     if (search.until <= now_) late.push_back(waiting);
@@ -475,12 +607,14 @@ void Node::tick_far() {
   for (const Waiting& waiting : late) {
     refuse_waiting(waiting, ErrorCode::timed_out, "some node has not said in time whether it has the name");
   }
-  for (const auto& [key, arrival] : std::map{arrivals_}) {
+  for (auto at = arrivals_.begin(); at != arrivals_.end();) {
+    const auto& [key, arrival] = *at++;
     if (arrival.until > now_) continue;
-    tell(key.first, FarRefused{key.second, static_cast<std::uint32_t>(ErrorCode::timed_out),
-                               "the process there does not say where it is reached"});
-    arrivals_.erase(key);
+    refuse_far(key.first, key.second, ErrorCode::timed_out,
+               "the process there does not say where it is reached");
+    forget_arrival(key);
   }
+  go_on_telling();
 }
 
 std::optional<Time> Node::far_deadline() const {

@@ -74,6 +74,11 @@ bool loopback(const Address& address) noexcept {
   return address.ip == one.ip;
 }
 
+bool multicast(const Address& address) noexcept {
+  const auto first = std::to_integer<unsigned>(address.ip[mapped(address) ? kMapped.size() : 0]);
+  return mapped(address) ? first >= 224 && first < 240 : first == 0xFF;
+}
+
 // Handshakes.
 
 Secret keyed_hash(const Secret& key, std::span<const std::byte> what) {

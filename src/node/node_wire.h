@@ -37,6 +37,7 @@ struct Address {
 std::string to_text(const Address& address);
 std::string host_text(const Address& address);  // without the port: 10.0.0.7, fd00::7
 bool loopback(const Address& address) noexcept;
+bool multicast(const Address& address) noexcept;
 
 enum class HandshakeKind : std::uint16_t {
   hello = 1,  // by whoever wants to talk; `to` is 0 if it only knows the address

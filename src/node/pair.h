@@ -17,7 +17,11 @@ using Time = std::chrono::milliseconds;  // since any fixed moment
 
 class Pair {
  public:
-  static constexpr std::size_t kMostUnconfirmed = 256 << 10;  // bytes; more: the other does not take it
+  // Bytes. What processes ask for waits beyond the first: then there is always room for what has to be said,
+  // answers and ends, of which there are at most as many as links and requests. Beyond the second the other
+  // does not take what it is sent.
+  static constexpr std::size_t kMostAsked = 64 << 10;
+  static constexpr std::size_t kMostUnconfirmed = 4 << 20;
   static constexpr std::size_t kMostUnderWay = 8 << 10;
 
   Pair(const Secret& out, const Secret& in, std::uint64_t of, Time now)
@@ -32,6 +36,8 @@ class Pair {
   // The other has taken all before `number`; false if that cannot be.
   bool confirmed(std::uint64_t number, Time now);
 
+  // Whether a process's request may be queued.
+  bool has_room() const noexcept { return bytes_ < kMostAsked; }
   // False: too much waits.
   bool queue(std::vector<std::byte> message, Time now);
   // The next packet that has messages which may go now; empty if there is none.

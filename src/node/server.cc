@@ -93,7 +93,13 @@ Server::Server(const ServerOptions& options) : options_(options) {
   most_unread_ = raise_descriptor_limit() / kUnreadShare;
   lock_ = lock_socket(options_.socket);
   marked_ = marked(options_.socket);
-  if (options_.config.cluster.id != 0)
+  const ClusterConfig& cluster = options_.config.cluster;
+  if (cluster.id != 0 && cluster.secret.empty() && options_.service) {
+    throw Error(ErrorCode::not_permitted,
+                "cluster.secret: a daemon that serves all users needs one, or any user of this host could be "
+                "another node and all its users: name a file");
+  }
+  if (cluster.id != 0)
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
   node_ = std::make_unique<Node>(node_options(options_), *this, now(), cluster_.get());
   if (cluster_) cluster_->serve(*node_);

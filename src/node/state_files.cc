@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/throw_system.h"
+#include "node/address.h"
 
 namespace hamlyn::node {
 namespace {
@@ -91,6 +92,21 @@ Secret load_secret(const std::string& path) {
                        static_cast<unsigned long long>(size), nullptr, 0);
   ::sodium_memzero(bytes.data(), bytes.size());
   return out;
+}
+
+Secret own_secret() {
+  const std::string socket = own_socket();
+  const std::string path = socket.substr(0, socket.rfind('/') + 1) + "cluster.secret";
+  if (::access(path.c_str(), F_OK) == 0) return load_secret(path);
+  // Two daemons may start at once: the file comes into being whole, and the first one stays.
+  Key key;
+  ::randombytes_buf(key.data(), key.size());
+  const std::string fresh = path + "." + std::to_string(::getpid());
+  replace_file(fresh, key.data(), key.size());
+  const int failed = ::link(fresh.c_str(), path.c_str()) != 0 ? errno : 0;
+  ::unlink(fresh.c_str());
+  if (failed != 0 && failed != EEXIST) base::throw_system(("make " + path).c_str());
+  return load_secret(path);
 }
 
 std::uint64_t next_incarnation(const std::string& socket) {

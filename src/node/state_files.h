@@ -19,6 +19,10 @@ Key load_key(const std::string& socket);
 // than its owner, who is this user or root, may read it.
 Secret load_secret(const std::string& path);
 
+// That of a cluster of this user's own daemons on this host: of a file in the directory of own_socket(), made
+// when there is none. Throws Error.
+Secret own_secret();
+
 // A number larger than any before it at this socket: microseconds since 1970 unless the clock was set back.
 std::uint64_t next_incarnation(const std::string& socket);
 

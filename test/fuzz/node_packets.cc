@@ -91,6 +91,10 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
     std::uint64_t incarnation_of(NodeId node) const override { return node == 2 ? 2 : 0; }
     std::vector<NodeId> there() const override { return {2}; }
     std::string reached_at(NodeId) const override { return "127.0.0.1"; }
+    std::optional<node::Address> place_of(NodeId node) const override {
+      return node == 2 ? std::optional{node::Address{}} : std::nullopt;
+    }
+    bool has_room(NodeId) const override { return room; }
     void tell(NodeId, std::vector<std::byte> message) override {
       EXPECT_LE(message.size(), node::kMostMessage);
     }
@@ -99,6 +103,7 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
     }
     std::vector<node::MemberReply> members() const override { return {}; }
     std::mt19937 source{5};
+    bool room = true;
   };
   std::mt19937_64 random{11};
   const auto pick = [&](std::uint64_t below) { return random() % below; };
@@ -110,7 +115,7 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
   for (std::uint64_t id = 1; id <= 4; ++id) {
     interfaces.push_back(world.attach(id).interface);
     node::Request address = test::ask(node::RequestKind::fabric_address, 0, "somewhere");
-    std::memcpy(address.engine, "net", 3);
+    std::memcpy(address.engine, "efa", 3);
     if (id != 4) world.say(id, address);
     world.say(id, test::ask(node::RequestKind::lookup, 1, "name", test::kWait));
   }
@@ -118,10 +123,11 @@ TEST(Fuzz, MessagesOfAnotherDaemonAreTotal) {
   const auto theirs = [&] { return std::uint64_t{pick(9) == 0 ? 3u : 2u} << node::kNodeShift | pick(4); };
   for (int i = 0; i < 20000; ++i) {
     node::FarEnd end;
-    std::memcpy(end.engine, "net", 3);
+    std::memcpy(end.engine, pick(4) == 0 ? "net" : "efa", 3);
     end.address.resize(1 + pick(64));
     Ticket ticket;
     ticket.bound = 1;
+    others.room = pick(4) != 0;
     std::vector<std::byte> message;
     switch (pick(7)) {
       case 0:

@@ -399,6 +399,44 @@ TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
   EXPECT_NE(refusal(id + "secret = \"" + folder.file("none") + "\"\n").find("secret"), std::string::npos);
   EXPECT_NE(refusal(id + "listen = \"127.0.0.1:0\"\n").find("port 0"), std::string::npos);
   EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
+  EXPECT_NE(refusal(id, {"--service"}).find("cluster.secret: a daemon that serves all users"),
+            std::string::npos);
+}
+
+// Without a configured secret: what another user's daemon, with its own directory, is to them.
+TEST(NodeProcess, DaemonsOfOneUserShareASecretThatIsMade) {
+  const Folder folder;
+  const pid_t self = ::getpid();
+  const auto host = [&](int id) {
+    return "127." + std::to_string(64 + self / 256 % 64) + "." + std::to_string(self % 256) + "." +
+           std::to_string(id);
+  };
+  const auto socket = [&](int id) { return folder.file("s" + std::to_string(id)); };
+  const auto start = [&](int id, const char* directory) {
+    ::mkdir(folder.file(directory).c_str(), 0700);
+    test::write_file(socket(id) + ".toml", "[cluster]\nid = " + std::to_string(id) + "\nlisten = \"" +
+                                               host(id) + "\"\n" +
+                                               (id == 1 ? "" : "join = \"" + host(1) + "\"\n"));
+    test::Command::Options options;
+    options.environment = {{"XDG_RUNTIME_DIR", folder.file(directory)}};
+    return Daemon{socket(id), {"--config", socket(id) + ".toml"}, options};
+  };
+  const auto look = [&](int id) { return node::list(at(socket(id))).nodes; };
+  const Daemon one = start(1, "mine");
+  const Daemon two = start(2, "mine");
+  EXPECT_TRUE(test::eventually([&] {
+    const auto nodes = look(1);
+    return nodes.size() == 2 && nodes[1].state == node::ClusterMember::State::alive;
+  }));
+  struct stat info {};
+  ASSERT_EQ(::stat(folder.file("mine/hamlyn/cluster.secret").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(info.st_size, 32);
+  const std::uint64_t before = look(1)[0].refused;
+  const Daemon stranger = start(3, "others");
+  EXPECT_TRUE(test::eventually([&] { return look(1)[0].refused > before; }));
+  EXPECT_EQ(look(1).size(), 2u);
+  EXPECT_EQ(look(3).size(), 1u);
 }
 
 TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {

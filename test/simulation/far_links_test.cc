@@ -54,6 +54,10 @@ struct Daemon final : node::OtherNodes {
   }
   std::vector<NodeId> there() const override { return world.cluster(id).alive(); }
   std::string reached_at(NodeId) const override { return "127.0.0.1"; }
+  std::optional<node::Address> place_of(NodeId other) const override {
+    return world.cluster(id).place_of(other);
+  }
+  bool has_room(NodeId other) const override { return world.cluster(id).has_room(other); }
   void tell(NodeId other, std::vector<std::byte> message) override {
     world.cluster(id).tell(other, std::move(message), world.now);
   }
@@ -64,7 +68,7 @@ struct Daemon final : node::OtherNodes {
 
   void say_address(std::uint64_t process) {
     Request out = ask(RequestKind::fabric_address, 0, "somewhere");
-    std::memcpy(out.engine, "net", 3);
+    std::memcpy(out.engine, "efa", 3);
     node.say(process, out);
   }
   // What the processes have been told.

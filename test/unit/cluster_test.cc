@@ -258,5 +258,49 @@ TEST(Cluster, ANodeThatTakesNothingIsGivenUpAndMemoryStaysBounded) {
   EXPECT_TRUE(t.world.hosts.at(1)->there.empty());
 }
 
+// What processes ask for never ends a pair, and leaves room for what has to be said.
+TEST(Cluster, ProcessesRequestsFillNoPair) {
+  TwoDaemons t;
+  bool lost = true;
+  t.world.cut = [&](NodeId from, NodeId) { return lost && from == 2; };  // its confirmations are lost
+  std::size_t asked = 0;
+  while (t.world.cluster(1).has_room(2)) {
+    ASSERT_TRUE(t.world.cluster(1).tell(2, std::vector<std::byte>(500, std::byte{200}), t.world.now));
+    asked += 500;
+  }
+  EXPECT_LE(asked, node::Pair::kMostAsked + 500);
+  for (int i = 0; i < 5000; ++i)  // all links of one user, say
+    ASSERT_TRUE(t.world.cluster(1).tell(2, std::vector<std::byte>(29, std::byte{200}), t.world.now));
+  lost = false;
+  EXPECT_TRUE(t.world.run_until([&] { return t.world.cluster(1).has_room(2); }, Time{5000}));
+  EXPECT_FALSE(t.world.cluster(1).has_room(3)) << "nobody";
+  EXPECT_TRUE(t.world.run_until([&] { return t.world.hosts.at(2)->messages[1].size() == asked / 500 + 5000; },
+                                Time{20000}));
+  EXPECT_EQ(t.world.wrong, "");
+}
+
+// Whoever copies packets on the way can write another source on them: nothing goes there.
+TEST(Cluster, ThePairIsWithTheAddressThatWasGreeted) {
+  ClusterWorld world{1};
+  world.start(1, true, {});
+  world.start(2, false, {1});
+  world.recording = true;
+  world.cut = [](NodeId from, NodeId) { return from == 1; };  // comes by another way
+  std::size_t carried = 0;
+  for (int i = 0; i < 200; ++i) {
+    world.run(Time{5});
+    for (; carried < world.record.size(); ++carried) {
+      const auto packet = world.record[carried];
+      EXPECT_NE(packet.to, ClusterWorld::address_of(99));
+      if (packet.from == ClusterWorld::address_of(1) && packet.to == ClusterWorld::address_of(2))
+        world.cluster(2).received(ClusterWorld::address_of(99), packet.bytes, world.now);
+    }
+  }
+  EXPECT_TRUE(world.whole());
+  EXPECT_EQ(world.cluster(2).place_of(1), ClusterWorld::address_of(1));
+  EXPECT_EQ(world.cluster(1).place_of(2), ClusterWorld::address_of(2));
+  EXPECT_EQ(world.cluster(1).place_of(3), std::nullopt);
+}
+
 }  // namespace
 }  // namespace hamlyn

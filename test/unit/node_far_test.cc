@@ -1,6 +1,11 @@
 // The minds of several daemons, and processes of one that want links with, or names of, those of another.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
+#include <algorithm>
+
+#include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
 
 namespace hamlyn {
@@ -52,7 +57,7 @@ class FarWorld {
   }
   static Request address() {
     Request out = ask(RequestKind::fabric_address, 0, kAddress);
-    std::memcpy(out.engine, "net", 3);
+    std::memcpy(out.engine, "efa", 3);
     return out;
   }
   void settle() {
@@ -83,6 +88,13 @@ class FarWorld {
     settle();
     return {at(1).take<FarReply>(1), at(2).take<FarReply>(2)};
   }
+  std::set<NodeId> full;  // nodes for which much waits
+  // What has been said and not yet heard, of one kind.
+  std::size_t said(node::FarKind kind) const {
+    return static_cast<std::size_t>(std::ranges::count_if(said_, [&](const Said& said) {
+      return node::split_message(said.message)->first == static_cast<std::uint16_t>(kind);
+    }));
+  }
 
  private:
   struct Said {
@@ -108,6 +120,10 @@ class FarWorld {
     std::string reached_at(NodeId by) const override {
       return "127.0.0." + std::to_string(id) + " by " + std::to_string(by);
     }
+    std::optional<node::Address> place_of(NodeId node) const override {
+      return far.reach(id, node) ? std::optional{test::ClusterWorld::address_of(node)} : std::nullopt;
+    }
+    bool has_room(NodeId node) const override { return far.reach(id, node) && !far.full.contains(node); }
     void tell(NodeId node, std::vector<std::byte> message) override {
       if (far.reach(id, node)) far.said_.push_back({id, node, std::move(message)});
     }
@@ -173,7 +189,7 @@ TEST(FarNode, IntroducesProcessesOfTwoNodes) {
   EXPECT_EQ(node::invalid(there), nullptr);
   EXPECT_EQ(here.address_length, std::strlen(kAddress));
   EXPECT_EQ(std::memcmp(here.address.data(), kAddress, here.address_length), 0);
-  EXPECT_STREQ(here.engine, "net");
+  EXPECT_STREQ(here.engine, "efa");
 }
 
 TEST(FarNode, AsksAProcessForItsAddressAtFirstNeed) {
@@ -565,6 +581,221 @@ TEST(FarNode, ListsTheClusterInPages) {
     EXPECT_EQ(far.at(1).take<node::NodeReply>(7).more, page == 32 ? 1u : 0u);
   }
   EXPECT_EQ(last, 70);
+}
+
+// One user's requests cost nobody else anything.
+
+TEST(FarNode, AUserLooksForSoManyNamesAndNoMoreAndAnotherUserStillMay) {
+  FarWorld far{2, test::with_quotas({.names = 3})};
+  far.attach(1, 1, 1000);
+  far.attach(1, 2, 1000);
+  far.attach(1, 3, 2000);
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    far.at(1).say(1 + i % 2, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
+  far.settle();
+  far.at(1).sent.clear();
+  far.at(1).say(2, ask(RequestKind::lookup, 4, "more", kWait));
+  EXPECT_EQ(error_of(far.at(1).reply(2)), ErrorCode::quota_names);
+  far.at(1).say(2, ask(RequestKind::lookup, 5, "more"));
+  EXPECT_EQ(error_of(far.at(1).reply(2)), ErrorCode::quota_names) << "nor without waiting";
+  far.at(1).say(3, ask(RequestKind::lookup, 4, "more", kWait));
+  EXPECT_EQ(far.said(node::FarKind::lookup), 1u);
+  far.at(1).say(2, ask(RequestKind::cancel, 1));
+  far.at(1).reply(2);
+  far.at(1).say(2, ask(RequestKind::lookup, 6, "more", kWait));
+  EXPECT_EQ(far.said(node::FarKind::lookup), 2u) << "after one is cancelled";
+}
+
+TEST(FarNode, WhatAnotherNodeHoldsForAUserIsBoundedByItsOwnQuotaAndToldByName) {
+  FarWorld far{2, test::with_quotas({.names = 3})};
+  const auto lookup = [&](std::uint64_t serial, std::uint32_t uid) {
+    far.at(2).node.node_said(
+        1, node::encode(node::FarLookup{serial, uid, uid, true, "n" + std::to_string(serial)}), Time{0});
+    return far.said(node::FarKind::refused);
+  };
+  for (std::uint64_t serial = 1; serial <= 3; ++serial) EXPECT_EQ(lookup(serial, 1000), 0u);
+  EXPECT_EQ(lookup(4, 1000), 1u);
+  EXPECT_EQ(lookup(5, 2000), 1u) << "another user has its own";
+  far.at(2).node.node_said(1, node::encode(node::FarCancel{2}), Time{0});
+  EXPECT_EQ(lookup(6, 1000), 1u);
+}
+
+TEST(FarNode, AWaitThatAnotherNodeDoesNotHoldIsToldToWhoeverWaits) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
+  far.settle();
+  const auto full = static_cast<std::uint32_t>(ErrorCode::quota_names);
+  far.at(1).node.node_said(2, node::encode(node::FarRefused{1, full, "no more"}), Time{0});
+  const Reply reply = far.at(1).reply(1);
+  EXPECT_EQ(error_of(reply), ErrorCode::quota_names);
+  EXPECT_STREQ(reply.text, "no more");
+}
+
+TEST(FarNode, ANodeWithMuchToHearIsToldOfLookupsLater) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t two = far.attach(2, 2);
+  far.full.insert(2);
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    far.at(1).say(1, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
+  EXPECT_EQ(far.said(node::FarKind::lookup), 0u);
+  far.at(1).say(1, ask(RequestKind::cancel, 2));
+  far.at(1).reply(1);
+  EXPECT_EQ(far.said(node::FarKind::cancel), 0u) << "it never heard of that one";
+  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::out_of_memory);
+  far.full.clear();
+  far.at(1).node.tick(Time{1});
+  EXPECT_EQ(far.said(node::FarKind::lookup), 2u);
+  far.settle();
+  far.at(2).say(2, publish(two, "name3"));
+  far.settle();
+  EXPECT_EQ(far.at(1).reply(1).request, 3u);
+}
+
+TEST(FarNode, ANodeThatComesBackIsToldOfWaitsOnlyAsItTakesThem) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    far.at(1).say(1, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
+  far.settle();
+  far.part(1, 2);
+  far.full.insert(2);
+  far.meet(1, 2);
+  EXPECT_EQ(far.said(node::FarKind::lookup), 0u);
+  far.full.clear();
+  far.at(1).node.tick(Time{1});
+  EXPECT_EQ(far.said(node::FarKind::lookup), 3u);
+}
+
+TEST(FarNode, AnswersWaitForRoomToo) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  const std::uint64_t two = far.attach(2, 2);
+  far.at(2).say(2, publish(two, "prices"));
+  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
+  far.at(1).say(1, ask(RequestKind::introduce, 8, two));
+  far.full.insert(1);
+  far.settle();
+  EXPECT_TRUE(far.at(1).quiet(1));
+  far.full.clear();
+  far.at(2).node.tick(Time{1});
+  far.settle();
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::found);
+  EXPECT_EQ(far.at(1).take<FarReply>(1).peer, two);
+}
+
+TEST(FarNode, LinksThatAreAskedForCount) {
+  FarWorld far{2, test::with_quotas({.links = 2})};
+  far.attach(1, 1);
+  std::uint64_t peers[3];
+  for (std::uint64_t i = 0; i < 3; ++i)
+    peers[i] = far.at(2).attach(10 + i, 2000 + static_cast<std::uint32_t>(i)).interface;
+  for (std::uint64_t i = 0; i < 3; ++i) far.at(1).say(1, ask(RequestKind::introduce, i + 1, peers[i]));
+  Reply reply = far.at(1).reply(1);
+  EXPECT_EQ(reply.request, 3u);
+  EXPECT_EQ(error_of(reply), ErrorCode::quota_links);
+  far.settle();
+  for (std::uint64_t i = 0; i < 2; ++i) far.at(2).say(10 + i, FarWorld::address());
+  far.settle();
+  for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(far.at(1).take<FarReply>(1).peer, peers[i]);
+  EXPECT_TRUE(far.at(1).quiet(1));
+}
+
+// Where processes may be reached.
+
+Request tcp_address(NodeId node, std::uint16_t port, const char* engine = "net") {
+  const auto ip = test::ClusterWorld::address_of(node).ip;
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  std::memcpy(&at.sin_addr, ip.data() + 12, 4);
+  Request out = ask(RequestKind::fabric_address, 0);
+  out.name_length = sizeof at;
+  std::memcpy(out.name, &at, sizeof at);
+  std::memcpy(out.engine, engine, std::strlen(engine));
+  return out;
+}
+
+TEST(FarNode, AProcessIsReachedAtItsNodesAddressAlone) {
+  // What the asker is told when one of the two says that it is reached there.
+  const auto wanted = [](NodeId liar, const Request& request) {
+    FarWorld far{2};
+    far.at(1).attach(1);
+    const std::uint64_t two = far.at(2).attach(2).interface;
+    for (const NodeId id : {NodeId{1}, NodeId{2}})
+      far.at(id).say(id, id == liar ? request : tcp_address(id, 5000));
+    far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+    far.settle();
+    const ErrorCode error = error_of(far.at(1).reply(1));
+    EXPECT_TRUE(far.at(1).quiet(1));
+    EXPECT_EQ(far.at(2).quiet(2), liar == 1)
+        << "a peer that is believed hears nothing of an asker that is not";
+    return error;
+  };
+  for (const char* engine : {"net", "tcp"}) {
+    for (const NodeId liar : {NodeId{1}, NodeId{2}}) {
+      const auto other = static_cast<NodeId>(3 - liar);
+      EXPECT_EQ(wanted(liar, tcp_address(other, 5000, engine)), ErrorCode::not_permitted);
+      EXPECT_EQ(wanted(liar, tcp_address(liar, 1023, engine)), ErrorCode::not_permitted);
+      Request none = ask(RequestKind::fabric_address, 0, "an address");
+      std::memcpy(none.engine, engine, std::strlen(engine));
+      EXPECT_EQ(wanted(liar, none), ErrorCode::not_permitted);
+    }
+  }
+  FarWorld far{2};
+  far.at(1).attach(1);
+  const std::uint64_t two = far.at(2).attach(2).interface;
+  far.at(1).say(1, tcp_address(1, 5000));
+  far.at(2).say(2, tcp_address(2, 1024));
+  EXPECT_EQ(far.link(two).first.peer, two);
+}
+
+TEST(FarNode, WhatIsNoPlaceOfANode) {
+  const auto end = [](const char* ip, std::uint16_t port, const char* engine = "net") {
+    node::FarEnd out;
+    std::memcpy(out.engine, engine, std::strlen(engine));
+    sockaddr_in6 v6{};
+    sockaddr_in v4{};
+    if (::inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1) {
+      v6.sin6_family = AF_INET6;
+      v6.sin6_port = htons(port);
+      const auto bytes = std::as_bytes(std::span{&v6, 1});
+      out.address.assign(bytes.begin(), bytes.end());
+    } else {
+      ::inet_pton(AF_INET, ip, &v4.sin_addr);
+      v4.sin_family = AF_INET;
+      v4.sin_port = htons(port);
+      const auto bytes = std::as_bytes(std::span{&v4, 1});
+      out.address.assign(bytes.begin(), bytes.end());
+    }
+    return out;
+  };
+  const auto at = [](const char* ip) {
+    node::Address out;
+    ::inet_pton(AF_INET6, ip, out.ip.data());
+    return out;
+  };
+  EXPECT_EQ(node::wrong_place(end("10.0.0.7", 1024), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_EQ(node::wrong_place(end("::ffff:10.0.0.7", 1024), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_EQ(node::wrong_place(end("fd00::7", 9000), at("fd00::7")), nullptr);
+  EXPECT_EQ(node::wrong_place(end("127.0.0.1", 9000), at("::ffff:127.0.0.1")), nullptr)
+      << "a pair on loopback";
+  EXPECT_NE(node::wrong_place(end("127.0.0.1", 9000), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_NE(node::wrong_place(end("::1", 9000), at("fd00::7")), nullptr);
+  EXPECT_NE(node::wrong_place(end("0.0.0.0", 9000), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_NE(node::wrong_place(end("10.0.0.8", 9000), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_NE(node::wrong_place(end("10.0.0.7", 1023), at("::ffff:10.0.0.7")), nullptr);
+  EXPECT_NE(node::wrong_place(end("224.0.0.1", 9000), at("::ffff:224.0.0.1")), nullptr);
+  EXPECT_NE(node::wrong_place(end("ff02::1", 9000), at("ff02::1")), nullptr);
+  for (std::size_t size = 1; size < sizeof(sockaddr_in6); ++size) {
+    auto cut = end("fd00::7", 9000, "tcp");
+    cut.address.resize(size);
+    EXPECT_NE(node::wrong_place(cut, at("fd00::7")), nullptr) << size;
+  }
+  EXPECT_EQ(node::wrong_place(end("10.0.0.8", 1, "efa"), at("::ffff:10.0.0.7")), nullptr)
+      << "no connection of TCP";
 }
 
 // What another daemon might say and should not.
