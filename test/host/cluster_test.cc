@@ -1,5 +1,7 @@
 // docs/failures.md, line by line, on eight hosts: what daemons, and processes with links to others, are told.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -90,8 +92,11 @@ class Cluster : public testing::Test {
 
   Client attach(int host) const {
     Client out = Client::attach(test::at(socket(host)));
-    const auto address = "endpoint " + std::to_string(host);
-    EXPECT_TRUE(out.fabric_address("net", std::as_bytes(std::span{address})));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(20000);
+    EXPECT_EQ(::inet_pton(AF_INET, Hosts::address(host).c_str(), &address.sin_addr), 1);
+    EXPECT_TRUE(out.fabric_address("net", std::as_bytes(std::span{&address, 1})));
     return out;
   }
   // A link between two hosts; both ends have been told.

@@ -108,7 +108,14 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
   ++puts_;
   // Urgent packets do not wait for company, which also bounds how many are under way.
   if (lane == Lane::urgent) seal(lane);
-  leave(lane);
+  // One that is as long as can be has others of its message behind it.
+  const bool more = packet.lead.length == payload_limit() && open != nullptr &&
+                    open->length + bytes <= exchange_.limits().frame;
+  if (more) {
+    exchange_.sending_waits_ = true;
+  } else {
+    leave(lane);
+  }
   return Status::ok;
 }
 
