@@ -46,10 +46,10 @@ void RoughPort::expect(std::uint32_t links) {
   const std::uint32_t wanted = ofi::frames_for(links);
   while (frames_.size() < wanted) {
     ofi::Frame& frame = frames_.emplace_back();
-    frame.bytes = memory_.emplace_back(ofi::kFrameLimit).data();
+    frame.bytes = memory_.emplace_back(new std::byte[ofi::kFrameLimit]).get();
     free_frames_.push_back(&frame);
     ofi::Arrival& arrival = arrivals_.emplace_back();
-    arrival.bytes = memory_.emplace_back(ofi::kFrameLimit).data();
+    arrival.bytes = memory_.emplace_back(new std::byte[ofi::kFrameLimit]).get();
     free_arrivals_.push_back(&arrival);
   }
 }

@@ -97,7 +97,7 @@ class RoughPort final : public ofi::Wire {
 
   RoughNet& net_;
   std::uint64_t address_;
-  std::deque<std::vector<std::byte>> memory_;
+  std::deque<std::unique_ptr<std::byte[]>> memory_;
   std::deque<ofi::Frame> frames_;
   std::deque<ofi::Arrival> arrivals_;
   std::vector<ofi::Frame*> free_frames_;
