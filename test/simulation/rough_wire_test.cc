@@ -195,6 +195,22 @@ TEST_F(FarLink, finds_the_other_side_dead_in_time) {
   }
 }
 
+// Nobody may run this side for long: what is whole does not wait for that, what has more behind it does.
+TEST_F(FarLink, sends_a_message_of_one_packet_at_once) {
+  for (const bool whole : {true, false}) {
+    make(3, {});
+    for (int i = 0; i < 100; ++i) turn();
+    const std::vector<std::byte> data(ofi::kFarMtu);
+    interface::Packet packet {};
+    set_lead(packet, interface::Operation::write, 0, 0);
+    packet.lead.length = static_cast<std::uint16_t>(data.size());
+    packet.delta = whole ? 0 : 1;
+    ASSERT_EQ(one->link->put(packet, data.data(), nullptr, Priority::normal), Status::ok);
+    EXPECT_EQ(one->link->protocol().sent(), whole ? 1u : 0u);
+    EXPECT_TRUE(until([&] { return handed_over() == 1; }));
+  }
+}
+
 TEST_F(FarLink, is_quiet_but_for_heartbeats) {
   make(3, {});
   for (int i = 0; i < 1000; ++i) turn();

@@ -108,8 +108,8 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
   ++puts_;
   // Urgent packets do not wait for company, which also bounds how many are under way.
   if (lane == Lane::urgent) seal(lane);
-  // One that is as long as can be has others of its message behind it.
-  const bool more = packet.lead.length == payload_limit() && open != nullptr &&
+  // One of several of its message, and as long as can be, has others behind it.
+  const bool more = packet.delta != 0 && packet.lead.length == payload_limit() && open != nullptr &&
                     open->length + bytes <= exchange_.limits().frame;
   if (more) {
     exchange_.sending_waits_ = true;
