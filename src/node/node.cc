@@ -645,9 +645,12 @@ void Node::fabric_address(std::uint64_t id, Connection& connection, const Reques
   connection.address.assign(at.begin(), at.end());
   std::memcpy(connection.engine, request.engine, sizeof connection.engine);
   const Reach reach = at.empty() ? Reach::none : Reach::known;
-  if (std::exchange(connection.reach, reach) == reach) return;  // nobody waits for it
+  const Reach before = std::exchange(connection.reach, reach);
+  if (before == reach) return;  // nobody waits for it
   take_up_arrivals(connection.interface);
   resume(id, [this](const Request& held) { return held.kind == RequestKind::introduce && far(held.number); });
+  // It was asked and could not: whoever wants it next has it tried again.
+  if (reach == Reach::none && before == Reach::asked) connection.reach = Reach::unasked;
 }
 
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {

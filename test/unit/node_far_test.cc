@@ -335,9 +335,10 @@ TEST(FarNode, WhoWantsTheSameLinkIsAnsweredToo) {
       EXPECT_EQ(far.at(1).take<FarReply>(1).request, 5u);
       EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::linked);
     } else if (how[0] == 'r') {
-      far.at(2).say(2, ask(RequestKind::fabric_address, 0));
-      far.settle();
-      for (const std::uint64_t request : {5u, 6u}) {
+      for (const std::uint64_t request : {5u, 6u}) {  // each time it is asked again
+        EXPECT_EQ(far.at(2).reply(2).kind, ReplyKind::open_fabric);
+        far.at(2).say(2, ask(RequestKind::fabric_address, 0));
+        far.settle();
         const Reply reply = far.at(1).reply(1);
         EXPECT_EQ(reply.request, request);
         EXPECT_EQ(error_of(reply), ErrorCode::peer_refused);
