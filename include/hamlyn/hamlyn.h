@@ -19,6 +19,7 @@
 #include "hamlyn/notification_queue.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/receiver.h"
+#include "hamlyn/put.h"
 #include "hamlyn/remote.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/seed.h"

@@ -26,6 +26,9 @@ enum class Refusal : std::uint8_t {
   bad_area,           // data said to stand where the sender has shown nothing
   too_long,           // a get of more bytes than the slot gives at a time
   not_durable,        // it has landed, but the file of a durable area could not be written
+  not_pinned,         // a get or a fetch of a part that is not pinned
+  inhibited,          // a fetch where puts are inhibited
+  hold_full,          // a put to an inhibited or unpinned part: as many wait as may
   count,              // (how many there are)
 };
 
@@ -52,6 +55,10 @@ struct Notification {
     // length say where a get landed.
     remote_done,
     remote_failed,  // `cause` says why it was refused; none: its link ended, or where it was to land is gone
+    // Puts have landed (docs/puts.md): `word` says how many, offset and length where; `peer` is 0 if they are
+    // of several.
+    put,
+    put_held,  // the same, of puts that wait because that part of the slot is inhibited or not pinned
   };
 
   Kind kind = Kind::message;

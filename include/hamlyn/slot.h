@@ -10,6 +10,7 @@
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/put.h"
 #include "hamlyn/share.h"
 #include "hamlyn/ticket.h"
 
@@ -31,6 +32,8 @@ class Slot {
     std::uint32_t places = 256;  // queue places kept for fast mode per link that sends here
     bool fetches = false;        // takes fetch-and-ops (paper 1, section 3.1; not in paranoid one-shot mode)
     std::uint32_t gets = 0;      // bytes that one remote get may ask for, up to 64 KiB; 0: none (likewise)
+    bool puts = false;           // takes puts (paper 4, section 3.3; not in the paranoid modes)
+    std::uint32_t hold = 65536;  // bytes for puts that wait while a part of it is inhibited or not pinned
   };
 
   // A part of the slot that an entry is limited to, from the slot's base.
@@ -42,7 +45,7 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // A ticket for fast mode, remote operations and mapping, whichever the slot takes. Throws
+  // A ticket for fast mode, puts, remote operations and mapping, whichever the slot takes. Throws
   // Error(invalid_argument) if it takes none of them.
   Ticket ticket() const;
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
@@ -85,6 +88,24 @@ class Slot {
   // notified stays. Then the entry is idle, with a key that nobody has.
   Status revoke(std::uint32_t entry) noexcept;
 
+  // Puts (docs/puts.md). All of these are `invalid` if the slot takes none.
+  //
+  // Whether the queue is told of them. At first Control::conditional.
+  Status set_control(Control control) noexcept;
+  // From now on puts wait, until `release` has them land in their order (paper 4, section 3.4.4); gets go on,
+  // and fetches are refused. At most Options::hold bytes of them wait, 39 more counted for each; more are
+  // refused. Neither of the two is a system call.
+  Status inhibit() noexcept;
+  Status release() noexcept;
+  // The pages of 4096 bytes, from the slot's base, that [offset, offset + length) touches: puts to them wait,
+  // and gets and fetches are refused, until they are pinned again (paper 4, section 3.4.3). Pinned they all
+  // are at first. This says what may come, and nothing about real memory. out_of_bounds.
+  Status unpin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, false); }
+  Status pin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, true); }
+  // Takes the oldest put that waits, instead of letting it land; its data goes to `into`. not_ready: none
+  // waits; too_long: `held` says how long it is, and it stays.
+  Status take_held(HeldPut& held, std::span<std::byte> into) noexcept;
+
   // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by
   // entry.)
   void change_key();
@@ -103,6 +124,7 @@ class Slot {
   Interface& interface() noexcept { return interface_; }
 
  private:
+  Status set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept;
   Ticket ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept;
 
   Interface& interface_;

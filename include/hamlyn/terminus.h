@@ -9,6 +9,7 @@
 #include "hamlyn/interface.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/priority.h"
+#include "hamlyn/put.h"
 #include "hamlyn/remote.h"
 #include "hamlyn/send_buffer_area.h"
 #include "hamlyn/share.h"
@@ -128,6 +129,22 @@ class Terminus {
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
   // Waits until a fast-mode send to `ticket` has a place and room, or the link has ended.
   Status wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
+
+  // Puts (docs/puts.md): `data`, of any size, to `options.offset` of a slot that takes them, and nothing said
+  // of it (paper 4, section 3.3, WRITE). Up to 48 bytes leave at once, as one cell, or not at all. Longer
+  // ones as `send`: `pending` when the interface moves the rest. ok says that the buffer is free, and not
+  // that it has landed. connecting: the slot is being opened, wait with `connect`; queue_full; no_place (to
+  // be told of); refused: the slot takes none, or has gone; out_of_bounds; misaligned; invalid: a shape that
+  // cannot be, or holds other than data.size() bytes.
+  Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {},
+             SendHandle* handle = nullptr) noexcept;
+  // Asks whether all that this terminus has put to that slot has landed. As `fetch`; its outcome: ok; refused
+  // and why, if a put since the last fence was, or the ticket is not good any more. queue_full also while
+  // some of it has not left, or, to another host, is on its way.
+  Status fence(const Ticket& ticket, const RemoteOptions& options = {},
+               RemoteHandle* handle = nullptr) noexcept;
+  // The same, and waits for it. Also timed_out, cancelled, link_ended.
+  Outcome flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // Remote operations (docs/remote-operations.md). They leave at once, behind earlier messages of this
   // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;

@@ -91,4 +91,26 @@ inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t b
   while (bytes != 0) copy(std::uint8_t{});
 }
 
+// Copies to memory that other threads may read or write at the same time: an aligned word of 4 or 8 bytes
+// there changes at one moment.
+inline void copy_to_shared(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  const auto copy = [&]<class Unit>(Unit unit) {
+    std::memcpy(&unit, from, sizeof unit);
+    std::atomic_ref<Unit>(*reinterpret_cast<Unit*>(to)).store(unit, std::memory_order_relaxed);
+    to += sizeof unit;
+    from += sizeof unit;
+    bytes -= sizeof unit;
+  };
+  while (bytes != 0 && reinterpret_cast<std::uintptr_t>(to) % sizeof(std::uint64_t) != 0) {
+    if (bytes >= 4 && reinterpret_cast<std::uintptr_t>(to) % sizeof(std::uint32_t) == 0) {
+      copy(std::uint32_t{});
+    } else {
+      copy(std::uint8_t{});
+    }
+  }
+  while (bytes >= sizeof(std::uint64_t)) copy(std::uint64_t{});
+  if (bytes >= sizeof(std::uint32_t)) copy(std::uint32_t{});
+  while (bytes != 0) copy(std::uint8_t{});
+}
+
 }  // namespace hamlyn::base

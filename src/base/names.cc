@@ -200,6 +200,12 @@ const char* name(Refusal cause) noexcept {
       return "too_long";
     case Refusal::not_durable:
       return "not_durable";
+    case Refusal::not_pinned:
+      return "not_pinned";
+    case Refusal::inhibited:
+      return "inhibited";
+    case Refusal::hold_full:
+      return "hold_full";
     case Refusal::count:
       break;
   }

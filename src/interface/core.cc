@@ -248,7 +248,10 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   }
   auto entries = std::make_unique<MetadataEntry[]>(options.entries);
   auto pointers = std::make_unique<void*[]>(options.entries);
-  queue->expect(options.entries);
+  auto puts = options.puts && options.access != Access::read_only && options.mode == Mode::guarded
+                  ? std::make_unique<Puts>(bytes, options.hold)
+                  : nullptr;
+  queue->expect(options.entries + (puts != nullptr ? Puts::kKinds : 0));
   const std::uint32_t index = free_slots_.back();
   free_slots_.pop_back();
 
@@ -272,6 +275,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   const bool gives = options.access != Access::write_only && options.mode != Mode::paranoid_one_shot;
   slot.gets = gives ? std::min(options.gets, kGetLimit) : 0;
   slot.store = nullptr;
+  slot.puts = std::move(puts);
   slot.live = true;
   for (std::uint32_t e = 0; e < options.entries; ++e) {
     slot.entries[e].incarnation = 1;
@@ -283,7 +287,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   *slot.counters = {.generation = slot.generation,
                     .queue = row_of(*queue),
                     .entries = slot.entry_count,
-                    .places = slot.fast ? slot.places : 0,
+                    .places = slot.fast || slot.puts != nullptr ? slot.places : 0,
                     .bound = slot.bound,
                     .messages = 0,
                     .bytes = 0,
@@ -301,13 +305,14 @@ void Core::drop_slot(std::uint32_t index) noexcept {
     forget_deadline(slot.entries[e]);
   break_promises(index);
   --slot.queue->users;
-  slot.queue->expect_no_more(slot.entry_count);
+  slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0));
   slot.live = false;
   forget_slots();
   slot.entries = nullptr;
   slot.entry_count = 0;
   slot.entry_memory.reset();
   slot.pointers.reset();
+  slot.puts.reset();
   slot.links = {};
   slot.messages_to_go = 0;
   slot.queue = nullptr;
@@ -408,7 +413,14 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
       return serve_get(link, packet);
     case Operation::fetch:
       return serve_fetch(link, packet);
+    case Operation::put:
+    case Operation::put_block:
+    case Operation::put_strided:
+      return take_put(link, packet, payload);
+    case Operation::fence:
+      return serve_fence(link, packet);
     case Operation::get_data:
+    case Operation::got:
     case Operation::fetched:
     case Operation::refused_request:
       return take_answer(link, packet, payload);
@@ -418,6 +430,13 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
 }
 
 // --- refusals
+
+void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
+  const Operation operation = packet.lead.operation;
+  const bool put = operation >= Operation::put && operation <= Operation::put_strided;
+  const std::uint32_t record = put ? opening(link, put_word_of(word_at(packet, kSlotWord))) : kDeadRecord;
+  refuse(link, cause, !put ? packet.slot : record != kDeadRecord ? records_[record].slot : kNoEntry);
+}
 
 void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++counters_.refused[place(cause)];

@@ -14,6 +14,7 @@
 #include "interface/deadlines.h"
 #include "interface/link.h"
 #include "interface/packet.h"
+#include "interface/put_packet.h"
 #include "interface/queue.h"
 #include "interface/remote.h"
 #include "interface/slot_record.h"
@@ -140,6 +141,16 @@ class Core {
     }
   }
 
+  // Puts (puts.cc), of a slot that takes them.
+  void set_control(std::uint32_t slot, Control control) noexcept;
+  void inhibit_puts(std::uint32_t slot) noexcept;
+  void release_puts(std::uint32_t slot) noexcept;
+  // Of whole pages.
+  void pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, bool pinned) noexcept;
+  // The oldest put that waits, its data to `into` as far as there is room: not_ready: none; too_long: no
+  // room.
+  Status take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte> into) noexcept;
+
   // Places.
   Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
@@ -169,8 +180,9 @@ class Core {
   Refusal deposit_reply(Link& link, const Packet& packet, const Payload& payload) noexcept {
     return deposit_control(link, packet, payload);
   }
-  // The same for a get or a fetch.
+  // The same for a get, a fetch or a fence.
   Refusal deposit_request(Link& link, const Packet& packet) noexcept {
+    if (packet.lead.operation == Operation::fence) return serve_fence(link, packet);
     return packet.lead.operation == Operation::get ? serve_get(link, packet) : serve_fetch(link, packet);
   }
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
@@ -199,9 +211,10 @@ class Core {
     close_run();
     direct_link_ = nullptr;
   }
-  void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
+  void refuse(Link& link, Refusal cause, const Packet& packet) noexcept;
 
  private:
+  void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
   bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
     Places& places = records_[index];
@@ -244,10 +257,29 @@ class Core {
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 
+  // Puts (puts.cc).
+  struct Landing;
+  std::uint32_t opening(const Link& link, const PutWord& word) const noexcept;
+  Refusal take_put(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Refusal land_put(Link& link, const Packet& packet, const Payload& payload, const PutWord& word,
+                   std::uint32_t record) noexcept;
+  static Refusal check_put(const Packet& packet, const PutWord& word, const SlotRecord& slot,
+                           Landing& landing) noexcept;
+  static bool hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept;
+  void tell_puts(SlotRecord& slot, std::uint32_t index, Puts::Kind kind, std::uint64_t begin,
+                 std::uint64_t end, std::uint64_t peer) noexcept;
+  void settle_held(std::uint32_t slot) noexcept;
+  static bool is_of_puts(const Notification& notification) noexcept {
+    return notification.kind == Notification::Kind::put || notification.kind == Notification::Kind::put_held;
+  }
+  void puts_taken(Notification& notification, std::uint32_t generation) noexcept;
+  Refusal why_no_fence(Link& link, const Packet& packet) noexcept;
+
   // Remote operations (remote.cc).
   enum class Piece : std::uint8_t { none, more, last };  // what could leave of an answer
   Refusal serve_get(Link& link, const Packet& packet) noexcept;
   Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
+  Refusal serve_fence(Link& link, const Packet& packet) noexcept;
   Refusal do_fetch(const Packet& packet, std::uint64_t& before) noexcept;
   bool may_answer(const Link& link) const noexcept;
   void answer(Link& link, const Packet& reply) noexcept;
@@ -257,6 +289,8 @@ class Core {
   bool send_owed(Link& link) noexcept;
   Refusal take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
+  std::byte* landing_of(const Asked& asked, std::uint32_t from) noexcept;
+  Refusal land_tight(Link& link, Asked& asked, const Packet& packet) noexcept;
   void finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept;
   void fail_requests(Link& link) noexcept;
   void forget_queue(const Queue* queue) noexcept;
@@ -276,7 +310,7 @@ class Core {
   void fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
             std::uint64_t peer) noexcept;
   void notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept;
-  void completion_taken(const Notification& notification, std::uint32_t generation) noexcept;
+  void completion_taken(Notification& notification, std::uint32_t generation) noexcept;
   void make_link_indices();
   std::uint32_t row_of(const Queue& queue) const noexcept;  // of the counter page, from 1 on; 0: none
   std::uint64_t* links_of(SlotRecord& slot, std::uint32_t entry) noexcept {

@@ -32,6 +32,8 @@ inline const char* invalid_element(const Lead& lead) noexcept {
     case Operation::write_acknowledged:
     case Operation::get:
     case Operation::get_data:
+    case Operation::put_block:
+    case Operation::put_strided:
       return nullptr;
     default:
       return "an element of what has none";

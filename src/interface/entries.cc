@@ -289,8 +289,9 @@ void Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
 }
 
 // From here on the entry may be armed again: never more than one notification of it stands in the queue.
-void Core::completion_taken(const Notification& notification, std::uint32_t generation) noexcept {
+void Core::completion_taken(Notification& notification, std::uint32_t generation) noexcept {
   if (notification.kind == Notification::Kind::protocol_error) return error_taken(notification);
+  if (is_of_puts(notification)) return puts_taken(notification, generation);
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
     return;
   SlotRecord& slot = slots_[notification.slot];

@@ -36,6 +36,9 @@ struct Places {
   std::uint32_t outlet = 0;    // the sender's name for it
   bool answered = false;       // the grant has left
   bool over = false;           // the slot or the link is gone: places go back as they are taken
+  bool takes_puts = false;
+  Refusal put_refused{};     // why puts by it were refused, since the sender last asked (puts.cc)
+  std::uint32_t serial = 0;  // of this opening
 
   // Half of them free again: worth a reply.
   bool credit_due() const noexcept { return freed - told >= (granted + 1) / 2; }
@@ -56,13 +59,15 @@ struct Outlet {
   std::uint64_t key = 0;
   FastTarget target;  // once it is open
   std::uint32_t granted = 0;
-  std::uint32_t left = 0;    // places that are free
-  std::uint32_t freed = 0;   // as the receiver told last, modulo 2^32
-  std::uint32_t record = 0;  // the receiver's name for it
+  std::uint32_t left = 0;     // places that are free
+  std::uint32_t freed = 0;    // as the receiver told last, modulo 2^32
+  std::uint32_t record = 0;   // the receiver's name for it
+  std::uint64_t opening = 0;  // the same, for puts (put_packet.h)
   bool asked = false;
   bool refused = false;
+  bool takes_puts = false;  // though there may be no place
 
-  bool open() const noexcept { return granted != 0; }
+  bool open() const noexcept { return granted != 0 || takes_puts; }
 };
 
 // What the last fast-mode packet of a link was, and where it went. What was checked then is not looked up
@@ -193,7 +198,8 @@ class Link {
   bool room_wanted = false;           // somebody asked for room in vain since there last was some
   bool broken = false;                // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
-  bool by_gate = false;  // its packets come in by the gate (gate.h); said before it is added
+  bool in_order = false;  // packets of one level arrive as they were put
+  bool by_gate = false;   // its packets come in by the gate (gate.h); said before it is added
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
 
@@ -202,6 +208,7 @@ class Link {
   // Receiver's side.
   SameSlot same_slot;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
+  std::uint32_t openings = 0;         // so far; their serials
   bool replies_due = false;
   bool fills_entries = false;  // some metadata entry may fail with it
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet

@@ -40,6 +40,11 @@ enum class Operation : std::uint8_t {
   delivered = 12,           // reply: word = message, delta = 0 when it has landed, otherwise the Refusal
   refused_request = 13,     // reply: a get or a fetch was refused
   write_acknowledged = 14,  // a write, the first packet of a message that asks for `delivered`
+  put = 15,                 // up to 48 bytes into a slot, and nothing said of it (put_packet.h)
+  put_block = 16,           // the same, with its data behind it
+  put_strided = 17,         // the same, in chunks
+  fence = 18,               // asks whether all puts before it have landed; `fetched` answers
+  got = 19,                 // reply: up to 48 bytes of a get, which are all of it
 };
 
 // A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
@@ -158,11 +163,12 @@ inline bool is_area_write(std::uint64_t lead) noexcept {
   return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::area_write);
 }
 
-// A get or a fetch, and a valid one.
+// A get, a fetch or a fence, and a valid one.
 inline bool is_request(std::uint64_t lead) noexcept {
   constexpr auto kGet = std::uint64_t{static_cast<std::uint8_t>(Operation::get)} << 16;
   constexpr auto kFetch = std::uint64_t{static_cast<std::uint8_t>(Operation::fetch)} << 16 | kInlineData;
-  return lead >> 32 == kGet || lead >> 32 == kFetch;
+  constexpr auto kFence = std::uint64_t{static_cast<std::uint8_t>(Operation::fence)} << 16;
+  return lead >> 32 == kGet || lead >> 32 == kFetch || lead >> 32 == kFence;
 }
 
 // Operation and lengths: the lead without its turn.
@@ -191,9 +197,15 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
     case Operation::abandon:
     case Operation::delivered:
     case Operation::refused_request:
+    case Operation::fence:
       return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
     case Operation::get_data:
-      return lead.metadata_length == 0 ? nullptr : "a reply carries no metadata";
+    case Operation::put_block:
+    case Operation::put_strided:
+      return lead.metadata_length == 0 ? nullptr : "it carries no metadata";
+    case Operation::put:
+    case Operation::got:
+      return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not a whole cell";
     case Operation::area_write:
       return lead.length == kInlineData ? nullptr : "it does not say where its data stands";
     case Operation::fetch:  // its two operands
@@ -215,6 +227,7 @@ inline const char* invalid_reply(const Lead& lead) noexcept {
     case Operation::fetched:
     case Operation::delivered:
     case Operation::refused_request:
+    case Operation::got:
       return invalid(lead, kReplyPayload);
     default:
       return "no reply";

@@ -5,6 +5,7 @@
 
 #include "interface/core.h"
 #include "interface/deposit.h"
+#include "interface/put_packet.h"
 
 namespace hamlyn::interface {
 
@@ -67,6 +68,7 @@ bool Core::send_replies(Link& link) noexcept {
     if (!places.answered || places.over) {
       reply.lead.operation = Operation::grant;
       reply.delta = places.over ? 0 : places.granted;
+      reply.offset = places.over || !places.takes_puts ? 0 : std::uint64_t{kOpenForPuts} | places.serial;
     } else if (places.credit_due()) {
       reply.lead.operation = Operation::credit;
       reply.delta = places.freed;
@@ -96,7 +98,7 @@ Refusal Core::why_no_places(const Packet& packet) const noexcept {
   if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
   if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
   if (packet.key != slot.key) return Refusal::bad_key;
-  return slot.fast ? Refusal::none : Refusal::mode_forbids;
+  return slot.fast || slot.puts != nullptr ? Refusal::none : Refusal::mode_forbids;
 }
 
 // Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
@@ -129,14 +131,16 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   places.link = link.serial;
   places.slot = kNoEntry;
   places.outlet = static_cast<std::uint32_t>(packet.word);
+  places.serial = link.openings++ % kSerials;
   if (cause == Refusal::none) {
     SlotRecord& slot = slots_[packet.slot];
     places.queue = slot.queue;
     places.slot = packet.slot;
     places.generation = slot.generation;
     places.granted = slot.queue->reserve(slot.places);
+    places.takes_puts = slot.puts != nullptr;
   }
-  places.over = places.granted == 0;
+  places.over = places.granted == 0 && !places.takes_puts;
   places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
@@ -150,7 +154,10 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
   outlet.granted = outlet.left = packet.delta;
   outlet.record = packet.entry;
-  outlet.refused = packet.delta == 0;
+  outlet.opening =
+      opening_word(packet.entry % Link::kPlacesLimit, static_cast<std::uint32_t>(packet.offset) % kSerials);
+  outlet.takes_puts = (packet.offset & kOpenForPuts) != 0;
+  outlet.refused = packet.delta == 0 && !outlet.takes_puts;
   outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
                    std::uint64_t{outlet.record} << 32 | kNoEntry};
   return Refusal::none;

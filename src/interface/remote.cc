@@ -47,8 +47,11 @@ Refusal why_no_get(const std::vector<SlotRecord>& slots, const Packet& packet) n
   const Refusal cause = why_not(slots, packet, packet.delta);
   if (cause != Refusal::none) return cause;
   if (packet.delta == 0) return Refusal::malformed;
-  const std::uint32_t limit = slots[packet.slot].gets;
+  const SlotRecord& slot = slots[packet.slot];
+  const std::uint32_t limit = slot.gets;
   if (limit == 0) return Refusal::mode_forbids;
+  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + packet.delta))
+    return Refusal::not_pinned;
   return packet.delta <= limit ? Refusal::none : Refusal::too_long;
 }
 
@@ -106,6 +109,12 @@ Packet refused(const Packet& request, Refusal cause, std::uint32_t sent) noexcep
   return reply;
 }
 
+Packet fetched(const Packet& request, std::uint64_t value) noexcept {
+  Packet reply = reply_to(request, Operation::fetched, sizeof value);
+  std::memcpy(reply.data, &value, sizeof value);
+  return reply;
+}
+
 Words words_of(const Packet& packet) noexcept {
   Words words;
   std::memcpy(&words, &packet, sizeof words);
@@ -143,11 +152,17 @@ Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
   } else {
-    Packet reply = reply_to(packet, Operation::fetched, sizeof before);
-    std::memcpy(reply.data, &before, sizeof before);
-    answer(link, reply);
+    answer(link, fetched(packet, before));
   }
   return cause;
+}
+
+// What was put before has been handed over: the sender sees to that (Requests::fence).
+Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
+  if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
+  const Refusal cause = why_no_fence(link, packet);
+  answer(link, cause == Refusal::none ? fetched(packet, 0) : refused(packet, cause, 0));
+  return Refusal::none;  // a put that was refused was counted then
 }
 
 Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
@@ -162,6 +177,9 @@ Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
   if (cause != Refusal::none) return cause;
   const SlotRecord& slot = slots_[packet.slot];
   if (!slot.fetches) return Refusal::mode_forbids;
+  if (slot.puts != nullptr && slot.puts->inhibited) return Refusal::inhibited;
+  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + bytes))
+    return Refusal::not_pinned;
   std::byte* const place = slot.base + packet.offset;
   if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
   std::uint64_t operands[2];
@@ -211,6 +229,13 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
   base::copy_from_shared(copy, slots_[request.slot].base + request.offset + sent, bytes);
+  if (request.delta <= kPutInline && element_of(request.lead) == 0) {
+    Packet reply{};
+    set_lead(reply, Operation::got, kInlineData, 0);
+    set_tight_data(reply, copy, bytes);
+    set_word(reply, kSlotWord, message_of(request.word));
+    return link.put_reply(reply, reply.data) == Status::ok ? Piece::last : Piece::none;
+  }
   Packet reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
   reply.offset = sent;
   if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
@@ -241,10 +266,14 @@ bool Core::send_owed(Link& link) noexcept {
 // --- the requester's side
 
 Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
-  const auto id = static_cast<std::uint32_t>(packet.word);
+  const bool tight = packet.lead.operation == Operation::got;
+  const std::uint64_t named = tight ? word_at(packet, kSlotWord) : packet.word;
+  const auto id = static_cast<std::uint32_t>(named);
   Asked& asked = link.remote.asked[id % kRequestPlaces];
-  if (packet.word != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
+  if (named != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
   switch (packet.lead.operation) {
+    case Operation::got:
+      return land_tight(link, asked, packet);
     case Operation::fetched: {
       if (!asked.fetch) return Refusal::unasked_reply;
       std::uint64_t value;
@@ -268,6 +297,15 @@ Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& paylo
   }
 }
 
+// Where a get's byte `from` lands, under the requester's own key: its slot must still be the one, and its key
+// the one, that it named. Null: it does not.
+std::byte* Core::landing_of(const Asked& asked, std::uint32_t from) noexcept {
+  const SlotRecord& slot = slots_[asked.slot];
+  if (asked.owner == nullptr || !slot.live || slot.generation != asked.generation || slot.key != asked.key)
+    return nullptr;
+  return slot.base + asked.offset + from;
+}
+
 // Each piece once, whole, and where it belongs.
 Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept {
   const std::uint32_t bytes = packet.lead.length;
@@ -281,10 +319,8 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
     return Refusal::unasked_reply;
   }
   asked.pieces[piece / 64] |= bit;
-  // Under the requester's own key: its slot must still be the one, and its key the one, that it named.
-  const SlotRecord& slot = slots_[asked.slot];
-  if (asked.owner != nullptr && slot.live && slot.generation == asked.generation && slot.key == asked.key) {
-    move_bytes(slot.base + asked.offset + from, packet, payload);
+  if (std::byte* const to = landing_of(asked, from)) {
+    move_bytes(to, packet, payload);
   } else {
     asked.lost = true;
   }
@@ -293,6 +329,18 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
     const bool whole = asked.cause == Refusal::none;
     finish(link, asked, !whole ? Status::refused : asked.lost ? Status::cancelled : Status::ok, 0);
   }
+  return Refusal::none;
+}
+
+// The whole of a short get.
+Refusal Core::land_tight(Link& link, Asked& asked, const Packet& packet) noexcept {
+  if (asked.fetch || asked.length > kPutInline || asked.landed != 0 || asked.cause != Refusal::none)
+    return Refusal::unasked_reply;
+  std::byte data[kPutInline];
+  tight_data(packet, data);
+  std::byte* const to = landing_of(asked, 0);
+  if (to != nullptr) std::memcpy(to, data, asked.length);
+  finish(link, asked, to != nullptr ? Status::ok : Status::cancelled, 0);
   return Refusal::none;
 }
 

@@ -75,6 +75,19 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   return put(*link, ticket, packet, nullptr, options, queue, &landing, handle);
 }
 
+Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,
+                       RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  Link* link = nullptr;
+  const Status found = link_for(ticket, 0, 0, link);
+  if (found != Status::ok) return found;
+  if (!link->in_order && link->taken_count() < link->put_count()) return Status::queue_full;
+  Packet packet;
+  set_lead(packet, Operation::fence, 0, 0);
+  set_entry(packet, kNoEntry, terminus_.opening_of(ticket));
+  return put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
+}
+
 // A record whose operation is over, the longest unused first; kNobody if all are under way.
 std::uint32_t Requests::free_record() noexcept {
   for (std::size_t i = 0; i < records_.size(); ++i) {

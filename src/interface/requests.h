@@ -34,6 +34,11 @@ class Requests {
   Status get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
              RemoteHandle* handle) noexcept;
 
+  // Whether all puts to that slot before have landed. On a link that does not keep the order, queue_full
+  // while some are on their way.
+  Status fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,
+               RemoteHandle* handle) noexcept;
+
   // `invalid`: no such operation, or so long over that its place has another.
   Outcome outcome(RemoteHandle handle) const noexcept;
 

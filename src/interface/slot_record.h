@@ -9,6 +9,7 @@
 #include "hamlyn/mode.h"
 #include "interface/counters.h"
 #include "interface/metadata.h"
+#include "interface/puts.h"
 #include "interface/queue.h"
 #include "interface/store.h"
 
@@ -33,6 +34,7 @@ struct SlotRecord {
   std::uint32_t gets = 0;                  // bytes that one get may ask for
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
+  std::unique_ptr<Puts> puts;         // null: it takes none
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
   // Of an entry that is armed. Those of a read-only slot take no message.
   EntryState armed_state() const noexcept {

@@ -136,7 +136,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // What is stored in place has landed before anybody could ask, and is told of by one packet: to be asked
   // for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
-  work.from_area = false;
+  work.from_area = work.is_put = false;
   return post(work, ticket, count, data.size(), options, handle);
 }
 
@@ -270,6 +270,7 @@ void Terminus::start(Work& work) noexcept {
 }
 
 Status Terminus::put_one_packet(Work& work) noexcept {
+  if (work.is_put) return put_next(work);
   if (work.parts != 0) return put_gathered(work);
   if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
@@ -304,7 +305,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   const bool begun = work.packets_left != 0 || work.packets_sent != 0;
   // Half of it has left: its receiver would wait for the rest. (What has left whole may have arrived, and its
   // entry may be armed for another.)
-  if (status == Status::cancelled && begun && !work.lent && !work.left)
+  if (status == Status::cancelled && begun && !work.lent && !work.left && !work.is_put)
     core_.abandon(*work.link, work.ticket, work.message);
   work.status = status;
   if (!work.left) core_.departures().count(-1);

@@ -17,6 +17,7 @@
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"
 #include "interface/core.h"
+#include "interface/put_packet.h"
 #include "interface/requests.h"
 
 namespace hamlyn::interface {
@@ -50,6 +51,12 @@ class Terminus {
     return send_gathered(share.ticket, &share, pieces, options, handle);
   }
   void area_gone(std::uint32_t area) noexcept;
+
+  // Puts (terminus_puts.cc).
+  Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+             SendHandle* handle) noexcept;
+  // The opening by which this terminus puts to the slot, as a fence names it.
+  std::uint32_t opening_of(const Ticket& ticket) noexcept;
 
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset) noexcept;
@@ -144,6 +151,11 @@ class Terminus {
     Refusal refusal = Refusal::none;  // as the receiving interface has said
     bool left = false;                // whole, and not acknowledged yet
     bool held = false;                // until there is room to await its acknowledgement
+    bool is_put = false;
+    std::uint64_t opening = 0;  // of a put
+    bool notify = false;        // of a put: its last packet says so
+    bool strided = false;       // likewise
+    Strides strides;
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
@@ -170,6 +182,14 @@ class Terminus {
   Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
                        const SendOptions& options, SendHandle* handle) noexcept;
   Status put_gathered(Work& work) noexcept;
+  Status way_of(const Ticket& ticket) noexcept;
+  static Status check_put(const Ticket& ticket, std::span<const std::byte> data,
+                          const PutOptions& options) noexcept;
+  Status put_at_once(const Ticket& ticket, std::span<const std::byte> data,
+                     const PutOptions& options) noexcept;
+  Status put_next(Work& work) noexcept;
+  Status put_announcement(Work& work) noexcept;
+  std::size_t next_put(const Work& work) const noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;
   Status put_in_place(Work& work) noexcept;

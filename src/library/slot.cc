@@ -32,6 +32,8 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
     throw Error(ErrorCode::invalid_argument, "a paranoid one-shot slot takes no remote operations");
   if (options.fetches && options.access != Access::read_write)
     throw Error(ErrorCode::invalid_argument, "a fetch-and-op reads and writes: the slot must allow both");
+  if (options.puts && (options.mode != Mode::guarded || options.access == Access::read_only))
+    throw Error(ErrorCode::invalid_argument, "a paranoid or a read-only slot takes no puts");
   if (options.gets != 0 && options.access == Access::write_only)
     throw Error(ErrorCode::invalid_argument, "a write-only slot gives nothing to remote gets");
   const bool unchecked = area.sharing() == Sharing::mapped_read_write;
@@ -39,6 +41,11 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
       (options.access == Access::write_only && area.sharing() != Sharing::guarded))
     throw Error(ErrorCode::invalid_argument,
                 "whoever maps the area could do what the slot does not allow, without being checked");
+  if (options.puts && area_size > interface::kPutSpan)
+    throw Error(ErrorCode::invalid_argument, "a slot that takes puts has at most 128 GiB");
+  if (options.puts && area.durable())
+    throw Error(ErrorCode::invalid_argument,
+                "a slot on a durable area takes no puts: nothing would say when they are safe");
   data_ = area.bytes().data() + options.base;
   size_ = options.bound == 0 ? area_size - options.base : options.bound;
   library::Engine& engine = interface_.engine();
@@ -60,11 +67,12 @@ Ticket Slot::ticket() const {
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   const interface::SlotRecord& slot = engine.core().slot(index_);
   const bool remote = slot.mode == Mode::guarded && (slot.fetches || slot.gets != 0);
-  if (!slot.fast && !remote && slot.access != Access::read_only)
+  const bool opened = slot.fast || slot.puts != nullptr;
+  if (!opened && !remote && slot.access != Access::read_only)
     throw Error(ErrorCode::invalid_argument,
-                "this slot takes neither fast-mode messages nor remote operations");
+                "this slot takes neither fast-mode messages nor puts nor remote operations");
   Ticket ticket;
-  ticket.entry = slot.fast ? Ticket::kFast : Ticket::kRemote;
+  ticket.entry = opened ? Ticket::kFast : Ticket::kRemote;
   ticket.interface = engine.id();
   ticket.slot = index_;
   ticket.generation = slot.generation;
@@ -158,6 +166,52 @@ Status Slot::disarm(std::uint32_t entry) noexcept {
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
   return engine.core().disarm(index_, entry);
+}
+
+namespace {
+
+// Calls what(core) if the slot takes puts.
+template <class What>
+Status with_puts(library::Engine& engine, std::uint32_t index, What what) noexcept {
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  return engine.core().slot(index).puts != nullptr ? what(engine.core()) : Status::invalid;
+}
+
+}  // namespace
+
+Status Slot::set_control(Control control) noexcept {
+  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
+    core.set_control(index_, control);
+    return Status::ok;
+  });
+}
+
+Status Slot::inhibit() noexcept {
+  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
+    core.inhibit_puts(index_);
+    return Status::ok;
+  });
+}
+
+Status Slot::release() noexcept {
+  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
+    core.release_puts(index_);
+    return Status::ok;
+  });
+}
+
+Status Slot::set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept {
+  if (offset > size_ || length > size_ - offset) return Status::out_of_bounds;
+  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
+    if (length != 0) core.pin_puts(index_, offset, offset + length, pinned);
+    return Status::ok;
+  });
+}
+
+Status Slot::take_held(HeldPut& held, std::span<std::byte> into) noexcept {
+  return with_puts(interface_.engine(), index_,
+                   [&](interface::Core& core) { return core.take_held(index_, held, into); });
 }
 
 void Slot::change_key() {

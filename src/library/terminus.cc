@@ -206,6 +206,43 @@ Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds t
 
 std::uint64_t Terminus::sequence() const noexcept { return terminus_->sequence(); }
 
+Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                     SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status = terminus_->put(ticket, data, options, handle);
+  if (status == Status::pending) engine.departure_waits();
+  engine.lock().leave();
+  return status;
+}
+
+Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, RemoteHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
+  const base::RunLockGuard guard(engine.lock());
+  return guard ? terminus_->requests().fence(ticket, options, *queue, handle) : Status::forked;
+}
+
+Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
+  library::Engine& engine = interface_.engine();
+  const library::Deadline deadline = library::deadline_in(timeout);
+  RemoteHandle handle;
+  Status status = fence(ticket, {}, &handle);
+  if (try_again(status) == Status::pending && status != Status::pending) {
+    status = engine.wait(
+        [&] {
+          status = terminus_->requests().fence(ticket, {}, nullptr, &handle);
+          return status == Status::pending ? Status::ok : try_again(status);
+        },
+        deadline);
+    if (status == Status::ok) status = Status::pending;
+  }
+  if (status != Status::pending) return {status, Refusal::none, 0};
+  return wait_outcome(handle, deadline ? *deadline - library::Clock::now() : std::chrono::nanoseconds::max());
+}
+
 Status Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
                        RemoteHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();

@@ -109,7 +109,7 @@ class DoubleLink final : public interface::Link {
     channel.arrived.pop_front();
     const bool too_many = rules_.work_is_not_reserved && !parcel.reply && out_.replies.full();
     const Refusal refusal = too_many ? Refusal::over_budget : core.deposit(*this, parcel.packet, {});
-    if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet.slot);
+    if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet);
   }
 
   Wire& out_;

@@ -340,7 +340,7 @@ bool OfiLink::deposit(Core& core, Lane lane, const Packet& packet, const Payload
     counters->bytes_in += lead.length;
     refusal = element_fits(packet) ? core.deposit(*this, packet, payload) : Refusal::misaligned;
   }
-  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
   return true;
 }
 

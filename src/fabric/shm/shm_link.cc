@@ -54,6 +54,7 @@ ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_inter
       my_page_(std::move(mine)),
       their_page_(std::move(theirs)) {
   peer = peer_interface;
+  in_order = true;
   out_.reset(mine_->cells, kHomeCells, 0);
   in_.reset(theirs_->cells, kHomeCells);
   replies_out_.reset(mine_->replies, kReplyCells, 0);
@@ -313,7 +314,7 @@ bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   if (!usable(packet, mtu_, in_.count())) return false;
   if (packet.lead.operation == Operation::continue_ring) return switch_in();
   const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
-  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
   in_.skip(cells);
   // An area's buffer is free then: the sender may wait for that, and many more cells may not come.
   if (packet.lead.operation == Operation::area_write || in_.credit_due()) publish_taken();
@@ -336,7 +337,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
     }
     ++count;
     const Refusal refusal = core.deposit(*this, packet, urgent_in_.payload(packet.lead));
-    if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+    if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
     urgent_in_.skip(cells_of(packet.lead));
     counters->bytes_in += packet.lead.length;
   }
@@ -359,7 +360,7 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
       break;
     }
     const Refusal refusal = core.deposit_reply(*this, packet, replies_in_.payload(packet.lead));
-    if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+    if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
     replies_in_.skip(cells_of(packet.lead));
     ++count;
   }
@@ -385,7 +386,7 @@ bool ShmLink::take_request(Core& core) noexcept {
   }
   const Packet packet = interface::packet_of(words);
   const Refusal refusal = core.deposit_request(*this, packet);
-  if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
+  if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
   ++counters->packets_in;
   counters->bytes_in += packet.lead.length;
   if (!in_.step()) after_step();

@@ -120,7 +120,7 @@ void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
   }
   const Refusal refusal =
       element_fits(parcel.packet) ? core.deposit(*this, parcel.packet, payload) : Refusal::misaligned;
-  if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet.slot);
+  if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet);
 }
 
 }  // namespace hamlyn::sim

@@ -1,0 +1,45 @@
+#pragma once
+// Puts: data into a slot of another interface, and nothing said of it: the papers' WRITE, which separates
+// data from control (paper 4, section 3.3). `Terminus::put` sends them, `Slot::Options::puts` takes them, and
+// `Terminus::fence` asks whether they have landed. docs/puts.md explains them.
+#include <cstdint>
+
+namespace hamlyn {
+
+// Whether the owner of a slot is told of puts (paper 4, section 3.4.5).
+enum class Control : std::uint8_t {
+  never,
+  always,       // of those that arrive while one is not read yet, together
+  conditional,  // of those that ask for it
+};
+
+// Data in chunks: `x_chunks` of `chunk` bytes, one every `x_stride` bytes, and `y_chunks` such rows, one
+// every `y_stride` bytes (paper 4, section 3.3, WRITEV): a plane of an array of three dimensions.
+struct Strides {
+  std::uint32_t chunk = 0;
+  std::uint32_t x_chunks = 1;
+  std::uint32_t y_chunks = 1;
+  std::uint64_t x_stride = 0;
+  std::uint64_t y_stride = 0;
+};
+
+struct PutOptions {
+  std::uint64_t offset = 0;  // from the ticket's base
+  // The owner is told when all of it has landed, unless its slot's Control is `never`. Takes one of the
+  // places that the slot keeps for this link, or is answered no_place.
+  bool notify = false;
+  // The data is numbers of so many bytes, as for SendOptions::element.
+  std::uint32_t element = 0;
+  // Null: it lands in one run.
+  const Strides* strides = nullptr;
+};
+
+// A put that arrived where nothing may land now.
+struct HeldPut {
+  std::uint64_t offset = 0;  // from the slot's base
+  std::uint64_t length = 0;
+  std::uint64_t peer = 0;  // the interface that sent it
+  bool notify = false;     // it asked that the owner be told
+};
+
+}  // namespace hamlyn

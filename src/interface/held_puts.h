@@ -1,0 +1,64 @@
+#pragma once
+// Puts that arrived where nothing may land now, in their order, in memory that is bounded from the start.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "hamlyn/put.h"
+
+namespace hamlyn::interface {
+
+class HeldPuts {
+ public:
+  explicit HeldPuts(std::size_t bytes) : memory_(std::make_unique<std::byte[]>(bytes)), size_(bytes) {}
+
+  bool empty() const noexcept { return used_ == 0; }
+  // Whether any of them may touch [begin, end).
+  bool overlaps(std::uint64_t begin, std::uint64_t end) const noexcept {
+    return used_ != 0 && begin < end_ && begin_ < end;
+  }
+
+  // Whether so many with so much data in all fit, whatever data each has.
+  bool has_room(std::uint64_t records, std::uint64_t data) const noexcept;
+  // Where the data of one more is to be written. There is room.
+  std::byte* add(const HeldPut& record) noexcept;
+  // The oldest one's, which there is.
+  HeldPut front() const noexcept;
+  const std::byte* front_data() const noexcept { return memory_.get() + sizeof(HeldPut); }
+  void pop() noexcept;
+  // Calls `land(record, data)` for each in its order; those for which it says false stay. From inside,
+  // overlaps() is of those that stay.
+  template <class Land>
+  void settle(Land land) noexcept {
+    std::size_t kept = 0;
+    begin_ = ~std::uint64_t{0};
+    end_ = 0;
+    for (std::size_t at = 0; at != used_;) {
+      const HeldPut record = record_at(at);
+      const std::size_t bytes = bytes_of(record);
+      if (!land(record, memory_.get() + at + sizeof(HeldPut))) {
+        widen(record);
+        move(kept, at, bytes);
+        kept += bytes;
+      }
+      at += bytes;
+    }
+    used_ = kept;
+  }
+
+ private:
+  static std::size_t bytes_of(const HeldPut& record) noexcept {
+    return sizeof(HeldPut) + (static_cast<std::size_t>(record.length) + 7) / 8 * 8;
+  }
+  HeldPut record_at(std::size_t at) const noexcept;
+  void move(std::size_t to, std::size_t from, std::size_t bytes) noexcept;
+  void widen(const HeldPut& record) noexcept;
+
+  std::unique_ptr<std::byte[]> memory_;  // records with their data, one behind the other from its begin on
+  std::size_t size_;
+  std::size_t used_ = 0;
+  std::uint64_t begin_ = ~std::uint64_t{0};  // of all that they touch
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace hamlyn::interface

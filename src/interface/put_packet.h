@@ -1,0 +1,118 @@
+#pragma once
+// Packets of puts (paper 4, section 3.3). They name the slot by an opening: what `open` asked for and `grant`
+// gave, where slot, generation and key were checked; the record of it is compared with the slot each time. So
+// 48 bytes of data go in the cell itself, as 40 went in theirs.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/byte_order.h"
+#include "hamlyn/put.h"
+#include "interface/packet.h"
+
+namespace hamlyn::interface {
+
+inline constexpr std::size_t kPutInline = 48;  // words 2 to 7
+inline constexpr unsigned kNameBits = 8, kSerialBits = 12, kLengthBits = 6, kPutOffsetBits = 37;
+inline constexpr std::uint64_t kPutSpan = std::uint64_t{1} << kPutOffsetBits;
+// A name is given again when its slot has gone. What was sent before, and is late, has another serial:
+// between two openings of one name a question and its answer go to and fro, so that a link's window has long
+// passed when a serial comes again.
+inline constexpr std::uint32_t kSerials = 1u << kSerialBits;
+
+// Word 1 of the packet.
+struct PutWord {
+  std::uint32_t name = 0;    // of the place record
+  std::uint32_t serial = 0;  // of its opening
+  std::uint32_t length = 0;  // of `put`: bytes of data
+  bool notify = false;
+  std::uint64_t offset = 0;  // of `put`: from the slot's base; of `put_strided`: the stride of chunks
+};
+
+inline std::uint64_t opening_word(std::uint32_t name, std::uint32_t serial) noexcept {
+  return name | std::uint64_t{serial} << kNameBits;
+}
+inline std::uint64_t put_word(std::uint64_t opening, std::size_t length, bool notify,
+                              std::uint64_t offset) noexcept {
+  constexpr unsigned kLengthAt = kNameBits + kSerialBits, kNotifyAt = kLengthAt + kLengthBits;
+  return opening | static_cast<std::uint64_t>(length) << kLengthAt | std::uint64_t{notify} << kNotifyAt |
+         offset << (kNotifyAt + 1);
+}
+inline PutWord put_word_of(std::uint64_t word) noexcept {
+  constexpr unsigned kLengthAt = kNameBits + kSerialBits, kNotifyAt = kLengthAt + kLengthBits;
+  static_assert(kNotifyAt + 1 + kPutOffsetBits == 64);
+  return {.name = static_cast<std::uint32_t>(word & ((1u << kNameBits) - 1)),
+          .serial = static_cast<std::uint32_t>(word >> kNameBits & (kSerials - 1)),
+          .length = static_cast<std::uint32_t>(word >> kLengthAt & ((1u << kLengthBits) - 1)),
+          .notify = (word >> kNotifyAt & 1) != 0,
+          .offset = word >> (kNotifyAt + 1)};
+}
+// In the offset of a grant, beside the serial: the slot takes puts, whatever places there are.
+inline constexpr std::uint32_t kOpenForPuts = 1u << 31;
+inline constexpr std::uint32_t kNoOpening = 0xFFFFFFFFu;
+
+// Data that stands in words 2 to 7: `put`, `got`. As numbers it is little-endian, wherever it comes from.
+inline void set_tight_data(Packet& packet, const std::byte* data, std::size_t length) noexcept {
+  std::byte bytes[kPutInline] = {};
+  std::memcpy(bytes, data, length);
+  for (std::size_t i = 0; i < 4; ++i)
+    set_word(packet, kKeyWord + i, base::load_little<std::uint64_t>(bytes + i * sizeof(std::uint64_t)));
+  std::memcpy(packet.data, bytes + 4 * sizeof(std::uint64_t), kInlineData);
+}
+inline void tight_data(const Packet& packet, std::byte (&bytes)[kPutInline]) noexcept {
+  for (std::size_t i = 0; i < 4; ++i)
+    base::store_little(bytes + i * sizeof(std::uint64_t), word_at(packet, kKeyWord + i));
+  std::memcpy(bytes + 4 * sizeof(std::uint64_t), packet.data, kInlineData);
+}
+
+// `put_block`: word 3 is the offset. An empty one that asks for notification follows a put of several
+// packets: word 4 is how long that was.
+//
+// `put_strided`: word 2 is the length of a chunk and how many a row has, word 3 the offset of the first, word
+// 4 how many rows there are, and where in the data this packet begins, word 5 the stride of rows.
+inline void set_strides(Packet& packet, const Strides& strides, std::uint64_t offset,
+                        std::uint32_t at) noexcept {
+  set_word(packet, kKeyWord, strides.chunk | std::uint64_t{strides.x_chunks} << 32);
+  packet.offset = offset;
+  set_word(packet, kEntryWord, strides.y_chunks | std::uint64_t{at} << 32);
+  packet.word = strides.y_stride;
+}
+inline Strides strides_of(const Packet& packet, std::uint64_t x_stride) noexcept {
+  const std::uint64_t row = word_at(packet, kKeyWord);
+  return {.chunk = low_half(row),
+          .x_chunks = high_half(row),
+          .y_chunks = low_half(word_at(packet, kEntryWord)),
+          .x_stride = x_stride,
+          .y_stride = packet.word};
+}
+
+// How many bytes of data those are; 0: none, or more than 4 GiB.
+inline std::uint64_t data_of(const Strides& strides) noexcept {
+  const std::uint64_t chunks = std::uint64_t{strides.x_chunks} * strides.y_chunks;
+  if (chunks == 0 || strides.chunk == 0 || chunks > 0xFFFFFFFFu / strides.chunk) return 0;
+  return chunks * strides.chunk;
+}
+// Whether all chunks lie inside `bound` bytes from `offset` on. Total.
+inline bool inside(const Strides& strides, std::uint64_t offset, std::uint64_t bound) noexcept {
+  std::uint64_t row = 0, rows = 0, end = 0;
+  return !__builtin_mul_overflow(strides.x_stride, std::uint64_t{strides.x_chunks} - 1, &row) &&
+         !__builtin_mul_overflow(strides.y_stride, std::uint64_t{strides.y_chunks} - 1, &rows) &&
+         !__builtin_add_overflow(row, rows, &end) && !__builtin_add_overflow(end, strides.chunk, &end) &&
+         !__builtin_add_overflow(end, offset, &end) && end <= bound;
+}
+// From the first byte to behind the last; they are inside some bound.
+inline std::uint64_t span_of(const Strides& strides) noexcept {
+  return strides.x_stride * (strides.x_chunks - std::uint64_t{1}) +
+         strides.y_stride * (strides.y_chunks - std::uint64_t{1}) + strides.chunk;
+}
+// Where byte `at` of the data belongs, from the first chunk on.
+inline std::uint64_t place_of(const Strides& strides, std::uint64_t at) noexcept {
+  const std::uint64_t chunk = at / strides.chunk;
+  return chunk / strides.x_chunks * strides.y_stride + chunk % strides.x_chunks * strides.x_stride +
+         at % strides.chunk;
+}
+
+// A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all
+// ones if there was none.
+
+}  // namespace hamlyn::interface

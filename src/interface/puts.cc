@@ -1,0 +1,249 @@
+// The core's part of puts (paper 4, sections 3.3 and 3.4): they are checked like any packet (design, section
+// 4), land word by word, and are told of as the slot's owner and the sender want it. What may not land now
+// waits in memory that is bounded, or is refused.
+#include "interface/puts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "interface/deposit.h"
+#include "interface/element.h"
+
+namespace hamlyn::interface {
+
+// A put that was checked: its data, in one run, and where it belongs.
+struct Core::Landing {
+  std::uint64_t begin = 0;  // of all that it touches, from the slot's base
+  std::uint64_t end = 0;
+  const std::byte* data = nullptr;
+  std::uint64_t length = 0;
+  bool announcement = false;  // the data of a put of several packets, which has landed
+  bool strided = false;
+  Strides strides;
+  std::uint64_t first = 0;  // of the whole put
+  std::uint64_t at = 0;     // and where in its data this packet begins
+
+  // Calls what(offset, data, bytes) for each run of bytes.
+  template <class What>
+  void each_run(What what) const noexcept {
+    if (!strided) return what(begin, data, length);
+    for (std::uint64_t done = 0; done != length;) {
+      const std::uint64_t from = at + done;
+      const std::uint64_t bytes = std::min(strides.chunk - from % strides.chunk, length - done);
+      what(first + place_of(strides, from), data + done, bytes);
+      done += bytes;
+    }
+  }
+};
+
+namespace {
+
+// The data of a packet that brings it behind itself. Where a ring wraps it stands in two runs: put together
+// first, so that no word that lies across is torn.
+const std::byte* in_one_run(const Packet& packet, const Payload& payload, std::byte* room) noexcept {
+  const std::size_t length = packet.lead.length;
+  if (length <= kInlineData) return packet.data;
+  if (payload.first_length >= length) return payload.first;
+  move_bytes(room, packet, payload);
+  return room;
+}
+
+}  // namespace
+
+// The record of it, if it is the one that was granted under that name.
+std::uint32_t Core::opening(const Link& link, const PutWord& word) const noexcept {
+  if (word.name >= link.places.size()) return kDeadRecord;
+  const std::uint32_t record = link.places[word.name];
+  const Places& places = records_[record];
+  if (places.slot == kNoEntry || places.over || places.serial != word.serial) return kDeadRecord;
+  const SlotRecord& slot = slots_[places.slot];
+  return slot.live && slot.generation == places.generation ? record : kDeadRecord;
+}
+
+Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  const PutWord word = put_word_of(word_at(packet, kSlotWord));
+  const std::uint32_t record = opening(link, word);
+  if (record == kDeadRecord) return Refusal::stale_generation;
+  const Refusal cause = land_put(link, packet, payload, word, record);
+  if (cause != Refusal::none && records_[record].put_refused == Refusal::none)
+    records_[record].put_refused = cause;
+  return cause;
+}
+
+Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRecord& slot,
+                        Landing& landing) noexcept {
+  if (slot.puts == nullptr) return Refusal::mode_forbids;
+  std::uint64_t length = packet.lead.length;
+  landing.begin = packet.offset;
+  if (packet.lead.operation == Operation::put) {
+    length = word.length;
+    landing.begin = word.offset;
+    if (length > kPutInline) return Refusal::malformed;
+  } else if (packet.lead.operation == Operation::put_strided) {
+    landing.strided = true;
+    landing.first = packet.offset;
+    landing.strides = strides_of(packet, word.offset);
+    landing.at = high_half(word_at(packet, kEntryWord));
+    const std::uint64_t whole = data_of(landing.strides);
+    if (length == 0 || !interface::inside(landing.at, length, whole)) return Refusal::malformed;
+    const std::uint32_t element = element_of(packet.lead);
+    if (element > 1 && landing.strides.chunk % element != 0) return Refusal::misaligned;
+    // The whole of it, so that each packet of a put is refused for the same reason.
+    if (!inside(landing.strides, packet.offset, slot.bound)) return Refusal::out_of_bounds;
+    landing.length = length;
+    landing.end = packet.offset + span_of(landing.strides);
+    return Refusal::none;
+  } else if (length == 0 && word.notify) {
+    landing.announcement = true;
+    length = word_at(packet, kEntryWord);
+  }
+  if (!interface::inside(landing.begin, length, slot.bound)) return Refusal::out_of_bounds;
+  landing.length = length;
+  landing.end = landing.begin + length;
+  return Refusal::none;
+}
+
+Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload, const PutWord& word,
+                       std::uint32_t record) noexcept {
+  SlotRecord& slot = slots_[records_[record].slot];
+  Landing landing;
+  const Refusal cause = check_put(packet, word, slot, landing);
+  if (cause != Refusal::none) return cause;
+  Puts& puts = *slot.puts;
+  const bool tells = word.notify && puts.control != Control::never;
+  if (word.notify && records_[record].standing >= records_[record].granted) return Refusal::no_place;
+  alignas(8) std::byte room[kPacketLimit];
+  if (packet.lead.operation == Operation::put) {
+    tight_data(packet, reinterpret_cast<std::byte(&)[kPutInline]>(room));
+    landing.data = room;
+  } else if (!landing.announcement) {
+    landing.data = in_one_run(packet, payload, room);
+  }
+  ++slot.counters->messages;
+  if (puts.careful() && puts.must_wait(landing.begin, landing.end)) [[unlikely]] {
+    if (!hold(slot, landing, link.peer, word.notify)) return Refusal::hold_full;
+    tell_puts(slot, records_[record].slot, Puts::waiting, landing.begin, landing.end, link.peer);
+  } else {
+    if (!landing.announcement) {
+      landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
+        base::copy_to_shared(slot.base + offset, data, bytes);
+      });
+      slot.counters->bytes += landing.length;
+    }
+    if (tells) {
+      ++records_[record].standing;
+      slot.queue->push_put(record, records_[record].slot, landing.begin, landing.end - landing.begin,
+                           link.peer);
+      if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
+      return Refusal::none;
+    }
+    if (puts.control == Control::always && !landing.announcement)
+      tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
+  }
+  if (word.notify) {  // it needs its place no longer
+    ++records_[record].standing;
+    give_back(record);
+  }
+  return Refusal::none;
+}
+
+// All of it, or nothing.
+bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept {
+  if (landing.announcement) return true;  // whoever releases it is told of what then lands
+  std::uint64_t runs = 0;
+  landing.each_run([&](std::uint64_t, const std::byte*, std::uint64_t) { ++runs; });
+  HeldPuts& held = slot.puts->held;
+  if (!held.has_room(runs, landing.length)) return false;
+  landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
+    std::memcpy(held.add({offset, bytes, peer, notify}), data, bytes);
+  });
+  return true;
+}
+
+// One notification stands for all of a kind until it is read.
+void Core::tell_puts(SlotRecord& slot, std::uint32_t index, Puts::Kind kind, std::uint64_t begin,
+                     std::uint64_t end, std::uint64_t peer) noexcept {
+  Puts::Told& told = slot.puts->told[kind];
+  ++told.count;
+  if (told.standing) {
+    told.begin = std::min(told.begin, begin);
+    told.end = std::max(told.end, end);
+    if (told.peer != peer) told.peer = 0;
+    return;
+  }
+  told = {true, begin, end, 1, peer};
+  Notification notification;
+  notification.kind = kind == Puts::landed ? Notification::Kind::put : Notification::Kind::put_held;
+  notification.slot = index;
+  slot.queue->push(notification, slot.generation);
+  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
+}
+
+void Core::puts_taken(Notification& notification, std::uint32_t generation) noexcept {
+  SlotRecord& slot = slots_[notification.slot];
+  if (!slot.live || slot.generation != generation || slot.puts == nullptr) return;
+  const auto kind = notification.kind == Notification::Kind::put ? Puts::landed : Puts::waiting;
+  const Puts::Told told = std::exchange(slot.puts->told[kind], {});
+  notification.offset = told.begin;
+  notification.length = told.end - told.begin;
+  notification.word = told.count;
+  notification.peer = told.peer;
+}
+
+// --- the owner's side
+
+void Core::set_control(std::uint32_t slot, Control control) noexcept { slots_[slot].puts->control = control; }
+
+void Core::inhibit_puts(std::uint32_t slot) noexcept { slots_[slot].puts->inhibited = true; }
+
+void Core::release_puts(std::uint32_t slot) noexcept {
+  slots_[slot].puts->inhibited = false;
+  settle_held(slot);
+}
+
+void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, bool pinned) noexcept {
+  slots_[slot].puts->unpinned.set(begin, end, !pinned);
+  if (pinned && !slots_[slot].puts->inhibited) settle_held(slot);
+}
+
+// What waited lands in its order; what still may not stays.
+void Core::settle_held(std::uint32_t index) noexcept {
+  SlotRecord& slot = slots_[index];
+  Puts& puts = *slot.puts;
+  puts.held.settle([&](const HeldPut& record, const std::byte* data) {
+    const std::uint64_t end = record.offset + record.length;
+    if (puts.held.overlaps(record.offset, end) || puts.unpinned.any_in(record.offset, end)) return false;
+    base::copy_to_shared(slot.base + record.offset, data, record.length);
+    slot.counters->bytes += record.length;
+    const bool tells = puts.control == Control::always || (record.notify && puts.control != Control::never);
+    if (tells) tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
+    return true;
+  });
+}
+
+Status Core::take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte> into) noexcept {
+  HeldPuts& held = slots_[slot].puts->held;
+  if (held.empty()) return Status::not_ready;
+  record = held.front();
+  if (record.length > into.size()) return Status::too_long;
+  std::memcpy(into.data(), held.front_data(), record.length);
+  held.pop();
+  return Status::ok;
+}
+
+// --- fences
+
+Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  const SlotRecord& slot = slots_[index];
+  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
+  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  if (packet.key != slot.key) return Refusal::bad_key;
+  if (slot.puts == nullptr) return Refusal::mode_forbids;
+  const std::uint32_t record = opening(link, put_word_of(packet.delta));
+  if (packet.delta == kNoOpening || record == kDeadRecord || records_[record].slot != index)
+    return Refusal::none;
+  return std::exchange(records_[record].put_refused, Refusal::none);
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,68 @@
+#pragma once
+// What a slot that takes puts keeps of them: whom it tells, and what must not land now (paper 4, sections
+// 3.4.3 to 3.4.5). Private memory, made with the slot: nothing that arrives allocates.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hamlyn/put.h"
+#include "interface/held_puts.h"
+
+namespace hamlyn::interface {
+
+inline constexpr std::size_t kPutPage = 4096;  // what is pinned and unpinned
+
+// Pages of a slot that take no puts now. At first there are none.
+class UnpinnedPages {
+ public:
+  explicit UnpinnedPages(std::uint64_t bound) : bits_((bound + kPutPage - 1) / kPutPage, false) {}
+
+  bool any() const noexcept { return count_ != 0; }
+  // Of [begin, end), which is inside the slot.
+  bool any_in(std::uint64_t begin, std::uint64_t end) const noexcept {
+    for (std::uint64_t page = begin / kPutPage; count_ != 0 && page * kPutPage < end; ++page) {
+      if (bits_[page]) return true;
+    }
+    return false;
+  }
+  void set(std::uint64_t begin, std::uint64_t end, bool unpinned) noexcept {
+    for (std::uint64_t page = begin / kPutPage; page * kPutPage < end; ++page) {
+      count_ += static_cast<std::size_t>(unpinned) - static_cast<std::size_t>(bits_[page]);
+      bits_[page] = unpinned;
+    }
+  }
+
+ private:
+  std::vector<bool> bits_;
+  std::size_t count_ = 0;
+};
+
+struct Puts {
+  Puts(std::uint64_t bound, std::size_t hold) : unpinned(bound), held(hold) {}
+
+  // Whether any put must be looked at before it lands.
+  bool careful() const noexcept { return inhibited || unpinned.any() || !held.empty(); }
+  // Whether one of [begin, end) must wait. What overlaps one that waits comes behind it.
+  bool must_wait(std::uint64_t begin, std::uint64_t end) const noexcept {
+    return inhibited || held.overlaps(begin, end) || unpinned.any_in(begin, end);
+  }
+
+  // Puts that nobody has asked to be told of, and such as wait: one notification for all of a kind that came
+  // while none of that kind was read.
+  struct Told {
+    bool standing = false;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t count = 0;
+    std::uint64_t peer = 0;  // 0: several
+  };
+  enum Kind : std::uint8_t { landed, waiting, kKinds };
+
+  Control control = Control::conditional;
+  bool inhibited = false;
+  UnpinnedPages unpinned;
+  HeldPuts held;
+  Told told[kKinds];
+};
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,149 @@
+// Puts leave (paper 4, section 3.3): short ones as one cell, others in packets that take their turns with
+// those of everybody else. No word of 8 bytes where the data lands is cut in two by the end of a packet.
+#include <algorithm>
+
+#include "interface/element.h"
+#include "interface/put_packet.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data,
+                           const PutOptions& options) noexcept {
+  const std::uint64_t room = options.offset <= ticket.bound ? ticket.bound - options.offset : 0;
+  if (options.offset > ticket.bound || data.size() > room) return Status::out_of_bounds;
+  if (!is_element(options.element)) return Status::invalid;
+  const std::uint64_t first = ticket.base + options.offset;
+  if (options.strides == nullptr)
+    return element_divides(options.element, data.size(), first) ? Status::ok : Status::misaligned;
+  const Strides& strides = *options.strides;
+  if (data.empty() || data_of(strides) != data.size()) return Status::invalid;
+  if (strides.x_stride >= kPutSpan || !inside(strides, options.offset, ticket.bound))
+    return Status::out_of_bounds;
+  return element_divides(options.element, strides.chunk, first) ? Status::ok : Status::misaligned;
+}
+
+// ok: last_of_level() leads there, and puts may go.
+Status Terminus::way_of(const Ticket& ticket) noexcept {
+  const Last& before = last_of_level();
+  if (before.peer != ticket.interface || before.slot_word != slot_word(ticket) || before.key != ticket.key ||
+      !ticket.fast()) {
+    const Status found = remember(ticket);
+    if (found != Status::ok) return found;
+  }
+  const Last& last = last_of_level();
+  if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
+  Outlet& outlet = *last.outlet;
+  if (outlet.open() && !outlet.refused) return Status::ok;
+  return without_place();
+}
+
+std::uint32_t Terminus::opening_of(const Ticket& ticket) noexcept {
+  return way_of(ticket) == Status::ok ? low_half(last_of_level().outlet->opening) : kNoOpening;
+}
+
+Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                     SendHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  const Status wrong = check_put(ticket, data, options);
+  if (wrong != Status::ok) return wrong;
+  const Status way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Outlet& outlet = *last_of_level().outlet;
+  Link& link = *last_of_level().link;
+  if (options.notify && outlet.left == 0) return without_place();
+  const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
+  Status status = Status::queue_full;
+  if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0) {
+    status = put_at_once(ticket, data, options);
+    if (status == Status::ok && options.notify) --outlet.left;
+    return status;
+  }
+  if (free_.empty()) {
+    ++counters_.no_entry;
+    return Status::queue_full;
+  }
+  if (options.notify) --outlet.left;
+  Work& work = *free_.first();
+  work.data = data.data();
+  work.parts = 0;
+  work.in_place = work.from_area = false;
+  work.is_put = true;
+  work.opening = outlet.opening;
+  work.notify = options.notify;
+  work.strided = options.strides != nullptr;
+  if (work.strided) work.strides = *options.strides;
+  const SendOptions as_message{.offset = options.offset, .element = options.element};
+  return post(work, ticket, 0, data.size(), as_message, handle);
+}
+
+// One cell.
+Status Terminus::put_at_once(const Ticket& ticket, std::span<const std::byte> data,
+                             const PutOptions& options) noexcept {
+  const Last& last = last_of_level();
+  Packet packet;
+  set_lead(packet, Operation::put, kInlineData, 0);
+  set_word(packet, kSlotWord,
+           put_word(last.outlet->opening, data.size(), options.notify, ticket.base + options.offset));
+  set_tight_data(packet, data.data(), data.size());
+  const Status status = last.link->put(packet, packet.data, nullptr, priority_);
+  if (status != Status::ok) return status;
+  ++counters_.messages;
+  counters_.bytes += data.size();
+  return Status::ok;
+}
+
+// How much of it the next packet has.
+std::size_t Terminus::next_put(const Work& work) const noexcept {
+  const std::size_t limit = work.link->payload_limit(priority_) & ~std::size_t{7};
+  const std::size_t rest = work.length - work.sent;
+  if (!work.strided) return std::min(rest, limit - (work.offset + work.sent) % 8);
+  const std::size_t chunk = work.strides.chunk;
+  if (chunk <= limit) return std::min(rest, limit - limit % chunk);
+  const std::size_t done = work.sent % chunk;
+  return std::min(chunk - done, limit - (work.offset + place_of(work.strides, work.sent)) % 8);
+}
+
+// What follows a put of several packets, if the owner is to be told of it. On a link that does not keep the
+// order it may overtake none of them.
+Status Terminus::put_announcement(Work& work) noexcept {
+  Link& link = *work.link;
+  if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;
+  Packet packet{};
+  set_lead(packet, Operation::put_block, 0, 0);
+  set_word(packet, kSlotWord, put_word(work.opening, 0, true, 0));
+  packet.offset = work.offset;
+  set_word(packet, kEntryWord, work.strided ? span_of(work.strides) : work.length);
+  return link.put(packet, nullptr, nullptr, priority_);
+}
+
+Status Terminus::put_next(Work& work) noexcept {
+  Link& link = *work.link;
+  Status status;
+  std::size_t bytes = 0;
+  bool whole = true;
+  if (work.sent == work.length && work.packets_sent != 0) {
+    status = put_announcement(work);
+  } else {
+    if (priority_ == Priority::normal && work.length > link.payload_limit()) link.want_room();
+    bytes = next_put(work);
+    whole = work.packets_sent == 0 && bytes == work.length;
+    Packet packet{};
+    set_lead(packet, work.strided ? Operation::put_strided : Operation::put_block, bytes, 0, work.element);
+    set_word(packet, kSlotWord,
+             put_word(work.opening, 0, whole && work.notify, work.strided ? work.strides.x_stride : 0));
+    packet.offset = work.offset + (work.strided ? 0 : work.sent);
+    if (work.strided) set_strides(packet, work.strides, work.offset, static_cast<std::uint32_t>(work.sent));
+    status = link.put(packet, work.data + work.sent, nullptr, priority_);
+  }
+  if (status == Status::link_ended) finish(work, status);
+  if (status != Status::ok) return status;
+  work.sent += bytes;
+  ++work.packets_sent;
+  work.mark = link.put_count();
+  const bool announced = whole || !work.notify;
+  if (work.sent == work.length && (bytes == 0 || announced)) finish(work, Status::ok);
+  return Status::ok;
+}
+
+}  // namespace hamlyn::interface

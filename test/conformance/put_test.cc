@@ -1,0 +1,467 @@
+// Puts: data that lands and says nothing, on every fabric, and what is refused.
+#include "test/conformance/conformance.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::Operation;
+using interface::Packet;
+using interface::Terminus;
+
+class Put : public Conformance {
+ protected:
+  Put() { std::fill(area.bytes().begin(), area.bytes().end(), kBefore); }
+
+  Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {}) {
+    SendHandle handle;
+    Status status = Status::connecting;
+    until([&] {
+      status = terminus.put(ticket, data, options, &handle);
+      return status != Status::connecting && status != Status::queue_full;
+    });
+    if (status != Status::pending) return status;
+    until([&] { return terminus.status(handle) != Status::pending; });
+    return terminus.status(handle);
+  }
+  Outcome fence(const Ticket& ticket) {
+    RemoteHandle handle;
+    Status status = Status::queue_full;
+    until([&] {
+      status = terminus.requests().fence(ticket, {}, nullptr, &handle);
+      return status != Status::queue_full && status != Status::connecting;
+    });
+    if (status != Status::pending) return {status, Refusal::none, 0};
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    return terminus.requests().outcome(handle);
+  }
+  std::size_t touched() const {
+    const auto bytes = const_cast<Area&>(area).bytes();
+    return bytes.size() - static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), kBefore));
+  }
+  bool there(std::size_t offset, std::span<const std::byte> data) {
+    return same(area.bytes().subspan(offset, data.size()), data);
+  }
+  // Everything but the protocol errors.
+  std::vector<Notification> told() {
+    rest();
+    std::vector<Notification> all;
+    while (const auto one = take(bob, queue)) {
+      if (one->kind != Notification::Kind::protocol_error) all.push_back(*one);
+    }
+    return all;
+  }
+
+  static constexpr std::byte kBefore{0xEE};
+  Area area{1u << 16};
+  TestSlot slot{bob,
+                area,
+                queue,
+                {.fast = false, .places = 4, .fetches = true, .gets = 65536, .puts = true, .hold = 4096}};
+  Terminus terminus{alice.core, 63};
+};
+
+TEST_P(Put, lands_where_it_was_told_and_nowhere_else) {
+  for (const std::size_t length :
+       {0u, 1u, 7u, 8u, 40u, 47u, 48u, 49u, 64u, 1023u, 1024u, 1025u, 9000u, 65530u}) {
+    for (const std::size_t offset : {0u, 3u, 5u}) {
+      if (offset + length > area.size()) continue;
+      std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+      std::vector<std::byte> data = pattern(length, length + offset);
+      std::replace(data.begin(), data.end(), kBefore, std::byte{1});
+      ASSERT_EQ(put(slot.ticket(), data, {.offset = offset}), Status::ok);
+      rest();
+      ASSERT_TRUE(there(offset, data)) << length << " bytes at " << offset;
+      ASSERT_EQ(touched(), length);
+    }
+  }
+  EXPECT_TRUE(told().empty()) << "a put was told of";
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(Put, is_told_of_if_it_asks_for_it) {
+  EXPECT_EQ(put(slot.ticket(), pattern(40, 1), {.offset = 100}), Status::ok);
+  EXPECT_EQ(put(slot.ticket(), pattern(40, 2), {.offset = 200, .notify = true}), Status::ok);
+  const auto all = told();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, Notification::Kind::put);
+  EXPECT_EQ(all[0].slot, slot.index());
+  EXPECT_EQ(all[0].offset, 200u);
+  EXPECT_EQ(all[0].length, 40u);
+  EXPECT_EQ(all[0].word, 1u);
+  EXPECT_EQ(all[0].peer, alice.id);
+}
+
+TEST_P(Put, of_several_packets_is_told_of_when_all_has_landed) {
+  const auto data = pattern(40000, 3);
+  for (int i = 0; i < 20; ++i) {
+    std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+    SendHandle handle;
+    ASSERT_TRUE(until([&] {
+      const Status status = terminus.put(slot.ticket(), data, {.offset = 13, .notify = true}, &handle);
+      return status == Status::pending || status == Status::ok;
+    }));
+    ASSERT_TRUE(until([&] { return !queue->empty(); }));
+    EXPECT_TRUE(there(13, data)) << "told of before it was whole";
+    const auto all = told();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].offset, 13u);
+    EXPECT_EQ(all[0].length, data.size());
+  }
+}
+
+TEST_P(Put, has_no_more_notifications_under_way_than_places) {
+  const auto data = pattern(8, 4);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(put(slot.ticket(), data, {.notify = true}), Status::ok);
+  EXPECT_EQ(put(slot.ticket(), data, {.notify = true}), Status::no_place);
+  EXPECT_EQ(put(slot.ticket(), data), Status::ok) << "a put that is not told of needs no place";
+  EXPECT_EQ(told().size(), 4u);
+  rest();
+  EXPECT_EQ(put(slot.ticket(), data, {.notify = true}), Status::ok) << "places did not come back";
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(Put, is_never_told_of_if_the_owner_says_so) {
+  bob.core.set_control(slot.index(), Control::never);
+  const auto data = pattern(8, 5);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_EQ(put(slot.ticket(), data, {.notify = true}), Status::ok) << i;
+    rest();
+  }
+  EXPECT_TRUE(told().empty());
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
+TEST_P(Put, is_always_told_of_if_the_owner_says_so_together_with_others) {
+  bob.core.set_control(slot.index(), Control::always);
+  const auto data = pattern(8, 6);
+  for (std::uint64_t i = 0; i < 100; ++i)
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = 1000 + i * 8}), Status::ok);
+  auto all = told();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, Notification::Kind::put);
+  EXPECT_EQ(all[0].offset, 1000u);
+  EXPECT_EQ(all[0].length, 800u);
+  EXPECT_EQ(all[0].word, 100u);
+  EXPECT_EQ(all[0].peer, alice.id);
+  EXPECT_EQ(put(slot.ticket(), data, {.offset = 16}), Status::ok);
+  all = told();
+  ASSERT_EQ(all.size(), 1u) << "what came after it was read";
+  EXPECT_EQ(all[0].offset, 16u);
+  EXPECT_EQ(all[0].word, 1u);
+}
+
+TEST_P(Put, scatters_planes_of_three_dimensions) {
+  struct Shape {
+    Strides strides;
+    std::uint64_t offset;
+  };
+  const Shape shapes[] = {
+      {{.chunk = 1, .x_chunks = 7, .y_chunks = 5, .x_stride = 3, .y_stride = 100}, 1},
+      {{.chunk = 48, .x_chunks = 2, .y_chunks = 1, .x_stride = 64, .y_stride = 0}, 0},
+      {{.chunk = 8, .x_chunks = 20, .y_chunks = 30, .x_stride = 16, .y_stride = 640}, 5},
+      {{.chunk = 3000, .x_chunks = 2, .y_chunks = 3, .x_stride = 4001, .y_stride = 10007}, 11},
+      {{.chunk = 16, .x_chunks = 1, .y_chunks = 1, .x_stride = 0, .y_stride = 0}, 65520}};
+  for (const auto& [strides, offset] : shapes) {
+    std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+    const std::uint64_t length = interface::data_of(strides);
+    auto data = pattern(length, length);
+    std::replace(data.begin(), data.end(), kBefore, std::byte{1});
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = offset, .notify = true, .strides = &strides}), Status::ok);
+    const auto all = told();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].offset, offset);
+    EXPECT_EQ(all[0].length, interface::span_of(strides));
+    for (std::size_t y = 0, at = 0; y < strides.y_chunks; ++y) {
+      for (std::size_t x = 0; x < strides.x_chunks; ++x, at += strides.chunk) {
+        const std::size_t place = offset + y * strides.y_stride + x * strides.x_stride;
+        ASSERT_TRUE(there(place, std::span(data).subspan(at, strides.chunk))) << x << ", " << y;
+      }
+    }
+    EXPECT_EQ(touched(), length);
+  }
+}
+
+TEST_P(Put, shapes_that_cannot_be_are_refused_here) {
+  const auto data = pattern(64, 7);
+  const auto with = [&](const Strides& strides, std::uint64_t offset = 0) {
+    return put(slot.ticket(), data, {.offset = offset, .strides = &strides});
+  };
+  EXPECT_EQ(with({.chunk = 0}), Status::invalid);
+  EXPECT_EQ(with({.chunk = 64, .x_chunks = 0}), Status::invalid);
+  EXPECT_EQ(with({.chunk = 64, .x_chunks = 1, .y_chunks = 0}), Status::invalid);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 3}), Status::invalid) << "other data than that";
+  EXPECT_EQ(with({.chunk = 1u << 31, .x_chunks = 1u << 31, .y_chunks = 1u << 31}), Status::invalid);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 2, .y_chunks = 1, .x_stride = ~0ull}), Status::out_of_bounds);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 2, .y_chunks = 1, .x_stride = 65505}), Status::out_of_bounds);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 2, .y_chunks = 1, .x_stride = 65504}), Status::ok);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = ~0ull}),
+            Status::out_of_bounds);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = 65504}, 1),
+            Status::out_of_bounds);
+}
+
+TEST_P(Put, outside_of_the_ticket_is_refused_here) {
+  const auto data = pattern(40, 8);
+  EXPECT_EQ(put(slot.ticket(), data, {.offset = 65497}), Status::out_of_bounds);
+  EXPECT_EQ(put(slot.ticket(), data, {.offset = ~0ull}), Status::out_of_bounds);
+  EXPECT_EQ(put(slot.ticket(), data, {.offset = 65496}), Status::ok);
+  EXPECT_EQ(put(slot.ticket(), data, {.element = 3}), Status::invalid);
+  EXPECT_EQ(put(slot.ticket(), data, {.offset = 2, .element = 4}), Status::misaligned);
+  EXPECT_EQ(put(Ticket{}, data), Status::out_of_bounds);
+  Ticket other = slot.ticket();
+  other.key ^= 1;
+  EXPECT_EQ(put(other, data), Status::refused);
+}
+
+TEST_P(Put, to_a_slot_that_takes_none_is_refused) {
+  TestSlot closed{bob, area, queue, {.fast = false}};
+  EXPECT_EQ(put(closed.ticket(), pattern(8, 9)), Status::refused);
+  TestSlot reads{bob, area, queue, {.access = Access::read_only, .gets = 8, .puts = true}};
+  EXPECT_EQ(put(reads.ticket(), pattern(8, 9)), Status::refused);
+  TestSlot fast{bob, area, queue, {}};
+  EXPECT_EQ(send_fast(terminus, fast.ticket(), pattern(8, 9)), Status::ok);
+  Packet packet = hand_made(fast.ticket(), 0);
+  set_lead(packet, Operation::put, interface::kInlineData, 0);
+  for (std::uint32_t name = 0; name < 3; ++name) {
+    set_word(packet, interface::kSlotWord,
+             interface::put_word(interface::opening_word(name, name), 8, false, 0));
+    inject(packet);
+  }
+  rest();
+  EXPECT_EQ(touched(), 8u);
+}
+
+// Whatever stands in their words.
+TEST_P(Put, hand_made_packets_change_nothing) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 10)), Status::ok);
+  rest();
+  std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+  const std::uint64_t opening = terminus.opening_of(slot.ticket());
+  Packet packet = hand_made(slot.ticket(), 0);
+  const auto send = [&](Operation operation, std::size_t length, std::uint64_t word,
+                        const Strides& strides = {}, std::uint64_t offset = 0, std::uint32_t at = 0) {
+    set_lead(packet, operation, length, 0);
+    set_word(packet, interface::kSlotWord, word);
+    set_strides(packet, strides, offset, at);
+    inject(packet);
+  };
+  using interface::put_word;
+  send(Operation::put, 16, put_word(opening ^ 1, 8, false, 0));                             // another name
+  send(Operation::put, 16, put_word(opening ^ 255, 8, false, 0));                           // none
+  send(Operation::put, 16, put_word(opening ^ (1u << interface::kNameBits), 8, false, 0));  // another serial
+  send(Operation::put, 16, put_word(opening, 49, false, 0));
+  send(Operation::put, 16, put_word(opening, 63, false, 0));
+  send(Operation::put, 16, put_word(opening, 8, false, 65529));
+  send(Operation::put, 16, put_word(opening, 8, false, interface::kPutSpan - 1));
+  send(Operation::put_block, 8, put_word(opening, 0, false, 0), {}, 65529);
+  send(Operation::put_block, 100, put_word(opening, 0, false, 0), {}, ~0ull);
+  const Strides good{.chunk = 8, .x_chunks = 2, .y_chunks = 1, .x_stride = 8, .y_stride = 0};
+  send(Operation::put_strided, 16, put_word(opening, 0, false, 8), good, 0, 1);  // more than there is
+  send(Operation::put_strided, 16, put_word(opening, 0, false, 8), good, 0, ~0u);
+  send(Operation::put_strided, 16, put_word(opening, 0, false, 8), good, 65521);
+  send(Operation::put_strided, 16, put_word(opening, 0, false, interface::kPutSpan - 1), good);
+  send(Operation::put_strided, 0, put_word(opening, 0, false, 8), good);
+  send(Operation::put_strided, 8, put_word(opening, 0, false, 8), {.chunk = 0, .x_chunks = 1, .y_chunks = 1});
+  send(Operation::put_strided, 8, put_word(opening, 0, false, 8), {.chunk = 8, .x_chunks = 0, .y_chunks = 1});
+  send(Operation::put_strided, 8, put_word(opening, 0, false, 8),
+       {.chunk = ~0u, .x_chunks = ~0u, .y_chunks = ~0u});
+  send(Operation::put_strided, 8, put_word(opening, 0, false, 8),
+       {.chunk = 8, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = ~0ull});
+  rest();
+  EXPECT_EQ(touched(), 0u);
+  EXPECT_EQ(bob.refused_in_all(), 18u);
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 11)), Status::ok) << "the link has gone";
+}
+
+TEST_P(Put, a_slot_made_in_the_place_of_another_is_never_touched_by_what_was_for_that) {
+  const auto data = pattern(200, 12);
+  for (int round = 0; round < 50; ++round) {
+    TestSlot first{bob, area, queue, {.fast = false, .puts = true}};
+    const Ticket old = first.ticket();
+    ASSERT_EQ(put(old, data), Status::ok);
+    for (int i = 0; i < 8; ++i) terminus.put(old, std::span(data).first(20), {}, nullptr);  // under way
+    first.drop();
+    Area fresh{4096};
+    std::fill(fresh.bytes().begin(), fresh.bytes().end(), kBefore);
+    TestSlot second{bob, fresh, queue, {.fast = false, .puts = true}};
+    ASSERT_EQ(second.index(), old.slot);
+    const auto own = pattern(8, 13);
+    ASSERT_EQ(put(second.ticket(), own, {.offset = 4000}), Status::ok);
+    for (int i = 0; i < 8; ++i) terminus.put(old, std::span(data).first(20), {}, nullptr);
+    rest();
+    ASSERT_EQ(std::count(fresh.bytes().begin(), fresh.bytes().begin() + 4000, kBefore), 4000)
+        << "round " << round;
+    ASSERT_TRUE(same(fresh.bytes().subspan(4000, 8), own));
+  }
+}
+
+TEST_P(Put, a_changed_key_ends_it) {
+  const Ticket old = slot.ticket();
+  ASSERT_EQ(put(old, pattern(8, 14)), Status::ok);
+  rest();
+  slot.change_key();
+  std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+  terminus.put(old, pattern(8, 15), {}, nullptr);
+  rest();
+  EXPECT_EQ(touched(), 0u);
+  EXPECT_EQ(put(old, pattern(8, 15)), Status::refused);
+  EXPECT_EQ(fence(old).cause, Refusal::bad_key);
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 16)), Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  rest();
+  EXPECT_EQ(touched(), 8u);
+}
+
+// --- fences
+
+TEST_P(Put, a_fence_says_that_all_before_it_has_landed) {
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const auto data = pattern(1 + i * 333, i);
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = i}), Status::ok);
+    ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+    ASSERT_TRUE(there(i, data));
+  }
+}
+
+TEST_P(Put, a_fence_tells_once_of_a_put_that_was_refused) {
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  const Outcome first = fence(slot.ticket());
+  EXPECT_EQ(first.status, Status::refused);
+  EXPECT_EQ(first.cause, Refusal::hold_full);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, a_fence_needs_a_ticket_like_everything) {
+  Ticket other = slot.ticket();
+  other.generation += 1;
+  EXPECT_EQ(fence(other).cause, Refusal::stale_generation);
+  other = slot.ticket();
+  other.key += 1;
+  EXPECT_EQ(fence(other).cause, Refusal::bad_key);
+  EXPECT_EQ(fence(Ticket{}).status, Status::invalid);
+  TestSlot closed{bob, area, queue, {.fetches = true}};
+  EXPECT_EQ(fence(closed.ticket()).cause, Refusal::mode_forbids);
+}
+
+// --- what may not land now
+
+TEST_P(Put, waits_while_the_slot_is_inhibited_and_lands_in_order) {
+  bob.core.inhibit_puts(slot.index());
+  std::vector<std::byte> last;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    last = pattern(60, i);
+    ASSERT_EQ(put(slot.ticket(), last, {.offset = 30}), Status::ok);
+    ASSERT_EQ(fence(slot.ticket()).status, Status::ok) << "what waits is not refused";
+  }
+  const auto all = told();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, Notification::Kind::put_held);
+  EXPECT_EQ(all[0].word, 10u);
+  EXPECT_EQ(touched(), 0u);
+  bob.core.release_puts(slot.index());
+  EXPECT_TRUE(there(30, last));
+  EXPECT_EQ(touched(), 60u - static_cast<std::size_t>(std::count(last.begin(), last.end(), kBefore)));
+  EXPECT_TRUE(told().empty());
+  EXPECT_EQ(put(slot.ticket(), last, {.offset = 3000}), Status::ok);
+  rest();
+  EXPECT_TRUE(there(3000, last)) << "it went on waiting";
+}
+
+TEST_P(Put, that_waits_is_told_of_when_it_lands_if_it_asked) {
+  bob.core.inhibit_puts(slot.index());
+  ASSERT_EQ(put(slot.ticket(), pattern(60, 1), {.offset = 8, .notify = true}), Status::ok);
+  ASSERT_EQ(told().size(), 1u);
+  bob.core.release_puts(slot.index());
+  const auto all = told();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, Notification::Kind::put);
+  EXPECT_EQ(all[0].offset, 8u);
+  EXPECT_EQ(all[0].length, 60u);
+}
+
+TEST_P(Put, to_an_unpinned_part_waits_and_can_be_taken) {
+  bob.core.pin_puts(slot.index(), 4096, 8192, false);
+  const auto low = pattern(40, 1), middle = pattern(40, 2), across = pattern(400, 3);
+  ASSERT_EQ(put(slot.ticket(), low, {.offset = 4056}), Status::ok);  // ends where it begins
+  ASSERT_EQ(put(slot.ticket(), middle, {.offset = 5000}), Status::ok);
+  rest();
+  ASSERT_EQ(put(slot.ticket(), across, {.offset = 8000}), Status::ok);
+  rest();
+  EXPECT_TRUE(there(4056, low));
+  EXPECT_EQ(touched(), 40u - static_cast<std::size_t>(std::count(low.begin(), low.end(), kBefore)));
+  HeldPut record;
+  std::byte room[400];
+  EXPECT_EQ(bob.core.take_held(slot.index(), record, std::span(room).first(39)), Status::too_long);
+  ASSERT_EQ(bob.core.take_held(slot.index(), record, room), Status::ok);
+  EXPECT_EQ(record.offset, 5000u);
+  EXPECT_EQ(record.length, 40u);
+  EXPECT_EQ(record.peer, alice.id);
+  EXPECT_TRUE(same(std::span(room).first(40), middle));
+  bob.core.pin_puts(slot.index(), 4096, 8192, true);
+  EXPECT_TRUE(there(8000, across));
+  EXPECT_EQ(bob.core.take_held(slot.index(), record, room), Status::not_ready);
+}
+
+TEST_P(Put, what_overlaps_one_that_waits_comes_behind_it) {
+  bob.core.pin_puts(slot.index(), 4096, 8192, false);
+  const auto across = pattern(400, 3), later = pattern(40, 4);
+  ASSERT_EQ(put(slot.ticket(), across, {.offset = 8000}), Status::ok);
+  rest();
+  ASSERT_EQ(put(slot.ticket(), later, {.offset = 8300}), Status::ok);  // pinned
+  rest();
+  EXPECT_EQ(touched(), 0u);
+  bob.core.pin_puts(slot.index(), 4096, 8192, true);
+  EXPECT_TRUE(there(8300, later)) << "the older one has the last word";
+}
+
+TEST_P(Put, more_than_may_wait_is_refused_whole) {
+  bob.core.inhibit_puts(slot.index());
+  const Strides strides{.chunk = 8, .x_chunks = 100, .y_chunks = 1, .x_stride = 16, .y_stride = 0};
+  ASSERT_EQ(put(slot.ticket(), pattern(800, 1), {.strides = &strides}), Status::ok);  // 100 of 40 bytes
+  ASSERT_EQ(put(slot.ticket(), pattern(40, 2), {.offset = 4000}), Status::ok);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::hold_full), 1u);
+  bob.core.release_puts(slot.index());
+  rest();
+  EXPECT_TRUE(there(4000, pattern(40, 2)));
+  EXPECT_EQ(area.bytes()[0], kBefore);
+}
+
+TEST_P(Put, what_is_not_pinned_is_not_read_and_nothing_is_changed_where_puts_wait) {
+  Area own{4096};
+  TestSlot landing{alice, own, alice.core.make_queue(16), {}};
+  const auto get = [&](std::uint64_t offset) {
+    RemoteHandle handle;
+    EXPECT_TRUE(until([&] {
+      return terminus.requests().get(slot.ticket(), {landing.index(), 0, 100}, {.offset = offset}, nullptr,
+                                     &handle) == Status::pending;
+    }));
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    return terminus.requests().outcome(handle);
+  };
+  const auto fetch = [&](std::uint64_t offset) {
+    RemoteHandle handle;
+    EXPECT_TRUE(until([&] {
+      return terminus.requests().fetch(slot.ticket(), {}, {.offset = offset}, nullptr, &handle) ==
+             Status::pending;
+    }));
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    return terminus.requests().outcome(handle);
+  };
+  bob.core.pin_puts(slot.index(), 4096, 8192, false);
+  EXPECT_EQ(get(4090).cause, Refusal::not_pinned);
+  EXPECT_EQ(get(8191).cause, Refusal::not_pinned);
+  EXPECT_EQ(get(3996).status, Status::ok);
+  EXPECT_EQ(get(8192).status, Status::ok);
+  EXPECT_EQ(fetch(4096).cause, Refusal::not_pinned);
+  EXPECT_EQ(fetch(8192).status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  EXPECT_EQ(get(8192).status, Status::ok);
+  EXPECT_EQ(fetch(8192).cause, Refusal::inhibited);
+}
+
+INSTANTIATE_TEST_SUITE_P(fabric, Put, testing::ValuesIn(fabrics()), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test
