@@ -58,6 +58,7 @@ enum hamlyn_status_code {
   HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
   HAMLYN_NO_BUFFER = 19,        // of loans, which this interface does not have
   HAMLYN_MISALIGNED = 20,  // the size of an element does not divide the length, or the offset in the slot
+  HAMLYN_STALE = 21,       // what the ticket was for has gone, or has another key
 
   HAMLYN_NODE_UNREACHABLE = 101,  // no node daemon answers, and none could be started
   HAMLYN_NODE_NOT_TRUSTED = 102,  // the daemon's socket belongs to somebody else

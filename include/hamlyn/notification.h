@@ -29,6 +29,7 @@ enum class Refusal : std::uint8_t {
   not_pinned,         // a get or a fetch of a part that is not pinned
   inhibited,          // a fetch where puts are inhibited
   hold_full,          // a put to an inhibited or unpinned part: as many wait as may
+  not_permitted,      // the slot's protection does not allow it to the user at the other side
   count,              // (how many there are)
 };
 

@@ -32,6 +32,13 @@ struct PutOptions {
   std::uint32_t element = 0;
   // Null: it lands in one run.
   const Strides* strides = nullptr;
+  // With no data, and `notify`: so many bytes were stored there already, through a MappedSlot.
+  std::uint64_t stored = 0;
+};
+
+struct Opened {
+  bool puts = false;
+  bool gets = false;
 };
 
 // A put that arrived where nothing may land now.

@@ -12,11 +12,14 @@
 namespace hamlyn {
 
 enum class SeedKind : std::uint32_t {
-  none,      // a plain ticket
-  datagram,  // DatagramSender, any number of them
-  stream,    // StreamSender, one
-  tagged,    // TaggedSender, any number of them
-  loan,      // LoanSender, one
+  none,              // a plain ticket
+  datagram,          // DatagramSender, any number of them
+  stream,            // StreamSender, one
+  tagged,            // TaggedSender, any number of them
+  loan,              // LoanSender, one
+  segment,           // Import (hamlyn/segment.h), any number of them
+  readable_segment,  // the same, of one that may be mapped for reading
+  shared_segment,    // and for writing
 };
 
 struct Seed {

@@ -10,6 +10,7 @@
 #include "hamlyn/message_area.h"
 #include "hamlyn/mode.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/protection.h"
 #include "hamlyn/put.h"
 #include "hamlyn/share.h"
 #include "hamlyn/ticket.h"
@@ -105,6 +106,11 @@ class Slot {
   // Takes the oldest put that waits, instead of letting it land; its data goes to `into`. not_ready: none
   // waits; too_long: `held` says how long it is, and it stays.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept;
+
+  // From now on only those whom `protection` allows it may open the slot for puts, get from it, fetch and map
+  // it; what was opened before is opened anew. Those who have it mapped keep it until MessageArea::revoke.
+  // For slots without entries and fast mode; invalid: any other. Throws std::bad_alloc.
+  Status protect(const Protection& protection);
 
   // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by
   // entry.)

@@ -28,6 +28,7 @@ enum class Status : std::uint8_t {
   broken,           // the other side of the stream has said what no honest one says
   no_buffer,        // all buffers are in use, or as many as one receiver may have
   misaligned,       // the size of an element does not divide the length, or the offset in the slot
+  stale,            // what the ticket was for has gone, or has another key: get a new ticket
 };
 
 // The name as written above, for messages. Never null.

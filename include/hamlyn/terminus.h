@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hamlyn/interface.h"
@@ -138,12 +139,17 @@ class Terminus {
   // cannot be, or holds other than data.size() bytes.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {},
              SendHandle* handle = nullptr) noexcept;
+  // What its owner lets this interface do at the slot, once `connect` has said ok.
+  Opened opened(const Ticket& ticket) noexcept;
   // Asks whether all that this terminus has put to that slot has landed. As `fetch`; its outcome: ok; refused
   // and why, if a put since the last fence was, or the ticket is not good any more. queue_full also while
   // some of it has not left, or, to another host, is on its way.
   Status fence(const Ticket& ticket, const RemoteOptions& options = {},
                RemoteHandle* handle = nullptr) noexcept;
-  // The same, and waits for it. Also timed_out, cancelled, link_ended.
+  // The same two, and wait: until it can be done, and until the buffer is free, or the outcome is there. Also
+  // timed_out, cancelled, link_ended.
+  Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+             std::chrono::nanoseconds timeout) noexcept;
   Outcome flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // Remote operations (docs/remote-operations.md). They leave at once, behind earlier messages of this
@@ -163,6 +169,11 @@ class Terminus {
   // pending, ok, refused (and why), link_ended, cancelled. Kept until as many later operations were started
   // as this terminus has entries; then invalid. Runs nothing.
   Outcome outcome(RemoteHandle handle) const noexcept;
+  // The two, and wait: until they can be asked for, and until it is over. Also timed_out, cancelled.
+  Outcome fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
+                std::chrono::nanoseconds timeout) noexcept;
+  Outcome get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,
+              const RemoteOptions& options, std::chrono::nanoseconds timeout) noexcept;
   // Waits until it is over: spins for about as long as answers have taken lately, then sleeps (paper 1,
   // section 5.2.3). How it ended; or, as its status, timed_out or cancelled, and `outcome` is still pending.
   Outcome wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
@@ -170,6 +181,11 @@ class Terminus {
   Interface& interface() noexcept { return interface_; }
 
  private:
+  template <class Try>
+  Status when_it_can(const Ticket& ticket, std::optional<std::chrono::steady_clock::time_point> deadline,
+                     Try attempt) noexcept;
+  template <class Try>
+  Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                           std::uint64_t offset) noexcept;
   std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;

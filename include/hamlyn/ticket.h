@@ -13,7 +13,7 @@ struct Ticket {
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
   // No metadata entry and no fast mode: for remote operations alone.
   static constexpr std::uint32_t kRemote = 0xFFFFFFFEu;
-  static constexpr std::uint32_t kPurposes = 5;
+  static constexpr std::uint32_t kPurposes = 8;
 
   std::uint64_t host = 0;       // 0: this host
   std::uint64_t interface = 0;  // the node's number of the receiving interface; never reused

@@ -106,6 +106,8 @@ const char* name(Status status) noexcept {
       return "no_buffer";
     case Status::misaligned:
       return "misaligned";
+    case Status::stale:
+      return "stale";
   }
   return "unknown";
 }
@@ -154,6 +156,8 @@ const char* advice(Status status) noexcept {
       return "Wait until one comes back, take one back by force, or make a pool with more.";
     case Status::misaligned:
       return "Send whole elements, to a multiple of their size from the slot's base.";
+    case Status::stale:
+      return "It was taken back, or made anew: get a new ticket, or import it again.";
   }
   return "Unknown status.";
 }
@@ -206,6 +210,8 @@ const char* name(Refusal cause) noexcept {
       return "inhibited";
     case Refusal::hold_full:
       return "hold_full";
+    case Refusal::not_permitted:
+      return "not_permitted";
     case Refusal::count:
       break;
   }

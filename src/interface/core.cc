@@ -313,6 +313,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.entry_memory.reset();
   slot.pointers.reset();
   slot.puts.reset();
+  slot.guests.reset();
   slot.links = {};
   slot.messages_to_go = 0;
   slot.queue = nullptr;
@@ -325,6 +326,12 @@ void Core::change_key(std::uint32_t index) {
   slots_[index].key = random_key();
   forget_slots();
   end_places_at(index);  // nobody can use them any more
+}
+
+void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {
+  slots_[index].guests = std::move(guests);
+  forget_slots();
+  end_places_at(index);
 }
 
 // --- deposit, the parts that are not the shortest way

@@ -110,6 +110,8 @@ class Core {
   const SlotRecord* find_guarded_slot(std::uint32_t index, std::uint32_t generation,
                                       std::uint64_t key) const noexcept;
   void change_key(std::uint32_t slot);
+  // Its openings end; whoever may still, opens it again.
+  void set_guests(std::uint32_t slot, std::unique_ptr<Guests> guests) noexcept;
 
   // Metadata entries (entries.cc).
   Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
@@ -252,7 +254,7 @@ class Core {
   void break_promises(std::uint32_t slot) noexcept;
   bool send_acknowledgements(Link& link) noexcept;  // false: some are still due
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
-  Refusal why_no_places(const Packet& packet) const noexcept;
+  Refusal why_no_places(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
@@ -280,7 +282,7 @@ class Core {
   Refusal serve_get(Link& link, const Packet& packet) noexcept;
   Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
   Refusal serve_fence(Link& link, const Packet& packet) noexcept;
-  Refusal do_fetch(const Packet& packet, std::uint64_t& before) noexcept;
+  Refusal do_fetch(const Link& link, const Packet& packet, std::uint64_t& before) noexcept;
   bool may_answer(const Link& link) const noexcept;
   void answer(Link& link, const Packet& reply) noexcept;
   void owe(Link& link, const Packet& what, std::uint32_t sent) noexcept;

@@ -37,6 +37,8 @@ struct Places {
   bool answered = false;       // the grant has left
   bool over = false;           // the slot or the link is gone: places go back as they are taken
   bool takes_puts = false;
+  bool gives_gets = false;
+  Refusal cause{};           // why there is none
   Refusal put_refused{};     // why puts by it were refused, since the sender last asked (puts.cc)
   std::uint32_t serial = 0;  // of this opening
 
@@ -65,9 +67,11 @@ struct Outlet {
   std::uint64_t opening = 0;  // the same, for puts (put_packet.h)
   bool asked = false;
   bool refused = false;
+  Refusal cause{};          // why it was refused, or is over
   bool takes_puts = false;  // though there may be no place
+  bool gives_gets = false;
 
-  bool open() const noexcept { return granted != 0 || takes_puts; }
+  bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
 };
 
 // What the last fast-mode packet of a link was, and where it went. What was checked then is not looked up
@@ -131,6 +135,12 @@ struct Acknowledgements {
   }
 };
 
+// Who is at the other side, as the node attests it; at first nobody.
+struct User {
+  std::uint32_t uid = 0xFFFFFFFFu;
+  std::uint32_t gid = 0xFFFFFFFFu;
+};
+
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
@@ -192,11 +202,12 @@ class Link {
   std::uint64_t serial = 0;           // of this interface's links; never reused
   std::uint32_t index = 0;            // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;             // the interface at the other side
-  std::uint32_t departures = 0;       // messages in termini that wait for this link
-  std::uint32_t lent = 0;             // messages whose buffers the other side has not given back yet
-  std::uint64_t taken_seen = 0;       // taken_count() when buffers were taken back last
-  bool room_wanted = false;           // somebody asked for room in vain since there last was some
-  bool broken = false;                // the peer broke the protocol: to be ended by whoever keeps the links
+  User user;
+  std::uint32_t departures = 0;  // messages in termini that wait for this link
+  std::uint32_t lent = 0;        // messages whose buffers the other side has not given back yet
+  std::uint64_t taken_seen = 0;  // taken_count() when buffers were taken back last
+  bool room_wanted = false;      // somebody asked for room in vain since there last was some
+  bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   bool in_order = false;  // packets of one level arrive as they were put
   bool by_gate = false;   // its packets come in by the gate (gate.h); said before it is added

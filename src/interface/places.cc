@@ -30,6 +30,7 @@ void Core::end_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
   if (!places.over && places.queue != nullptr) places.queue->release(places.granted - places.standing);
   places.over = true;
+  places.cause = Refusal::stale_generation;
   places.find_tell_at();
   places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
   forget_slots();
@@ -68,7 +69,9 @@ bool Core::send_replies(Link& link) noexcept {
     if (!places.answered || places.over) {
       reply.lead.operation = Operation::grant;
       reply.delta = places.over ? 0 : places.granted;
-      reply.offset = places.over || !places.takes_puts ? 0 : std::uint64_t{kOpenForPuts} | places.serial;
+      reply.offset = places.over ? static_cast<std::uint64_t>(places.cause)
+                                 : places.serial | (places.takes_puts ? kOpenForPuts : 0) |
+                                       (places.gives_gets ? kOpenForGets : 0);
     } else if (places.credit_due()) {
       reply.lead.operation = Operation::credit;
       reply.delta = places.freed;
@@ -92,18 +95,19 @@ bool Core::send_replies(Link& link) noexcept {
 }
 
 // Why a link may have no places at the slot that it names.
-Refusal Core::why_no_places(const Packet& packet) const noexcept {
+Refusal Core::why_no_places(const Link& link, const Packet& packet) const noexcept {
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
   const SlotRecord& slot = slots_[index];
   if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
   if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
   if (packet.key != slot.key) return Refusal::bad_key;
+  if (slot.rights(link.user) == 0) return Refusal::not_permitted;
   return slot.fast || slot.puts != nullptr ? Refusal::none : Refusal::mode_forbids;
 }
 
 // Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
 Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
-  const Refusal cause = why_no_places(packet);
+  const Refusal cause = why_no_places(link, packet);
   // A name that leads nowhere any more is used again; the sender knows that it is over.
   std::size_t name = link.places.size();
   for (std::size_t i = link.places.size(); i-- > 0;) {
@@ -138,9 +142,12 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     places.slot = packet.slot;
     places.generation = slot.generation;
     places.granted = slot.queue->reserve(slot.places);
-    places.takes_puts = slot.puts != nullptr;
+    const std::uint32_t rights = slot.rights(link.user);
+    places.takes_puts = slot.puts != nullptr && (rights & Guests::kWrite) != 0;
+    places.gives_gets = slot.gets != 0 && (rights & Guests::kRead) != 0;
   }
-  places.over = places.granted == 0 && !places.takes_puts;
+  places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
+  places.cause = cause;
   places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
@@ -157,7 +164,10 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   outlet.opening =
       opening_word(packet.entry % Link::kPlacesLimit, static_cast<std::uint32_t>(packet.offset) % kSerials);
   outlet.takes_puts = (packet.offset & kOpenForPuts) != 0;
-  outlet.refused = packet.delta == 0 && !outlet.takes_puts;
+  outlet.gives_gets = (packet.offset & kOpenForGets) != 0;
+  outlet.refused = packet.delta == 0 && !outlet.takes_puts && !outlet.gives_gets;
+  if (outlet.refused && packet.offset < static_cast<std::uint64_t>(Refusal::count))
+    outlet.cause = static_cast<Refusal>(packet.offset);
   outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
                    std::uint64_t{outlet.record} << 32 | kNoEntry};
   return Refusal::none;

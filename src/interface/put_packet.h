@@ -47,8 +47,10 @@ inline PutWord put_word_of(std::uint64_t word) noexcept {
           .notify = (word >> kNotifyAt & 1) != 0,
           .offset = word >> (kNotifyAt + 1)};
 }
-// In the offset of a grant, beside the serial: the slot takes puts, whatever places there are.
+// In the offset of a grant, beside the serial: the slot takes puts from this link, whatever places there are,
+// or gives it what it gets. Of a refusal, the cause stands there.
 inline constexpr std::uint32_t kOpenForPuts = 1u << 31;
+inline constexpr std::uint32_t kOpenForGets = 1u << 30;
 inline constexpr std::uint32_t kNoOpening = 0xFFFFFFFFu;
 
 // Data that stands in words 2 to 7: `put`, `got`. As numbers it is little-endian, wherever it comes from.

@@ -64,7 +64,8 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   const PutWord word = put_word_of(word_at(packet, kSlotWord));
   const std::uint32_t record = opening(link, word);
   if (record == kDeadRecord) return Refusal::stale_generation;
-  const Refusal cause = land_put(link, packet, payload, word, record);
+  const Refusal cause =
+      records_[record].takes_puts ? land_put(link, packet, payload, word, record) : Refusal::not_permitted;
   if (cause != Refusal::none && records_[record].put_refused == Refusal::none)
     records_[record].put_refused = cause;
   return cause;
@@ -240,6 +241,7 @@ Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
   if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
   if (packet.key != slot.key) return Refusal::bad_key;
   if (slot.puts == nullptr) return Refusal::mode_forbids;
+  if (slot.rights(link.user) == 0) return Refusal::not_permitted;
   const std::uint32_t record = opening(link, put_word_of(packet.delta));
   if (packet.delta == kNoOpening || record == kDeadRecord || records_[record].slot != index)
     return Refusal::none;

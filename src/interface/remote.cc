@@ -43,13 +43,14 @@ Refusal why_not(const std::vector<SlotRecord>& slots, const Packet& packet, std:
   return inside(packet.offset, bytes, slot.bound) ? Refusal::none : Refusal::out_of_bounds;
 }
 
-Refusal why_no_get(const std::vector<SlotRecord>& slots, const Packet& packet) noexcept {
+Refusal why_no_get(const std::vector<SlotRecord>& slots, const Link& link, const Packet& packet) noexcept {
   const Refusal cause = why_not(slots, packet, packet.delta);
   if (cause != Refusal::none) return cause;
   if (packet.delta == 0) return Refusal::malformed;
   const SlotRecord& slot = slots[packet.slot];
   const std::uint32_t limit = slot.gets;
   if (limit == 0) return Refusal::mode_forbids;
+  if ((slot.rights(link.user) & Guests::kRead) == 0) return Refusal::not_permitted;
   if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + packet.delta))
     return Refusal::not_pinned;
   return packet.delta <= limit ? Refusal::none : Refusal::too_long;
@@ -123,11 +124,17 @@ Words words_of(const Packet& packet) noexcept {
 
 }  // namespace
 
+std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept {
+  if (fetch.bytes == 8) return apply<std::uint64_t>(fetch.op, place, fetch.operand, fetch.compare);
+  return apply<std::uint32_t>(fetch.op, place, static_cast<std::uint32_t>(fetch.operand),
+                              static_cast<std::uint32_t>(fetch.compare));
+}
+
 // --- the target's side
 
 Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
   if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
-  const Refusal cause = why_no_get(slots_, packet);
+  const Refusal cause = why_no_get(slots_, link, packet);
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
     return cause;
@@ -147,7 +154,7 @@ Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   const bool answered = (packet.delta & kUnanswered) == 0;
   if (answered && !link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   std::uint64_t before = 0;
-  const Refusal cause = do_fetch(packet, before);
+  const Refusal cause = do_fetch(link, packet, before);
   if (!answered) return cause;
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
@@ -165,7 +172,7 @@ Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
   return Refusal::none;  // a put that was refused was counted then
 }
 
-Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
+Refusal Core::do_fetch(const Link& link, const Packet& packet, std::uint64_t& before) noexcept {
   const std::uint32_t op = packet.delta & 0xFF;
   const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
   if (op < static_cast<std::uint32_t>(FetchOp::add) ||
@@ -177,6 +184,7 @@ Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
   if (cause != Refusal::none) return cause;
   const SlotRecord& slot = slots_[packet.slot];
   if (!slot.fetches) return Refusal::mode_forbids;
+  if (slot.rights(link.user) != (Guests::kRead | Guests::kWrite)) return Refusal::not_permitted;
   if (slot.puts != nullptr && slot.puts->inhibited) return Refusal::inhibited;
   if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + bytes))
     return Refusal::not_pinned;
@@ -184,12 +192,7 @@ Refusal Core::do_fetch(const Packet& packet, std::uint64_t& before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
   std::uint64_t operands[2];
   std::memcpy(operands, packet.data, sizeof operands);
-  if (bytes == 8) {
-    before = apply<std::uint64_t>(static_cast<FetchOp>(op), place, operands[0], operands[1]);
-  } else {
-    before = apply<std::uint32_t>(static_cast<FetchOp>(op), place, static_cast<std::uint32_t>(operands[0]),
-                                  static_cast<std::uint32_t>(operands[1]));
-  }
+  before = apply_fetch({static_cast<FetchOp>(op), bytes, operands[0], operands[1]}, place);
   return Refusal::none;
 }
 
@@ -219,7 +222,7 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
   if (packet.lead.operation != Operation::get)
     return link.put_reply(packet, packet.data) == Status::ok ? Piece::last : Piece::none;
   // A key that was changed, or a slot that went, since the last piece left stops it.
-  const Refusal cause = why_no_get(slots_, packet);
+  const Refusal cause = why_no_get(slots_, link, packet);
   if (cause == Refusal::none) return put_data(link, packet, owed.sent);
   owed.packet = words_of(refused(packet, cause, owed.sent));
   return put_owed(link, owed);

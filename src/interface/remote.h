@@ -12,12 +12,16 @@
 
 #include "hamlyn/notification.h"
 #include "hamlyn/priority.h"
+#include "hamlyn/remote.h"
 #include "interface/departures.h"
 #include "interface/packet.h"
 
 namespace hamlyn::interface {
 
 class Requests;
+
+// Does it on the word at `place`, of fetch.bytes and aligned. What stood there before.
+std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept;
 
 inline constexpr std::uint32_t kOutstanding = 16;  // per link, direction and level
 inline constexpr std::uint32_t kRequestPlaces = kOutstanding * kPriorities;

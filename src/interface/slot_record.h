@@ -8,6 +8,7 @@
 
 #include "hamlyn/mode.h"
 #include "interface/counters.h"
+#include "interface/guests.h"
 #include "interface/metadata.h"
 #include "interface/puts.h"
 #include "interface/queue.h"
@@ -34,8 +35,12 @@ struct SlotRecord {
   std::uint32_t gets = 0;                  // bytes that one get may ask for
   std::unique_ptr<MetadataEntry[]> entry_memory;
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
+  std::unique_ptr<Guests> guests;     // null: its tickets suffice
   std::unique_ptr<Puts> puts;         // null: it takes none
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
+  std::uint32_t rights(const User& user) const noexcept {
+    return guests == nullptr ? Guests::kRead | Guests::kWrite : guests->rights(user);
+  }
   // Of an entry that is armed. Those of a read-only slot take no message.
   EntryState armed_state() const noexcept {
     return access == Access::read_only ? EntryState::readable : EntryState::armed;

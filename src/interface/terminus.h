@@ -55,6 +55,7 @@ class Terminus {
   // Puts (terminus_puts.cc).
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              SendHandle* handle) noexcept;
+  Opened opened(const Ticket& ticket) noexcept;
   // The opening by which this terminus puts to the slot, as a fence names it.
   std::uint32_t opening_of(const Ticket& ticket) noexcept;
 
@@ -189,6 +190,7 @@ class Terminus {
                      const PutOptions& options) noexcept;
   Status put_next(Work& work) noexcept;
   Status put_announcement(Work& work) noexcept;
+  Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;

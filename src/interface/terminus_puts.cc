@@ -13,6 +13,10 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
   const std::uint64_t room = options.offset <= ticket.bound ? ticket.bound - options.offset : 0;
   if (options.offset > ticket.bound || data.size() > room) return Status::out_of_bounds;
   if (!is_element(options.element)) return Status::invalid;
+  if (options.stored != 0) {
+    if (!data.empty() || !options.notify || options.strides != nullptr) return Status::invalid;
+    return options.stored <= room ? Status::ok : Status::out_of_bounds;
+  }
   const std::uint64_t first = ticket.base + options.offset;
   if (options.strides == nullptr)
     return element_divides(options.element, data.size(), first) ? Status::ok : Status::misaligned;
@@ -22,6 +26,16 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
     return Status::out_of_bounds;
   return element_divides(options.element, strides.chunk, first) ? Status::ok : Status::misaligned;
 }
+
+namespace {
+
+Status why_refused(Refusal cause) noexcept {
+  const bool gone =
+      cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
+  return gone ? Status::stale : Status::refused;
+}
+
+}  // namespace
 
 // ok: last_of_level() leads there, and puts may go.
 Status Terminus::way_of(const Ticket& ticket) noexcept {
@@ -33,9 +47,16 @@ Status Terminus::way_of(const Ticket& ticket) noexcept {
   }
   const Last& last = last_of_level();
   if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
-  Outlet& outlet = *last.outlet;
-  if (outlet.open() && !outlet.refused) return Status::ok;
-  return without_place();
+  const Outlet& outlet = *last.outlet;
+  if (outlet.refused) return why_refused(outlet.cause);
+  if (!outlet.open()) return without_place();
+  return outlet.takes_puts ? Status::ok : Status::refused;
+}
+
+Opened Terminus::opened(const Ticket& ticket) noexcept {
+  way_of(ticket);
+  const Outlet& outlet = *last_of_level().outlet;
+  return {.puts = outlet.takes_puts, .gets = outlet.gives_gets};
 }
 
 std::uint32_t Terminus::opening_of(const Ticket& ticket) noexcept {
@@ -54,6 +75,11 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   if (options.notify && outlet.left == 0) return without_place();
   const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
   Status status = Status::queue_full;
+  if (options.stored != 0) {
+    if (alone) status = announce(link, outlet.opening, ticket.base + options.offset, options.stored);
+    if (status == Status::ok) --outlet.left;
+    return status;
+  }
   if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0) {
     status = put_at_once(ticket, data, options);
     if (status == Status::ok && options.notify) --outlet.left;
@@ -109,11 +135,16 @@ std::size_t Terminus::next_put(const Work& work) const noexcept {
 Status Terminus::put_announcement(Work& work) noexcept {
   Link& link = *work.link;
   if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;
+  return announce(link, work.opening, work.offset, work.strided ? span_of(work.strides) : work.length);
+}
+
+Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offset,
+                          std::uint64_t length) noexcept {
   Packet packet{};
   set_lead(packet, Operation::put_block, 0, 0);
-  set_word(packet, kSlotWord, put_word(work.opening, 0, true, 0));
-  packet.offset = work.offset;
-  set_word(packet, kEntryWord, work.strided ? span_of(work.strides) : work.length);
+  set_word(packet, kSlotWord, put_word(opening, 0, true, 0));
+  packet.offset = offset;
+  set_word(packet, kEntryWord, length);
   return link.put(packet, nullptr, nullptr, priority_);
 }
 

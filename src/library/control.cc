@@ -503,6 +503,7 @@ void Control::join(LinkKeeper& keeper) {
     link.counters = &row;
     break;
   }
+  link.user = keeper.user();
   engine_.core_.add_link(link);
   // Whoever sleeps does not watch this link yet.
   engine_.wake_everybody();

@@ -82,6 +82,7 @@ void Control::introduced_far(const node::Event& event) {
     link->counters = &row;
     break;
   }
+  link->user = {event.peer_uid, event.peer_gid};
   engine_.core_.add_link(*link);
   engine_.wake_everybody();  // whoever runs next says the first words
   engine_.lock_.leave();

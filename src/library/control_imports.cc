@@ -65,6 +65,7 @@ void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   engine_.lock_.enter_as_other();
   const interface::SlotRecord* slot =
       engine_.core_.find_guarded_slot(request.slot, request.slot_generation, request.key);
+  const std::uint32_t rights = slot != nullptr ? slot->rights(keeper.user()) : 0;
   const std::byte* base = slot != nullptr ? slot->base : nullptr;
   const std::uint64_t bound = slot != nullptr ? slot->bound : 0;
   engine_.lock_.leave();
@@ -73,11 +74,13 @@ void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   MappedArea& area = std::prev(after)->second;
   const auto offset = static_cast<std::uint64_t>(base - std::prev(after)->first);
   // The trust group is the user: its processes could trace each other anyway.
-  if (offset >= area.memory.size() || (area.writers == shm::Writers::everybody && keeper.uid() != geteuid()))
+  const bool all_write = area.writers == shm::Writers::everybody;
+  const std::uint32_t needed = interface::Guests::kRead | (all_write ? interface::Guests::kWrite : 0u);
+  if (offset >= area.memory.size() || (rights & needed) != needed || (all_write && keeper.uid() != geteuid()))
     return keeper.answer_import(answer, {});
   answer.word = LinkWord::imported;
   answer.bytes = area.memory.size();
-  answer.kind = area.writers == shm::Writers::everybody ? 1 : 0;
+  answer.kind = all_write ? 1 : 0;
   answer.offset = offset;
   answer.bound = bound;
   answer.key = area.generation();

@@ -20,7 +20,7 @@ LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std
     : serial_(serial),
       peer_(introduction.peer),
       number_(introduction.link),
-      uid_(introduction.peer_uid),
+      user_{introduction.peer_uid, introduction.peer_gid},
       pid_(introduction.peer_pid),
       mtu_(mtu),
       socket_(std::move(socket)),
@@ -51,7 +51,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
   // A peer that talks without end gets its turn again, after the others.
   for (int words = 0; words < kWordsInARow; ++words) {
     LinkMessage message;
-    base::Received received = socket_.receive(std::as_writable_bytes(std::span(&message, 1)), uid_);
+    base::Received received = socket_.receive(std::as_writable_bytes(std::span(&message, 1)), user_.uid);
     if (received.state == base::SocketState::again) return End::none;
     if (received.state == base::SocketState::closed) return End::peer_gone;
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||

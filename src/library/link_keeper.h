@@ -63,7 +63,8 @@ class LinkKeeper {
   std::uint64_t serial() const noexcept { return serial_; }
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
-  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t uid() const noexcept { return user_.uid; }
+  const interface::User& user() const noexcept { return user_; }
   std::uint32_t pid() const noexcept { return pid_; }
   int socket() const noexcept { return socket_.get(); }
   int pidfd() const noexcept { return pidfd_.get(); }
@@ -89,7 +90,7 @@ class LinkKeeper {
   std::uint64_t serial_;
   std::uint64_t peer_;
   std::uint64_t number_;
-  std::uint32_t uid_;
+  interface::User user_;
   std::uint32_t pid_;
   std::size_t mtu_;
   base::ForeignSocket socket_;

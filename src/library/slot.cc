@@ -1,5 +1,7 @@
 #include "hamlyn/slot.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "library/durable_area.h"
@@ -207,6 +209,17 @@ Status Slot::set_pinned(std::size_t offset, std::size_t length, bool pinned) noe
     if (length != 0) core.pin_puts(index_, offset, offset + length, pinned);
     return Status::ok;
   });
+}
+
+Status Slot::protect(const Protection& protection) {
+  auto guests = std::make_unique<interface::Guests>(protection, interface::User{geteuid(), getegid()});
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  const interface::SlotRecord& slot = engine.core().slot(index_);
+  if (slot.fast || slot.entry_count != 0) return Status::invalid;
+  engine.core().set_guests(index_, std::move(guests));
+  return Status::ok;
 }
 
 Status Slot::take_held(HeldPut& held, std::span<std::byte> into) noexcept {

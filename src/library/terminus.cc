@@ -17,6 +17,10 @@ Status try_again(Status status) noexcept {
              : status;
 }
 
+bool waits(Status status) noexcept {
+  return status != Status::pending && try_again(status) == Status::pending;
+}
+
 // Waits until `look` says something that does not change by waiting, or the node that there will be no link.
 template <class Look>
 Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, const Ticket& ticket,
@@ -217,6 +221,11 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   return status;
 }
 
+Opened Terminus::opened(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->opened(ticket) : Opened{};
+}
+
 Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, RemoteHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
   const auto queue = queue_of(options, interface_);
@@ -226,21 +235,72 @@ Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, Remot
 }
 
 Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
+  return ask(ticket, timeout,
+             [&](RemoteHandle* handle) { return terminus_->requests().fence(ticket, {}, nullptr, handle); });
+}
+
+Outcome Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
+                        std::chrono::nanoseconds timeout) noexcept {
+  return ask(ticket, timeout, [&](RemoteHandle* handle) {
+    return terminus_->requests().fetch(ticket, fetch, options, nullptr, handle);
+  });
+}
+
+Outcome Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,
+                      const RemoteOptions& options, std::chrono::nanoseconds timeout) noexcept {
+  if (&into.interface() != &interface_) return {Status::invalid, Refusal::none, 0};
+  return ask(ticket, timeout, [&](RemoteHandle* handle) {
+    return terminus_->requests().get(ticket, {into.index(), at, length}, options, nullptr, handle);
+  });
+}
+
+Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                     std::chrono::nanoseconds timeout) noexcept {
+  const library::Deadline deadline = library::deadline_in(timeout);
+  SendHandle handle;
+  Status status =
+      when_it_can(ticket, deadline, [&] { return terminus_->put(ticket, data, options, &handle); });
+  if (status != Status::pending) return status;
+  status = interface_.engine().wait([&] { return terminus_->status(handle); }, deadline);
+  // Its buffer is the caller's again when this returns.
+  if (status == Status::timed_out || status == Status::cancelled) cancel(handle);
+  return status;
+}
+
+// Tries until the answer is one that does not change by waiting, or there is nobody to answer.
+template <class Try>
+Status Terminus::when_it_can(const Ticket& ticket, library::Deadline deadline, Try attempt) noexcept {
   library::Engine& engine = interface_.engine();
+  interface::Terminus::LinkWait link {
+    .peer = ticket.interface
+  };
+  Status status = Status::forked;
+  {
+    const base::RunLockGuard guard(engine.lock());
+    if (!guard) return status;
+    status = attempt();
+    if (status == Status::pending) engine.departure_waits();
+    if (!waits(status)) return status;
+    terminus_->add(link);
+  }
+  const auto ready = [&] {
+    status = link.refused ? Status::link_ended : attempt();
+    return waits(status) ? Status::pending : Status::ok;
+  };
+  const Status waited = engine.wait(ready, deadline);
+  const base::RunLockGuard guard(engine.lock());
+  if (guard) terminus_->remove(link);
+  return waited == Status::ok ? status : waited;
+}
+
+template <class Try>
+Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
   const library::Deadline deadline = library::deadline_in(timeout);
   RemoteHandle handle;
-  Status status = fence(ticket, {}, &handle);
-  if (try_again(status) == Status::pending && status != Status::pending) {
-    status = engine.wait(
-        [&] {
-          status = terminus_->requests().fence(ticket, {}, nullptr, &handle);
-          return status == Status::pending ? Status::ok : try_again(status);
-        },
-        deadline);
-    if (status == Status::ok) status = Status::pending;
-  }
+  const Status status = when_it_can(ticket, deadline, [&] { return attempt(&handle); });
   if (status != Status::pending) return {status, Refusal::none, 0};
-  return wait_outcome(handle, deadline ? *deadline - library::Clock::now() : std::chrono::nanoseconds::max());
+  const auto left = deadline ? *deadline - library::Clock::now() : std::chrono::nanoseconds::max();
+  return wait_outcome(handle, left);
 }
 
 Status Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,

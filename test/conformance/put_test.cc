@@ -210,7 +210,7 @@ TEST_P(Put, outside_of_the_ticket_is_refused_here) {
   EXPECT_EQ(put(Ticket{}, data), Status::out_of_bounds);
   Ticket other = slot.ticket();
   other.key ^= 1;
-  EXPECT_EQ(put(other, data), Status::refused);
+  EXPECT_EQ(put(other, data), Status::stale);
 }
 
 TEST_P(Put, to_a_slot_that_takes_none_is_refused) {
@@ -304,12 +304,67 @@ TEST_P(Put, a_changed_key_ends_it) {
   terminus.put(old, pattern(8, 15), {}, nullptr);
   rest();
   EXPECT_EQ(touched(), 0u);
-  EXPECT_EQ(put(old, pattern(8, 15)), Status::refused);
+  EXPECT_EQ(put(old, pattern(8, 15)), Status::stale);
   EXPECT_EQ(fence(old).cause, Refusal::bad_key);
   EXPECT_EQ(put(slot.ticket(), pattern(8, 16)), Status::ok);
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
   rest();
   EXPECT_EQ(touched(), 8u);
+}
+
+TEST_P(Put, is_only_for_those_whom_the_slot_is_open_to) {
+  const auto open_to = [&](const Protection& protection) {
+    bob.core.set_guests(slot.index(),
+                        std::make_unique<interface::Guests>(protection, interface::User{7, 70}));
+    rest();
+  };
+  const auto outcome = [&](const std::function<Status(RemoteHandle*)>& ask) {
+    RemoteHandle handle;
+    EXPECT_TRUE(until([&] { return ask(&handle) == Status::pending; }));
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    return terminus.requests().outcome(handle);
+  };
+  Area own{64};
+  TestSlot landing{alice, own, alice.core.make_queue(16), {}};
+  const auto get = [&] {
+    return outcome([&](RemoteHandle* handle) {
+             return terminus.requests().get(slot.ticket(), {landing.index(), 0, 8}, {}, nullptr, handle);
+           })
+        .cause;
+  };
+  const auto fetch = [&] {
+    return outcome([&](RemoteHandle* handle) {
+             return terminus.requests().fetch(slot.ticket(), {}, {}, nullptr, handle);
+           })
+        .cause;
+  };
+  const auto data = pattern(8, 1);
+  struct Case {
+    interface::User user;
+    bool reads, writes;
+  };
+  const Protection protection{.mode = 0640,
+                              .users = {{9, true, true}, {10, false, false}, {11, false, true}}};
+  for (const auto& [user, reads, writes] :
+       {Case{{7, 1}, true, true}, Case{{0, 0}, true, true}, Case{{8, 70}, true, false},
+        Case{{8, 71}, false, false}, Case{{9, 71}, true, true}, Case{{10, 70}, false, false},
+        Case{{11, 70}, false, true}}) {
+    bob.core.find_link(alice.id)->user = user;
+    open_to(protection);
+    EXPECT_EQ(put(slot.ticket(), data), writes ? Status::ok : Status::refused) << user.uid;
+    EXPECT_EQ(get(), reads ? Refusal::none : Refusal::not_permitted) << user.uid;
+    EXPECT_EQ(fetch(), reads && writes ? Refusal::none : Refusal::not_permitted) << user.uid;
+    slot.change_key();  // what was refused is asked for anew
+    rest();
+  }
+  bob.core.find_link(alice.id)->user = {7, 70};
+  open_to({.mode = 0600});
+  ASSERT_EQ(put(slot.ticket(), data), Status::ok);
+  std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
+  open_to({.mode = 0400});
+  EXPECT_NE(put(slot.ticket(), data), Status::ok) << "what was opened before still lets puts in";
+  rest();
+  EXPECT_EQ(touched(), 0u);
 }
 
 // --- fences

@@ -23,6 +23,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
     EXPECT_STREQ(hamlyn_status_advice(i), advice(static_cast<Status>(i)));
   }
   EXPECT_EQ(HAMLYN_MISALIGNED, static_cast<int>(Status::misaligned));
+  EXPECT_EQ(HAMLYN_STALE, static_cast<int>(Status::stale));
   EXPECT_EQ(HAMLYN_PEER_DIED, 100 + static_cast<int>(ErrorCode::peer_died));
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");

@@ -13,7 +13,7 @@ import tree
 
 # What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
 # `classes` are those whose classes the library implements, beside the options and handles that the interface takes.
-VALUES = {"c", "error", "limits", "mode", "notification", "priority", "rights", "seed", "share", "status", "ticket"}
+VALUES = {"c", "error", "limits", "mode", "notification", "priority", "protection", "put", "rights", "seed", "share", "status", "ticket"}
 MAY_INCLUDE = {
     "values": set(),
     "classes": {"values"},
@@ -24,13 +24,14 @@ MAY_INCLUDE = {
     "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
     "protocols": {"values", "classes", "base", "library"},
-    "c": {"values", "classes", "base", "library", "protocols"},
-    "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols"},
+    "segment": {"values", "classes", "base", "interface", "library"},
+    "c": {"values", "classes", "base", "library", "protocols", "segment"},
+    "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols", "segment"},
     "examples": {"values", "classes"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "protocols", "c", "tool")
+LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "protocols", "segment", "c", "tool")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

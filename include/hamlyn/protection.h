@@ -1,0 +1,23 @@
+#pragma once
+// Who may read and write a slot, whatever ticket it holds: by the user that the node attests when a link is
+// made (paper 4, section 3.4.2). Users have the same numbers on all hosts of a cluster.
+#include <cstdint>
+#include <vector>
+
+namespace hamlyn {
+
+struct Protection {
+  // Of one user, in the place of what the group and the others may.
+  struct Grant {
+    std::uint32_t uid = 0;
+    bool read = false;
+    bool write = false;
+  };
+
+  // Bits as of a file: read (4) and write (2), of the owner, its group and the others: 0640. Fetches need
+  // both. The superuser may always.
+  std::uint32_t mode = 0600;
+  std::vector<Grant> users = {};
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,266 @@
+#pragma once
+// Segments (paper 4, chapters 3 and 4): a process exports a piece of its memory, under a name or by a ticket;
+// others import it and read, write and swap in it without its help. Data moves without control; control moves
+// only when asked for. docs/segments.md explains the model to someone who never read the thesis.
+//
+// Threads: any thread may use any object; each is destroyed by one, while no other uses it. Fork: a forked
+// child has neither (Status::forked); it may go on reading the descriptors.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hamlyn/interface.h"
+#include "hamlyn/mapped_slot.h"
+#include "hamlyn/message_area.h"
+#include "hamlyn/notification_queue.h"
+#include "hamlyn/protection.h"
+#include "hamlyn/put.h"
+#include "hamlyn/slot.h"
+#include "hamlyn/terminus.h"
+#include "hamlyn/ticket.h"
+
+namespace hamlyn {
+
+namespace segment {
+class Descriptors;
+}
+
+struct SegmentOptions {
+  // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
+  // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
+  std::string name = {};
+  std::size_t bytes = 0;  // of zeroed memory, made here; of the mapped kinds rounded up to whole pages
+  // Instead: memory that is there already and stays the caller's, whole pages. Of the kind guarded.
+  std::span<std::byte> memory = {};
+  // guarded: every access comes through this process's interface. mapped_read_only: importers of this host
+  // read by loads, which need nobody's processor. mapped_read_write: those of this user write and swap so,
+  // too. One kind for all importers.
+  Sharing sharing = Sharing::guarded;
+  Protection protection = {};
+  Control control = Control::conditional;
+  std::uint32_t places = 16;   // notifications of one importer that may stand here unread
+  std::size_t records = 1024;  // of all importers together
+  std::uint32_t hold = 65536;  // bytes of writes that may wait while a part of it is inhibited or not pinned
+};
+
+// What the exporter is told of.
+struct SegmentRecord {
+  enum class Kind : std::uint32_t {
+    written = 1,  // data has landed
+    held = 2,     // data waits: that part is inhibited or not pinned; `take_held` gives it
+  };
+  Kind kind = Kind::written;
+  std::uint32_t count = 0;  // writes that it stands for: of those that did not ask for it, all since the last
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;  // from the first byte of them to behind the last
+  std::uint64_t peer = 0;    // the importer's interface; 0: several
+};
+
+class Segment {
+ public:
+  // Exports it. Throws Error: name_taken, name_invalid, quota_names, quota_bytes, invalid_argument (sizes,
+  // memory that is not whole pages or not of the kind guarded), out_of_memory, node_unreachable, forked.
+  Segment(Interface& interface, const SegmentOptions& options);
+  ~Segment();  // unexports it: what importers do from here on is answered `stale`
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  std::span<std::byte> bytes() noexcept { return area_.bytes(); }
+  // A word of it, aligned: atomic against every importer's operations and other threads here.
+  template <class Word>
+  std::atomic_ref<Word> at(std::size_t offset) {
+    check_word(offset, sizeof(Word));
+    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(bytes().data() + offset));
+  }
+  // For those who are to import it without a name. A value: send it, store it.
+  Ticket ticket() const;
+
+  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody may
+  // write it meanwhile, not even threads of this process). The name leads to the new generation, which may be
+  // imported at once. Throws Error.
+  void revoke();
+  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error.
+  void protect(const Protection& protection);
+  // See Slot.
+  Status set_control(Control control) noexcept { return slot_.set_control(control); }
+  Status inhibit() noexcept { return slot_.inhibit(); }
+  Status release() noexcept { return slot_.release(); }
+  // Pins it in real memory as well, as far as the system lets.
+  Status pin(std::size_t offset, std::size_t length) noexcept;
+  Status unpin(std::size_t offset, std::size_t length) noexcept;
+
+  // The next record, if there is one; runs the interface when there is none.
+  std::optional<SegmentRecord> poll() noexcept;
+  // Waits for it. ok, timed_out, cancelled, forked.
+  Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
+  // The oldest write that waits, its data to `into`; see Slot::take_held.
+  Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
+  // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
+  // once, what an importer stores into a mapped segment within a millisecond. ok, timed_out, cancelled,
+  // forked; out_of_bounds; misaligned.
+  template <class Done>
+  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
+    if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
+    const std::atomic_ref<std::uint64_t> word(
+        *reinterpret_cast<std::uint64_t*>(area_.bytes().data() + offset));
+    const auto call = [](const void* what, std::uint64_t value) {
+      return static_cast<bool>((*static_cast<const Done*>(what))(value));
+    };
+    return wait_for_word(word, call, &done, timeout);
+  }
+
+  // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
+  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of `data_descriptor`
+  // a HeldPut and its data behind it. Once one of them was asked for, records come here, and not by `poll`
+  // and `wait`. After this process's death what stands in them can still be read, and then the end of the
+  // file. Owned by the segment; dup them to keep them. Throws Error.
+  int control_descriptor();
+  int data_descriptor();
+
+  Interface& interface() noexcept { return interface_; }
+  Slot& slot() noexcept { return slot_; }
+
+ private:
+  friend class segment::Descriptors;
+
+  static MessageArea make_area(Interface& interface, const SegmentOptions& options);
+  static Slot::Options slot_options(const SegmentOptions& options);
+  Status find_word(std::size_t offset, std::size_t bytes) const noexcept;
+  void check_word(std::size_t offset, std::size_t bytes) const;
+  Status wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
+                       const void* what, std::chrono::nanoseconds timeout) noexcept;
+  segment::Descriptors& descriptors();
+  void publish();
+
+  Interface& interface_;
+  const std::string name_;
+  MessageArea area_;
+  NotificationQueue queue_;
+  Slot slot_;
+  Protection protection_;
+  std::mutex mutex_;  // of the making of descriptors
+  std::unique_ptr<segment::Descriptors> descriptors_;
+};
+
+struct WriteOptions {
+  bool notify = false;               // tell the exporter, if its Control lets
+  const Strides* strides = nullptr;  // WRITEV: scattered in up to three dimensions
+  std::uint32_t element = 0;         // see PutOptions
+};
+
+class Import {
+ public:
+  struct Options {
+    Access access = Access::read_write;  // what it will be used for
+    bool map = true;                     // whether to map it if that may be
+    std::size_t reads = 65536;           // bytes of room for reads into other memory than a segment's
+    std::chrono::milliseconds timeout{5000};
+  };
+
+  // Imports the segment of that name, or that ticket. Throws Error: name_unknown, not_permitted (outside the
+  // rights), seed_wrong_kind (no segment is registered there), seed_stale (it has gone), peer_died,
+  // timed_out, cancelled, invalid_argument, out_of_memory, forked.
+  Import(Interface& interface, std::string_view name) : Import(interface, name, Options{}) {}
+  Import(Interface& interface, std::string_view name, const Options& options);
+  Import(Interface& interface, const Ticket& ticket) : Import(interface, ticket, Options{}) {}
+  Import(Interface& interface, const Ticket& ticket, const Options& options);
+  ~Import();
+  Import(const Import&) = delete;
+  Import& operator=(const Import&) = delete;
+
+  std::size_t size() const noexcept { return ticket_.bound; }
+  // How reads and writes are done: by loads, by stores, or by packets.
+  bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
+  bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
+
+  // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
+  // successor; link_ended if its process has gone; refused if its rights do not allow it; out_of_bounds. An
+  // operation and a revocation at the same time may go either way.
+  //
+  // WRITE (paper 4, section 3.3). ok: the data is on its way, and the buffer free; `flush` says whether it
+  // has landed. pending: as ok, but the buffer is in use until `status(*handle)` says otherwise. queue_full,
+  // no_place: nothing was done; `run` and try again, or use the waiting one. Aligned words of 4 and 8 bytes
+  // change at one moment each.
+  Status write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options = {},
+               SendHandle* handle = nullptr) noexcept;
+  // The same, and returns when the buffer is free. Also timed_out, cancelled.
+  Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
+               const WriteOptions& options = {}) noexcept;
+  Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
+  // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
+  // `refusal` says why.
+  Status flush(std::chrono::nanoseconds timeout) noexcept;
+  Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
+  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value` is
+  // put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when that
+  // is on its way.
+  enum class Signal : std::uint8_t { set, add };
+  Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
+                      std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
+
+  // READ into memory, up to any length; words as above.
+  Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
+  // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
+  // segment it is `ok` at once.
+  Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
+              RemoteHandle* handle) noexcept;
+  Outcome outcome(RemoteHandle handle) const noexcept { return terminus_.outcome(handle); }
+  Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
+    return terminus_.wait_outcome(handle, timeout);
+  }
+
+  // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
+  // there before. After link_ended nobody knows whether it was done.
+  Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout) noexcept;
+  Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
+                           std::chrono::nanoseconds timeout) noexcept {
+    return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout);
+  }
+  template <class Word>
+  Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
+    return read(offset, std::as_writable_bytes(std::span(&out, 1)), timeout);
+  }
+  template <class Word>
+  Status store(std::size_t offset, const Word& value, const WriteOptions& options = {}) noexcept {
+    return write(offset, std::as_bytes(std::span(&value, 1)), options);
+  }
+
+  // Reads by loads: the memory itself; empty if it is not mapped. It may change at any time; what was read is
+  // good if `current` says so afterwards.
+  std::span<const std::byte> mapped() const noexcept {
+    return mapped_ != nullptr ? mapped_->bytes() : std::span<const std::byte>{};
+  }
+  bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  MappedSlot* mapping() noexcept { return mapped_.get(); }
+
+  // Runs the interface once.
+  bool run() noexcept { return interface_.run(); }
+  const Ticket& ticket() const noexcept { return ticket_; }
+
+ private:
+  void open(const Options& options);
+  Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
+                          const WriteOptions& options) noexcept;
+  Status ended(const Outcome& outcome) const noexcept;
+  Status read_piece(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
+
+  Interface& interface_;
+  Ticket ticket_;
+  Terminus terminus_;
+  std::unique_ptr<MappedSlot> mapped_;
+  std::atomic<Refusal> refusal_{Refusal::none};
+  // Where reads land that go to memory of no segment; made at the first of them.
+  struct Landing;
+  const std::size_t landing_bytes_;
+  std::mutex landing_mutex_;
+  std::unique_ptr<Landing> landing_;
+};
+
+}  // namespace hamlyn

@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/copy.h"
+#include "hamlyn/seed.h"
+#include "hamlyn/segment.h"
+#include "interface/deposit.h"
+#include "interface/put_packet.h"
+#include "library/engine.h"
+#include "segment/segments.h"
+
+namespace hamlyn {
+
+using library::Deadline;
+
+// A small segment of the importer's own, as in the paper, without the ceremony.
+struct Import::Landing {
+  Landing(Interface& interface, std::size_t bytes)
+      : area(interface, bytes), queue(interface, 1), slot(area, queue, {.fast = false}) {}
+  MessageArea area;
+  NotificationQueue queue;
+  Slot slot;
+};
+
+namespace {
+
+SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(ticket.purpose); }
+
+bool is_stale(Refusal cause) noexcept {
+  return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
+}
+
+// What the exporter is told of data that was stored there.
+PutOptions told_of(const PutOptions& put, std::size_t bytes) noexcept {
+  const std::uint64_t stored = put.strides != nullptr ? interface::span_of(*put.strides) : bytes;
+  return {.offset = put.offset, .notify = true, .stored = stored};
+}
+
+[[noreturn]] void throw_not_opened(Status status, Refusal cause) {
+  switch (status) {
+    case Status::timed_out:
+      throw Error(ErrorCode::timed_out, "the exporter did not answer in time");
+    case Status::cancelled:
+      throw Error(ErrorCode::cancelled, "cancelled while a segment was imported");
+    case Status::forked:
+      throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+    case Status::link_ended:
+      throw Error(ErrorCode::peer_died, "the exporter's process has ended, or its link has");
+    default:
+      if (cause == Refusal::not_permitted)
+        throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user in");
+      throw Error(ErrorCode::seed_stale, std::string("the segment has gone, or was revoked: ") + name(cause));
+  }
+}
+
+}  // namespace
+
+Import::Import(Interface& interface, std::string_view name, const Options& options)
+    : Import(interface, interface.lookup(name, options.timeout), options) {}
+
+Import::Import(Interface& interface, const Ticket& ticket, const Options& options)
+    : interface_(interface),
+      ticket_(ticket),
+      terminus_(interface, {.entries = 16}),
+      landing_bytes_(std::clamp<std::size_t>(options.reads, 64, interface::kGetLimit)) {
+  if (const char* why = invalid(ticket))
+    throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
+  if (ticket.interface == interface.id())
+    throw Error(ErrorCode::invalid_argument, "the segment is one of this interface: use it as it is");
+  if (kind_of(ticket) < SeedKind::segment || !ticket.fast())
+    throw Error(ErrorCode::seed_wrong_kind, "that is no segment");
+  open(options);
+}
+
+Import::~Import() = default;
+
+void Import::open(const Options& options) {
+  const Deadline deadline = library::deadline_in(options.timeout);
+  const Status status = terminus_.connect(ticket_, options.timeout);
+  if (status == Status::refused) {
+    const Outcome why = terminus_.flush(ticket_, segment::left_of(deadline));
+    throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,
+                     why.cause);
+  }
+  if (status != Status::ok) throw_not_opened(status, Refusal::none);
+  const Opened opened = terminus_.opened(ticket_);
+  const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
+  if ((reads && !opened.gets) || (writes && !opened.puts))
+    throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
+  const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
+  if (!options.map || !here || !opened.gets) return;
+  try {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(segment::left_of(deadline));
+    mapped_ = std::make_unique<MappedSlot>(interface_, ticket_, left);
+  } catch (const Error& error) {
+    // Of another host, or another user's shared one: by packets, then.
+    if (error.code() != ErrorCode::not_permitted) throw;
+  }
+}
+
+// --- writing
+
+Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> data,
+                                const WriteOptions& options) noexcept {
+  const std::span<std::byte> memory = mapped_->writable();
+  if (options.strides == nullptr) {
+    if (!interface::inside(offset, data.size(), memory.size())) return Status::out_of_bounds;
+    if (!mapped_->current()) return Status::stale;
+    base::copy_to_shared(memory.data() + offset, data.data(), data.size());
+  } else {
+    const Strides& strides = *options.strides;
+    if (data.empty() || interface::data_of(strides) != data.size()) return Status::invalid;
+    if (!interface::inside(strides, offset, memory.size())) return Status::out_of_bounds;
+    if (!mapped_->current()) return Status::stale;
+    for (std::size_t at = 0; at != data.size(); at += strides.chunk)
+      base::copy_to_shared(memory.data() + offset + interface::place_of(strides, at), data.data() + at,
+                           strides.chunk);
+  }
+  return mapped_->current() ? Status::ok : Status::stale;
+}
+
+Status Import::write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options,
+                     SendHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  const PutOptions put{
+      .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
+  if (!writes_by_stores()) return terminus_.put(ticket_, data, put, handle);
+  // Data by stores; control, if it is wanted, by a packet behind them.
+  const Status status = store_by_mapping(offset, data, options);
+  return status == Status::ok && options.notify ? terminus_.put(ticket_, {}, told_of(put, data.size()))
+                                                : status;
+}
+
+Status Import::write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
+                     const WriteOptions& options) noexcept {
+  const PutOptions put{
+      .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
+  if (!writes_by_stores()) return terminus_.put(ticket_, data, put, timeout);
+  const Status status = store_by_mapping(offset, data, {.strides = options.strides});
+  if (status != Status::ok || !options.notify) return status;
+  return terminus_.put(ticket_, {}, told_of(put, data.size()), timeout);
+}
+
+Status Import::ended(const Outcome& outcome) const noexcept {
+  if (outcome.status != Status::refused) return outcome.status;
+  return is_stale(outcome.cause) ? Status::stale : Status::refused;
+}
+
+Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
+  if (writes_by_stores()) return mapped_->current() ? Status::ok : Status::stale;
+  const Outcome outcome = terminus_.flush(ticket_, timeout);
+  if (outcome.status == Status::refused) refusal_.store(outcome.cause, std::memory_order_relaxed);
+  return ended(outcome);
+}
+
+Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
+                            std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept {
+  if (signal % sizeof value != 0) return Status::misaligned;
+  if (signal > size() || sizeof value > size() - signal) return Status::out_of_bounds;
+  const Deadline deadline = library::deadline_in(timeout);
+  Status status = write(offset, data, timeout);
+  if (status != Status::ok) return status;
+  if (writes_by_stores()) {
+    const auto word = mapped_->word<std::uint64_t>(signal);
+    if (how == Signal::set) {
+      word.store(value, std::memory_order_release);
+    } else {
+      word.fetch_add(value, std::memory_order_release);
+    }
+    return mapped_->current() ? Status::ok : Status::stale;
+  }
+  if (!segment::in_order(interface_, ticket_.interface)) {
+    status = flush(segment::left_of(deadline));
+    if (status != Status::ok) return status;
+  }
+  if (how == Signal::set)
+    return write(signal, std::as_bytes(std::span(&value, 1)), segment::left_of(deadline));
+  const Fetch add{.op = FetchOp::add, .operand = value};
+  return terminus_.fetch(ticket_, add, {.offset = signal, .answered = false}, segment::left_of(deadline))
+      .status;
+}
+
+// --- reading
+
+Status Import::read_piece(std::size_t offset, std::span<std::byte> into,
+                          std::chrono::nanoseconds timeout) noexcept {
+  const Outcome outcome = terminus_.get(ticket_, landing_->slot, 0, into.size(), {.offset = offset}, timeout);
+  // What comes later must not land where the next read does.
+  if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
+  if (outcome.status != Status::ok) return ended(outcome);
+  std::memcpy(into.data(), landing_->area.bytes().data(), into.size());
+  return Status::ok;
+}
+
+Status Import::read(std::size_t offset, std::span<std::byte> into,
+                    std::chrono::nanoseconds timeout) noexcept {
+  if (offset > size() || into.size() > size() - offset) return Status::out_of_bounds;
+  if (reads_by_loads()) {
+    base::copy_from_shared(into.data(), mapped_->bytes().data() + offset, into.size());
+    return mapped_->current() ? Status::ok : Status::stale;
+  }
+  const Deadline deadline = library::deadline_in(timeout);
+  const std::lock_guard guard(landing_mutex_);
+  try {
+    if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
+  } catch (const std::exception&) {
+    return Status::no_buffer;
+  }
+  for (std::size_t done = 0; done != into.size();) {
+    const auto piece = into.subspan(done, std::min(into.size() - done, landing_bytes_));
+    const Status status = read_piece(offset + done, piece, segment::left_of(deadline));
+    if (status != Status::ok) return status;
+    done += piece.size();
+  }
+  return Status::ok;
+}
+
+Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
+                    RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  if (!reads_by_loads()) return terminus_.get(ticket_, into.slot(), at, length, {.offset = offset}, handle);
+  const auto own = into.bytes();
+  if (offset > size() || length > size() - offset || at > own.size() || length > own.size() - at)
+    return Status::out_of_bounds;
+  base::copy_from_shared(own.data() + at, mapped_->bytes().data() + offset, length);
+  return mapped_->current() ? Status::ok : Status::stale;
+}
+
+// --- words
+
+Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout) noexcept {
+  if (fetch.bytes != 4 && fetch.bytes != 8) return {Status::invalid, Refusal::none, 0};
+  if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
+  if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
+  if (writes_by_stores()) {
+    if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
+    const std::uint64_t before = interface::apply_fetch(fetch, mapped_->writable().data() + offset);
+    return {mapped_->current() ? Status::ok : Status::stale, Refusal::none, before};
+  }
+  Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset}, timeout);
+  outcome.status = ended(outcome);
+  return outcome;
+}
+
+}  // namespace hamlyn

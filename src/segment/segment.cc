@@ -1,0 +1,201 @@
+#include "hamlyn/segment.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "hamlyn/seed.h"
+#include "library/engine.h"
+#include "segment/descriptors.h"
+#include "segment/segments.h"
+
+namespace hamlyn {
+
+using library::Clock;
+using library::Deadline;
+
+namespace {
+
+// An importer's stores into a mapped segment wake nobody.
+constexpr std::chrono::milliseconds kLook{1};
+
+SeedKind kind_of(Sharing sharing) noexcept {
+  switch (sharing) {
+    case Sharing::mapped_read_only:
+      return SeedKind::readable_segment;
+    case Sharing::mapped_read_write:
+      return SeedKind::shared_segment;
+    default:
+      return SeedKind::segment;
+  }
+}
+
+// Whether it was registered by this interface, which would take the place of it.
+bool is_own(Interface& interface, const std::string& name) {
+  try {
+    Registrant who;
+    interface.lookup(name, std::chrono::milliseconds{0}, &who);
+    return who.interface == interface.id();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::name_unknown && error.code() != ErrorCode::not_permitted) throw;
+    return false;
+  }
+}
+
+Rights rights_of(const Protection& protection) noexcept {
+  constexpr std::uint32_t kGroup = 0060, kOthers = 0006;
+  const bool everyone = (protection.mode & kOthers) != 0 || !protection.users.empty();
+  return {.group = (protection.mode & kGroup) != 0, .everyone = everyone};
+}
+
+}  // namespace
+
+MessageArea Segment::make_area(Interface& interface, const SegmentOptions& options) {
+  if (options.memory.empty()) return {interface, options.bytes, options.sharing};
+  if (options.bytes != 0 && options.bytes != options.memory.size())
+    throw Error(ErrorCode::invalid_argument, "the memory of a segment has another size than the segment");
+  if (options.sharing != Sharing::guarded)
+    throw Error(ErrorCode::invalid_argument, "a segment over memory that is there already cannot be mapped");
+  return {interface, options.memory};
+}
+
+Slot::Options Segment::slot_options(const SegmentOptions& options) {
+  return {.bound = options.bytes,
+          .fast = false,
+          .places = options.places,
+          .fetches = true,
+          .gets = interface::kGetLimit,
+          .puts = true,
+          .hold = options.hold};
+}
+
+Segment::Segment(Interface& interface, const SegmentOptions& options)
+    : interface_(interface),
+      name_(options.name),
+      area_(make_area(interface, options)),
+      queue_(interface, options.records),
+      slot_(area_, queue_, slot_options(options)),
+      protection_(options.protection) {
+  slot_.protect(protection_);
+  set_control(options.control);
+  if (!name_.empty() && is_own(interface, name_))
+    throw Error(ErrorCode::name_taken, "this process has registered " + name_ + " already");
+  publish();
+}
+
+Segment::~Segment() {
+  descriptors_.reset();
+  if (name_.empty() || interface_.engine().lock().forked()) return;
+  try {
+    interface_.withdraw(name_);
+  } catch (const Error&) {
+    // The node has gone: its successor does not hear of the name from us any more.
+  }
+}
+
+void Segment::publish() {
+  if (!name_.empty()) interface_.publish(name_, ticket(), rights_of(protection_));
+}
+
+Ticket Segment::ticket() const {
+  Ticket ticket = slot_.ticket();
+  ticket.purpose = static_cast<std::uint32_t>(kind_of(area_.sharing()));
+  return ticket;
+}
+
+void Segment::revoke() {
+  slot_.change_key();
+  if (area_.sharing() != Sharing::guarded) area_.revoke();
+  publish();
+}
+
+void Segment::protect(const Protection& protection) {
+  if (slot_.protect(protection) == Status::forked)
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  protection_ = protection;
+  publish();
+}
+
+// Whoever maps the segment reads what is there, pinned or not.
+Status Segment::pin(std::size_t offset, std::size_t length) noexcept {
+  if (area_.sharing() != Sharing::guarded) return Status::invalid;
+  const Status status = slot_.pin(offset, length);
+  if (status == Status::ok) mlock(bytes().data() + offset, length);
+  return status;
+}
+
+Status Segment::unpin(std::size_t offset, std::size_t length) noexcept {
+  if (area_.sharing() != Sharing::guarded) return Status::invalid;
+  const Status status = slot_.unpin(offset, length);
+  if (status == Status::ok) munlock(bytes().data() + offset, length);
+  return status;
+}
+
+// --- control
+
+std::optional<SegmentRecord> Segment::poll() noexcept {
+  // Of refused packets there may be news without end.
+  constexpr int kMostNews = 16;
+  for (int left = kMostNews; left != 0; --left) {
+    const std::optional<Notification> next = queue_.poll();
+    if (!next) break;
+    if (const auto record = segment::record_of(*next)) return record;
+  }
+  return std::nullopt;
+}
+
+Status Segment::wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept {
+  const Deadline deadline = library::deadline_in(timeout);
+  for (;;) {
+    Notification next;
+    const Status status = queue_.receive(next, segment::left_of(deadline));
+    if (status != Status::ok) return status;
+    if (const auto record = segment::record_of(next)) {
+      out = *record;
+      return Status::ok;
+    }
+    if (deadline && Clock::now() >= *deadline) return Status::timed_out;
+  }
+}
+
+Status Segment::find_word(std::size_t offset, std::size_t size) const noexcept {
+  const std::size_t bound = const_cast<Slot&>(slot_).bytes().size();
+  if (offset > bound || size > bound - offset) return Status::out_of_bounds;
+  return offset % size == 0 ? Status::ok : Status::misaligned;
+}
+
+void Segment::check_word(std::size_t offset, std::size_t size) const {
+  const Status status = find_word(offset, size);
+  if (status != Status::ok)
+    throw Error(ErrorCode::invalid_argument, std::string("a word of a segment: ") + name(status));
+}
+
+Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
+                              const void* what, std::chrono::nanoseconds timeout) noexcept {
+  const Deadline deadline = library::deadline_in(timeout);
+  const auto ready = [&] {
+    return done(what, word.load(std::memory_order_acquire)) ? Status::ok : Status::pending;
+  };
+  for (;;) {
+    Deadline until = deadline;
+    if (area_.sharing() == Sharing::mapped_read_write) {
+      const Deadline look = library::deadline_in(kLook);
+      if (!deadline || *look < *deadline) until = look;
+    }
+    const Status status = interface_.engine().wait(ready, until);
+    if (status != Status::timed_out || until == deadline) return status;
+  }
+}
+
+// --- descriptors
+
+segment::Descriptors& Segment::descriptors() {
+  const std::lock_guard guard(mutex_);
+  if (descriptors_ == nullptr) descriptors_ = std::make_unique<segment::Descriptors>(*this, queue_);
+  return *descriptors_;
+}
+
+int Segment::control_descriptor() { return descriptors().control(); }
+int Segment::data_descriptor() { return descriptors().data(); }
+
+}  // namespace hamlyn

@@ -1,0 +1,39 @@
+#pragma once
+// What exporters and importers share.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "hamlyn/segment.h"
+#include "library/engine.h"
+
+namespace hamlyn::segment {
+
+// What is left until then, never less than nothing.
+inline std::chrono::nanoseconds left_of(const library::Deadline& deadline) noexcept {
+  using std::chrono::nanoseconds;
+  return deadline ? std::max<nanoseconds>(*deadline - library::Clock::now(), nanoseconds{0})
+                  : nanoseconds::max();
+}
+
+// What an exporter is told of by a notification; nothing: it is of something else.
+inline std::optional<SegmentRecord> record_of(const Notification& notification) noexcept {
+  if (notification.kind != Notification::Kind::put && notification.kind != Notification::Kind::put_held)
+    return std::nullopt;
+  const bool held = notification.kind == Notification::Kind::put_held;
+  return SegmentRecord{
+      .kind = held ? SegmentRecord::Kind::held : SegmentRecord::Kind::written,
+      .count = static_cast<std::uint32_t>(std::min<std::uint64_t>(notification.word, 0xFFFFFFFFu)),
+      .offset = notification.offset,
+      .length = notification.length,
+      .peer = notification.peer};
+}
+
+// Whether what is put to `peer` arrives in its order.
+inline bool in_order(Interface& interface, std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(interface.engine().lock());
+  const interface::Link* const link = guard ? interface.engine().core().find_link(peer) : nullptr;
+  return link != nullptr && link->in_order;
+}
+
+}  // namespace hamlyn::segment

@@ -1,0 +1,529 @@
+// Segments between processes, on one node and on two: what an importer can do, what it cannot, and what the
+// exporter is told of.
+#include "hamlyn/segment.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "hamlyn/seed.h"
+#include "test/process/on_nodes.h"
+
+namespace hamlyn::test {
+namespace {
+
+using std::chrono::seconds;
+
+std::vector<std::byte> numbers(std::size_t count, int from = 1) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(from + static_cast<int>(i * 7));
+  return bytes;
+}
+
+bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
+  return std::ranges::equal(one, other);
+}
+
+template <class Work>
+ErrorCode error_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode{};
+}
+
+class Segments : public OnNodes {
+ protected:
+  // In a process of their own, as two that know only the name.
+  void with_two(const std::function<void(Interface& exporter, Interface& importer)>& work) {
+    in_child([&] {
+      Interface exporter(options());
+      Interface importer(other_options());
+      work(exporter, importer);
+    });
+  }
+  // Every kind there is, where it can be.
+  void with_each_kind(const std::function<void(Segment&, Import&, Interface&)>& work) {
+    with_two([&](Interface& exporter, Interface& importer) {
+      for (const Sharing sharing :
+           {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
+        SCOPED_TRACE(static_cast<int>(sharing));
+        Segment segment(exporter, {.name = "kinds", .bytes = 3 * 65536, .sharing = sharing});
+        Import import(importer, "kinds");
+        const bool here = nodes == nullptr;
+        EXPECT_EQ(import.reads_by_loads(), here && sharing != Sharing::guarded);
+        EXPECT_EQ(import.writes_by_stores(), here && sharing == Sharing::mapped_read_write);
+        work(segment, import, importer);
+      }
+    });
+  }
+};
+
+TEST_F(Segments, are_written_and_read_without_their_exporter) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    EXPECT_EQ(import.size(), 3u * 65536);
+    for (const std::size_t length : {1u, 8u, 40u, 48u, 49u, 5000u, 150000u}) {
+      const auto data = numbers(length);
+      ASSERT_EQ(import.write(17, data, kPatience), Status::ok) << length;
+      ASSERT_EQ(import.flush(kPatience), Status::ok);
+      EXPECT_TRUE(same(segment.bytes().subspan(17, length), data));
+      std::vector<std::byte> back(length);
+      ASSERT_EQ(import.read(17, back, kPatience), Status::ok);
+      EXPECT_TRUE(same(back, data));
+    }
+    EXPECT_FALSE(segment.poll()) << "data came with control";
+  });
+}
+
+TEST_F(Segments, have_words_that_everybody_may_work_on) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    segment.at<std::uint64_t>(64) = 40;
+    EXPECT_EQ(import.fetch(64, {.op = FetchOp::add, .operand = 2}, kPatience).value, 40u);
+    EXPECT_EQ(segment.at<std::uint64_t>(64), 42u);
+    EXPECT_EQ(import.compare_and_swap(64, 42, 7, kPatience).value, 42u);
+    EXPECT_EQ(import.compare_and_swap(64, 42, 8, kPatience).value, 7u) << "it was not 42 any more";
+    std::uint64_t word = 0;
+    EXPECT_EQ(import.load(64, word, kPatience), Status::ok);
+    EXPECT_EQ(word, 7u);
+    EXPECT_EQ(import.store(72, std::uint32_t{5}), Status::ok);
+    EXPECT_EQ(import.flush(kPatience), Status::ok);
+    EXPECT_EQ(segment.at<std::uint32_t>(72), 5u);
+    EXPECT_EQ(import.fetch(65, {}, kPatience).status, Status::misaligned);
+    EXPECT_EQ(import.fetch(3 * 65536, {}, kPatience).status, Status::out_of_bounds);
+    EXPECT_EQ(import.fetch(0, {.bytes = 3}, kPatience).status, Status::invalid);
+    EXPECT_EQ(error_of([&] { segment.at<std::uint64_t>(3 * 65536 - 4); }), ErrorCode::invalid_argument);
+  });
+}
+
+TEST_F(Segments, are_scattered_over) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    const Strides plane{.chunk = 8, .x_chunks = 10, .y_chunks = 20, .x_stride = 24, .y_stride = 1000};
+    const auto data = numbers(1600);
+    ASSERT_EQ(import.write(8, data, kPatience, {.strides = &plane}), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    for (std::size_t y = 0; y < 20; ++y) {
+      for (std::size_t x = 0; x < 10; ++x)
+        EXPECT_TRUE(same(segment.bytes().subspan(8 + y * 1000 + x * 24, 8),
+                         std::span(data).subspan((y * 10 + x) * 8, 8)));
+    }
+    const Strides beyond{.chunk = 800, .x_chunks = 2, .y_chunks = 1, .x_stride = ~std::uint64_t{0}};
+    EXPECT_EQ(import.write(0, data, kPatience, {.strides = &beyond}), Status::out_of_bounds);
+    const Strides none{.chunk = 0};
+    EXPECT_EQ(import.write(0, data, kPatience, {.strides = &none}), Status::invalid);
+  });
+}
+
+TEST_F(Segments, tell_when_they_are_asked_to) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    const auto data = numbers(20000);
+    ASSERT_EQ(import.write(100, data, kPatience, {.notify = true}), Status::ok);
+    SegmentRecord record;
+    ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+    EXPECT_EQ(record.kind, SegmentRecord::Kind::written);
+    EXPECT_EQ(record.offset, 100u);
+    EXPECT_EQ(record.length, data.size());
+    EXPECT_EQ(record.count, 1u);
+    EXPECT_TRUE(same(segment.bytes().subspan(100, data.size()), data)) << "told of before it was there";
+    EXPECT_EQ(segment.wait(record, std::chrono::milliseconds{1}), Status::timed_out);
+  });
+}
+
+TEST_F(Segments, are_signalled_behind_the_data) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    const auto data = numbers(30000, 9);
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      ASSERT_EQ(import.write_signal(64, data, 0, 1, Import::Signal::add, kPatience), Status::ok);
+      ASSERT_EQ(segment.wait_until(
+                    0, [&](std::uint64_t word) { return word == i; }, kPatience),
+                Status::ok);
+      ASSERT_TRUE(same(segment.bytes().subspan(64, data.size()), data));
+      std::ranges::fill(segment.bytes().subspan(64, data.size()), std::byte{0});
+    }
+    ASSERT_EQ(import.write_signal(64, data, 8, 77, Import::Signal::set, kPatience), Status::ok);
+    ASSERT_EQ(segment.wait_until(
+                  8, [](std::uint64_t word) { return word == 77; }, kPatience),
+              Status::ok);
+    EXPECT_TRUE(same(segment.bytes().subspan(64, data.size()), data));
+    EXPECT_EQ(segment.wait_until(
+                  8, [](std::uint64_t word) { return word == 78; }, std::chrono::milliseconds{2}),
+              Status::timed_out);
+    EXPECT_EQ(import.write_signal(0, data, 4, 1, Import::Signal::add, kPatience), Status::misaligned);
+    EXPECT_EQ(import.write_signal(0, data, 3 * 65536, 1, Import::Signal::add, kPatience),
+              Status::out_of_bounds);
+  });
+}
+
+TEST_F(Segments, have_edges) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    const std::size_t size = import.size();
+    std::byte room[64] = {};
+    EXPECT_EQ(import.write(size, std::span(room).first(0), kPatience), Status::ok);
+    EXPECT_EQ(import.write(size - 8, std::span(room).first(8), kPatience), Status::ok);
+    EXPECT_EQ(import.write(size - 8, std::span(room).first(9), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(import.write(size + 1, std::span(room).first(0), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(import.write(~std::size_t{0}, std::span(room).first(8), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(import.read(size - 8, std::span(room).first(8), kPatience), Status::ok);
+    EXPECT_EQ(import.read(size - 8, std::span(room).first(9), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(import.read(~std::size_t{0} - 3, std::span(room).first(8), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(segment.pin(size, 1), segment.unpin(size, 1));
+  });
+}
+
+TEST_F(Segments, that_were_taken_back_are_stale) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    const auto data = numbers(40);
+    ASSERT_EQ(import.write(0, data, kPatience), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    segment.revoke();
+    import.write(0, numbers(40, 3), kPatience);  // may have been on its way
+    EXPECT_EQ(import.flush(kPatience), Status::stale);
+    EXPECT_EQ(import.write(0, data, kPatience), Status::stale);
+    std::byte room[40];
+    EXPECT_EQ(import.read(0, room, kPatience), Status::stale);
+    EXPECT_EQ(import.fetch(0, {}, kPatience).status, Status::stale);
+    EXPECT_TRUE(same(segment.bytes().first(40), data)) << "a stale import has changed it";
+    Import again(importer, segment.ticket());
+    EXPECT_EQ(again.write(0, numbers(40, 3), kPatience), Status::ok);
+    EXPECT_EQ(again.flush(kPatience), Status::ok);
+    EXPECT_TRUE(same(segment.bytes().first(40), numbers(40, 3)));
+  });
+}
+
+TEST_F(Segments, of_the_same_name_are_not_their_predecessors) {
+  with_two([](Interface& exporter, Interface& importer) {
+    for (int round = 0; round < 20; ++round) {
+      auto first = std::make_unique<Segment>(exporter, SegmentOptions{.name = "again", .bytes = 4096});
+      Import old(importer, "again");
+      ASSERT_EQ(old.write(0, numbers(40), kPatience), Status::ok);
+      first.reset();
+      Segment second(exporter, {.name = "again", .bytes = 4096});
+      Import fresh(importer, "again");
+      old.write(0, numbers(40, 5), kPatience);
+      EXPECT_EQ(old.flush(kPatience), Status::stale);
+      EXPECT_EQ(fresh.flush(kPatience), Status::ok);
+      EXPECT_EQ(std::ranges::count(second.bytes(), std::byte{0}), 4096);
+    }
+  });
+}
+
+TEST_F(Segments, may_be_anonymous_and_land_what_is_read) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "source", .bytes = 8192});
+    Segment landing(importer, {.bytes = 8192});
+    Import import(importer, "source");
+    const auto data = numbers(8192);
+    std::ranges::copy(data, segment.bytes().begin());
+    RemoteHandle handle;
+    Status status = Status::queue_full;
+    while (status == Status::queue_full) status = import.read(100, landing, 4, 5000, &handle);
+    ASSERT_EQ(status, Status::pending);
+    EXPECT_EQ(import.wait(handle, kPatience).status, Status::ok);
+    EXPECT_TRUE(same(landing.bytes().subspan(4, 5000), std::span(data).subspan(100, 5000)));
+    EXPECT_EQ(import.read(0, landing, 8190, 5, &handle), Status::invalid);
+  });
+}
+
+TEST_F(Segments, may_be_made_over_memory_that_is_there) {
+  with_two([](Interface& exporter, Interface& importer) {
+    void* const memory = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const std::span<std::byte> bytes(static_cast<std::byte*>(memory), 8192);
+    {
+      Segment segment(exporter, {.name = "heap", .memory = bytes});
+      EXPECT_EQ(segment.bytes().data(), bytes.data());
+      Import import(importer, "heap");
+      EXPECT_EQ(import.size(), 8192u);
+      EXPECT_EQ(import.write(8000, numbers(100), kPatience), Status::ok);
+      EXPECT_EQ(import.flush(kPatience), Status::ok);
+    }
+    EXPECT_TRUE(same(bytes.subspan(8000, 100), numbers(100)));
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.memory = bytes.subspan(1)}); }),
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.memory = bytes, .sharing = Sharing::mapped_read_only}); }),
+              ErrorCode::invalid_argument);
+    ::munmap(memory, 8192);
+  });
+}
+
+TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
+  with_two([](Interface& exporter, Interface& importer) {
+    const Import::Options soon{.timeout = std::chrono::milliseconds{0}};
+    EXPECT_EQ(error_of([&] { Import(importer, "nobody", soon); }), ErrorCode::name_unknown);
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "no/name", .bytes = 8}); }), ErrorCode::name_invalid);
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "empty"}); }), ErrorCode::invalid_argument);
+    Segment segment(exporter, {.name = "taken", .bytes = 64});
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "taken", .bytes = 64}); }), ErrorCode::name_taken);
+    EXPECT_EQ(error_of([&] { Import(exporter, "taken"); }), ErrorCode::invalid_argument) << "it is one's own";
+    MessageArea area(exporter, 4096);
+    NotificationQueue queue(exporter);
+    Slot slot(area, queue, {});
+    exporter.publish("slot", slot.ticket());
+    EXPECT_EQ(error_of([&] { Import(importer, "slot"); }), ErrorCode::seed_wrong_kind);
+    Ticket forged = segment.ticket();
+    forged.key ^= 1;
+    EXPECT_EQ(error_of([&] { Import(importer, forged); }), ErrorCode::seed_stale);
+    forged = segment.ticket();
+    forged.generation += 1;
+    EXPECT_EQ(error_of([&] { Import(importer, forged); }), ErrorCode::seed_stale);
+    forged = segment.ticket();
+    forged.bound = 1u << 20;  // it may say so
+    Import longer(importer, forged);
+    EXPECT_EQ(longer.write(60, numbers(8), kPatience), Status::ok);
+    EXPECT_EQ(longer.flush(kPatience), Status::refused);
+    EXPECT_EQ(longer.refusal(), Refusal::out_of_bounds);
+  });
+}
+
+// --- what may not land now
+
+TEST_F(Segments, that_are_inhibited_keep_what_comes_until_they_are_released) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "quiet", .bytes = 65536, .hold = 8192});
+    Import import(importer, "quiet");
+    ASSERT_EQ(segment.inhibit(), Status::ok);
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(import.write(0, numbers(40, i), kPatience), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    EXPECT_EQ(std::ranges::count(segment.bytes(), std::byte{0}), 65536);
+    EXPECT_EQ(import.fetch(0, {}, kPatience).cause, Refusal::inhibited);
+    SegmentRecord record;
+    ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+    EXPECT_EQ(record.kind, SegmentRecord::Kind::held);
+    ASSERT_EQ(segment.release(), Status::ok);
+    EXPECT_TRUE(same(segment.bytes().first(40), numbers(40, 9)));
+    ASSERT_EQ(segment.inhibit(), Status::ok);
+    ASSERT_EQ(import.write(0, numbers(20000), kPatience), Status::ok);
+    EXPECT_EQ(import.flush(kPatience), Status::refused);
+    EXPECT_EQ(import.refusal(), Refusal::hold_full);
+  });
+}
+
+TEST_F(Segments, keep_what_comes_to_unpinned_parts) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "parts", .bytes = 65536});
+    Import import(importer, "parts");
+    ASSERT_EQ(segment.unpin(4096, 8192), Status::ok);
+    ASSERT_EQ(import.write(5000, numbers(100), kPatience), Status::ok);
+    ASSERT_EQ(import.write(0, numbers(100), kPatience), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    EXPECT_TRUE(same(segment.bytes().first(100), numbers(100)));
+    std::byte room[100];
+    EXPECT_EQ(import.read(5000, room, kPatience), Status::refused);
+    HeldPut held;
+    ASSERT_EQ(segment.take_held(held, room), Status::ok);
+    EXPECT_EQ(held.offset, 5000u);
+    EXPECT_TRUE(same(room, numbers(100)));
+    ASSERT_EQ(segment.pin(4096, 8192), Status::ok);
+    EXPECT_EQ(import.read(5000, room, kPatience), Status::ok);
+    EXPECT_EQ(segment.take_held(held, room), Status::not_ready);
+    EXPECT_EQ(segment.pin(65536, 1), Status::out_of_bounds);
+    Segment mapped(exporter, {.bytes = 4096, .sharing = Sharing::mapped_read_only});
+    EXPECT_EQ(mapped.unpin(0, 4096), Status::invalid) << "whoever maps it reads it all the same";
+  });
+}
+
+// --- descriptors
+
+bool readable(int descriptor) {
+  pollfd fd{descriptor, POLLIN, 0};
+  return ::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) == 1 &&
+         (fd.revents & POLLIN) != 0;
+}
+
+TEST_F(Segments, give_records_by_descriptors) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "files", .bytes = 65536});
+    const int control = segment.control_descriptor(), data = segment.data_descriptor();
+    Import import(importer, "files");
+    SegmentRecord record;
+    EXPECT_EQ(::read(control, &record, sizeof record), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    for (std::uint64_t i = 0; i < 3; ++i)
+      ASSERT_EQ(import.write(i * 100, numbers(50), kPatience, {.notify = true}), Status::ok);
+    const int copy = ::dup(control);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(readable(control));
+      ASSERT_EQ(::read(copy, &record, sizeof record), static_cast<ssize_t>(sizeof record));
+      EXPECT_EQ(record.kind, SegmentRecord::Kind::written);
+    }
+    ::close(copy);
+    segment.unpin(0, 4096);
+    ASSERT_EQ(import.write(8, numbers(50), kPatience), Status::ok);
+    ASSERT_TRUE(readable(data));
+    std::byte room[4096];
+    const ssize_t got = ::read(data, room, sizeof room);
+    HeldPut held;
+    ASSERT_EQ(got, static_cast<ssize_t>(sizeof held) + 50);
+    std::memcpy(&held, room, sizeof held);
+    EXPECT_EQ(held.offset, 8u);
+    EXPECT_TRUE(same(std::span(room).subspan(sizeof held, 50), numbers(50)));
+    ASSERT_TRUE(readable(control));
+    EXPECT_EQ(::write(control, "x", 1), -1) << "it is to be read";
+  });
+}
+
+volatile sig_atomic_t signals = 0;
+
+TEST_F(Segments, give_signals_by_descriptors) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "signals", .bytes = 4096});
+    const int control = segment.control_descriptor();
+    ::signal(SIGIO, [](int) { signals = signals + 1; });
+    ::fcntl(control, F_SETOWN, ::getpid());
+    ::fcntl(control, F_SETFL, ::fcntl(control, F_GETFL) | O_ASYNC);
+    Import import(importer, "signals");
+    ASSERT_EQ(import.write(0, numbers(50), kPatience, {.notify = true}), Status::ok);
+    ASSERT_TRUE(readable(control));
+    for (int i = 0; i < 100000 && signals == 0; ++i) ::sched_yield();
+    EXPECT_NE(signals, 0);
+    ::signal(SIGIO, SIG_IGN);  // its end is a signal, too
+  });
+}
+
+// As in the paper: requests are ignored then, and an heir goes on with what came before.
+TEST_F(Segments, leave_what_came_to_heirs_of_their_descriptors) {
+  Actor exporter([&](Line& line) {
+    Interface interface(options());
+    Segment segment(interface, {.name = "heirs", .bytes = 4096});
+    const int control = segment.control_descriptor(), data = segment.data_descriptor();
+    segment.unpin(0, 4096);
+    line.put('e');
+    if (!readable(control) || !readable(data)) return 1;
+    const pid_t heir = ::fork();
+    if (heir != 0) {
+      ::kill(::getpid(), SIGKILL);
+      return 2;
+    }
+    line.take<char>();  // the exporter has died
+    SegmentRecord record;
+    std::byte room[4096];
+    const bool all = ::read(control, &record, sizeof record) == sizeof record &&
+                     record.kind == SegmentRecord::Kind::held &&
+                     ::read(data, room, sizeof room) == static_cast<ssize_t>(sizeof(HeldPut)) + 50 &&
+                     same(std::span(room).subspan(sizeof(HeldPut), 50), numbers(50)) &&
+                     ::read(control, &record, sizeof record) == 0 && ::read(data, room, sizeof room) == 0;
+    line.put(all ? 'y' : 'n');
+    ::_exit(0);
+  });
+  ASSERT_TRUE(exporter.line().take<char>());
+  Actor importer([&](Line& line) {
+    Interface interface(other_options());
+    Import import(interface, "heirs");
+    if (import.write(0, numbers(50), kPatience) != Status::ok) return 1;
+    line.put('w');
+    if (!line.take<char>()) return 2;
+    for (;;) {  // until it is known here, too
+      const Status status = import.write(0, numbers(50), kPatience);
+      if (status == Status::link_ended || status == Status::stale || status == Status::refused) return 0;
+      if (status != Status::ok && status != Status::connecting) return 10 + static_cast<int>(status);
+      import.run();
+    }
+  });
+  ASSERT_TRUE(importer.line().take<char>());
+  EXPECT_EQ(exporter.wait(), 128 + SIGKILL);
+  importer.line().put('d');
+  EXPECT_EQ(importer.wait(), 0);
+  exporter.line().put('d');
+  EXPECT_EQ(exporter.line().take<char>(), 'y');
+}
+
+// --- who may
+
+class OfUsers : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "other users' processes need the superuser";
+  }
+  // What user `uid` meets with a segment of user 41001 protected so: 1 that it may read, 2 write.
+  int rights(int uid, const Protection& protection, Sharing sharing = Sharing::guarded) {
+    Actor exporter(
+        [&](Line& line) {
+          Interface interface({.node = folder_.file("node"), .start_node = false});
+          Segment segment(interface,
+                          {.name = "rights", .bytes = 4096, .sharing = sharing, .protection = protection});
+          line.put(segment.ticket());
+          line.take<char>();
+          return 0;
+        },
+        41001);
+    const auto ticket = exporter.line().take<Ticket>();
+    if (!ticket) return -1;
+    Actor importer(
+        [&](Line&) {
+          Interface interface({.node = folder_.file("node"), .start_node = false});
+          const auto may = [&](Access access) {
+            const ErrorCode code = error_of([&] { Import(interface, *ticket, {.access = access}); });
+            if (code != ErrorCode{} && code != ErrorCode::not_permitted) return 64;
+            return code == ErrorCode{} ? 1 : 0;
+          };
+          return may(Access::read_only) + 2 * may(Access::write_only) + 4 * may(Access::read_write);
+        },
+        uid);
+    const int got = importer.wait();
+    exporter.line().put('.');
+    EXPECT_EQ(exporter.wait(), 0);
+    return got;
+  }
+
+  Folder folder_{0755};
+  Daemon daemon_{folder_.file("node"), {"--service"}};
+};
+
+TEST_F(OfUsers, segments_are_open_to_those_whom_their_protection_names) {
+  constexpr int kAll = 7, kReads = 1, kWrites = 2, kNothing = 0;
+  EXPECT_EQ(rights(41001, {.mode = 0600}), kAll);
+  EXPECT_EQ(rights(41002, {.mode = 0600}), kNothing) << "a ticket is not enough";
+  EXPECT_EQ(rights(41002, {.mode = 0604}), kReads);
+  EXPECT_EQ(rights(41002, {.mode = 0602}), kWrites);
+  EXPECT_EQ(rights(41002, {.mode = 0600, .users = {{41002, true, true}}}), kAll);
+  EXPECT_EQ(rights(41002, {.mode = 0666, .users = {{41002, true, false}}}), kReads);
+  EXPECT_EQ(rights(41002, {.mode = 0604}, Sharing::mapped_read_only), kReads);
+  EXPECT_EQ(rights(41002, {.mode = 0602}, Sharing::mapped_read_only), kWrites) << "what is mapped is read";
+  EXPECT_EQ(rights(41002, {.mode = 0600}, Sharing::mapped_read_only), kNothing);
+}
+
+// --- death
+
+TEST_F(Segments, of_a_process_that_is_killed_end_what_goes_on_there) {
+  for (int round = 0; round < 5; ++round) {
+    Actor exporter([&](Line& line) {
+      Interface interface(options());
+      Segment segment(interface, {.name = "mortal", .bytes = 65536});
+      line.put('e');
+      line.take<char>();
+      return 0;
+    });
+    ASSERT_TRUE(exporter.line().take<char>());
+    Actor importer([&](Line& line) {
+      Interface interface(other_options());
+      Import import(interface, "mortal");
+      line.put('i');
+      const auto data = numbers(60000);
+      std::vector<std::byte> room(60000);
+      for (;;) {
+        Status status = import.write(0, data, kPatience);
+        if (status == Status::ok) status = import.read(0, room, kPatience);
+        if (status == Status::ok) status = import.fetch(0, {}, kPatience).status;
+        if (status == Status::ok) status = import.flush(kPatience);
+        if (status == Status::link_ended || status == Status::refused || status == Status::stale) return 0;
+        if (status != Status::ok) return 10 + static_cast<int>(status);
+      }
+    });
+    ASSERT_TRUE(importer.line().take<char>());
+    exporter.signal(SIGKILL);
+    EXPECT_EQ(exporter.wait(), 128 + SIGKILL);
+    EXPECT_EQ(importer.wait(), 0) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
