@@ -377,10 +377,10 @@ TEST_F(Segments, give_signals_by_descriptors) {
   with_two([](Interface& exporter, Interface& importer) {
     Segment segment(exporter, {.name = "signals", .bytes = 4096});
     const int control = segment.control_descriptor();
+    Import import(importer, "signals");
     ::signal(SIGIO, [](int) { signals = signals + 1; });
     ::fcntl(control, F_SETOWN, ::getpid());
     ::fcntl(control, F_SETFL, ::fcntl(control, F_GETFL) | O_ASYNC);
-    Import import(importer, "signals");
     ASSERT_EQ(import.write(0, numbers(50), kPatience, {.notify = true}), Status::ok);
     ASSERT_TRUE(readable(control));
     for (int i = 0; i < 100000 && signals == 0; ++i) ::sched_yield();
