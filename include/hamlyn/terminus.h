@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "hamlyn/interface.h"
@@ -23,6 +22,9 @@ class Slot;
 
 namespace interface {
 class Terminus;
+}
+namespace library {
+class Patience;
 }
 
 // Tells when the buffer of a send may be reused. A value.
@@ -182,8 +184,7 @@ class Terminus {
 
  private:
   template <class Try>
-  Status when_it_can(const Ticket& ticket, std::optional<std::chrono::steady_clock::time_point> deadline,
-                     Try attempt) noexcept;
+  Status when_it_can(const Ticket& ticket, library::Patience& patience, Try attempt) noexcept;
   template <class Try>
   Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/byte_order.h"
+
 namespace hamlyn::base {
 
 // Copies `bytes` (0 to 16) exactly.
@@ -89,6 +91,15 @@ inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t b
   while (bytes >= sizeof(std::uint64_t)) copy(std::uint64_t{});
   if (bytes >= sizeof(std::uint32_t)) copy(std::uint32_t{});
   while (bytes != 0) copy(std::uint8_t{});
+}
+
+// One word to such a place, aligned, in little-endian order.
+inline void store_little_shared(std::byte* to, std::uint64_t word) noexcept {
+  std::byte bytes[sizeof word];
+  store_little(bytes, word);
+  std::memcpy(&word, bytes, sizeof word);
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(to))
+      .store(word, std::memory_order_relaxed);
 }
 
 // Copies to memory that other threads may read or write at the same time: an aligned word of 4 or 8 bytes

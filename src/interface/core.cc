@@ -354,7 +354,10 @@ void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record)
 }
 
 void Core::forget_slots() noexcept {
-  for (Link* link : links()) link->same_slot = {};
+  for (Link* link : links()) {
+    link->same_slot = {};
+    link->same_put = {};
+  }
 }
 
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,

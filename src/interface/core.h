@@ -190,6 +190,8 @@ class Core {
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // The same for a short put.
+  static bool put_like_before(Link& link, const Words& words) noexcept;
   // The same for a whole message in one packet.
   bool take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
                   Notification& out) noexcept;

@@ -140,6 +140,29 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
   return true;
 }
 
+// Every check of take_put, for a put by the opening of one that passed and was told to nobody.
+__attribute__((always_inline)) inline bool Core::put_like_before(Link& link, const Words& words) noexcept {
+  const SamePut& same = link.same_put;
+  const PutWord word = put_word_of(words.word[kSlotWord]);
+  if (opening_word(word.name, word.serial) != same.opening || word.notify || word.length > kPutInline ||
+      !inside(word.offset, word.length, same.bound)) [[unlikely]] {
+    return false;
+  }
+  std::byte* const to = same.base + word.offset;
+  if ((reinterpret_cast<std::uintptr_t>(to) | word.length) % sizeof(std::uint64_t) == 0) [[likely]] {
+    for (std::size_t i = 0; i != word.length / sizeof(std::uint64_t); ++i)
+      base::store_little_shared(to + i * sizeof(std::uint64_t), words.word[kKeyWord + i]);
+  } else {
+    std::byte data[kPutInline];
+    for (std::size_t i = 0; i < kPutInline / sizeof(std::uint64_t); ++i)
+      base::store_little(data + i * sizeof(std::uint64_t), words.word[kKeyWord + i]);
+    base::copy_to_shared(to, data, word.length);
+  }
+  ++same.counters->messages;
+  same.counters->bytes += word.length;
+  return true;
+}
+
 // Every check of deposit, for a whole message in one packet that comes for the owner of an empty queue: it is
 // landed, and told of without standing in the queue. Its lead was checked. False: something else, and nothing
 // was done.

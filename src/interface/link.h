@@ -93,6 +93,14 @@ struct SameSlot {
   std::uint32_t record = 0;
 };
 
+// The same of the last put that landed at once and was told to nobody: others by its opening do, too.
+struct SamePut {
+  std::uint64_t opening = ~std::uint64_t{0};  // of its second word; at first nobody's
+  std::byte* base = nullptr;
+  std::uint64_t bound = 0;
+  SlotCounters* counters = nullptr;
+};
+
 // Messages per link and direction whose delivery is to be acknowledged and is not yet.
 inline constexpr std::uint32_t kAcknowledgementLimit = 32;
 
@@ -218,6 +226,7 @@ class Link {
 
   // Receiver's side.
   SameSlot same_slot;
+  SamePut same_put;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   std::uint32_t openings = 0;         // so far; their serials
   bool replies_due = false;

@@ -159,6 +159,12 @@ inline bool is_short_write(std::uint64_t lead) noexcept {
   return rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16) <= kInlineData;
 }
 
+// The same of a short put.
+inline std::uint64_t put_lead() noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(Operation::put)} << 48 | std::uint64_t{kInlineData} << 32;
+}
+inline bool is_put(std::uint64_t lead) noexcept { return lead >> 32 == put_lead() >> 32; }
+
 inline bool is_area_write(std::uint64_t lead) noexcept {
   return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::area_write);
 }

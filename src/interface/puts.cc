@@ -138,8 +138,11 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
       if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
       return Refusal::none;
     }
-    if (puts.control == Control::always && !landing.announcement)
+    if (puts.control == Control::always && !landing.announcement) {
       tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
+    } else if (!puts.careful() && !word.notify) {
+      link.same_put = {opening_word(word.name, word.serial), slot.base, slot.bound, slot.counters};
+    }
   }
   if (word.notify) {  // it needs its place no longer
     ++records_[record].standing;
@@ -193,9 +196,15 @@ void Core::puts_taken(Notification& notification, std::uint32_t generation) noex
 
 // --- the owner's side
 
-void Core::set_control(std::uint32_t slot, Control control) noexcept { slots_[slot].puts->control = control; }
+void Core::set_control(std::uint32_t slot, Control control) noexcept {
+  slots_[slot].puts->control = control;
+  forget_slots();
+}
 
-void Core::inhibit_puts(std::uint32_t slot) noexcept { slots_[slot].puts->inhibited = true; }
+void Core::inhibit_puts(std::uint32_t slot) noexcept {
+  slots_[slot].puts->inhibited = true;
+  forget_slots();
+}
 
 void Core::release_puts(std::uint32_t slot) noexcept {
   slots_[slot].puts->inhibited = false;
@@ -204,6 +213,7 @@ void Core::release_puts(std::uint32_t slot) noexcept {
 
 void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, bool pinned) noexcept {
   slots_[slot].puts->unpinned.set(begin, end, !pinned);
+  forget_slots();
   if (pinned && !slots_[slot].puts->inhibited) settle_held(slot);
 }
 

@@ -74,6 +74,20 @@ class Terminus {
     return last_.outlet;
   }
 
+  // The same for a put of up to 48 bytes.
+  __attribute__((always_inline)) const Outlet* quick_put(const Ticket& ticket, std::size_t length,
+                                                         const PutOptions& options, Link*& link) noexcept {
+    const Outlet* const outlet = last_.outlet;
+    if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
+        !outlet->takes_puts || outlet->refused || pending_ != 0 || length > kPutInline || options.notify ||
+        options.strides != nullptr || options.element != 0 || options.stored != 0 ||
+        options.offset > ticket.bound || length > ticket.bound - options.offset) [[unlikely]] {
+      return nullptr;
+    }
+    link = last_.link;
+    return outlet;
+  }
+
   // Gets and fetch-ops.
   Requests& requests() noexcept { return requests_; }
   // Whether what this terminus has sent there before has not left yet.

@@ -78,6 +78,31 @@ void Engine::want_link(std::uint64_t peer) noexcept { control_->want_link(peer);
 void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
+bool Engine::run_for_memory() noexcept {
+  auto* const link = static_cast<shm::ShmLink*>(core_.direct_link());
+  if (link == nullptr || direct_left_ <= 1 || waiting_ != 0 ||
+      role_.load(std::memory_order_relaxed) != SleeperRole::nobody) {
+    direct_left_ = kDirectInARow;
+    return run_polled();
+  }
+  --direct_left_;
+  activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  core_.close_run();
+  rest_before_answer(*link);
+  for (std::uint32_t looks = poll_rest_.looks(); !link->something_arrived();) {
+    if (--looks == 0) return false;
+    PollRest::rest(poll_rest_.pauses());
+  }
+  poll_rest_.answered();
+  poll_rest_.taken(1);
+  poll_rest_.review();
+  // One at a time: a look for the next would take its line from the peer, who is about to write there.
+  if (!link->take_put(core_) && !link->take_request(core_))
+    link->arrive(core_, interface::Core::kSweepBudget);
+  if (link->replies_due) run_polled();
+  return true;
+}
+
 void Engine::open_run(interface::Queue& queue) noexcept {
   auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
   if (link == nullptr) return;

@@ -34,6 +34,34 @@ using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;
 Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept;
 
+// How long somebody is willing to wait. The clock is first read when it has to be: what is over at once pays
+// for none.
+class Patience {
+ public:
+  explicit Patience(std::chrono::nanoseconds timeout) noexcept : timeout_(timeout) {}
+  Deadline deadline() noexcept {
+    begin();
+    return end_ != kNever ? Deadline{end_} : std::nullopt;
+  }
+  // Never less than nothing.
+  std::chrono::nanoseconds left() const noexcept {
+    using std::chrono::nanoseconds;
+    if (!begun_ || end_ == kNever) return timeout_;
+    return std::max<nanoseconds>(end_ - Clock::now(), nanoseconds{0});
+  }
+
+ private:
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+  void begin() noexcept {
+    if (!begun_) end_ = deadline_in(timeout_).value_or(kNever);
+    begun_ = true;
+  }
+
+  std::chrono::nanoseconds timeout_;
+  bool begun_ = false;
+  Clock::time_point end_ = kNever;
+};
+
 // Who would notice an arrival now, apart from those who poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
 
@@ -84,6 +112,9 @@ class Engine final : public interface::Surroundings {
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return link;
   }
+  // Runs the interface for a thread that looks at memory where something is to land, and at no queue: mostly
+  // it is only what the link brings that brought something last. Under the lock.
+  bool run_for_memory() noexcept;
   // Runs the interface for what that link has brought, and no other. Under the lock.
   void run_direct(shm::ShmLink& link) noexcept {
     if (link.arrive(core_, interface::Core::kSweepBudget) != 0 && waiting_ != 0) [[unlikely]]

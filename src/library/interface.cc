@@ -39,7 +39,7 @@ void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {
   const base::RunLockGuard guard(engine_->lock());
-  return guard && engine_->run_polled();
+  return guard && engine_->run_for_memory();
 }
 
 }  // namespace hamlyn

@@ -213,8 +213,24 @@ std::uint64_t Terminus::sequence() const noexcept { return terminus_->sequence()
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
-  if (!engine.lock().enter()) [[unlikely]]
-    return Status::forked;
+  base::RunLock& lock = engine.lock();
+  if (lock.enter_quickly()) [[likely]] {
+    interface::Link* any;
+    const interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, any);
+    if (outlet != nullptr && static_cast<shm::ShmLink*>(any)->quick()) [[likely]] {
+      auto& link = static_cast<shm::ShmLink&>(*any);
+      link.put_quickly(interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset),
+                       data);
+      if (handle != nullptr) *handle = {};
+      if (link.must_ring()) [[unlikely]]
+        return ring_and_leave(link, lock);
+      link.prepare_next();
+      lock.leave_quickly();
+      return Status::ok;
+    }
+    lock.leave_quickly();
+  }
+  if (!lock.enter()) return Status::forked;
   const Status status = terminus_->put(ticket, data, options, handle);
   if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
@@ -256,12 +272,13 @@ Outcome Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::s
 
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      std::chrono::nanoseconds timeout) noexcept {
-  const library::Deadline deadline = library::deadline_in(timeout);
+  library::Patience patience(timeout);
   SendHandle handle;
-  Status status =
-      when_it_can(ticket, deadline, [&] { return terminus_->put(ticket, data, options, &handle); });
+  Status status = put(ticket, data, options, &handle);
+  if (waits(status))
+    status = when_it_can(ticket, patience, [&] { return terminus_->put(ticket, data, options, &handle); });
   if (status != Status::pending) return status;
-  status = interface_.engine().wait([&] { return terminus_->status(handle); }, deadline);
+  status = interface_.engine().wait([&] { return terminus_->status(handle); }, patience.deadline());
   // Its buffer is the caller's again when this returns.
   if (status == Status::timed_out || status == Status::cancelled) cancel(handle);
   return status;
@@ -269,7 +286,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
 
 // Tries until the answer is one that does not change by waiting, or there is nobody to answer.
 template <class Try>
-Status Terminus::when_it_can(const Ticket& ticket, library::Deadline deadline, Try attempt) noexcept {
+Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, Try attempt) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Terminus::LinkWait link {
     .peer = ticket.interface
@@ -287,7 +304,7 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Deadline deadline, T
     status = link.refused ? Status::link_ended : attempt();
     return waits(status) ? Status::pending : Status::ok;
   };
-  const Status waited = engine.wait(ready, deadline);
+  const Status waited = engine.wait(ready, patience.deadline());
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus_->remove(link);
   return waited == Status::ok ? status : waited;
@@ -295,12 +312,11 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Deadline deadline, T
 
 template <class Try>
 Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
-  const library::Deadline deadline = library::deadline_in(timeout);
+  library::Patience patience(timeout);
   RemoteHandle handle;
-  const Status status = when_it_can(ticket, deadline, [&] { return attempt(&handle); });
+  const Status status = when_it_can(ticket, patience, [&] { return attempt(&handle); });
   if (status != Status::pending) return {status, Refusal::none, 0};
-  const auto left = deadline ? *deadline - library::Clock::now() : std::chrono::nanoseconds::max();
-  return wait_outcome(handle, left);
+  return wait_outcome(handle, patience.left());
 }
 
 Status Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,

@@ -12,8 +12,6 @@
 
 namespace hamlyn {
 
-using library::Deadline;
-
 // A small segment of the importer's own, as in the paper, without the ceremony.
 struct Import::Landing {
   Landing(Interface& interface, std::size_t bytes)
@@ -76,10 +74,11 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
 Import::~Import() = default;
 
 void Import::open(const Options& options) {
-  const Deadline deadline = library::deadline_in(options.timeout);
+  library::Patience patience(options.timeout);
+  patience.deadline();  // it runs from here on
   const Status status = terminus_.connect(ticket_, options.timeout);
   if (status == Status::refused) {
-    const Outcome why = terminus_.flush(ticket_, segment::left_of(deadline));
+    const Outcome why = terminus_.flush(ticket_, patience.left());
     throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,
                      why.cause);
   }
@@ -91,7 +90,7 @@ void Import::open(const Options& options) {
   const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
   if (!options.map || !here || !opened.gets) return;
   try {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(segment::left_of(deadline));
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience.left());
     mapped_ = std::make_unique<MappedSlot>(interface_, ticket_, left);
   } catch (const Error& error) {
     // Of another host, or another user's shared one: by packets, then.
@@ -158,7 +157,8 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
                             std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept {
   if (signal % sizeof value != 0) return Status::misaligned;
   if (signal > size() || sizeof value > size() - signal) return Status::out_of_bounds;
-  const Deadline deadline = library::deadline_in(timeout);
+  library::Patience patience(timeout);
+  if (data.size() > interface::kPutInline) patience.deadline();
   Status status = write(offset, data, timeout);
   if (status != Status::ok) return status;
   if (writes_by_stores()) {
@@ -171,14 +171,12 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
     return mapped_->current() ? Status::ok : Status::stale;
   }
   if (!segment::in_order(interface_, ticket_.interface)) {
-    status = flush(segment::left_of(deadline));
+    status = flush(patience.left());
     if (status != Status::ok) return status;
   }
-  if (how == Signal::set)
-    return write(signal, std::as_bytes(std::span(&value, 1)), segment::left_of(deadline));
+  if (how == Signal::set) return write(signal, std::as_bytes(std::span(&value, 1)), patience.left());
   const Fetch add{.op = FetchOp::add, .operand = value};
-  return terminus_.fetch(ticket_, add, {.offset = signal, .answered = false}, segment::left_of(deadline))
-      .status;
+  return terminus_.fetch(ticket_, add, {.offset = signal, .answered = false}, patience.left()).status;
 }
 
 // --- reading
@@ -200,16 +198,17 @@ Status Import::read(std::size_t offset, std::span<std::byte> into,
     base::copy_from_shared(into.data(), mapped_->bytes().data() + offset, into.size());
     return mapped_->current() ? Status::ok : Status::stale;
   }
-  const Deadline deadline = library::deadline_in(timeout);
+  library::Patience patience(timeout);
   const std::lock_guard guard(landing_mutex_);
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
     return Status::no_buffer;
   }
+  if (into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {
     const auto piece = into.subspan(done, std::min(into.size() - done, landing_bytes_));
-    const Status status = read_piece(offset + done, piece, segment::left_of(deadline));
+    const Status status = read_piece(offset + done, piece, patience.left());
     if (status != Status::ok) return status;
     done += piece.size();
   }

@@ -145,10 +145,11 @@ std::optional<SegmentRecord> Segment::poll() noexcept {
 }
 
 Status Segment::wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept {
-  const Deadline deadline = library::deadline_in(timeout);
+  library::Patience patience(timeout);
+  const Deadline deadline = patience.deadline();
   for (;;) {
     Notification next;
-    const Status status = queue_.receive(next, segment::left_of(deadline));
+    const Status status = queue_.receive(next, patience.left());
     if (status != Status::ok) return status;
     if (const auto record = segment::record_of(next)) {
       out = *record;

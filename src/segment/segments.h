@@ -9,13 +9,6 @@
 
 namespace hamlyn::segment {
 
-// What is left until then, never less than nothing.
-inline std::chrono::nanoseconds left_of(const library::Deadline& deadline) noexcept {
-  using std::chrono::nanoseconds;
-  return deadline ? std::max<nanoseconds>(*deadline - library::Clock::now(), nanoseconds{0})
-                  : nanoseconds::max();
-}
-
 // What an exporter is told of by a notification; nothing: it is of something else.
 inline std::optional<SegmentRecord> record_of(const Notification& notification) noexcept {
   if (notification.kind != Notification::Kind::put && notification.kind != Notification::Kind::put_held)

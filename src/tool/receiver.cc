@@ -136,6 +136,8 @@ void Receiver::handle(const Notification& notification) {
       break;
     case Notification::Kind::remote_done:  // the transfer asks for none
     case Notification::Kind::remote_failed:
+    case Notification::Kind::put:
+    case Notification::Kind::put_held:
       break;
   }
 }

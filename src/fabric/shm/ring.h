@@ -94,6 +94,19 @@ class RingWriter {
     Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
   }
 
+  // A put of up to 48 bytes, likewise; quick(). `word` is its second (interface/put_packet.h).
+  void put_cell(std::uint64_t word, const std::byte* data, std::size_t length) noexcept {
+    std::uint64_t* const cell = words(next_);
+    ++next_;
+    std::size_t at = 2;
+    for (; length >= sizeof(std::uint64_t); length -= sizeof(std::uint64_t), data += sizeof(std::uint64_t))
+      Memory::store_relaxed(cell[at++], load_word(data));
+    if (length != 0) Memory::store_relaxed(cell[at], base::load_up_to_16(data, length).first);
+    Memory::store_relaxed(cell[interface::kSlotWord], word);
+    // Pairs with RingReader::look.
+    Memory::store_release(cell[interface::kLeadWord], interface::put_lead() | turn_);
+  }
+
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
   // (docs/performance.md).
   void prefetch_ahead() const noexcept { prefetch(kAhead); }

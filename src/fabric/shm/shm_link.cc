@@ -271,6 +271,9 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     if (interface::is_short_write(lead) && core.deposit_like_before(*this, words)) [[likely]] {
       if (!in_.step()) [[unlikely]]
         after_step();
+    } else if (interface::is_put(lead) && core.put_like_before(*this, words)) {
+      if (!in_.step()) [[unlikely]]
+        after_step();
     } else if (!arrive_other(core, interface::packet_of(words))) [[unlikely]] {
       broken = true;
       core.note_broken(*this);
@@ -390,6 +393,19 @@ bool ShmLink::take_request(Core& core) noexcept {
   ++counters->packets_in;
   counters->bytes_in += packet.lead.length;
   if (!in_.step()) after_step();
+  return true;
+}
+
+bool ShmLink::take_put(Core& core) noexcept {
+  interface::Words words;
+  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words) ||
+      !interface::is_put(words.word[interface::kLeadWord]) || !core.put_like_before(*this, words)) {
+    return false;
+  }
+  ++counters->packets_in;
+  counters->bytes_in += interface::kInlineData;
+  if (!in_.step()) [[unlikely]]
+    after_step();
   return true;
 }
 

@@ -2,6 +2,7 @@
 // A link through shared memory: what this side writes is read by the other and the reverse, and neither
 // writes anything that the other also writes. Everything here runs under the run lock.
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,14 @@ class ShmLink final : public interface::Link {
     ++counters->packets_out;
     counters->bytes_out += length;
   }
+  // The same of a put of up to 48 bytes.
+  __attribute__((always_inline)) void put_quickly(std::uint64_t word,
+                                                  std::span<const std::byte> data) noexcept {
+    out_.put_cell(word, data.data(), data.size());
+    if (++puts_ > kBurst) out_.prefetch_ahead();
+    ++counters->packets_out;
+    counters->bytes_out += data.size();
+  }
   bool must_ring() noexcept { return bell_.must_ring(); }
   // To be called behind what has left, when nothing is in a hurry: the cell for the next one, which the other
   // side still has, is ours then. Only once the other side looks there again must it be asked for anew.
@@ -69,6 +78,8 @@ class ShmLink final : public interface::Link {
   bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
   // The same for a request of one cell, which is served.
   bool take_request(interface::Core& core) noexcept;
+  // The same for a put of one cell, like the one before.
+  bool take_put(interface::Core& core) noexcept;
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;

@@ -76,6 +76,14 @@ void add_mapped(Collection& all) {
   }
 }
 
+void add_segments(Collection& all) {
+  for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
+    all.add(segment_write(Place::shm, sharing));
+    all.add(segment_read(Place::shm, sharing));
+    all.add(segment_swap(Place::shm, sharing));
+  }
+}
+
 void add_rate(Collection& all) {
   all.add(fast_rate(Place::shm));
   all.add(fast_row_rate());
@@ -144,6 +152,9 @@ void add_far(Collection& all) {
   all.add_libfabric(libfabric_meter("blocked", 64));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));
+  all.add(segment_write(Place::ofi, Sharing::guarded));
+  all.add(segment_read(Place::ofi, Sharing::guarded));
+  all.add(segment_swap(Place::ofi, Sharing::guarded));
   all.add(fast_rate(Place::ofi));
   all.add_ucx({"tcp", "tag", 8, "rate"});
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
@@ -164,6 +175,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_streams(all);
   add_touched(all);
   add_mapped(all);
+  add_segments(all);
   add_groups(all);
   add_urgent_and_links(all);
   add_wake(all);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hamlyn/message_area.h"
 #include "tool/perf/meter.h"
 
 namespace hamlyn::tool::perf {
@@ -54,6 +55,10 @@ Meter stream_bandwidth(std::size_t bytes);
 // are by the receiver.
 Meter loan_latency(std::size_t bytes);
 Meter touched_loan_bandwidth(std::size_t bytes);
+// Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
+Meter segment_write(Place place, Sharing sharing);
+Meter segment_read(Place place, Sharing sharing);
+Meter segment_swap(Place place, Sharing sharing);
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();
 // 16 bytes in fast mode to a receiver that is asleep.
