@@ -33,4 +33,5 @@
 #include "hamlyn/tagged_write.h"
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"
+#include "hamlyn/versioned.h"
 #endif

@@ -47,6 +47,7 @@ def main(daemon, program):
             "barrier": "50 rounds of 3 members",
             "echo": "three clients heard what they had said",
             "epoll_server": "100 questions answered",
+            "load_board": "serverless",
             "lock_manager": "a client has come",
             "work_queue": "a worker was refused: out_of_bounds",
         }

@@ -1,0 +1,53 @@
+// Records that are read while they are written.
+#include "hamlyn/versioned.h"
+
+#include <gtest/gtest.h>
+
+namespace hamlyn::test {
+namespace {
+
+struct Value {
+  std::uint64_t words[5];
+  friend bool operator==(const Value&, const Value&) = default;
+};
+using Versioned = hamlyn::Versioned<Value>;
+constexpr std::size_t kWords = sizeof(Versioned) / sizeof(std::uint64_t);
+
+Versioned record(std::uint64_t version) {
+  Value value;
+  for (std::size_t i = 0; i < 5; ++i) value.words[i] = version * 1000 + i;
+  return Versioned::of(value, version);
+}
+
+TEST(VersionedOf, is_whole_as_it_was_made) {
+  EXPECT_TRUE(record(1).whole());
+  EXPECT_TRUE(record(~std::uint64_t{0}).whole());
+  EXPECT_FALSE(Versioned{}.whole()) << "nobody has written it";
+}
+
+// Whatever words a reader has of the one and of the other.
+TEST(VersionedOf, is_not_whole_as_a_mixture_of_two) {
+  for (std::uint64_t version = 1; version < 200; ++version) {
+    const Versioned older = record(version), newer = record(version + 1);
+    for (std::uint32_t words = 1; words + 1 < 1u << kWords; ++words) {
+      Versioned mixed = older;
+      for (std::size_t i = 0; i < kWords; ++i) {
+        if ((words >> i & 1) != 0)
+          std::memcpy(reinterpret_cast<std::byte*>(&mixed) + 8 * i,
+                      reinterpret_cast<const std::byte*>(&newer) + 8 * i, 8);
+      }
+      ASSERT_FALSE(mixed.whole()) << version << " " << words;
+    }
+  }
+}
+
+TEST(VersionedOf, is_not_whole_with_a_bit_changed) {
+  for (std::size_t bit = 0; bit < sizeof(Versioned) * 8; ++bit) {
+    Versioned changed = record(7);
+    reinterpret_cast<std::byte*>(&changed)[bit / 8] ^= std::byte{1} << bit % 8;
+    EXPECT_FALSE(changed.whole()) << bit;
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
