@@ -48,8 +48,14 @@ class Siege {
     queue_ = core_.make_queue(256);
     const Mode modes[] = {Mode::guarded, Mode::guarded, Mode::paranoid, Mode::paranoid_one_shot};
     for (std::size_t i = 0; i < std::size(modes); ++i) {
-      Slot::Options options{
-          .mode = modes[i], .entries = kEntries, .fast = i == 0, .places = 64, .fetches = true, .gets = 2048};
+      Slot::Options options{.mode = modes[i],
+                            .entries = kEntries,
+                            .fast = i == 0,
+                            .places = 64,
+                            .fetches = true,
+                            .gets = 2048,
+                            .puts = i < 2,
+                            .hold = 512};
       std::byte* base = area_.data() + (2 * i + 1) * kSlotBytes;
       slots_.push_back(core_.make_slot(base, kSlotBytes, queue_, options));
       for (std::uint32_t e = 0; e < kEntries && modes[i] != Mode::guarded; ++e)
@@ -68,6 +74,7 @@ class Siege {
       core_.expire(++now_);
       read();
       see_answers();
+      if (pick(8) == 0) rule();
       if (link_->broken || pick(200) == 0) {
         part();
         join();
@@ -78,6 +85,7 @@ class Siege {
   std::uint64_t arrived() const { return arrived_; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t answered() const { return answered_; }  // of what was asked here
+  std::uint64_t told() const { return told_; }          // of puts
   std::uint64_t pieces() const { return pieces_; }      // of what stands here, to the rogue
 
  private:
@@ -172,15 +180,79 @@ class Siege {
     return packet;
   }
 
+  // A put of any kind that may well land.
+  Packet put() {
+    Packet packet{};
+    for (std::byte& byte : packet.data) byte = static_cast<std::byte>(random_());
+    const std::uint64_t opening = interface::opening_word(pick(8) == 0 ? 1 : 0, pick(8) == 0 ? 1 : 0);
+    const std::uint64_t length = pick(50), offset = pick(kSlotBytes);
+    const bool notify = pick(3) == 0;
+    packet.lead.length = static_cast<std::uint16_t>(pick(300));
+    switch (pick(3)) {
+      case 0:
+        packet.lead.operation = Operation::put;
+        packet.lead.length = interface::kInlineData;
+        set_word(packet, interface::kSlotWord, interface::put_word(opening, length, notify, offset));
+        break;
+      case 1:
+        packet.lead.operation = Operation::put_block;
+        if (pick(4) == 0) packet.lead.length = 0;
+        set_word(packet, interface::kSlotWord, interface::put_word(opening, 0, notify, 0));
+        set_word(packet, interface::kEntryWord, pick(2 * kSlotBytes));
+        packet.offset = offset;
+        break;
+      default: {
+        packet.lead.operation = Operation::put_strided;
+        const Strides strides{.chunk = static_cast<std::uint32_t>(pick(40)),
+                              .x_chunks = static_cast<std::uint32_t>(pick(9)),
+                              .y_chunks = static_cast<std::uint32_t>(pick(9)),
+                              .x_stride = pick(100),
+                              .y_stride = pick(10) == 0 ? random_() : pick(600)};
+        set_word(packet, interface::kSlotWord, interface::put_word(opening, 0, notify, strides.x_stride));
+        set_strides(packet, strides, offset, static_cast<std::uint32_t>(pick(400)));
+      }
+    }
+    return packet;
+  }
+
+  // What the owner of a slot that takes puts may do at any time.
+  void rule() {
+    const std::uint32_t slot = slots_[pick(2)];
+    const std::uint64_t begin = pick(kSlotBytes), end = begin + pick(kSlotBytes - begin + 1);
+    HeldPut held;
+    std::byte room[512];
+    switch (pick(6)) {
+      case 0:
+        return core_.set_control(slot, static_cast<Control>(pick(3)));
+      case 1:
+        return core_.inhibit_puts(slot);
+      case 2:
+        return core_.release_puts(slot);
+      case 3:
+        return core_.pin_puts(slot, begin, end, false);
+      case 4:
+        return core_.pin_puts(slot, 0, kSlotBytes, true);
+      default:
+        if (core_.take_held(slot, held, room) == Status::ok) {
+          ASSERT_TRUE(interface::inside(held.offset, held.length, kSlotBytes));
+        }
+    }
+  }
+
   // To something that may have been asked.
   Packet reply() {
     Packet packet{};
-    const Operation kinds[] = {Operation::get_data,  Operation::fetched, Operation::refused_request,
-                               Operation::delivered, Operation::grant,   Operation::credit};
-    packet.lead.operation = kinds[pick(8) % std::size(kinds)];
+    const Operation kinds[] = {Operation::get_data, Operation::fetched,   Operation::refused_request,
+                               Operation::got,      Operation::delivered, Operation::grant,
+                               Operation::credit};
+    packet.lead.operation = kinds[pick(9) % std::size(kinds)];
     const std::uint64_t places = interface::kRequestPlaces;
     packet.word = places / 2 + pick(3) + places * pick(4);
     if (packet.lead.operation == Operation::fetched) packet.lead.length = 8;
+    if (packet.lead.operation == Operation::got) {
+      packet.lead.length = interface::kInlineData;
+      set_word(packet, interface::kSlotWord, packet.word);
+    }
     if (packet.lead.operation == Operation::get_data) {
       packet.lead.length = static_cast<std::uint16_t>(pick(2) == 0 ? interface::kReplyPayload : pick(257));
       packet.offset = interface::kReplyPayload * pick(3);
@@ -193,7 +265,7 @@ class Siege {
   }
 
   Packet any() {
-    Packet packet = pick(4) == 0 ? request() : right();
+    Packet packet = pick(4) == 0 ? request() : pick(3) == 0 ? put() : right();
     auto* const words = reinterpret_cast<std::uint32_t*>(&packet);
     switch (pick(6)) {
       case 0:
@@ -212,7 +284,7 @@ class Siege {
         break;
       }
       case 4:
-        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(14));
+        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(19));
         break;
       default:
         if (pick(10) == 0) {
@@ -268,7 +340,9 @@ class Siege {
     while (!queue_->empty()) {
       core_.take(*queue_, next);
       if (next.kind == Notification::Kind::protocol_error) ++refused_;
-      if (next.kind == Notification::Kind::message) {
+      const bool put = next.kind == Notification::Kind::put || next.kind == Notification::Kind::put_held;
+      told_ += put ? 1 : 0;
+      if (next.kind == Notification::Kind::message || put) {
         ++arrived_;
         ASSERT_LE(next.offset, kSlotBytes);
         ASSERT_LE(next.length, kSlotBytes - next.offset) << "who reads that much reads beyond the slot";
@@ -290,10 +364,13 @@ class Siege {
     interface::Words words;
     while (answers_.look(words)) {
       const Packet packet = interface::packet_of(words);
-      const std::size_t length = packet.lead.length;
+      std::size_t length = packet.lead.length;
       ASSERT_LE(length, interface::kReplyPayload);
       std::byte bytes[interface::kReplyPayload] = {};
-      if (length <= interface::kInlineData) {
+      if (packet.lead.operation == Operation::got) {
+        length = interface::kPutInline;
+        std::memcpy(bytes, reinterpret_cast<const std::byte*>(&packet) + 16, length);
+      } else if (length <= interface::kInlineData) {
         std::memcpy(bytes, packet.data, length);
       } else {
         const interface::Payload payload = answers_.payload(packet.lead);
@@ -340,6 +417,7 @@ class Siege {
   std::uint64_t at_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t arrived_ = 0;
+  std::uint64_t told_ = 0;
   std::uint64_t refused_ = 0;
 };
 
@@ -352,7 +430,7 @@ TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
   const std::uint64_t first = number("HAMLYN_FUZZ_SEED", 1);
   const std::uint64_t runs =
       number("HAMLYN_FUZZ_RUNS", std::getenv("HAMLYN_FUZZ_SEED") != nullptr ? 1 : kRuns);
-  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0;
+  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0, told = 0;
   for (std::uint64_t seed = first; seed != first + runs && !HasFailure(); ++seed) {
     SCOPED_TRACE("HAMLYN_FUZZ_SEED=" + std::to_string(seed));
     Siege siege(seed);
@@ -361,11 +439,13 @@ TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
     refused += siege.refused();
     answered += siege.answered();
     pieces += siege.pieces();
+    told += siege.told();
   }
   EXPECT_GT(arrived, runs) << "the packets are not so wrong that none gets deep";
   EXPECT_GT(refused, runs);
   EXPECT_GT(answered, runs / 4);
   EXPECT_GT(pieces, runs);
+  EXPECT_GT(told, runs);
 }
 
 // Every load of the peer's memory returns something else.
