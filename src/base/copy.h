@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #include "base/byte_order.h"
 
@@ -119,6 +122,19 @@ inline void copy_to_shared(std::byte* to, const std::byte* from, std::size_t byt
       copy(std::uint8_t{});
     }
   }
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  // Halves of an aligned store of 16 bytes are never torn on these processors, and it is twice as fast as
+  // two.
+  if (bytes >= 64) {
+    if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0) copy(std::uint64_t{});
+    for (; bytes >= 64; bytes -= 64, to += 64, from += 64) {
+      for (std::size_t i = 0; i != 64; i += 16) {
+        const __m128i unit = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+        _mm_store_si128(reinterpret_cast<__m128i*>(to + i), unit);
+      }
+    }
+  }
+#endif
   while (bytes >= sizeof(std::uint64_t)) copy(std::uint64_t{});
   if (bytes >= sizeof(std::uint32_t)) copy(std::uint32_t{});
   while (bytes != 0) copy(std::uint8_t{});

@@ -81,7 +81,9 @@ void add_segments(Collection& all) {
     all.add(segment_write(Place::shm, sharing));
     all.add(segment_read(Place::shm, sharing));
     all.add(segment_swap(Place::shm, sharing));
+    all.add(segment_bandwidth(sharing, 4096));
   }
+  all.add_ucx({"posix", "put", 4096, "bandwidth"});
 }
 
 void add_rate(Collection& all) {
@@ -140,6 +142,7 @@ void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency(Place::shm));
   all.add(passive_get_round_trip());
+  all.add(segment_notify());
 }
 
 // Between two nodes, here on loopback.

@@ -5,6 +5,7 @@ namespace {
 
 constexpr double kTwoPackets = 2 * 8192;
 constexpr double kColdNanoseconds = 3000;
+constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;
 
 Figure bound(const char* name, const Figure& base, double more) {
@@ -25,6 +26,10 @@ void add_derived(std::vector<Figure>& figures) {
   if (links != nullptr) derived.push_back(bound("limit.links1000.cold.16.oneway", *links, kColdNanoseconds));
   if (const Figure* first = find(figures, "ofi.first.16.oneway"))
     derived.push_back(bound("limit.first.16.oneway", *first, kFirstNanoseconds - first->summary.median));
+  const Figure* write = find(figures, "shm.segment.write.40.oneway");
+  const Figure* wake = find(figures, "limit.wake.oneway");
+  if (write != nullptr && wake != nullptr)
+    derived.push_back(bound("limit.segment.notify.40.oneway", *write, kNotifyWakes * wake->summary.median));
   for (Figure& figure : derived) figures.push_back(std::move(figure));
 }
 

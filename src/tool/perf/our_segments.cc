@@ -11,6 +11,7 @@
 #include "tool/perf/ours.h"
 #include "tool/perf/sleeping.h"
 #include "tool/perf/timing.h"
+#include "tool/perf/volume.h"
 
 namespace hamlyn::tool::perf {
 namespace {
@@ -19,6 +20,8 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kExchanges = 50000;
+constexpr std::uint64_t kSleepsBefore = 50;
+constexpr std::uint64_t kSleeps = 1000;
 constexpr std::size_t kCell = 40;                // the bytes of the paper's cell
 constexpr std::array kPauses = {0, 1, 2, 4, 8};  // as for limit.cacheline: the best of these
 
@@ -52,6 +55,11 @@ class Exporter {
       expect(status == Status::queue_full || status == Status::no_place, name(status));
       interface_.run();
     }
+  }
+
+  // Of any length, the buffer free when it returns.
+  void write_block(std::span<const std::byte> data) {
+    expect(other_.write(0, data, seconds{10}) == Status::ok, "a block was not written");
   }
 
  private:
@@ -159,6 +167,53 @@ void swap_word(Exporter& side, std::uint64_t number) {
   expect(outcome.status == Status::ok && outcome.value == number, "a swap was lost, or done twice");
 }
 
+// Blocks, one after the other to one place, as peers' tools do it, until all have landed.
+void write_blocks(Exporter& side, Room& room, std::size_t bytes) {
+  const std::vector<std::byte> block(bytes, std::byte{0x5A});
+  std::uint64_t start = 0;
+  for (std::uint64_t i = 0; i < all_messages(bytes); ++i) {
+    if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
+    side.write_block(block);
+  }
+  expect(side.other().flush(seconds{10}) == Status::ok, "a block has not landed");
+  room.report(gigabytes_per_second(bytes, hamlyn_ticks() - start));
+  const std::uint64_t over = ~std::uint64_t{0};
+  side.write(std::as_bytes(std::span(&over, 1)), {}, bytes);
+}
+
+void take_blocks(Exporter& side, std::size_t bytes) {
+  const auto over = side.own().at<std::uint64_t>(bytes);
+  while (over.load(std::memory_order_acquire) == 0) {
+    if (!side.other().writes_by_stores()) side.interface().run();
+  }
+  expect(side.own().bytes()[bytes - 1] == std::byte{0x5A}, "a block has not landed");
+}
+
+// To an exporter that is asleep until it is told.
+void ask_asleep(Exporter& side, Room& room) {
+  std::vector<double> halves;
+  halves.reserve(kSleeps);
+  SegmentRecord record;
+  for (std::uint64_t i = 1; i <= kSleepsBefore + kSleeps; ++i) {
+    pause_before_message();
+    const std::uint64_t start = hamlyn_ticks();
+    side.write(Cell{i}.bytes(), {.notify = true});
+    expect(side.own().wait(record, seconds{10}) == Status::ok, "nothing was told of");
+    const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+    if (i > kSleepsBefore) halves.push_back((round_trip - kPauseNs) / 2);
+  }
+  room.report(halves);
+}
+
+void answer_asleep(Exporter& side, Room&) {
+  SegmentRecord record;
+  for (std::uint64_t i = 1; i <= kSleepsBefore + kSleeps; ++i) {
+    expect(side.own().wait(record, seconds{10}) == Status::ok, "nothing was told of");
+    pause_before_message();
+    side.write(Cell{i}.bytes(), {.notify = true});
+  }
+}
+
 Meter two_sided(const std::string& name, Place place, Sharing sharing, const SegmentWork& first,
                 const SegmentWork& second) {
   const auto round = [=](Cores cores, int) {
@@ -190,6 +245,21 @@ Meter segment_read(Place place, Sharing sharing) {
 
 Meter segment_swap(Place place, Sharing sharing) {
   return two_sided("segment.cas." + kind(sharing) + "8.roundtrip", place, sharing, timed(swap_word), serve);
+}
+
+Meter segment_bandwidth(Sharing sharing, std::size_t bytes) {
+  const auto round = [=](Cores cores, int) {
+    return run_sides(
+        cores, 1, Place::shm, sharing, bytes + 4096,
+        [=](Exporter& side, Room& room) { write_blocks(side, room, bytes); },
+        [=](Exporter& side, Room&) { take_blocks(side, bytes); });
+  };
+  return {.name = "shm.segment.write." + kind(sharing) + std::to_string(bytes) + ".bandwidth",
+          .round = round};
+}
+
+Meter segment_notify() {
+  return two_sided("segment.notify.40.oneway", Place::shm, Sharing::guarded, ask_asleep, answer_asleep);
 }
 
 }  // namespace hamlyn::tool::perf

@@ -59,6 +59,9 @@ Meter touched_loan_bandwidth(std::size_t bytes);
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);
 Meter segment_swap(Place place, Sharing sharing);
+// Blocks written; and 40 bytes to an exporter that sleeps until it is told.
+Meter segment_bandwidth(Sharing sharing, std::size_t bytes);
+Meter segment_notify();
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();
 // 16 bytes in fast mode to a receiver that is asleep.
