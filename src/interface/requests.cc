@@ -88,12 +88,14 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   return put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
 }
 
-// A record whose operation is over, the longest unused first; kNobody if all are under way.
+// A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is
+// none.
 std::uint32_t Requests::free_record() noexcept {
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const std::size_t at = next_;
     next_ = next_ + 1 == records_.size() ? 0 : next_ + 1;
-    if (records_[at].outcome.status != Status::pending) return static_cast<std::uint32_t>(at);
+    if (records_[at].outcome.status != Status::pending && !records_[at].held)
+      return static_cast<std::uint32_t>(at);
   }
   return kNobody;
 }

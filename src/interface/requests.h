@@ -52,6 +52,9 @@ class Requests {
     const Record& record = records_[place.index];
     return place.sequence != 0 && place.sequence == record.sequence ? record.outcome : Outcome{};
   }
+  // Somebody waits for its outcome, which stays until that is over.
+  void hold(RemoteHandle handle) noexcept { records_[find(handle).index].held = true; }
+  void let_go(RemoteHandle handle) noexcept { records_[find(handle).index].held = false; }
   // The link by which the answer will come; null if it is over.
   Link* link(Place place) const noexcept {
     const Record& record = records_[place.index];
@@ -71,6 +74,7 @@ class Requests {
     Link* link = nullptr;  // while it is pending
     Queue* queue = nullptr;
     std::uint64_t word = 0;
+    bool held = false;
   };
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 

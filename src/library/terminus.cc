@@ -314,9 +314,20 @@ template <class Try>
 Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
   library::Patience patience(timeout);
   RemoteHandle handle;
-  const Status status = when_it_can(ticket, patience, [&] { return attempt(&handle); });
+  interface::Requests& requests = terminus_->requests();
+  const auto held = [&] {
+    const Status status = attempt(&handle);
+    if (status == Status::pending) requests.hold(handle);  // others may ask for much before we have looked
+    return status;
+  };
+  const Status status = when_it_can(ticket, patience, held);
   if (status != Status::pending) return {status, Refusal::none, 0};
-  return wait_outcome(handle, patience.left());
+  const Outcome outcome = wait_outcome(handle, patience.left());
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
+    requests.let_go(handle);
+    interface_.engine().settled();  // somebody may wait for a place
+  }
+  return outcome;
 }
 
 Status Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,

@@ -1,19 +1,19 @@
 #include "segment/descriptors.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <future>
+#include <mutex>
 
-#include "base/descriptor_table.h"
 #include "base/throw_system.h"
 #include "interface/packet.h"
+#include "library/engine.h"
 #include "library/own_thread.h"
-#include "segment/segments.h"
 
 namespace hamlyn::segment {
 
@@ -28,33 +28,57 @@ std::pair<base::FileDescriptor, base::FileDescriptor> make_pair() {
   return ends;
 }
 
+std::mutex not_inherited_mutex;
+std::vector<int> not_inherited;
+
+// In the child, whose only thread holds the mutex.
+void close_in_child() {
+  for (const int descriptor : not_inherited) close(descriptor);
+  not_inherited.clear();
+  not_inherited_mutex.unlock();
+}
+
+void watch_forks() {
+  static const int watched = pthread_atfork([] { not_inherited_mutex.lock(); },
+                                            [] { not_inherited_mutex.unlock(); }, close_in_child);
+  if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
+}
+
 }  // namespace
+
+NotInherited::NotInherited(base::FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {
+  watch_forks();
+  const std::lock_guard guard(not_inherited_mutex);
+  not_inherited.push_back(descriptor_.get());
+}
+
+NotInherited::~NotInherited() {
+  const std::lock_guard guard(not_inherited_mutex);
+  if (std::erase(not_inherited, descriptor_.get()) == 0)
+    descriptor_.release();  // the child has closed its own
+}
+
+Descriptors::Pair Descriptors::make() {
+  auto ends = make_pair();
+  return {std::move(ends.first), NotInherited(std::move(ends.second))};
+}
 
 Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
     : segment_(segment),
-      queue_(queue),
       arrivals_(queue.descriptor()),
+      control_(make()),
+      data_(make()),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       held_(sizeof(HeldPut) + interface::kPacketLimit) {
   if (stop_.get() < 0) base::throw_system("eventfd");
-  auto control = make_pair(), data = make_pair();
-  control_ = {std::move(control.first), control.second.get()};
-  data_ = {std::move(data.first), data.second.get()};
-  std::promise<bool> own;
-  thread_ = library::start_own_thread("hamlyn-segment", [&, this] {
-    const auto number = [](int descriptor) { return static_cast<unsigned>(descriptor); };
-    const bool kept = base::keep_only(
-        {number(arrivals_), number(stop_.get()), number(control_.write), number(data_.write)});
-    own.set_value(kept);
-    if (kept) run();
-  });
-  if (!own.get_future().get()) {
-    thread_.join();
-    throw Error(ErrorCode::out_of_memory, "no memory for a table of descriptors");
-  }
-}  // in our table the ends that are written to are closed here
+  thread_ = library::start_own_thread("hamlyn-segment", [this] { run(); });
+}
 
 Descriptors::~Descriptors() {
+  if (segment_.interface().engine().lock().forked()) {
+    thread_.detach();  // it is the parent's
+    return;
+  }
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
   thread_.join();
@@ -71,9 +95,9 @@ bool Descriptors::wait(int descriptor, short events) noexcept {
 }
 
 bool Descriptors::send(const Pair& to, std::span<const std::byte> bytes) noexcept {
-  while (::send(to.write, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
+  while (::send(to.write.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
     if (errno == EINTR) continue;
-    if (errno != EAGAIN || !wait(to.write, POLLOUT)) return false;
+    if (errno != EAGAIN || !wait(to.write.get(), POLLOUT)) return false;
   }
   return true;
 }
@@ -93,23 +117,9 @@ bool Descriptors::move_record(const SegmentRecord& record) noexcept {
   return send(control_, std::as_bytes(std::span(&record, 1)));
 }
 
-// Nothing: there is none, and the queue will say when there is.
-std::optional<SegmentRecord> Descriptors::next() noexcept {
-  library::Engine& engine = segment_.interface().engine();
-  const base::RunLockGuard guard(engine.lock());
-  interface::Queue& queue = queue_.inside();
-  while (guard && !queue.empty()) {
-    Notification notification;
-    engine.core().take(queue, notification);
-    if (const auto record = record_of(notification)) return record;
-  }
-  if (guard) engine.rearm(queue);
-  return std::nullopt;
-}
-
 void Descriptors::run() noexcept {
   do {
-    while (const auto record = next()) {
+    while (const auto record = segment_.poll()) {
       if (!move_record(*record)) return;
     }
   } while (wait(arrivals_, POLLIN));

@@ -4,9 +4,8 @@
 // outlives the exporter. A thread moves what comes; while a reader is slow, records stay in the notification
 // queue, whose places bound them, and writes that wait stay where they wait.
 //
-// The thread has the ends that are written to in a descriptor table of its own: so no forked child inherits
-// them, and heirs of the others find an end where the exporter has died. What it may not do there is to run
-// the interface, which would look for descriptors of other queues.
+// A forked child has the ends that are read, and not those that are written to: so heirs find the end of the
+// file where the exporter has died.
 #include <thread>
 #include <vector>
 
@@ -14,6 +13,19 @@
 #include "hamlyn/segment.h"
 
 namespace hamlyn::segment {
+
+// A descriptor that forked children do not have.
+class NotInherited {
+ public:
+  explicit NotInherited(base::FileDescriptor descriptor);
+  ~NotInherited();
+  NotInherited(const NotInherited&) = delete;
+  NotInherited& operator=(const NotInherited&) = delete;
+  int get() const noexcept { return descriptor_.get(); }
+
+ private:
+  base::FileDescriptor descriptor_;
+};
 
 class Descriptors {
  public:
@@ -29,21 +41,20 @@ class Descriptors {
  private:
   struct Pair {
     base::FileDescriptor read;  // by users
-    int write = -1;             // in the thread's table
+    NotInherited write;
   };
 
+  static Pair make();
   void run() noexcept;
-  std::optional<SegmentRecord> next() noexcept;
   bool move_record(const SegmentRecord& record) noexcept;
   bool move_held() noexcept;
   bool send(const Pair& to, std::span<const std::byte> bytes) noexcept;
   bool wait(int descriptor, short events) noexcept;
 
   Segment& segment_;
-  NotificationQueue& queue_;
   const int arrivals_;
-  Pair control_;
-  Pair data_;
+  const Pair control_;
+  const Pair data_;
   base::FileDescriptor stop_;
   std::vector<std::byte> held_;
   std::thread thread_;

@@ -60,7 +60,7 @@ Import::Import(Interface& interface, std::string_view name, const Options& optio
 Import::Import(Interface& interface, const Ticket& ticket, const Options& options)
     : interface_(interface),
       ticket_(ticket),
-      terminus_(interface, {.entries = 16}),
+      terminus_(interface, {.entries = 64}),
       landing_bytes_(std::clamp<std::size_t>(options.reads, 64, interface::kGetLimit)) {
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);

@@ -1,0 +1,165 @@
+// Threads that share one import, and one segment.
+#include "hamlyn/segment.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "hamlyn/versioned.h"
+#include "test/process/on_nodes.h"
+
+namespace hamlyn::test {
+namespace {
+
+constexpr int kThreads = 3;
+constexpr std::uint64_t kEach = 200;
+
+class SegmentThreads : public OnNodes {
+ protected:
+  void with_two(const std::function<void(Interface&, Interface&)>& work) {
+    in_child([&] {
+      Interface exporter(options()), importer(other_options());
+      work(exporter, importer);
+    });
+  }
+  // While `work` runs, somebody keeps doing `besides`.
+  template <class Besides, class Work>
+  static void beside(Besides besides, Work work) {
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+      while (!over) besides();
+    });
+    work();
+    over = true;
+    other.join();
+  }
+  template <class Work>
+  static void in_threads(Work work) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back([&, t] { work(static_cast<std::uint64_t>(t)); });
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+TEST_F(SegmentThreads, share_an_import_while_its_exporter_holds_writes_back_now_and_then) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "shared", .bytes = 65536, .hold = 1u << 20});
+    Import import(importer, "shared");
+    const auto rule = [&] {
+      segment.inhibit();
+      segment.poll();
+      segment.release();
+      segment.set_control(Control::always);
+      segment.set_control(Control::conditional);
+      std::this_thread::yield();
+    };
+    beside(rule, [&] {
+      in_threads([&](std::uint64_t t) {
+        for (std::uint64_t i = 1; i <= kEach; ++i) {
+          EXPECT_EQ(import.write(4096 + t * 8, std::as_bytes(std::span(&i, 1)), kPatience), Status::ok);
+          EXPECT_EQ(import.flush(kPatience), Status::ok);
+          Outcome added;
+          do {
+            added = import.fetch(0, {.op = FetchOp::add, .operand = 1}, kPatience);
+          } while (added.cause == Refusal::inhibited);
+          EXPECT_EQ(added.status, Status::ok);
+        }
+      });
+    });
+    EXPECT_EQ(segment.at<std::uint64_t>(0), kThreads * kEach);
+    for (std::size_t t = 0; t < kThreads; ++t) EXPECT_EQ(segment.at<std::uint64_t>(4096 + t * 8), kEach);
+  });
+}
+
+TEST_F(SegmentThreads, read_records_whole_that_others_write) {
+  struct Value {
+    std::uint64_t words[40];
+  };
+  with_two([](Interface& exporter, Interface& importer) {
+    for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only}) {
+      Segment segment(exporter, {.name = "records", .bytes = 4096, .sharing = sharing});
+      Import import(importer, "records");
+      OwnVersioned<Value> own(segment, 64);
+      std::uint64_t number = 0;
+      const auto write = [&] {
+        Value value;
+        std::ranges::fill(value.words, ++number);
+        own.write(value);
+        std::this_thread::yield();
+      };
+      write();
+      beside(write, [&] {
+        in_threads([&](std::uint64_t) {
+          FarVersioned<Value> far(import, 64);
+          for (std::uint64_t i = 0; i < kEach; ++i) {
+            Value value;
+            ASSERT_EQ(far.read(value, kPatience), Status::ok);
+            ASSERT_EQ(std::ranges::count(value.words, value.words[0]), 40) << "parts of two records";
+          }
+        });
+      });
+    }
+  });
+}
+
+TEST_F(SegmentThreads, take_records_from_descriptors_while_others_write) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "told", .bytes = 4096});
+    const int control = segment.control_descriptor();
+    Import import(importer, "told");
+    std::uint64_t told = 0;
+    std::thread reader([&] {
+      while (told != kThreads * kEach) {
+        pollfd fd{control, POLLIN, 0};
+        ASSERT_EQ(::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())), 1);
+        SegmentRecord record;
+        if (::read(control, &record, sizeof record) == sizeof record) told += record.count;
+      }
+    });
+    in_threads([&](std::uint64_t t) {
+      for (std::uint64_t i = 0; i < kEach; ++i)
+        EXPECT_EQ(import.write(t * 8, std::as_bytes(std::span(&i, 1)), kPatience, {.notify = true}),
+                  Status::ok);
+    });
+    reader.join();
+    EXPECT_EQ(told, kThreads * kEach);
+  });
+}
+
+TEST_F(SegmentThreads, use_an_import_that_is_taken_back_and_given_anew) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "fickle", .bytes = 4096});
+    const auto revoke = [&] {
+      segment.revoke();
+      std::this_thread::yield();
+    };
+    beside(revoke, [&] {
+      in_threads([&](std::uint64_t t) {
+        std::uint64_t done = 0;
+        while (done < 10) {
+          try {
+            Import import(importer, "fickle");
+            const std::uint64_t word = t;
+            Status status = Status::ok;
+            while (status == Status::ok && done < 10) {
+              status = import.write(t * 8, std::as_bytes(std::span(&word, 1)), kPatience);
+              if (status == Status::ok) status = import.flush(kPatience);
+              done += status == Status::ok ? 1 : 0;
+            }
+            EXPECT_TRUE(status == Status::ok || status == Status::stale) << name(status);
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::seed_stale) << error.what();  // in between
+          }
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+}  // namespace hamlyn::test
