@@ -36,14 +36,17 @@ struct Versioned {
   bool whole() const noexcept { return version != 0 && check == sum(); }
 
  private:
+  // A change of any bit changes about half of them, and a zero, too.
+  static constexpr std::uint64_t mixed(std::uint64_t word) noexcept {
+    word = (word + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
+    return word ^ word >> 31;
+  }
   std::uint64_t sum() const noexcept {
     std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words;
     std::memcpy(words.data(), &value, sizeof value);
-    std::uint64_t sum = version;
-    for (const std::uint64_t word : words) {
-      sum = (sum ^ word) * 0x9E3779B97F4A7C15u;  // each word changes all that follows
-      sum ^= sum >> 29;
-    }
+    std::uint64_t sum = mixed(version);
+    for (const std::uint64_t word : words) sum = mixed(sum ^ word);
     return sum;
   }
 };
