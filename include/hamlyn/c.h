@@ -150,7 +150,11 @@ enum hamlyn_refusal {
   HAMLYN_REFUSAL_BAD_SHARE = 16,
   HAMLYN_REFUSAL_BAD_AREA = 17,
   HAMLYN_REFUSAL_TOO_LONG = 18,
-  HAMLYN_REFUSAL_NOT_DURABLE = 19
+  HAMLYN_REFUSAL_NOT_DURABLE = 19,
+  HAMLYN_REFUSAL_NOT_PINNED = 20,
+  HAMLYN_REFUSAL_INHIBITED = 21,
+  HAMLYN_REFUSAL_HOLD_FULL = 22,
+  HAMLYN_REFUSAL_NOT_PERMITTED = 23
 };
 // Never NULL.
 const char* hamlyn_refusal_name(uint32_t refusal);
@@ -161,7 +165,9 @@ enum hamlyn_notification_kind {
   HAMLYN_PROTOCOL_ERROR = 2,     // `word` packets of one link were refused for one `cause`
   HAMLYN_LINK_ENDED_NOTICE = 3,  // a link that had used this queue ended
   HAMLYN_REMOTE_DONE = 4,        // a remote operation of this interface is over; `word` is its own
-  HAMLYN_REMOTE_FAILED = 5       // the same, but not done; `cause` says why it was refused
+  HAMLYN_REMOTE_FAILED = 5,      // the same, but not done; `cause` says why it was refused
+  HAMLYN_PUT = 6,                // puts have landed; `word` says how many
+  HAMLYN_PUT_HELD = 7            // the same, of puts that wait
 };
 
 enum hamlyn_failure {

@@ -123,8 +123,8 @@ class Victim {
         break;
       case Notification::Kind::remote_done:
       case Notification::Kind::remote_failed:
-    case Notification::Kind::put:
-    case Notification::Kind::put_held:
+      case Notification::Kind::put:
+      case Notification::Kind::put_held:
         break;
     }
   }

@@ -28,7 +28,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_NODE_UNREACHABLE), "node_unreachable");
-  EXPECT_EQ(HAMLYN_REFUSAL_NOT_DURABLE + 1, static_cast<int>(Refusal::count));
+  EXPECT_EQ(HAMLYN_REFUSAL_NOT_PERMITTED + 1, static_cast<int>(Refusal::count));
   EXPECT_STREQ(hamlyn_refusal_name(HAMLYN_REFUSAL_BAD_KEY), name(Refusal::bad_key));
   EXPECT_EQ(HAMLYN_FAILURE_MISCOUNTED, static_cast<int>(Failure::miscounted));
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
