@@ -11,14 +11,19 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::uint64_t kMaxStrangers = 64;  // connections of a user that attach nothing, or not yet
-constexpr std::size_t kMaxWaiting = 256;     // requests of a process that have no answer yet
-constexpr std::size_t kMaxShunned = 1024;    // peers that one process does not want to hear of
-constexpr Time kGreetTime{5000};             // from the connection to its hello
+constexpr std::size_t kMaxWaiting = 256;   // requests of a process that have no answer yet
+constexpr std::size_t kMaxShunned = 1024;  // peers that one process does not want to hear of
+constexpr Time kGreetTime{5000};           // from the connection to its hello
 constexpr Time kObserveTime{60000};
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
   return "protocol " + std::to_string(protocol) + " with structures " + std::to_string(structures);
+}
+
+// What a request counts as while it has no answer.
+Resource waiting_for(RequestKind kind) {
+  if (kind == RequestKind::lookup) return Resource::lookups;
+  return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
 }
 
 }  // namespace
@@ -30,16 +35,19 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       now_(now),
       grace_(options.recovering),
       next_number_(options.first_number),
-      others_(others) {}
+      others_(others),
+      accounts_(options.quotas, options.total, options.uid) {}
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
   now_ = now;
-  User& user = users_[who.uid];
-  if (user.connections >= kMaxStrangers) {
+  if (!accounts_.within_quota(who.uid, Resource::strangers, 1)) {
     outside_.drop(id, "too many connections of one user that do not attach");
     return;
   }
-  ++user.connections;
+  // An honest process says hello at once: who has kept silent for longest gives way.
+  if (!deadlines_.empty() && !accounts_.within_all(who.uid, Resource::strangers, 1))
+    drop(deadlines_.begin()->second, "too many connections that do not attach");
+  accounts_.add(who.uid, Resource::strangers, 1);
   Connection& connection = connections_[id];
   connection.who = who;
   connection.since = now;
@@ -183,14 +191,12 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
       drop(old->second, nullptr);  // the same process, back before its old connection was seen to end
     }
   }
-  User& user = users_[uid];
-  if (user.interfaces >= options_.quotas.interfaces) {
-    return turn_away(id, ErrorCode::quota_interfaces,
-                     "user " + std::to_string(uid) + " has attached " + std::to_string(user.interfaces) +
-                         " interfaces and may not have more: end some, or raise quotas.interfaces");
+  try {
+    accounts_.take(uid, Resource::interfaces, 1);
+  } catch (const Refused& refusal) {
+    return turn_away(id, refusal.code, refusal.text);
   }
-  --user.connections;
-  ++user.interfaces;
+  accounts_.give(uid, Resource::strangers, 1);
   deadlines_.erase({connection.since + kGreetTime, id});
   connection.stage = Stage::attached;
   connection.since = now_;
@@ -284,16 +290,7 @@ void Node::hold(Connection& connection, const Request& request) {
     throw Refused{ErrorCode::out_of_memory,
                   std::to_string(kMaxWaiting) + " requests of this process wait already: cancel some"};
   }
-  if (request.kind == RequestKind::lookup) {
-    User& user = users_[connection.who.uid];
-    if (user.awaits >= options_.quotas.names) {
-      throw Refused{ErrorCode::quota_names,
-                    "user " + std::to_string(connection.who.uid) + " looks for " +
-                        std::to_string(user.awaits) +
-                        " names and may not look for more at a time: cancel some, or raise quotas.names"};
-    }
-    ++user.awaits;
-  }
+  accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
   connection.waiting[request.request] = request;
 }
 
@@ -305,7 +302,7 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
     awaited->second.erase({id, number});
     if (awaited->second.empty()) awaited_.erase(awaited);
   }
-  if (found->second.kind == RequestKind::lookup) --users_[connection.who.uid].awaits;
+  accounts_.give(connection.who.uid, waiting_for(found->second.kind), 1);
   connection.waiting.erase(found);
   forget_far_request({id, number});
   return true;
@@ -362,11 +359,10 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   if (outside_.behind(id) || outside_.behind(there->second)) return hold(connection, request);
 
   const bool foreign = connection.who.uid != peer.who.uid;
+  check_room(connection.who.uid, foreign ? 1 : 2);
   if (foreign) {
-    check_room(connection.who.uid, 1, false, "this user");
-    check_room(peer.who.uid, 1, true, "the peer's user");
-  } else {
-    check_room(connection.who.uid, 2, false, "this user");
+    check_room(peer.who.uid, 1);
+    accounts_.check_foreign(peer.who.uid, connection.who.uid);
   }
   // A link to another node has a number that was drawn elsewhere.
   while (connection.links.contains(next_number_) || peer.links.contains(next_number_)) ++next_number_;
@@ -383,49 +379,37 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   const char* why =
       outside_.introduce(id, side(peer, request.request, true), there->second, side(connection, 0, false));
   if (why != nullptr) throw Refused{ErrorCode::out_of_memory, why};
-  connection.shunned.erase(peer.interface);  // it asks itself
-  open_side(connection, next_number_, {peer.interface, kLinkBytes, false});
-  open_side(peer, next_number_, {connection.interface, kLinkBytes, foreign});
+  hear_again(connection, peer.interface);
+  open_side(connection, next_number_, {peer.interface, kLinkBytes, {}});
+  open_side(peer, next_number_, {connection.interface, kLinkBytes, connection.who.uid});
   ++next_number_;
 }
 
-void Node::check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const {
-  const auto found = users_.find(uid);
-  const User user = found == users_.end() ? User{} : found->second;
-  const std::string who = std::string(whose) + " (" + std::to_string(uid) + ") ";
-  if (user.links + ends > options_.quotas.links) {
-    throw Refused{ErrorCode::quota_links,
-                  who + "has " + std::to_string(user.links) +
-                      " ends of links and may not have more: end some, or raise quotas.links"};
-  }
-  if (foreign && user.foreign + ends > options_.quotas.links / 2) {
-    throw Refused{ErrorCode::quota_links,
-                  "other users have opened half of the links that " + who + "may have"};
-  }
-  if (user.bytes + ends * kLinkBytes > options_.quotas.bytes) {
-    throw Refused{ErrorCode::quota_bytes,
-                  who + "has used up quotas.bytes: end some links or areas, or raise it"};
-  }
+void Node::check_room(std::uint32_t uid, std::uint64_t ends) const {
+  accounts_.check(uid, Resource::links, ends);
+  accounts_.check(uid, Resource::bytes, ends * kLinkBytes);
 }
 
 void Node::open_side(Connection& connection, std::uint64_t link, const Side& side) {
-  User& user = users_[connection.who.uid];
+  const std::uint32_t uid = connection.who.uid;
   connection.links[link] = side;
   connection.with[side.peer] = link;
   connection.bytes += side.bytes;
-  user.bytes += side.bytes;
-  ++user.links;
-  if (side.foreign) ++user.foreign;
+  accounts_.add(uid, Resource::bytes, side.bytes);
+  accounts_.add(uid, Resource::links, 1);
+  if (side.asker && *side.asker != uid) accounts_.add_foreign(uid, *side.asker);
+  if (side.asker && far(side.peer)) visitors(node_of(side.peer)).add(*side.asker, Resource::links, 1);
 }
 
 void Node::close_side(Connection& connection, std::uint64_t link) {
   const auto found = connection.links.find(link);
   const Side& side = found->second;
-  User& user = users_[connection.who.uid];
+  const std::uint32_t uid = connection.who.uid;
   connection.bytes -= side.bytes;
-  user.bytes -= side.bytes;
-  --user.links;
-  if (side.foreign) --user.foreign;
+  if (side.asker && far(side.peer)) give_for(node_of(side.peer), *side.asker, Resource::links);
+  if (side.asker && *side.asker != uid) accounts_.give_foreign(uid, *side.asker);
+  accounts_.give(uid, Resource::bytes, side.bytes);
+  accounts_.give(uid, Resource::links, 1);
   connection.with.erase(side.peer);
   connection.links.erase(found);
 }
@@ -456,16 +440,11 @@ void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& r
 }
 
 void Node::change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to) {
-  User& user = users_[uid];
-  const std::uint64_t others = user.bytes - from;
   // Giving back is always allowed, also above a quota.
-  if (to > from && (others > options_.quotas.bytes || to > options_.quotas.bytes - others)) {
-    throw Refused{ErrorCode::quota_bytes, "user " + std::to_string(uid) + " has " +
-                                              std::to_string(user.bytes) +
-                                              " bytes in links and areas and may not have so many more: end "
-                                              "some, or raise quotas.bytes"};
-  }
-  user.bytes = others + to;
+  if (to > from)
+    accounts_.take(uid, Resource::bytes, to - from);
+  else
+    accounts_.give(uid, Resource::bytes, from - to);
   from = to;
 }
 
@@ -481,15 +460,14 @@ void Node::adopt_link(Connection& connection, const Request& request) {
   // One to another node ended with the daemon before this one: the other node has given up that incarnation.
   if (far(request.peer))
     return tell_gone(connection, request.number, request.peer, "this node's daemon was started again");
-  const User& user = users_[connection.who.uid];
+  const std::uint32_t uid = connection.who.uid;
   if (request.number == 0 || request.peer == 0 || request.peer == connection.interface ||
       connection.links.contains(request.number) || connection.with.contains(request.peer) ||
-      user.links >= options_.quotas.links || user.bytes > options_.quotas.bytes ||
-      request.bytes > options_.quotas.bytes - user.bytes) {
+      !accounts_.fits(uid, Resource::links, 1) || !accounts_.fits(uid, Resource::bytes, request.bytes)) {
     ++refused_;
     return;
   }
-  open_side(connection, request.number, {request.peer, request.bytes, false});
+  open_side(connection, request.number, {request.peer, request.bytes, {}});
 }
 
 void Node::publish(std::uint64_t id, Connection& connection, const Request& request) {
@@ -521,13 +499,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
     taken = names_.emplace(name, Name{}).first;
     kept_.erase(kept);
   } else if (taken == names_.end()) {
-    User& user = users_[uid];
-    if (user.names >= options_.quotas.names) {
-      throw Refused{ErrorCode::quota_names,
-                    "user " + std::to_string(uid) + " has registered " + std::to_string(user.names) +
-                        " names and may not have more: withdraw some, or raise quotas.names"};
-    }
-    ++user.names;
+    accounts_.take(uid, Resource::names, 1);
     connection.names.emplace(name);
     taken = names_.emplace(name, Name{}).first;
   }
@@ -561,7 +533,7 @@ void Node::withdraw(std::uint64_t id, Connection& connection, const Request& req
   }
   names_.erase(*found);
   connection.names.erase(found);
-  --users_[connection.who.uid].names;
+  accounts_.give(connection.who.uid, Resource::names, 1);
   answer(id, make_reply(ReplyKind::withdrawn, request.request));
 }
 
@@ -623,7 +595,7 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   const std::uint64_t limit = options_.cut_after;
   if (limit == 0 || before >= limit || side.refused < limit) return;
   ++cut_;
-  if (connection.shunned.size() < kMaxShunned) connection.shunned.insert(side.peer);
+  shun(connection, side.peer);
   Reply reply = make_reply(ReplyKind::cut, 0);
   reply.link = request.number;
   reply.peer = side.peer;
@@ -638,6 +610,21 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   if (other == theirs.end() || other->second.peer != connection.interface) return;
   reply.peer = connection.interface;
   answer(there->second, reply);
+}
+
+void Node::shun(Connection& connection, std::uint64_t peer) {
+  const std::uint32_t uid = connection.who.uid;
+  if (connection.shunned.contains(peer) || connection.shunned.size() >= kMaxShunned ||
+      !accounts_.fits(uid, Resource::shunned, 1)) {
+    return;
+  }
+  connection.shunned.insert(peer);
+  accounts_.add(uid, Resource::shunned, 1);
+}
+
+// It asks for a link with that one itself.
+void Node::hear_again(Connection& connection, std::uint64_t peer) {
+  if (connection.shunned.erase(peer) != 0) accounts_.give(connection.who.uid, Resource::shunned, 1);
 }
 
 void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
@@ -677,14 +664,15 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
   end.request = request.request;
   end.uptime_ms = static_cast<std::uint64_t>((now_ - started_).count());
   end.interfaces = interfaces_.size();
-  for (const auto& [uid, user] : users_) end.links += user.links;
+  end.links = accounts_.in_all(Resource::links);
   end.names = names_.size();
   end.malformed = malformed_;
   end.dropped = dropped_;
   end.refused = refused_;
   end.cut = cut_;
-  const User& user = users_[connection.who.uid];
-  end.used = {user.interfaces, user.links, user.bytes, user.names};
+  const auto held = [&](Resource what) { return accounts_.held(connection.who.uid, what); };
+  end.used = {held(Resource::interfaces), held(Resource::links), held(Resource::bytes),
+              held(Resource::names)};
   end.quota = {options_.quotas.interfaces, options_.quotas.links, options_.quotas.bytes,
                options_.quotas.names};
   end.pid = options_.pid;
@@ -714,22 +702,16 @@ void Node::forget(std::uint64_t id, bool keep_names) {
     if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
-  User& user = users_[uid];
-  if (!keep_names) user.names -= connection.names.size();
-  user.bytes -= connection.area_bytes;
+  if (!keep_names) accounts_.give(uid, Resource::names, connection.names.size());
+  accounts_.give(uid, Resource::bytes, connection.area_bytes);
+  accounts_.give(uid, Resource::shunned, connection.shunned.size());
+  const bool stays = connection.stage == Stage::attached || connection.stage == Stage::watcher;
+  accounts_.give(uid, stays ? Resource::interfaces : Resource::strangers, 1);
   const std::uint64_t interface = connection.interface;
-  if (connection.stage == Stage::attached) {
-    --user.interfaces;
-    interfaces_.erase(interface);
-  } else if (connection.stage == Stage::watcher) {
-    --user.interfaces;
-    watches_.erase(id);
-  } else {
-    --user.connections;
-    forget_deadline(id, connection);
-  }
+  if (connection.stage == Stage::attached) interfaces_.erase(interface);
+  if (connection.stage == Stage::watcher) watches_.erase(id);
+  if (!stays) forget_deadline(id, connection);
   connections_.erase(found);
-  forget_user(uid);
   // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
   // that number is attached.
   for (const std::uint64_t other : attached()) {
@@ -743,12 +725,6 @@ void Node::forget_deadline(std::uint64_t id, const Connection& connection) {
   deadlines_.erase({connection.since + kObserveTime, id});
 }
 
-void Node::forget_user(std::uint32_t uid) {
-  const auto found = users_.find(uid);
-  const User& user = found->second;
-  if (user.connections == 0 && user.interfaces == 0 && user.names == 0) users_.erase(found);
-}
-
 // Names that are kept for nobody any more. Who has asked for one meanwhile has it now.
 template <class Which>
 void Node::give_up_names(Which&& which) {
@@ -759,9 +735,7 @@ void Node::give_up_names(Which&& which) {
       ++at;
       continue;
     }
-    const std::uint32_t uid = at->second.uid;
-    --users_[uid].names;
-    forget_user(uid);
+    accounts_.give(at->second.uid, Resource::names, 1);
     free.insert(at->first);
     at = kept_.erase(at);
   }

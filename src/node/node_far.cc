@@ -11,7 +11,8 @@ namespace {
 constexpr Time kArrivalTime{5000};  // for a process to say where it is reached, or to end an earlier link
 constexpr Time kAskTime{6000};      // for the other node to answer: longer than what it gives its process
 constexpr Time kSearchTime{2000};
-constexpr std::uint64_t kMaxArrivals = 1024;  // introductions that wait, of one user of one node
+constexpr std::uint64_t kOfANode =
+    4;  // all users of one other node may have this part of what all may have here
 constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
 
 }  // namespace
@@ -65,6 +66,36 @@ void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) 
   if (!whole) ++malformed_;
 }
 
+// What another node's processes hold here: each user within a quota, and all within a part of what those of
+// this node may have. That node has the cluster's secret, and may have gone mad.
+Accounts& Node::visitors(NodeId node) {
+  const Quotas& total = options_.total;
+  const Quotas all{total.interfaces / kOfANode, total.links / kOfANode, total.bytes / kOfANode,
+                   total.names / kOfANode};
+  const std::string where = " on node " + std::to_string(others_->self());
+  return visitors_.try_emplace(node, options_.quotas, all, options_.uid, where).first->second;
+}
+
+// False: it was refused, and told so.
+bool Node::take_for(FarKey key, std::uint32_t uid, Resource what) {
+  const auto [node, serial] = key;
+  try {
+    visitors(node).take(uid, what, 1);
+    return true;
+  } catch (const Refused& refusal) {
+    ++refused_;
+    crowded_.erase(key);
+    refuse_far(node, serial, refusal.code, refusal.text);
+    return false;
+  }
+}
+
+void Node::give_for(NodeId node, std::uint32_t uid, Resource what) {
+  Accounts& held = visitors(node);
+  held.give(uid, what, 1);
+  if (held.empty()) visitors_.erase(node);
+}
+
 // Introductions.
 
 FarEnd Node::end_of(const Connection& connection) const {
@@ -95,7 +126,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     return answer(id, linked);
   }
   if (find_ask(id, request.number) != asks_.end()) return hold(connection, request);
-  check_room(connection.who.uid, 1, false, "this user");
+  check_room(connection.who.uid, 1);
   if (!others_->has_room(node)) {
     throw Refused{ErrorCode::out_of_memory,
                   "node " + std::to_string(node) + " has more to hear already than it takes: ask again"};
@@ -110,9 +141,8 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
   serials_[ask.serial] = {id, request.request};
-  User& user = users_[connection.who.uid];
-  ++user.links;
-  user.bytes += kLinkBytes;
+  accounts_.add(connection.who.uid, Resource::links, 1);
+  accounts_.add(connection.who.uid, Resource::bytes, kLinkBytes);
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
 }
 
@@ -125,9 +155,9 @@ std::map<Node::Waiting, Node::Ask>::iterator Node::find_ask(std::uint64_t id, st
 }
 
 void Node::end_ask(std::map<Waiting, Ask>::iterator ask) {
-  User& user = users_[connections_.at(ask->first.first).who.uid];
-  --user.links;
-  user.bytes -= kLinkBytes;
+  const std::uint32_t uid = connections_.at(ask->first.first).who.uid;
+  accounts_.give(uid, Resource::links, 1);
+  accounts_.give(uid, Resource::bytes, kLinkBytes);
   serials_.erase(ask->second.serial);
   asks_.erase(ask);
 }
@@ -163,13 +193,7 @@ void Node::take_introduce(NodeId node, FarIntroduce what) {
   }
   if (take_up(node, what)) return;
   const FarKey key{node, what.serial};
-  Visitor& visitor = visitors_[{node, what.end.uid}];
-  if (visitor.arrivals >= kMaxArrivals) {
-    crowded_.erase(key);
-    return refuse_far(node, what.serial, ErrorCode::out_of_memory,
-                      "too many introductions of this user wait there: ask again");
-  }
-  ++visitor.arrivals;
+  if (!take_for(key, what.end.uid, Resource::introductions)) return;
   arrivals_at_[what.peer].insert(key);
   arrivals_[key] = {std::move(what), now_ + kArrivalTime};
 }
@@ -180,8 +204,7 @@ void Node::forget_arrival(FarKey key) {
   const auto at = arrivals_at_.find(what.peer);
   at->second.erase(key);
   if (at->second.empty()) arrivals_at_.erase(at);
-  const auto visitor = visitors_.find({key.first, what.end.uid});
-  if (--visitor->second.arrivals == 0 && visitor->second.awaits == 0) visitors_.erase(visitor);
+  give_for(key.first, what.end.uid, Resource::introductions);
   crowded_.erase(key);
   arrivals_.erase(found);
 }
@@ -218,7 +241,9 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
       have_way_opened(id, peer, node);
       return false;
     }
-    check_room(peer.who.uid, 1, peer.who.uid != what.end.uid, "the peer's user");
+    check_room(peer.who.uid, 1);
+    if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);
+    visitors(node).check(what.end.uid, Resource::links, 1);
     open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
     tell(node, FarIntroduced{what.serial, end_of(peer)});
     // Its own request for the same link, if it has one, is answered by this one.
@@ -276,8 +301,8 @@ void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t requ
   std::memcpy(reply.engine, end.engine, sizeof reply.engine);
   std::ranges::copy(end.address, reply.address.begin());
   reply.key = key;
-  if (initiator) connection.shunned.erase(peer);
-  open_side(connection, link, {peer, kLinkBytes, !initiator && end.uid != connection.who.uid});
+  if (initiator) hear_again(connection, peer);
+  open_side(connection, link, {peer, kLinkBytes, initiator ? std::nullopt : std::optional{end.uid}});
   outside_.send(id, bytes_of(reply));
 }
 
@@ -442,15 +467,7 @@ void Node::take_lookup(NodeId node, const FarLookup& what) {
     return;
   }
   if (answer_far_lookup(node, what)) return;
-  Visitor& visitor = visitors_[{node, what.uid}];
-  if (visitor.awaits >= options_.quotas.names) {
-    crowded_.erase(key);
-    return refuse_far(node, what.serial, ErrorCode::quota_names,
-                      "user " + std::to_string(what.uid) + " looks for " + std::to_string(visitor.awaits) +
-                          " names on node " + std::to_string(others_->self()) +
-                          " and may not look for more at a time: cancel some, or raise quotas.names there");
-  }
-  ++visitor.awaits;
+  if (!take_for(key, what.uid, Resource::lookups)) return;
   far_awaited_[what.name].insert(key);
   far_waiters_[key] = what;
 }
@@ -460,8 +477,7 @@ void Node::forget_far_waiter(FarKey key) {
   const auto awaited = far_awaited_.find(found->second.name);
   awaited->second.erase(key);
   if (awaited->second.empty()) far_awaited_.erase(awaited);
-  const auto visitor = visitors_.find({key.first, found->second.uid});
-  if (--visitor->second.awaits == 0 && visitor->second.arrivals == 0) visitors_.erase(visitor);
+  give_for(key.first, found->second.uid, Resource::lookups);
   crowded_.erase(key);
   far_waiters_.erase(found);
 }

@@ -621,6 +621,18 @@ TEST(FarNode, WhatAnotherNodeHoldsForAUserIsBoundedByItsOwnQuotaAndToldByName) {
   EXPECT_EQ(lookup(6, 1000), 1u);
 }
 
+TEST(FarNode, AnotherNodeHoldsAQuarterOfWhatThereIsForAllItsUsers) {
+  FarWorld far{2, test::with_quotas({.names = 3}, {.links = 64, .names = 64})};
+  std::uint64_t serial = 0;
+  std::uint64_t held = 0;
+  for (std::uint32_t uid = 1000; uid < 1100; ++uid) {
+    const std::size_t before = far.said(node::FarKind::refused);
+    far.at(2).node.node_said(1, node::encode(node::FarLookup{++serial, uid, uid, true, "nobodys"}), Time{0});
+    if (far.said(node::FarKind::refused) == before) ++held;
+  }
+  EXPECT_EQ(held, 14u) << "a quarter of 64, less an eighth for root";
+}
+
 TEST(FarNode, AWaitThatAnotherNodeDoesNotHoldIsToldToWhoeverWaits) {
   FarWorld far{2};
   far.attach(1, 1);
