@@ -89,6 +89,11 @@ class Core {
     ++counters_.links_broken;
     surroundings_.attention();
   }
+  // Frames between hosts that were refused before there was a packet to look at: so many so far.
+  void note_frames(std::uint64_t bad, std::uint64_t unknown) noexcept {
+    counters_.bad_frames = bad;
+    counters_.unknown_frames = unknown;
+  }
   bool departures_wait() const noexcept { return departures_.any(); }
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
