@@ -164,8 +164,8 @@ class Terminus {
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
-  bool send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
-                    const SendOptions& options, SendHandle* handle) noexcept;
+  Status send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+                      const SendOptions& options, SendHandle* handle) noexcept;
   static Status check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept;
   Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
                        const SendOptions& options, SendHandle* handle) noexcept;
@@ -184,8 +184,8 @@ class Terminus {
 
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
-              const SendOptions& options, SendHandle* handle) noexcept;
-  Status place(Work& work) noexcept;
+              const SendOptions& options, SendHandle* handle, bool full) noexcept;
+  Status place(Work& work, bool full) noexcept;
   bool await_room(Work& work, Link& link) noexcept;
   void await_delivery(Work& work) noexcept;
   Last& last_of_level() noexcept { return *level_last_; }

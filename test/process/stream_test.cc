@@ -112,6 +112,25 @@ TEST_F(Streams, records_of_every_length_arrive_whole) {
   });
 }
 
+// Also of those that are put together before anybody looks where they go.
+TEST_F(Streams, no_record_is_longer_than_the_receiver_takes) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver, {.first = 512, .most = 512}};
+    const auto sender = grow(both, receiver.make_seed());
+    EXPECT_EQ(sender->send(text_of_record(0, 512)), Status::ok);
+    EXPECT_EQ(sender->send(text_of_record(1, 513)), Status::too_long);
+    EXPECT_EQ(sender->send(text_of_record(1, 511)), Status::ok);
+    EXPECT_EQ(sender->flush(), Status::ok);
+    for (unsigned i = 0; i < 2; ++i) {
+      Record record;
+      ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+      EXPECT_TRUE(record.text() == text_of_record(i, 512 - i));
+      EXPECT_EQ(receiver.release(record), Status::ok);
+    }
+    EXPECT_EQ(close(both, *sender), Status::ok);
+  });
+}
+
 TEST_F(Streams, what_is_not_released_stays_and_holds_the_sender_back) {
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver, {.first = 4096, .most = 8192, .parcels = 8}};

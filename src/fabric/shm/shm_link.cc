@@ -106,7 +106,7 @@ Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept 
   announce();
   if (bell_.must_ring()) ring();
   ++puts_;
-  replies_out_.prefetch_next(1);
+  replies_out_.prefetch_next();
   // Now, while this one is on its way, rather than when the next is waited for.
   if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
   return Status::ok;
@@ -289,10 +289,14 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   return count + replies;
 }
 
+// A packet stands in the ring, and nothing that comes before it elsewhere.
+inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
+  return !broken && !replies_in_.something_there() && !urgent_in_.something_there() && in_.look(words);
+}
+
 bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
   interface::Words words;
-  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words))
-    return false;  // those come first
+  if (!first_in_line(words)) return false;
   const Lead lead = lead_of(words.word[interface::kLeadWord]);
   const std::uint32_t cells = cells_of(lead);
   if (lead.operation != Operation::write || lead.length > mtu_ ||
@@ -379,10 +383,7 @@ void ShmLink::publish_replies_taken() noexcept {
 
 bool ShmLink::take_request(Core& core) noexcept {
   interface::Words words;
-  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words) ||
-      !interface::is_request(words.word[interface::kLeadWord])) {
-    return false;
-  }
+  if (!first_in_line(words) || !interface::is_request(words.word[interface::kLeadWord])) return false;
   const Packet packet = interface::packet_of(words);
   const Refusal refusal = core.deposit_request(*this, packet);
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet.slot);
