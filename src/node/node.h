@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -245,12 +246,13 @@ class Node {
   void tell_watcher(std::uint64_t id, Watch& watch);
   FarEnd end_of(const Connection& connection) const;
   template <class Message>
-  void tell(NodeId node, const Message& message);
+  void tell(NodeId node, const Message& message) {
+    others_->tell(node, encode(message));
+  }
 
   void hold(Connection& connection, const Request& request);
   bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
-  template <class Which>
-  void resume(std::uint64_t id, Which&& which);
+  void resume(std::uint64_t id, const std::function<bool(const Request&)>& which);
   void resume_introductions(std::uint64_t id, std::uint64_t peer);
   void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
   void check_room(std::uint32_t uid, std::uint64_t ends) const;
@@ -259,8 +261,7 @@ class Node {
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);
   void forget(std::uint64_t id, bool keep_names);
-  template <class Which>
-  void give_up_names(Which&& which);
+  void give_up_names(const std::function<bool(const Kept&)>& which);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
   std::vector<std::uint64_t> attached() const;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr Time kArrivalTime{5000};  // for a process to say where it is reached, or to end an earlier link
 constexpr Time kAskTime{6000};      // for the other node to answer: longer than what it gives its process
-constexpr Time kSearchTime{2000};
 constexpr std::uint64_t kOfANode =
     4;  // all users of one other node may have this part of what all may have here
 constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
@@ -19,11 +18,6 @@ constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
 
 bool Node::far(std::uint64_t interface) const noexcept {
   return others_ != nullptr && node_of(interface) != 0 && node_of(interface) != others_->self();
-}
-
-template <class Message>
-void Node::tell(NodeId node, const Message& message) {
-  others_->tell(node, encode(message));
 }
 
 void Node::refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text) {
@@ -394,40 +388,6 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   answer(there->second, reply);
 }
 
-// Names.
-
-// Asks the other nodes for a name that nobody has here. `may_come`: the one who had it here may come back.
-void Node::search(std::uint64_t id, const Request& request, bool may_come) {
-  if (others_ == nullptr) return;
-  Search search;
-  search.serial = next_serial_++;
-  search.wait = may_come || (request.flags & Request::kWait) != 0;
-  if (!search.wait) search.until = now_ + kSearchTime;
-  expect_far(id, connections_.at(id));
-  serials_[search.serial] = {id, request.request};
-  const auto there = others_->there();
-  search.open.insert(there.begin(), there.end());
-  for (const NodeId node : there) unsaid_[node].insert(search.serial);
-  searches_[{id, request.request}] = std::move(search);
-  for (const NodeId node : there) tell_lookups(node);
-}
-
-// Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
-void Node::tell_lookups(NodeId node) {
-  const auto found = unsaid_.find(node);
-  if (found == unsaid_.end()) return;
-  auto& serials = found->second;
-  while (!serials.empty() && others_->has_room(node)) {
-    const std::uint64_t serial = serials.extract(serials.begin()).value();
-    const auto [id, number] = serials_.at(serial);
-    const Connection& connection = connections_.at(id);
-    const Request& request = connection.waiting.at(number);
-    tell(node, FarLookup{serial, connection.who.uid, connection.who.gid,
-                         (request.flags & Request::kWait) != 0, std::string(name_of(request))});
-  }
-  if (serials.empty()) unsaid_.erase(found);
-}
-
 // Nodes that had much to hear may have taken it.
 void Node::go_on_telling() {
   for (auto at = unsaid_.begin(); at != unsaid_.end();) tell_lookups((at++)->first);
@@ -442,104 +402,6 @@ void Node::go_on_telling() {
     answer_far_waiter(key);
     at = crowded_.upper_bound(key);
   }
-}
-
-bool Node::was_asked(NodeId node, const Search& search) const {
-  const auto unsaid = unsaid_.find(node);
-  return search.open.contains(node) && (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
-}
-
-// That node does not have it, or is not there.
-void Node::searched(Waiting waiting, NodeId node) {
-  Search& search = searches_.at(waiting);
-  search.open.erase(node);
-  if (search.wait ? !search.not_permitted : !search.open.empty()) return;
-  if (search.not_permitted)
-    return refuse_waiting(waiting, ErrorCode::not_permitted,
-                          "whoever registered the name on another node does not let this user look it up");
-  refuse_waiting(waiting, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
-}
-
-void Node::take_lookup(NodeId node, const FarLookup& what) {
-  const FarKey key{node, what.serial};
-  if (far_waiters_.contains(key)) {
-    ++malformed_;
-    return;
-  }
-  if (answer_far_lookup(node, what)) return;
-  if (!take_for(key, what.uid, Resource::lookups)) return;
-  far_awaited_[what.name].insert(key);
-  far_waiters_[key] = what;
-}
-
-void Node::forget_far_waiter(FarKey key) {
-  const auto found = far_waiters_.find(key);
-  const auto awaited = far_awaited_.find(found->second.name);
-  awaited->second.erase(key);
-  if (awaited->second.empty()) far_awaited_.erase(awaited);
-  give_for(key.first, found->second.uid, Resource::lookups);
-  crowded_.erase(key);
-  far_waiters_.erase(found);
-}
-
-// False if there is no answer yet, or no room for it.
-bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
-  const auto found = names_.find(what.name);
-  if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
-  if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
-  Identity asker;
-  asker.uid = what.uid;
-  asker.gid = what.gid;
-  if (found == names_.end()) {
-    refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown");
-  } else if (!may_look_up(asker, found->second)) {
-    refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
-  } else {
-    const Connection& owner = connections_.at(found->second.connection);
-    tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
-                        found->second.ticket});
-  }
-  return true;
-}
-
-void Node::answer_far_waiter(FarKey key) {
-  const auto found = far_waiters_.find(key);
-  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second)) forget_far_waiter(key);
-}
-
-// A name has come, or has gone for good: those of other nodes who wait for it.
-void Node::answer_far_lookups(std::string_view name) {
-  const auto found = far_awaited_.find(name);
-  if (found == far_awaited_.end()) return;
-  for (const FarKey& key : std::set{found->second}) answer_far_waiter(key);
-}
-
-// Nobody of the run before comes back any more.
-void Node::answer_far_lookups() {
-  std::vector<FarKey> keys;
-  for (const auto& [key, what] : far_waiters_) keys.push_back(key);
-  for (const FarKey& key : keys) answer_far_waiter(key);
-}
-
-void Node::take_found(NodeId node, const FarFound& what) {
-  const auto serial = serials_.find(what.serial);
-  if (serial == serials_.end() || node_of(what.peer) != node) return;
-  const auto found = searches_.find(serial->second);
-  if (found == searches_.end() || !was_asked(node, found->second)) return;
-  found->second.open.erase(node);  // it waits no more
-  const auto [id, number] = serial->second;
-  release(id, connections_.at(id), number);
-  Reply reply = make_reply(ReplyKind::found, number);
-  reply.ticket = what.ticket;
-  reply.peer = what.peer;
-  reply.uid = what.uid;
-  reply.gid = what.gid;
-  reply.pid = what.pid;
-  answer(id, reply);
-}
-
-void Node::take_cancel(NodeId node, const FarCancel& what) {
-  if (const FarKey key{node, what.serial}; far_waiters_.contains(key)) forget_far_waiter(key);
 }
 
 // The request has been answered, or nobody wants the answer any more.
