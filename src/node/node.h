@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hamlyn/error.h"
@@ -166,13 +167,18 @@ class Node {
     std::array<std::byte, 32> key{};
     Time until{};
   };
-  struct Search {  // for a name, among the other nodes
-    std::uint64_t serial = 0;
+  // For a name, among the other nodes. Processes of one user that wait for the same have one search: the
+  // others are told once, and hold it once.
+  struct Search {
+    FarLookup what;
+    std::set<Waiting> waiters;
     std::set<NodeId> open;  // they have not answered
-    bool wait = false;
+    bool patient = false;   // "nobody has it" is no answer: it may come yet, there or here
     bool not_permitted = false;
     Time until = Time::max();
   };
+  using Wanted =
+      std::tuple<std::string, std::uint32_t, std::uint32_t>;  // a name, and by which user and group
   struct Arrival {  // an introduction that another node asks for, and that cannot be made yet
     FarIntroduce what;
     Time until{};
@@ -225,8 +231,11 @@ class Node {
   void take_found(NodeId node, const FarFound& what);
   void take_cancel(NodeId node, const FarCancel& what);
   void search(std::uint64_t id, const Request& request, bool may_come);
-  void searched(Waiting waiting, NodeId node);
-  bool was_asked(NodeId node, const Search& search) const;
+  std::uint64_t begin_search(std::uint64_t id, const Request& request, bool may_come);
+  void searched(std::uint64_t serial, NodeId node);
+  void refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text);
+  void leave_search(Waiting waiting);
+  bool was_asked(NodeId node, std::uint64_t serial) const;
   void tell_lookups(NodeId node);
   void go_on_telling();
   void check_place(NodeId node, const FarEnd& end) const;
@@ -284,8 +293,10 @@ class Node {
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
   OtherNodes* const others_;
   std::map<Waiting, Ask> asks_;
-  std::map<Waiting, Search> searches_;
-  std::map<std::uint64_t, Waiting> serials_;  // of asks and searches
+  std::map<std::uint64_t, Waiting> asked_;    // by serial
+  std::map<std::uint64_t, Search> searches_;  // likewise
+  std::map<Waiting, std::uint64_t> search_of_;
+  std::map<Wanted, std::uint64_t> shared_;  // searches that others may join: those that wait
   std::uint64_t next_serial_ = 1;
   std::map<NodeId, std::set<std::uint64_t>> unsaid_;  // serials of searches that a node was not told of yet
   std::map<FarKey, Arrival> arrivals_;

@@ -134,7 +134,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
-  serials_[ask.serial] = {id, request.request};
+  asked_[ask.serial] = {id, request.request};
   accounts_.add(connection.who.uid, Resource::links, 1);
   accounts_.add(connection.who.uid, Resource::bytes, kLinkBytes);
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
@@ -152,7 +152,7 @@ void Node::end_ask(std::map<Waiting, Ask>::iterator ask) {
   const std::uint32_t uid = connections_.at(ask->first.first).who.uid;
   accounts_.give(uid, Resource::links, 1);
   accounts_.give(uid, Resource::bytes, kLinkBytes);
-  serials_.erase(ask->second.serial);
+  asked_.erase(ask->second.serial);
   asks_.erase(ask);
 }
 
@@ -301,8 +301,8 @@ void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t requ
 }
 
 void Node::take_introduced(NodeId node, const FarIntroduced& what) {
-  const auto serial = serials_.find(what.serial);
-  const auto found = serial == serials_.end() ? asks_.end() : asks_.find(serial->second);
+  const auto serial = asked_.find(what.serial);
+  const auto found = serial == asked_.end() ? asks_.end() : asks_.find(serial->second);
   if (found == asks_.end() || node_of(found->second.peer) != node) return;  // a refusal crossed it
   const Waiting waiting = found->first;
   const Ask ask = found->second;
@@ -333,21 +333,18 @@ void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text
 }
 
 void Node::take_refused(NodeId node, const FarRefused& what) {
-  const auto serial = serials_.find(what.serial);
-  if (serial == serials_.end()) return;
-  const Waiting waiting = serial->second;
   const auto code = static_cast<ErrorCode>(what.error);
-  if (const auto ask = asks_.find(waiting); ask != asks_.end() && ask->second.serial == what.serial) {
-    if (node_of(ask->second.peer) == node) refuse_waiting(waiting, code, what.text);
+  if (const auto serial = asked_.find(what.serial); serial != asked_.end()) {
+    const Waiting waiting = serial->second;
+    if (node_of(asks_.at(waiting).peer) == node) refuse_waiting(waiting, code, what.text);
     return;
   }
-  const auto found = searches_.find(waiting);
-  if (found == searches_.end() || !was_asked(node, found->second)) return;
+  if (!was_asked(node, what.serial)) return;
   // Only the first two are answers: whoever waits would never hear of a name that came there.
   if (code != ErrorCode::not_permitted && code != ErrorCode::name_unknown)
-    return refuse_waiting(waiting, code, what.text);
-  if (code == ErrorCode::not_permitted) found->second.not_permitted = true;
-  searched(waiting, node);
+    return refuse_search(what.serial, code, what.text);
+  if (code == ErrorCode::not_permitted) searches_.at(what.serial).not_permitted = true;
+  searched(what.serial, node);
 }
 
 // Links.
@@ -413,16 +410,7 @@ void Node::forget_far_request(Waiting waiting) {
          FarEnded{ask->second.link, connection->second.interface, ask->second.peer, false});
     end_ask(ask);
   }
-  const auto found = searches_.find(waiting);
-  if (found == searches_.end()) return;
-  const Search search = std::move(found->second);
-  serials_.erase(search.serial);
-  searches_.erase(found);
-  for (const NodeId node : search.open) {
-    const auto unsaid = unsaid_.find(node);
-    if (unsaid == unsaid_.end() || unsaid->second.erase(search.serial) == 0)
-      tell(node, FarCancel{search.serial});
-  }
+  leave_search(waiting);
 }
 
 // Nodes.
@@ -433,11 +421,10 @@ void Node::node_came(NodeId node, Time now) {
     if (Connection& connection = connections_.at(id); connection.outward)
       have_way_opened(id, connection, node);
   }
-  for (auto& [waiting, search] : searches_) {
-    const auto [id, number] = waiting;
-    if ((connections_.at(id).waiting.at(number).flags & Request::kWait) == 0) continue;
+  for (auto& [serial, search] : searches_) {
+    if (!search.what.wait) continue;
     search.open.insert(node);
-    unsaid_[node].insert(search.serial);
+    unsaid_[node].insert(serial);
   }
   tell_lookups(node);
 }
@@ -463,11 +450,11 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
     if (node_of(ask.peer) == node) asked.push_back(waiting);
   }
   for (const Waiting& waiting : asked) refuse_waiting(waiting, ErrorCode::peer_died, text);
-  std::vector<Waiting> open;
-  for (const auto& [waiting, search] : searches_) {
-    if (search.open.contains(node)) open.push_back(waiting);
+  std::vector<std::uint64_t> open;
+  for (const auto& [serial, search] : searches_) {
+    if (search.open.contains(node)) open.push_back(serial);
   }
-  for (const Waiting& waiting : open) searched(waiting, node);
+  for (const std::uint64_t serial : open) searched(serial, node);
 }
 
 void Node::tick_far() {
@@ -478,12 +465,12 @@ void Node::tick_far() {
   }
   for (const Waiting& waiting : silent)
     refuse_waiting(waiting, ErrorCode::timed_out, "the other node has not answered in time");
-  std::vector<Waiting> late;
-  for (const auto& [waiting, search] : searches_) {
-    if (search.until <= now_) late.push_back(waiting);
+  std::vector<std::uint64_t> late;
+  for (const auto& [serial, search] : searches_) {
+    if (search.until <= now_) late.push_back(serial);
   }
-  for (const Waiting& waiting : late) {
-    refuse_waiting(waiting, ErrorCode::timed_out, "some node has not said in time whether it has the name");
+  for (const std::uint64_t serial : late) {
+    refuse_search(serial, ErrorCode::timed_out, "some node has not said in time whether it has the name");
   }
   for (auto at = arrivals_.begin(); at != arrivals_.end();) {
     const auto& [key, arrival] = *at++;
@@ -498,7 +485,7 @@ void Node::tick_far() {
 std::optional<Time> Node::far_deadline() const {
   Time out = Time::max();
   for (const auto& [waiting, ask] : asks_) out = std::min(out, ask.until);
-  for (const auto& [waiting, search] : searches_) out = std::min(out, search.until);
+  for (const auto& [serial, search] : searches_) out = std::min(out, search.until);
   for (const auto& [key, arrival] : arrivals_) out = std::min(out, arrival.until);
   return out == Time::max() ? std::nullopt : std::optional{out};
 }

@@ -15,17 +15,32 @@ constexpr Time kSearchTime{2000};
 // Asks the other nodes for a name that nobody has here. `may_come`: the one who had it here may come back.
 void Node::search(std::uint64_t id, const Request& request, bool may_come) {
   if (others_ == nullptr) return;
-  Search search;
-  search.serial = next_serial_++;
-  search.wait = may_come || (request.flags & Request::kWait) != 0;
-  if (!search.wait) search.until = now_ + kSearchTime;
   expect_far(id, connections_.at(id));
-  serials_[search.serial] = {id, request.request};
+  const std::uint64_t serial = begin_search(id, request, may_come);
+  searches_.at(serial).waiters.insert({id, request.request});
+  search_of_[{id, request.request}] = serial;
+}
+
+// One that waits joins the one that does. One that does not is asked anew: what others have answered before
+// may be wrong by now.
+std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool may_come) {
+  const Identity& who = connections_.at(id).who;
+  const bool wait = (request.flags & Request::kWait) != 0;
+  const Wanted wanted{name_of(request), who.uid, who.gid};
+  if (wait) {
+    const auto [found, fresh] = shared_.try_emplace(wanted, next_serial_);
+    if (!fresh) return found->second;
+  }
+  const std::uint64_t serial = next_serial_++;
+  Search& search = searches_[serial];
+  search.what = {serial, who.uid, who.gid, wait, std::string(name_of(request))};
+  search.patient = wait || may_come;
+  if (!search.patient) search.until = now_ + kSearchTime;
   const auto there = others_->there();
   search.open.insert(there.begin(), there.end());
-  for (const NodeId node : there) unsaid_[node].insert(search.serial);
-  searches_[{id, request.request}] = std::move(search);
+  for (const NodeId node : there) unsaid_[node].insert(serial);
   for (const NodeId node : there) tell_lookups(node);
+  return serial;
 }
 
 // Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
@@ -33,31 +48,50 @@ void Node::tell_lookups(NodeId node) {
   const auto found = unsaid_.find(node);
   if (found == unsaid_.end()) return;
   auto& serials = found->second;
-  while (!serials.empty() && others_->has_room(node)) {
-    const std::uint64_t serial = serials.extract(serials.begin()).value();
-    const auto [id, number] = serials_.at(serial);
-    const Connection& connection = connections_.at(id);
-    const Request& request = connection.waiting.at(number);
-    tell(node, FarLookup{serial, connection.who.uid, connection.who.gid,
-                         (request.flags & Request::kWait) != 0, std::string(name_of(request))});
-  }
+  while (!serials.empty() && others_->has_room(node))
+    tell(node, searches_.at(serials.extract(serials.begin()).value()).what);
   if (serials.empty()) unsaid_.erase(found);
 }
 
-bool Node::was_asked(NodeId node, const Search& search) const {
+bool Node::was_asked(NodeId node, std::uint64_t serial) const {
+  const auto search = searches_.find(serial);
   const auto unsaid = unsaid_.find(node);
-  return search.open.contains(node) && (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
+  return search != searches_.end() && search->second.open.contains(node) &&
+         (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
 }
 
 // That node does not have it, or is not there.
-void Node::searched(Waiting waiting, NodeId node) {
-  Search& search = searches_.at(waiting);
+void Node::searched(std::uint64_t serial, NodeId node) {
+  Search& search = searches_.at(serial);
   search.open.erase(node);
-  if (search.wait ? !search.not_permitted : !search.open.empty()) return;
+  if (search.patient ? !search.not_permitted : !search.open.empty()) return;
   if (search.not_permitted)
-    return refuse_waiting(waiting, ErrorCode::not_permitted,
-                          "whoever registered the name on another node does not let this user look it up");
-  refuse_waiting(waiting, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
+    return refuse_search(serial, ErrorCode::not_permitted,
+                         "whoever registered the name on another node does not let this user look it up");
+  refuse_search(serial, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
+}
+
+// It ends with the last of those who wait for it.
+void Node::refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text) {
+  for (const Waiting& waiting : std::set{searches_.at(serial).waiters}) refuse_waiting(waiting, code, text);
+}
+
+// Its request has been answered, or nobody wants the answer any more.
+void Node::leave_search(Waiting waiting) {
+  const auto of = search_of_.find(waiting);
+  if (of == search_of_.end()) return;
+  const std::uint64_t serial = of->second;
+  search_of_.erase(of);
+  const auto found = searches_.find(serial);
+  found->second.waiters.erase(waiting);
+  if (!found->second.waiters.empty()) return;
+  const Search search = std::move(found->second);
+  searches_.erase(found);
+  if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
+  for (const NodeId node : search.open) {
+    const auto unsaid = unsaid_.find(node);
+    if (unsaid == unsaid_.end() || unsaid->second.erase(serial) == 0) tell(node, FarCancel{serial});
+  }
 }
 
 void Node::take_lookup(NodeId node, const FarLookup& what) {
@@ -122,20 +156,19 @@ void Node::answer_far_lookups() {
 }
 
 void Node::take_found(NodeId node, const FarFound& what) {
-  const auto serial = serials_.find(what.serial);
-  if (serial == serials_.end() || node_of(what.peer) != node) return;
-  const auto found = searches_.find(serial->second);
-  if (found == searches_.end() || !was_asked(node, found->second)) return;
-  found->second.open.erase(node);  // it waits no more
-  const auto [id, number] = serial->second;
-  release(id, connections_.at(id), number);
-  Reply reply = make_reply(ReplyKind::found, number);
-  reply.ticket = what.ticket;
-  reply.peer = what.peer;
-  reply.uid = what.uid;
-  reply.gid = what.gid;
-  reply.pid = what.pid;
-  answer(id, reply);
+  if (node_of(what.peer) != node || !was_asked(node, what.serial)) return;
+  Search& search = searches_.at(what.serial);
+  search.open.erase(node);  // it waits no more
+  for (const auto& [id, number] : std::set{search.waiters}) {
+    release(id, connections_.at(id), number);
+    Reply reply = make_reply(ReplyKind::found, number);
+    reply.ticket = what.ticket;
+    reply.peer = what.peer;
+    reply.uid = what.uid;
+    reply.gid = what.gid;
+    reply.pid = what.pid;
+    answer(id, reply);
+  }
 }
 
 void Node::take_cancel(NodeId node, const FarCancel& what) {
