@@ -14,6 +14,11 @@ import time
 WORDS = "Good morning"
 
 
+def listens(path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        return one.connect_ex(str(path)) == 0
+
+
 def watch_a_cluster(daemon, program, folder, start):
     """Two nodes on loopback; the second comes and goes while the program watches the first."""
 
@@ -24,18 +29,28 @@ def watch_a_cluster(daemon, program, folder, start):
         words = [daemon, "--socket", folder / f"{number}.sock", "--config", config, "--idle-exit", "0"]
         return subprocess.Popen(words, **start)
 
+    def watch(number, daemon):
+        path = folder / f"{number}.sock"
+        while not listens(path) and daemon.poll() is None:
+            time.sleep(0.01)
+        return subprocess.Popen([program, path], **start)
+
     with socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
         for each in one, other:
             each.bind(("127.0.0.1", 0))
         ports = one.getsockname()[1], other.getsockname()[1]
     first = node(1, ports[0])
     try:
-        while not (folder / "1.sock").exists() and first.poll() is None:
-            time.sleep(0.01)
-        watcher = subprocess.Popen([program, folder / "1.sock"], **start)
+        watcher = watch(1, first)
         printed = watcher.stdout.readline()
         second = node(2, ports[1], f'join = "127.0.0.1:{ports[0]}"')
         printed += watcher.stdout.readline()
+        other = watch(2, second)  # a node tells those that it has met that it goes
+        for line in other.stdout:
+            if line.startswith("node 1: "):
+                break
+        other.kill()
+        other.communicate()
         second.terminate()
         printed += watcher.communicate(timeout=60)[0]
         second.communicate(timeout=60)

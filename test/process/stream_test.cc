@@ -78,14 +78,11 @@ TEST_F(Streams, no_record_is_longer_than_the_receiver_takes) {
     const auto sender = grow(both, receiver.make_seed());
     EXPECT_EQ(sender->send(text_of_record(0, 512)), Status::ok);
     EXPECT_EQ(sender->send(text_of_record(1, 513)), Status::too_long);
-    EXPECT_EQ(sender->send(text_of_record(1, 511)), Status::ok);
     EXPECT_EQ(sender->flush(), Status::ok);
-    for (unsigned i = 0; i < 2; ++i) {
-      Record record;
-      ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
-      EXPECT_TRUE(record.text() == text_of_record(i, 512 - i));
-      EXPECT_EQ(receiver.release(record), Status::ok);
-    }
+    Record record;
+    ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+    EXPECT_TRUE(record.text() == text_of_record(0, 512));
+    EXPECT_EQ(receiver.release(record), Status::ok);
     EXPECT_EQ(close(both, *sender), Status::ok);
   });
 }
