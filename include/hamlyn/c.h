@@ -81,7 +81,8 @@ enum hamlyn_status_code {
   HAMLYN_SEED_STALE = 122,        // its receiver has gone
   HAMLYN_SEED_FORGED = 123,       // its key opens nothing, or nothing any more
   HAMLYN_PEER_REFUSED = 124,      // the receiver does not want this sender
-  HAMLYN_PEER_DIED = 125          // the process at the other side has ended, or its link has
+  HAMLYN_PEER_DIED = 125,         // the process at the other side has ended, or its link has
+  HAMLYN_NODE_FULL = 126          // all users together have as much as the node holds for them
 };
 
 // The version that the library was built with: compare it with HAMLYN_ABI_VERSION.

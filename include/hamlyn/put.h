@@ -23,6 +23,10 @@ struct Strides {
   std::uint64_t y_stride = 0;
 };
 
+// How a put of 8 bytes, a number, to an aligned word may signal what was put before: it never overtakes what
+// waits in the slot, and is refused if a put before it was, since the last fence.
+enum class Signal : std::uint8_t { none, set, add };
+
 struct PutOptions {
   std::uint64_t offset = 0;  // from the ticket's base
   // The owner is told when all of it has landed, unless its slot's Control is `never`. Takes one of the
@@ -32,6 +36,7 @@ struct PutOptions {
   std::uint32_t element = 0;
   // Null: it lands in one run.
   const Strides* strides = nullptr;
+  Signal signal = Signal::none;
   // With no data, and `notify`: so many bytes were stored there already, through a MappedSlot.
   std::uint64_t stored = 0;
 };

@@ -145,7 +145,7 @@ class Segment {
   NotificationQueue queue_;
   Slot slot_;
   Protection protection_;
-  std::mutex mutex_;  // of the making of descriptors
+  std::mutex mutex_;  // of its registration, and of the making of descriptors
   std::unique_ptr<segment::Descriptors> descriptors_;
 };
 
@@ -201,7 +201,7 @@ class Import {
   // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value` is
   // put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when that
   // is on its way.
-  enum class Signal : std::uint8_t { set, add };
+  using Signal = hamlyn::Signal;
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                       std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
 
@@ -211,10 +211,8 @@ class Import {
   // segment it is `ok` at once.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
               RemoteHandle* handle) noexcept;
-  Outcome outcome(RemoteHandle handle) const noexcept { return terminus_.outcome(handle); }
-  Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
-    return terminus_.wait_outcome(handle, timeout);
-  }
+  Outcome outcome(RemoteHandle handle) const noexcept;
+  Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
   // there before. After link_ended nobody knows whether it was done.
@@ -235,7 +233,8 @@ class Import {
   // Reads by loads: the memory itself; empty if it is not mapped. It may change at any time; what was read is
   // good if `current` says so afterwards.
   std::span<const std::byte> mapped() const noexcept {
-    return mapped_ != nullptr ? mapped_->bytes() : std::span<const std::byte>{};
+    return mapped_ != nullptr ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
+                              : std::span<const std::byte>{};
   }
   bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
   MappedSlot* mapping() noexcept { return mapped_.get(); }
@@ -248,7 +247,11 @@ class Import {
   void open(const Options& options);
   Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                           const WriteOptions& options) noexcept;
-  Status ended(const Outcome& outcome) const noexcept;
+  static Status ended(const Outcome& outcome) noexcept;
+  // Of what the ticket opens, mapped.
+  std::byte* memory() const noexcept {
+    return const_cast<std::byte*>(mapped_->bytes().data()) + ticket_.base;
+  }
   Status read_piece(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface_;
@@ -258,8 +261,9 @@ class Import {
   std::atomic<Refusal> refusal_{Refusal::none};
   // Where reads land that go to memory of no segment; made at the first of them.
   struct Landing;
+  const Access access_;
   const std::size_t landing_bytes_;
-  std::mutex landing_mutex_;
+  std::timed_mutex landing_mutex_;
   std::unique_ptr<Landing> landing_;
 };
 

@@ -56,7 +56,7 @@ template <class Value>
 class OwnVersioned {
  public:
   OwnVersioned(Segment& segment, std::size_t offset) : segment_(segment), offset_(offset) {
-    segment.at<std::uint64_t>(offset);
+    version_ = segment.at<std::uint64_t>(offset).load();  // it may go on from another
     segment.at<std::uint64_t>(offset + offsetof_check());
   }
   void write(const Value& value) {

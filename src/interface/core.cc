@@ -324,14 +324,22 @@ void Core::drop_slot(std::uint32_t index) noexcept {
 
 void Core::change_key(std::uint32_t index) {
   slots_[index].key = random_key();
+  if (slots_[index].puts != nullptr) slots_[index].puts->held.clear();
   forget_slots();
   end_places_at(index);  // nobody can use them any more
 }
 
 void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {
-  slots_[index].guests = std::move(guests);
-  forget_slots();
-  end_places_at(index);
+  SlotRecord& slot = slots_[index];
+  slot.guests = std::move(guests);
+  if (slot.puts != nullptr) slot.puts->held.clear();  // of those, too, who may not write any more
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    Places& places = records_[record];
+    const bool here = places.queue == slot.queue && places.slot == index && !places.over;
+    if (!here) continue;
+    end_places(record);
+    places.cause = Refusal::none;  // to be opened anew
+  }
 }
 
 // --- deposit, the parts that are not the shortest way

@@ -90,6 +90,11 @@ class Core {
     ++counters_.links_broken;
     surroundings_.attention();
   }
+  // Frames between hosts that were refused before there was a packet to look at: so many so far.
+  void note_frames(std::uint64_t bad, std::uint64_t unknown) noexcept {
+    counters_.bad_frames = bad;
+    counters_.unknown_frames = unknown;
+  }
   bool departures_wait() const noexcept { return departures_.any(); }
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
@@ -156,6 +161,7 @@ class Core {
   // Places.
   Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
+  static void reopen(Outlet& outlet) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
 
   // Send buffer areas. Throws Error(out_of_memory) when there are kAreaLimit.

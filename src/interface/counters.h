@@ -31,9 +31,10 @@ struct LinkCounters {
   std::uint64_t packets_in;
   std::uint64_t bytes_out;  // of data
   std::uint64_t bytes_in;
-  std::uint64_t doorbells;  // rung by this side
-  std::uint64_t full;       // times that a packet found no room in it
-  std::uint64_t reserved[6];
+  std::uint64_t doorbells;   // rung by this side
+  std::uint64_t full;        // times that a packet found no room in it
+  std::uint64_t bad_frames;  // between hosts: that said they were of this link, and could not be
+  std::uint64_t reserved[5];
   std::uint32_t refused[kCounterCauses];  // by Refusal, modulo 2^32
 };
 static_assert(sizeof(LinkCounters) == 256 && static_cast<std::size_t>(Refusal::count) <= kCounterCauses);
@@ -89,13 +90,15 @@ struct CounterPage {
   std::uint64_t areas_bytes;  // bytes of message areas
   std::uint64_t packets_in;   // of links that have ended
   std::uint64_t packets_out;
-  std::uint64_t wakeups;        // of the interface thread
-  std::uint64_t empty_wakeups;  // of those, with nothing to do
-  std::uint64_t events_lost;    // notifications of errors that no queue had room for
-  std::uint64_t links_broken;   // of the ended ones, because the peer broke the protocol
-  std::uint64_t links_stalled;  // and because the peer left what was sent to it
-  std::uint64_t termini;        // now
-  std::uint64_t reserved[48];
+  std::uint64_t wakeups;         // of the interface thread
+  std::uint64_t empty_wakeups;   // of those, with nothing to do
+  std::uint64_t events_lost;     // notifications of errors that no queue had room for
+  std::uint64_t links_broken;    // of the ended ones, because the peer broke the protocol
+  std::uint64_t links_stalled;   // and because the peer left what was sent to it
+  std::uint64_t termini;         // now
+  std::uint64_t bad_frames;      // between hosts, of all links ever
+  std::uint64_t unknown_frames;  // and of no link: forged, or late
+  std::uint64_t reserved[46];
   std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
   char program[128];                      // zero-terminated; what the process calls itself
   std::uint64_t padding[16];

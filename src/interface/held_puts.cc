@@ -5,13 +5,13 @@
 
 namespace hamlyn::interface {
 
-void HeldPuts::widen(const HeldPut& record) noexcept {
+void HeldPuts::widen(const Waiting& record) noexcept {
   begin_ = std::min(begin_, record.offset);
-  end_ = std::max(end_, record.offset + record.length);
+  end_ = std::max(end_, record.offset + record.span);
 }
 
-HeldPut HeldPuts::record_at(std::size_t at) const noexcept {
-  HeldPut record;
+Waiting HeldPuts::record_at(std::size_t at) const noexcept {
+  Waiting record;
   std::memcpy(&record, memory_.get() + at, sizeof record);
   return record;
 }
@@ -20,13 +20,17 @@ void HeldPuts::move(std::size_t to, std::size_t from, std::size_t bytes) noexcep
   if (to != from) std::memmove(memory_.get() + to, memory_.get() + from, bytes);
 }
 
-bool HeldPuts::has_room(std::uint64_t records, std::uint64_t data) const noexcept {
-  constexpr std::uint64_t kMostEach = sizeof(HeldPut) + 7;
+bool HeldPuts::has_room(std::uint64_t records, std::uint64_t data) noexcept {
+  if (head_ != 0) {  // what was taken makes room
+    move(0, head_, used_ - head_);
+    used_ -= std::exchange(head_, 0);
+  }
+  constexpr std::uint64_t kMostEach = sizeof(Waiting) + 7;
   const std::uint64_t room = size_ - used_;
   return data <= room && records <= (room - data) / kMostEach;
 }
 
-std::byte* HeldPuts::add(const HeldPut& record) noexcept {
+std::byte* HeldPuts::add(const Waiting& record) noexcept {
   std::byte* const at = memory_.get() + used_;
   std::memcpy(at, &record, sizeof record);
   used_ += bytes_of(record);
@@ -34,13 +38,15 @@ std::byte* HeldPuts::add(const HeldPut& record) noexcept {
   return at + sizeof record;
 }
 
-HeldPut HeldPuts::front() const noexcept { return record_at(0); }
+Waiting HeldPuts::front() const noexcept { return record_at(head_); }
 
 void HeldPuts::pop() noexcept {
-  const std::size_t bytes = bytes_of(front());
-  used_ -= bytes;
-  move(0, bytes, used_);
-  if (used_ != 0) return;
+  head_ += bytes_of(front());
+  if (empty()) clear();
+}
+
+void HeldPuts::clear() noexcept {
+  head_ = used_ = 0;
   begin_ = ~std::uint64_t{0};
   end_ = 0;
 }

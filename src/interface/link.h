@@ -39,6 +39,7 @@ struct Places {
   bool takes_puts = false;
   bool gives_gets = false;
   Refusal cause{};           // why there is none
+  Refusal part_refused{};    // the same, since the last announcement
   Refusal put_refused{};     // why puts by it were refused, since the sender last asked (puts.cc)
   std::uint32_t serial = 0;  // of this opening
 
@@ -70,6 +71,8 @@ struct Outlet {
   Refusal cause{};          // why it was refused, or is over
   bool takes_puts = false;  // though there may be no place
   bool gives_gets = false;
+  bool unfenced = false;  // puts have left by it since a fence
+  bool lost = false;      // it ended with some, and was opened anew
 
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
 };

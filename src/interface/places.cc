@@ -141,10 +141,10 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     places.queue = slot.queue;
     places.slot = packet.slot;
     places.generation = slot.generation;
-    places.granted = slot.queue->reserve(slot.places);
     const std::uint32_t rights = slot.rights(link.user);
     places.takes_puts = slot.puts != nullptr && (rights & Guests::kWrite) != 0;
     places.gives_gets = slot.gets != 0 && (rights & Guests::kRead) != 0;
+    if (slot.fast || places.takes_puts) places.granted = slot.queue->reserve(slot.places);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
   places.cause = cause;
@@ -159,6 +159,10 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   Outlet& outlet = *link.outlets[packet.word];
   if (!outlet.asked) return Refusal::malformed;
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
+  if (packet.delta == 0 && packet.offset == 0) {
+    reopen(outlet);
+    return Refusal::none;
+  }
   outlet.granted = outlet.left = packet.delta;
   outlet.record = packet.entry;
   outlet.opening =
@@ -171,6 +175,16 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
                    std::uint64_t{outlet.record} << 32 | kNoEntry};
   return Refusal::none;
+}
+
+// It is asked for again when it is next used. What was put by it may be lost.
+void Core::reopen(Outlet& outlet) noexcept {
+  Outlet anew;
+  anew.slot = outlet.slot;
+  anew.generation = outlet.generation;
+  anew.key = outlet.key;
+  anew.lost = outlet.lost || outlet.unfenced;
+  outlet = anew;
 }
 
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {

@@ -52,6 +52,7 @@ inline PutWord put_word_of(std::uint64_t word) noexcept {
 inline constexpr std::uint32_t kOpenForPuts = 1u << 31;
 inline constexpr std::uint32_t kOpenForGets = 1u << 30;
 inline constexpr std::uint32_t kNoOpening = 0xFFFFFFFFu;
+inline constexpr std::uint32_t kLostOpening = 0xFFFFFFFEu;  // one that has ended
 
 // Data that stands in words 2 to 7: `put`, `got`. As numbers it is little-endian, wherever it comes from.
 inline void set_tight_data(Packet& packet, const std::byte* data, std::size_t length) noexcept {
@@ -115,6 +116,6 @@ inline std::uint64_t place_of(const Strides& strides, std::uint64_t at) noexcept
 }
 
 // A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all
-// ones if there was none.
+// ones if there was none, one less if it has ended.
 
 }  // namespace hamlyn::interface

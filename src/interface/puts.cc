@@ -17,6 +17,7 @@ struct Core::Landing {
   std::uint64_t end = 0;
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
+  Signal signal = Signal::none;
   bool announcement = false;  // the data of a put of several packets, which has landed
   bool strided = false;
   Strides strides;
@@ -48,6 +49,14 @@ const std::byte* in_one_run(const Packet& packet, const Payload& payload, std::b
   return room;
 }
 
+// Words at one moment each. What is added was a word, and aligned, when it came.
+void land(std::byte* to, const std::byte* data, std::uint64_t bytes, bool add) noexcept {
+  if (!add) return base::copy_to_shared(to, data, bytes);
+  std::uint64_t value;
+  std::memcpy(&value, data, sizeof value);
+  apply_fetch({.op = FetchOp::add, .operand = value}, to);
+}
+
 }  // namespace
 
 // The record of it, if it is the one that was granted under that name.
@@ -66,8 +75,14 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   if (record == kDeadRecord) return Refusal::stale_generation;
   const Refusal cause =
       records_[record].takes_puts ? land_put(link, packet, payload, word, record) : Refusal::not_permitted;
-  if (cause != Refusal::none && records_[record].put_refused == Refusal::none)
-    records_[record].put_refused = cause;
+  if (cause == Refusal::none) return cause;
+  Places& places = records_[record];
+  if (places.put_refused == Refusal::none) places.put_refused = cause;
+  if (!word.notify) places.part_refused = cause;
+  if (word.notify && places.standing < places.granted) {  // the sender holds a place for it
+    ++places.standing;
+    give_back(record);
+  }
   return cause;
 }
 
@@ -99,6 +114,12 @@ Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRec
     length = word_at(packet, kEntryWord);
   }
   if (!interface::inside(landing.begin, length, slot.bound)) return Refusal::out_of_bounds;
+  if (packet.lead.operation == Operation::put_block && !landing.announcement && packet.word != 0) {
+    if (packet.word > static_cast<std::uint64_t>(Signal::add) || length != sizeof(std::uint64_t))
+      return Refusal::malformed;
+    landing.signal = static_cast<Signal>(packet.word);
+    if (reinterpret_cast<std::uintptr_t>(slot.base + landing.begin) % length != 0) return Refusal::misaligned;
+  }
   landing.length = length;
   landing.end = landing.begin + length;
   return Refusal::none;
@@ -113,6 +134,11 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   Puts& puts = *slot.puts;
   const bool tells = word.notify && puts.control != Control::never;
   if (word.notify && records_[record].standing >= records_[record].granted) return Refusal::no_place;
+  // What was lost is not told of, and not signalled.
+  Places& places = records_[record];
+  if (landing.announcement && places.part_refused != Refusal::none)
+    return std::exchange(places.part_refused, Refusal::none);
+  if (landing.signal != Signal::none && places.put_refused != Refusal::none) return places.put_refused;
   alignas(8) std::byte room[kPacketLimit];
   if (packet.lead.operation == Operation::put) {
     tight_data(packet, reinterpret_cast<std::byte(&)[kPutInline]>(room));
@@ -121,13 +147,14 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     landing.data = in_one_run(packet, payload, room);
   }
   ++slot.counters->messages;
-  if (puts.careful() && puts.must_wait(landing.begin, landing.end)) [[unlikely]] {
+  const bool behind = landing.signal != Signal::none && !puts.held.empty();
+  if (puts.careful() && (behind || puts.must_wait(landing.begin, landing.end))) [[unlikely]] {
     if (!hold(slot, landing, link.peer, word.notify)) return Refusal::hold_full;
     tell_puts(slot, records_[record].slot, Puts::waiting, landing.begin, landing.end, link.peer);
   } else {
     if (!landing.announcement) {
       landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
-        base::copy_to_shared(slot.base + offset, data, bytes);
+        land(slot.base + offset, data, bytes, landing.signal == Signal::add);
       });
       slot.counters->bytes += landing.length;
     }
@@ -153,13 +180,25 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
 
 // All of it, or nothing.
 bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept {
-  if (landing.announcement) return true;  // whoever releases it is told of what then lands
+  if (landing.announcement) {
+    Waiting told;
+    static_cast<HeldPut&>(told) = {landing.begin, 0, peer, true};
+    told.what = Waiting::What::announce;
+    told.span = landing.length;
+    if (!slot.puts->held.has_room(1, 0)) return false;
+    slot.puts->held.add(told);
+    return true;
+  }
   std::uint64_t runs = 0;
   landing.each_run([&](std::uint64_t, const std::byte*, std::uint64_t) { ++runs; });
   HeldPuts& held = slot.puts->held;
   if (!held.has_room(runs, landing.length)) return false;
   landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
-    std::memcpy(held.add({offset, bytes, peer, notify}), data, bytes);
+    Waiting waiting;
+    static_cast<HeldPut&>(waiting) = {offset, bytes, peer, notify};
+    waiting.what = landing.signal == Signal::add ? Waiting::What::add : Waiting::What::store;
+    waiting.span = bytes;
+    std::memcpy(held.add(waiting), data, bytes);
   });
   return true;
 }
@@ -221,10 +260,11 @@ void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, 
 void Core::settle_held(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
   Puts& puts = *slot.puts;
-  puts.held.settle([&](const HeldPut& record, const std::byte* data) {
-    const std::uint64_t end = record.offset + record.length;
+  puts.held.settle([&](const Waiting& record, const std::byte* data) {
+    const std::uint64_t end = record.offset + record.span;
     if (puts.held.overlaps(record.offset, end) || puts.unpinned.any_in(record.offset, end)) return false;
-    base::copy_to_shared(slot.base + record.offset, data, record.length);
+    if (record.what != Waiting::What::announce)
+      land(slot.base + record.offset, data, record.length, record.what == Waiting::What::add);
     slot.counters->bytes += record.length;
     const bool tells = puts.control == Control::always || (record.notify && puts.control != Control::never);
     if (tells) tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
@@ -252,9 +292,10 @@ Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
   if (packet.key != slot.key) return Refusal::bad_key;
   if (slot.puts == nullptr) return Refusal::mode_forbids;
   if (slot.rights(link.user) == 0) return Refusal::not_permitted;
+  if (packet.delta == kNoOpening) return Refusal::none;
   const std::uint32_t record = opening(link, put_word_of(packet.delta));
-  if (packet.delta == kNoOpening || record == kDeadRecord || records_[record].slot != index)
-    return Refusal::none;
+  if (packet.delta == kLostOpening || record == kDeadRecord || records_[record].slot != index)
+    return Refusal::stale_generation;
   return std::exchange(records_[record].put_refused, Refusal::none);
 }
 

@@ -81,7 +81,12 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   Link* link = nullptr;
   const Status found = link_for(ticket, 0, 0, link);
   if (found != Status::ok) return found;
-  if (!link->in_order && link->taken_count() < link->put_count()) return Status::queue_full;
+  if (!link->in_order) {
+    if (fence_link_ != link->serial) fence_mark_ = link->put_count();
+    fence_link_ = link->serial;
+    if (link->taken_count() < fence_mark_) return Status::queue_full;
+    fence_link_ = 0;
+  }
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
   set_entry(packet, kNoEntry, terminus_.opening_of(ticket));

@@ -87,6 +87,8 @@ class Requests {
   Core& core_;
   Terminus& terminus_;
   std::vector<Record> records_;
+  std::uint64_t fence_link_ = 0;  // of a fence that waits: its link, and how much had been put there then
+  std::uint64_t fence_mark_ = 0;
   std::size_t next_ = 0;  // the record that was used longest ago, or is not free
 };
 

@@ -129,7 +129,8 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   if (handle != nullptr) *handle = {};
   const Status wrong = check(ticket, data.size(), options);
   if (wrong != Status::ok) return wrong;
-  if (send_at_once(ticket, count, data, options, handle)) return Status::ok;
+  const Status tried = send_at_once(ticket, count, data, options, handle);
+  if (tried == Status::ok) return tried;
   Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
@@ -137,18 +138,19 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
   work.from_area = work.is_put = false;
-  return post(work, ticket, count, data.size(), options, handle);
+  return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full);
 }
 
 // A message of one packet that waits for nothing and nobody: straight into the link. No entry works for it;
-// the one that is free for longest lends the handle its number. False: nothing was done.
-bool Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
-                            const SendOptions& options, SendHandle* handle) noexcept {
+// the one that is free for longest lends the handle its number. Otherwise nothing was done; queue_full: the
+// link has no room, and need not be asked again.
+Status Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+                              const SendOptions& options, SendHandle* handle) noexcept {
   Link* const link = core_.find_link(ticket.interface);
   if (link == nullptr || options.acknowledged || options.element != 0 || !link->mapped.empty() ||
       link->way(priority_).state != Way::State::idle || messages_wait_for(*link) ||
       data.size() > link->payload_limit(priority_)) {
-    return false;
+    return Status::pending;
   }
   Packet packet;
   set_lead(packet, Operation::write, data.size(), options.metadata.size());
@@ -156,7 +158,9 @@ bool Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::span
   packet.offset = ticket.base + options.offset;
   set_entry(packet, ticket.entry, count);
   packet.word = message_word(core_.next_message(), ticket.incarnation);
-  if (link->put(packet, data.data(), options.metadata.data(), priority_) != Status::ok) return false;
+  const Status status = link->put(packet, data.data(), options.metadata.data(), priority_);
+  if (status != Status::ok) [[unlikely]]
+    return status;
   core_.warm(*link);  // who is sent something may well answer
   ++counters_.messages;
   counters_.bytes += data.size();
@@ -164,7 +168,7 @@ bool Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::span
   if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
   // Pairs with sequence(), as in finish().
   if (waiting_.empty()) sequence_.store(sent_, std::memory_order_release);
-  return true;
+  return Status::ok;
 }
 
 Status Terminus::check(const Ticket& ticket, std::uint64_t length,
@@ -181,7 +185,7 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
 
 // Puts the first free entry, which has its data, to work.
 Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
-                      const SendOptions& options, SendHandle* handle) noexcept {
+                      const SendOptions& options, SendHandle* handle, bool full) noexcept {
   work.ticket = ticket;
   work.length = length;
   work.sent = 0;
@@ -210,7 +214,7 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   waiting_.append(work);
   core_.departures().count(1);
   core_.not_directly();
-  return place(work);
+  return place(work, full);
 }
 
 // A message that is to be acknowledged goes on only once there is room to await it: until then others may
@@ -224,8 +228,8 @@ bool Terminus::await_room(Work& work, Link& link) noexcept {
   return false;
 }
 
-// Sends it, or has it wait for its turn.
-Status Terminus::place(Work& work) noexcept {
+// Sends it, or has it wait for its turn. `full`: its link has just been found to have no room.
+Status Terminus::place(Work& work, bool full) noexcept {
   const std::uint64_t peer = work.ticket.interface;
   SubQueue* lane = lane_of(peer);
   Link* const link = lane != nullptr ? lane->link : core_.find_link(peer);
@@ -238,7 +242,7 @@ Status Terminus::place(Work& work) noexcept {
   Way* const way = link == nullptr ? nullptr : &link->way(priority_);
   // Direct I/O: straight into the link, unless earlier messages wait there.
   const bool direct = way != nullptr && way->state == Way::State::idle;
-  Status last = Status::ok;
+  Status last = full ? Status::queue_full : Status::ok;
   while (direct && last == Status::ok && work.status == Status::pending && !work.lent && !work.left &&
          (work.parts != 0 || work.sent < kDirectBytes))
     last = put_one_packet(work);
@@ -307,6 +311,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   // entry may be armed for another.)
   if (status == Status::cancelled && begun && !work.lent && !work.left && !work.is_put)
     core_.abandon(*work.link, work.ticket, work.message);
+  if (work.is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
   work.status = status;
   if (!work.left) core_.departures().count(-1);
   if (work.left) {
@@ -362,7 +367,7 @@ bool Terminus::go_on_with_held() noexcept {
     held_.remove(*work);
     work->held = false;
     core_.count_held(-1);
-    place(*work);
+    place(*work, false);
     moved |= !work->held;
   }
   return moved;

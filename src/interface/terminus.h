@@ -56,6 +56,8 @@ class Terminus {
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              SendHandle* handle) noexcept;
   Opened opened(const Ticket& ticket) noexcept;
+  // If its owner did not let this user in: it may do so now.
+  void ask_again(const Ticket& ticket) noexcept;
   // The opening by which this terminus puts to the slot, as a fence names it.
   std::uint32_t opening_of(const Ticket& ticket) noexcept;
 
@@ -75,13 +77,14 @@ class Terminus {
   }
 
   // The same for a put of up to 48 bytes.
-  __attribute__((always_inline)) const Outlet* quick_put(const Ticket& ticket, std::size_t length,
-                                                         const PutOptions& options, Link*& link) noexcept {
-    const Outlet* const outlet = last_.outlet;
+  __attribute__((always_inline)) Outlet* quick_put(const Ticket& ticket, std::size_t length,
+                                                   const PutOptions& options, Link*& link) noexcept {
+    Outlet* const outlet = last_.outlet;
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
         !outlet->takes_puts || outlet->refused || pending_ != 0 || length > kPutInline || options.notify ||
         options.strides != nullptr || options.element != 0 || options.stored != 0 ||
-        options.offset > ticket.bound || length > ticket.bound - options.offset) [[unlikely]] {
+        options.signal != Signal::none || options.offset > ticket.bound ||
+        length > ticket.bound - options.offset || ticket.base + options.offset >= kPutSpan) [[unlikely]] {
       return nullptr;
     }
     link = last_.link;
@@ -191,8 +194,8 @@ class Terminus {
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
               const SendOptions& options, SendHandle* handle) noexcept;
-  bool send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
-                    const SendOptions& options, SendHandle* handle) noexcept;
+  Status send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
+                      const SendOptions& options, SendHandle* handle) noexcept;
   static Status check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept;
   Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
                        const SendOptions& options, SendHandle* handle) noexcept;
@@ -203,7 +206,10 @@ class Terminus {
   Status put_at_once(const Ticket& ticket, std::span<const std::byte> data,
                      const PutOptions& options) noexcept;
   Status put_next(Work& work) noexcept;
+  Status put_signal(const Ticket& ticket, std::span<const std::byte> data,
+                    const PutOptions& options) noexcept;
   Status put_announcement(Work& work) noexcept;
+  void give_place_back(const Work& work) noexcept;
   Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
@@ -220,8 +226,8 @@ class Terminus {
 
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
-              const SendOptions& options, SendHandle* handle) noexcept;
-  Status place(Work& work) noexcept;
+              const SendOptions& options, SendHandle* handle, bool full) noexcept;
+  Status place(Work& work, bool full) noexcept;
   bool await_room(Work& work, Link& link) noexcept;
   void await_delivery(Work& work) noexcept;
   Last& last_of_level() noexcept { return *level_last_; }

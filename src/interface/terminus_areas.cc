@@ -58,7 +58,7 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
   work.part = 0;
   work.part_sent = 0;
   work.from_area = work.is_put = false;
-  return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle);
+  return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle, false);
 }
 
 bool Terminus::stands_in_shown_area(const Work& work) noexcept {

@@ -1,6 +1,7 @@
 // Puts leave (paper 4, section 3.3): short ones as one cell, others in packets that take their turns with
 // those of everybody else. No word of 8 bytes where the data lands is cut in two by the end of a packet.
 #include <algorithm>
+#include <utility>
 
 #include "interface/element.h"
 #include "interface/put_packet.h"
@@ -13,11 +14,19 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
   const std::uint64_t room = options.offset <= ticket.bound ? ticket.bound - options.offset : 0;
   if (options.offset > ticket.bound || data.size() > room) return Status::out_of_bounds;
   if (!is_element(options.element)) return Status::invalid;
+  if (options.signal != Signal::none) {
+    const bool word =
+        data.size() == sizeof(std::uint64_t) && (ticket.base + options.offset) % data.size() == 0;
+    if (!word) return data.size() == sizeof(std::uint64_t) ? Status::misaligned : Status::invalid;
+    if (options.signal > Signal::add || options.strides != nullptr || options.stored != 0)
+      return Status::invalid;
+  }
   if (options.stored != 0) {
     if (!data.empty() || !options.notify || options.strides != nullptr) return Status::invalid;
     return options.stored <= room ? Status::ok : Status::out_of_bounds;
   }
   const std::uint64_t first = ticket.base + options.offset;
+  if (first >= kPutSpan) return Status::out_of_bounds;
   if (options.strides == nullptr)
     return element_divides(options.element, data.size(), first) ? Status::ok : Status::misaligned;
   const Strides& strides = *options.strides;
@@ -53,6 +62,13 @@ Status Terminus::way_of(const Ticket& ticket) noexcept {
   return outlet.takes_puts ? Status::ok : Status::refused;
 }
 
+void Terminus::ask_again(const Ticket& ticket) noexcept {
+  Link* const link = core_.find_link(ticket.interface);
+  Outlet* const outlet =
+      link != nullptr ? core_.outlet(*link, ticket.slot, ticket.generation, ticket.key) : nullptr;
+  if (outlet != nullptr && outlet->refused && outlet->cause == Refusal::not_permitted) Core::reopen(*outlet);
+}
+
 Opened Terminus::opened(const Ticket& ticket) noexcept {
   way_of(ticket);
   const Outlet& outlet = *last_of_level().outlet;
@@ -60,7 +76,12 @@ Opened Terminus::opened(const Ticket& ticket) noexcept {
 }
 
 std::uint32_t Terminus::opening_of(const Ticket& ticket) noexcept {
-  return way_of(ticket) == Status::ok ? low_half(last_of_level().outlet->opening) : kNoOpening;
+  const Status way = way_of(ticket);
+  if (last_of_level().link == nullptr) return kNoOpening;
+  Outlet& outlet = *last_of_level().outlet;
+  outlet.unfenced = false;
+  if (std::exchange(outlet.lost, false)) return kLostOpening;
+  return way == Status::ok ? low_half(outlet.opening) : kNoOpening;
 }
 
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
@@ -73,11 +94,18 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   Outlet& outlet = *last_of_level().outlet;
   Link& link = *last_of_level().link;
   if (options.notify && outlet.left == 0) return without_place();
+  outlet.unfenced = true;
   const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
   Status status = Status::queue_full;
   if (options.stored != 0) {
     if (alone) status = announce(link, outlet.opening, ticket.base + options.offset, options.stored);
     if (status == Status::ok) --outlet.left;
+    return status;
+  }
+  if (options.signal != Signal::none) {
+    const bool behind = link.in_order || link.taken_count() >= link.put_count();
+    if (alone && behind) status = put_signal(ticket, data, options);
+    if (status == Status::ok && options.notify) --outlet.left;
     return status;
   }
   if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0) {
@@ -100,7 +128,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   work.strided = options.strides != nullptr;
   if (work.strided) work.strides = *options.strides;
   const SendOptions as_message{.offset = options.offset, .element = options.element};
-  return post(work, ticket, 0, data.size(), as_message, handle);
+  return post(work, ticket, 0, data.size(), as_message, handle, false);
 }
 
 // One cell.
@@ -117,6 +145,17 @@ Status Terminus::put_at_once(const Ticket& ticket, std::span<const std::byte> da
   ++counters_.messages;
   counters_.bytes += data.size();
   return Status::ok;
+}
+
+Status Terminus::put_signal(const Ticket& ticket, std::span<const std::byte> data,
+                            const PutOptions& options) noexcept {
+  const Last& last = last_of_level();
+  Packet packet{};
+  set_lead(packet, Operation::put_block, data.size(), 0, sizeof(std::uint64_t));
+  set_word(packet, kSlotWord, put_word(last.outlet->opening, 0, options.notify, 0));
+  packet.offset = ticket.base + options.offset;
+  packet.word = static_cast<std::uint64_t>(options.signal);
+  return last.link->put(packet, data.data(), nullptr, priority_);
 }
 
 // How much of it the next packet has.
@@ -146,6 +185,13 @@ Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offse
   packet.offset = offset;
   set_word(packet, kEntryWord, length);
   return link.put(packet, nullptr, nullptr, priority_);
+}
+
+// The place that it would have taken at the receiver.
+void Terminus::give_place_back(const Work& work) noexcept {
+  const Ticket& ticket = work.ticket;
+  Outlet* const outlet = core_.outlet(*work.link, ticket.slot, ticket.generation, ticket.key);
+  if (outlet != nullptr && outlet->opening == work.opening && outlet->left < outlet->granted) ++outlet->left;
 }
 
 Status Terminus::put_next(Work& work) noexcept {

@@ -199,6 +199,7 @@ std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage>
 }
 
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) terminus_->ask_again(ticket);
   return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
                        [&] { return terminus_->ready(ticket); });
 }
@@ -216,11 +217,12 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   base::RunLock& lock = engine.lock();
   if (lock.enter_quickly()) [[likely]] {
     interface::Link* any;
-    const interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, any);
+    interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, any);
     if (outlet != nullptr && static_cast<shm::ShmLink*>(any)->quick()) [[likely]] {
       auto& link = static_cast<shm::ShmLink&>(*any);
       link.put_quickly(interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset),
                        data);
+      outlet->unfenced = true;
       if (handle != nullptr) *handle = {};
       if (link.must_ring()) [[unlikely]]
         return ring_and_leave(link, lock);

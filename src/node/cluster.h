@@ -106,7 +106,8 @@ class Cluster {
     PairKeys keys{};
     std::uint64_t incarnation = 0;  // of the other, once it has answered
   };
-  struct Try {  // and when to
+  static constexpr Time kFirstPause{100};  // between tries; then longer ones
+  struct Try {                             // and when to
     std::optional<Attempt> attempt;
     Time next{};
     Time pause{};

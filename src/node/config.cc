@@ -18,12 +18,25 @@ class Reader {
   Reader(const std::string& path, Config& out) : path_(path), out_(out) {}
 
   void read(const toml::table& file) {
+    read_sections(file);
+    const Quotas total = times(out_.quotas, kTotal);
+    for (const auto amount : {&Quotas::interfaces, &Quotas::links, &Quotas::bytes, &Quotas::names}) {
+      if (said_.*amount == kUnsaid) said_.*amount = total.*amount;
+    }
+    out_.total = said_;
+  }
+
+ private:
+  static constexpr std::uint64_t kUnsaid = ~std::uint64_t{};  // no amount in a file is as much
+
+  void read_sections(const toml::table& file) {
     for (const auto& [key, value] : file) {
       const std::string section(key.str());
       const toml::table* table = value.as_table();
-      if (section != "quotas" && section != "rights" && section != "errors" && section != "log" &&
-          section != "cluster") {
-        fail(key.source(), section, "unknown; there are [quotas], [rights], [errors], [cluster] and [log]");
+      if (section != "quotas" && section != "total" && section != "rights" && section != "errors" &&
+          section != "log" && section != "cluster") {
+        fail(key.source(), section,
+             "unknown; there are [quotas], [total], [rights], [errors], [cluster] and [log]");
       }
       if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
       for (const auto& [inner, entry] : *table)
@@ -33,7 +46,6 @@ class Reader {
     }
   }
 
- private:
   [[noreturn]] void fail(const toml::source_region& where, const std::string& key,
                          const std::string& what) const {
     throw Error(ErrorCode::invalid_argument,
@@ -41,14 +53,10 @@ class Reader {
   }
 
   void read_entry(const toml::key& key, const std::string& name, const toml::node& value) {
-    if (name == "quotas.interfaces")
-      out_.quotas.interfaces = quota(name, value);
-    else if (name == "quotas.links")
-      out_.quotas.links = quota(name, value);
-    else if (name == "quotas.bytes")
-      out_.quotas.bytes = quota(name, value);
-    else if (name == "quotas.names")
-      out_.quotas.names = quota(name, value);
+    if (name.starts_with("quotas."))
+      amount(key, name, out_.quotas) = quota(name, value);
+    else if (name.starts_with("total."))
+      amount(key, name, said_) = quota(name, value);
     else if (name == "rights.users")
       out_.rights.users = ids(name, value, user_id);
     else if (name == "rights.groups")
@@ -72,6 +80,14 @@ class Reader {
     else
       fail(key.source(), name, "unknown key");
     if (name.starts_with("rights.")) out_.rights.everyone = false;
+  }
+
+  std::uint64_t& amount(const toml::key& key, const std::string& name, Quotas& of) const {
+    if (key == "interfaces") return of.interfaces;
+    if (key == "links") return of.links;
+    if (key == "bytes") return of.bytes;
+    if (key == "names") return of.names;
+    fail(key.source(), name, "unknown key");
   }
 
   std::uint64_t quota(const std::string& name, const toml::node& value) const {
@@ -158,6 +174,7 @@ class Reader {
 
   const std::string& path_;
   Config& out_;
+  Quotas said_{kUnsaid, kUnsaid, kUnsaid, kUnsaid};  // of [total]
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ struct ClusterConfig {
 };
 
 struct Config {
-  Quotas quotas;
+  Quotas quotas;  // of one user
+  Quotas total;   // of all together; what is not said there is kTotal times the quota
   AttachRights rights;
   std::uint64_t cut_after = 0;  // NodeOptions::cut_after
   std::string log_level = "info";

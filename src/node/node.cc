@@ -1,7 +1,5 @@
 #include "node/node.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,14 +9,19 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::uint64_t kMaxStrangers = 64;  // connections of a user that attach nothing, or not yet
-constexpr std::size_t kMaxWaiting = 256;     // requests of a process that have no answer yet
-constexpr std::size_t kMaxShunned = 1024;    // peers that one process does not want to hear of
-constexpr Time kGreetTime{5000};             // from the connection to its hello
+constexpr std::size_t kMaxWaiting = 256;   // requests of a process that have no answer yet
+constexpr std::size_t kMaxShunned = 1024;  // peers that one process does not want to hear of
+constexpr Time kGreetTime{5000};           // from the connection to its hello
 constexpr Time kObserveTime{60000};
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
   return "protocol " + std::to_string(protocol) + " with structures " + std::to_string(structures);
+}
+
+// What a request counts as while it has no answer.
+Resource waiting_for(RequestKind kind) {
+  if (kind == RequestKind::lookup) return Resource::lookups;
+  return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
 }
 
 }  // namespace
@@ -30,16 +33,19 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       now_(now),
       grace_(options.recovering),
       next_number_(options.first_number),
-      others_(others) {}
+      others_(others),
+      accounts_(options.quotas, options.total, options.uid) {}
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
   now_ = now;
-  User& user = users_[who.uid];
-  if (user.connections >= kMaxStrangers) {
+  if (!accounts_.within_quota(who.uid, Resource::strangers, 1)) {
     outside_.drop(id, "too many connections of one user that do not attach");
     return;
   }
-  ++user.connections;
+  // An honest process says hello at once: who has kept silent for longest gives way.
+  if (!deadlines_.empty() && !accounts_.within_all(who.uid, Resource::strangers, 1))
+    drop(deadlines_.begin()->second, "too many connections that do not attach");
+  accounts_.add(who.uid, Resource::strangers, 1);
   Connection& connection = connections_[id];
   connection.who = who;
   connection.since = now;
@@ -183,14 +189,12 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
       drop(old->second, nullptr);  // the same process, back before its old connection was seen to end
     }
   }
-  User& user = users_[uid];
-  if (user.interfaces >= options_.quotas.interfaces) {
-    return turn_away(id, ErrorCode::quota_interfaces,
-                     "user " + std::to_string(uid) + " has attached " + std::to_string(user.interfaces) +
-                         " interfaces and may not have more: end some, or raise quotas.interfaces");
+  try {
+    accounts_.take(uid, Resource::interfaces, 1);
+  } catch (const Refused& refusal) {
+    return turn_away(id, refusal.code, refusal.text);
   }
-  --user.connections;
-  ++user.interfaces;
+  accounts_.give(uid, Resource::strangers, 1);
   deadlines_.erase({connection.since + kGreetTime, id});
   connection.stage = Stage::attached;
   connection.since = now_;
@@ -284,16 +288,7 @@ void Node::hold(Connection& connection, const Request& request) {
     throw Refused{ErrorCode::out_of_memory,
                   std::to_string(kMaxWaiting) + " requests of this process wait already: cancel some"};
   }
-  if (request.kind == RequestKind::lookup) {
-    User& user = users_[connection.who.uid];
-    if (user.awaits >= options_.quotas.names) {
-      throw Refused{ErrorCode::quota_names,
-                    "user " + std::to_string(connection.who.uid) + " looks for " +
-                        std::to_string(user.awaits) +
-                        " names and may not look for more at a time: cancel some, or raise quotas.names"};
-    }
-    ++user.awaits;
-  }
+  accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
   connection.waiting[request.request] = request;
 }
 
@@ -305,15 +300,14 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
     awaited->second.erase({id, number});
     if (awaited->second.empty()) awaited_.erase(awaited);
   }
-  if (found->second.kind == RequestKind::lookup) --users_[connection.who.uid].awaits;
+  accounts_.give(connection.who.uid, waiting_for(found->second.kind), 1);
   connection.waiting.erase(found);
   forget_far_request({id, number});
   return true;
 }
 
 // Takes up again those that `which` picks: something they waited for may have happened.
-template <class Which>
-void Node::resume(std::uint64_t id, Which&& which) {
+void Node::resume(std::uint64_t id, const std::function<bool(const Request&)>& which) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   std::vector<Request> held;
@@ -331,277 +325,6 @@ void Node::resume_introductions(std::uint64_t id, std::uint64_t peer) {
          [peer](const Request& held) { return held.kind == RequestKind::introduce && held.number == peer; });
 }
 
-void Node::introduce(std::uint64_t id, Connection& connection, const Request& request) {
-  if (far(request.number)) return introduce_far(id, connection, request);
-  const auto there = interfaces_.find(request.number);
-  if (there == interfaces_.end()) {
-    if (grace_) return hold(connection, request);
-    throw Refused{ErrorCode::name_unknown,
-                  "no interface " + std::to_string(request.number) + " is attached to this node"};
-  }
-  if (there->second == id) throw Refused{ErrorCode::invalid_argument, "a process needs no link with itself"};
-  Connection& peer = connections_.at(there->second);
-  if (peer.shunned.contains(connection.interface)) {
-    throw Refused{ErrorCode::not_permitted,
-                  "interface " + std::to_string(request.number) +
-                      " has refused so many packets of this process that the link was cut"};
-  }
-  const auto mine = connection.with.find(peer.interface);
-  const auto theirs = peer.with.find(connection.interface);
-  const bool here = mine != connection.with.end();
-  const bool over_there = theirs != peer.with.end();
-  if (here && over_there && mine->second == theirs->second) {
-    Reply linked = make_reply(ReplyKind::linked, request.request);
-    linked.peer = peer.interface;
-    linked.link = mine->second;
-    return answer(id, linked);
-  }
-  // One end has not noticed yet that an earlier link has ended. Waiting for it keeps a process from flooding
-  // another with introductions: each costs the asker an open end until the other has dealt with it.
-  if (here || over_there) return hold(connection, request);
-  if (outside_.behind(id) || outside_.behind(there->second)) return hold(connection, request);
-
-  const bool foreign = connection.who.uid != peer.who.uid;
-  if (foreign) {
-    check_room(connection.who.uid, 1, false, "this user");
-    check_room(peer.who.uid, 1, true, "the peer's user");
-  } else {
-    check_room(connection.who.uid, 2, false, "this user");
-  }
-  // A link to another node has a number that was drawn elsewhere.
-  while (connection.links.contains(next_number_) || peer.links.contains(next_number_)) ++next_number_;
-  const auto side = [&](const Connection& other, std::uint64_t number, bool initiator) {
-    Reply out = make_reply(ReplyKind::introduced, number);
-    out.peer = other.interface;
-    out.link = next_number_;
-    out.uid = other.who.uid;
-    out.gid = other.who.gid;
-    out.pid = other.who.pid;
-    out.initiator = initiator ? 1 : 0;
-    return out;
-  };
-  const char* why =
-      outside_.introduce(id, side(peer, request.request, true), there->second, side(connection, 0, false));
-  if (why != nullptr) throw Refused{ErrorCode::out_of_memory, why};
-  connection.shunned.erase(peer.interface);  // it asks itself
-  open_side(connection, next_number_, {peer.interface, kLinkBytes, false});
-  open_side(peer, next_number_, {connection.interface, kLinkBytes, foreign});
-  ++next_number_;
-}
-
-void Node::check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const {
-  const auto found = users_.find(uid);
-  const User user = found == users_.end() ? User{} : found->second;
-  const std::string who = std::string(whose) + " (" + std::to_string(uid) + ") ";
-  if (user.links + ends > options_.quotas.links) {
-    throw Refused{ErrorCode::quota_links,
-                  who + "has " + std::to_string(user.links) +
-                      " ends of links and may not have more: end some, or raise quotas.links"};
-  }
-  if (foreign && user.foreign + ends > options_.quotas.links / 2) {
-    throw Refused{ErrorCode::quota_links,
-                  "other users have opened half of the links that " + who + "may have"};
-  }
-  if (user.bytes + ends * kLinkBytes > options_.quotas.bytes) {
-    throw Refused{ErrorCode::quota_bytes,
-                  who + "has used up quotas.bytes: end some links or areas, or raise it"};
-  }
-}
-
-void Node::open_side(Connection& connection, std::uint64_t link, const Side& side) {
-  User& user = users_[connection.who.uid];
-  connection.links[link] = side;
-  connection.with[side.peer] = link;
-  connection.bytes += side.bytes;
-  user.bytes += side.bytes;
-  ++user.links;
-  if (side.foreign) ++user.foreign;
-}
-
-void Node::close_side(Connection& connection, std::uint64_t link) {
-  const auto found = connection.links.find(link);
-  const Side& side = found->second;
-  User& user = users_[connection.who.uid];
-  connection.bytes -= side.bytes;
-  user.bytes -= side.bytes;
-  --user.links;
-  if (side.foreign) --user.foreign;
-  connection.with.erase(side.peer);
-  connection.links.erase(found);
-}
-
-void Node::link_ended(Connection& connection, std::uint64_t link) {
-  const auto found = connection.links.find(link);
-  if (found == connection.links.end()) return;  // it was told to the daemon before this one
-  const std::uint64_t self = connection.interface;
-  const std::uint64_t peer = found->second.peer;
-  if (far(peer)) tell_far_end(connection, link, false);
-  close_side(connection, link);
-  resume_introductions(interfaces_.at(self), peer);
-  take_up_arrivals(self);
-  if (const auto other = interfaces_.find(peer); other != interfaces_.end())
-    resume_introductions(other->second, self);
-}
-
-void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {
-  const auto found = connection.links.find(request.number);
-  if (found == connection.links.end())
-    throw Refused{ErrorCode::invalid_argument, "this process has no such link"};
-  const std::uint64_t before = found->second.bytes;
-  change_bytes(connection.who.uid, found->second.bytes, request.bytes);
-  connection.bytes = connection.bytes - before + request.bytes;
-  Reply reply = make_reply(ReplyKind::granted, request.request);
-  reply.link = request.number;
-  answer(id, reply);
-}
-
-void Node::change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to) {
-  User& user = users_[uid];
-  const std::uint64_t others = user.bytes - from;
-  // Giving back is always allowed, also above a quota.
-  if (to > from && (others > options_.quotas.bytes || to > options_.quotas.bytes - others)) {
-    throw Refused{ErrorCode::quota_bytes, "user " + std::to_string(uid) + " has " +
-                                              std::to_string(user.bytes) +
-                                              " bytes in links and areas and may not have so many more: end "
-                                              "some, or raise quotas.bytes"};
-  }
-  user.bytes = others + to;
-  from = to;
-}
-
-// Of send buffer areas, and of message areas that others map: the process's own word, like that on links.
-void Node::area_bytes(std::uint64_t id, Connection& connection, const Request& request) {
-  change_bytes(connection.who.uid, connection.area_bytes, request.bytes);
-  answer(id, make_reply(ReplyKind::granted, request.request));
-}
-
-// A link that is older than this daemon. It exists whether we like it or not; beyond the quotas it is not
-// kept in mind, so that a process cannot fill the daemon with links it makes up.
-void Node::adopt_link(Connection& connection, const Request& request) {
-  // One to another node ended with the daemon before this one: the other node has given up that incarnation.
-  if (far(request.peer))
-    return tell_gone(connection, request.number, request.peer, "this node's daemon was started again");
-  const User& user = users_[connection.who.uid];
-  if (request.number == 0 || request.peer == 0 || request.peer == connection.interface ||
-      connection.links.contains(request.number) || connection.with.contains(request.peer) ||
-      user.links >= options_.quotas.links || user.bytes > options_.quotas.bytes ||
-      request.bytes > options_.quotas.bytes - user.bytes) {
-    ++refused_;
-    return;
-  }
-  open_side(connection, request.number, {request.peer, request.bytes, false});
-}
-
-void Node::publish(std::uint64_t id, Connection& connection, const Request& request) {
-  const std::string_view name = name_of(request);
-  const std::uint32_t uid = connection.who.uid;
-  if (request.name_length > kMaxName || !valid_name(name)) {
-    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
-  }
-  if (const char* why = hamlyn::invalid(request.ticket)) throw Refused{ErrorCode::invalid_argument, why};
-  const Token token = sign(uid, connection.interface, name);
-  const bool proven = request.token == token;
-  if (!proven && request.token != Token{}) {
-    throw Refused{ErrorCode::not_permitted,
-                  "this node had not given the name " + std::string(name) + " to this process"};
-  }
-  auto taken = names_.find(name);
-  if (taken != names_.end() && taken->second.connection != id) {
-    throw Refused{ErrorCode::name_taken, "another process has registered the name " + std::string(name)};
-  }
-  // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
-  const auto kept = kept_.find(name);
-  const bool was_kept = kept != kept_.end();
-  if (grace_ && !proven) return hold(connection, request);
-  // A token is good for ever, also for who had the name before the one that it is kept for.
-  if (was_kept && (!proven || kept->second.interface != connection.interface || kept->second.uid != uid))
-    return hold(connection, request);
-  if (was_kept) {  // it counts already
-    connection.names.emplace(name);
-    taken = names_.emplace(name, Name{}).first;
-    kept_.erase(kept);
-  } else if (taken == names_.end()) {
-    User& user = users_[uid];
-    if (user.names >= options_.quotas.names) {
-      throw Refused{ErrorCode::quota_names,
-                    "user " + std::to_string(uid) + " has registered " + std::to_string(user.names) +
-                        " names and may not have more: withdraw some, or raise quotas.names"};
-    }
-    ++user.names;
-    connection.names.emplace(name);
-    taken = names_.emplace(name, Name{}).first;
-  }
-  taken->second = {id,
-                   {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
-                   request.ticket};
-  Reply reply = make_reply(ReplyKind::published, request.request);
-  reply.token = token;
-  answer(id, reply);
-  expect_far(id, connection);
-
-  if (was_kept) {  // others may have claimed it meanwhile
-    for (const std::uint64_t other : attached())
-      resume(other,
-             [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
-  }
-  answer_far_lookups(name);
-  const auto awaited = awaited_.find(name);
-  if (awaited == awaited_.end()) return;
-  const auto waiting = awaited->second;
-  for (const auto& [other, number] : waiting) {
-    resume(other, [&, wanted = number](const Request& held) { return held.request == wanted; });
-  }
-}
-
-void Node::withdraw(std::uint64_t id, Connection& connection, const Request& request) {
-  const auto found = connection.names.find(name_of(request));
-  if (found == connection.names.end()) {
-    throw Refused{ErrorCode::name_unknown,
-                  "this process has not registered the name " + std::string(name_of(request))};
-  }
-  names_.erase(*found);
-  connection.names.erase(found);
-  --users_[connection.who.uid].names;
-  answer(id, make_reply(ReplyKind::withdrawn, request.request));
-}
-
-bool Node::may_look_up(const Identity& who, const Name& name) const {
-  const Identity& owner = connections_.at(name.connection).who;
-  return who.uid == owner.uid || who.uid == 0 || name.rights.everyone ||
-         (name.rights.group && who.gid == owner.gid);
-}
-
-void Node::lookup(std::uint64_t id, Connection& connection, const Request& request) {
-  const std::string_view name = name_of(request);
-  if (request.name_length > kMaxName || !valid_name(name)) {
-    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
-  }
-  const auto found = names_.find(name);
-  if (found == names_.end()) {
-    const bool wait = (request.flags & Request::kWait) != 0;
-    const bool others = others_ != nullptr && !others_->there().empty();
-    if (!grace_ && !kept_.contains(name) && !wait && !others) {
-      throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
-    }
-    hold(connection, request);
-    awaited_[std::string(name)].emplace(id, request.request);
-    return search(id, request, grace_ || kept_.contains(name));
-  }
-  if (!may_look_up(connection.who, found->second)) {
-    throw Refused{ErrorCode::not_permitted, "whoever registered the name " + std::string(name) +
-                                                " does not let user " + std::to_string(connection.who.uid) +
-                                                " look it up"};
-  }
-  const Connection& owner = connections_.at(found->second.connection);
-  Reply reply = make_reply(ReplyKind::found, request.request);
-  reply.ticket = found->second.ticket;
-  reply.peer = owner.interface;
-  reply.uid = owner.who.uid;
-  reply.gid = owner.who.gid;
-  reply.pid = owner.who.pid;
-  answer(id, reply);
-}
-
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
   // What no longer waits has its answer under way.
   const auto ask = asks_.find({id, request.request});
@@ -609,35 +332,6 @@ void Node::cancel(std::uint64_t id, Connection& connection, const Request& reque
   if (!release(id, connection, request.request)) return;
   answer(id, make_reply(ReplyKind::cancelled, request.request));
   if (peer != 0) resume_introductions(id, peer);
-}
-
-// What a process says of others is its own word: it costs it its own link with them and nobody else anything
-// (paper 1, section 3.6). The peer may not ask for the next one; the reporter may, and then it is heard
-// again.
-void Node::report(std::uint64_t id, Connection& connection, const Request& request) {
-  const auto found = connection.links.find(request.number);
-  if (found == connection.links.end()) return;  // it has ended meanwhile
-  Side& side = found->second;
-  const std::uint64_t before = side.refused;
-  side.refused = std::max(before, request.bytes);  // it only grows
-  const std::uint64_t limit = options_.cut_after;
-  if (limit == 0 || before >= limit || side.refused < limit) return;
-  ++cut_;
-  if (connection.shunned.size() < kMaxShunned) connection.shunned.insert(side.peer);
-  Reply reply = make_reply(ReplyKind::cut, 0);
-  reply.link = request.number;
-  reply.peer = side.peer;
-  const auto there = interfaces_.find(side.peer);
-  if (far(side.peer)) tell_far_end(connection, request.number, true);
-  answer(id, reply);
-  if (there == interfaces_.end()) return;
-  // The number may be one that the reporter has made up, by adopting it, for a link of that peer with
-  // another.
-  const auto& theirs = connections_.at(there->second).links;
-  const auto other = theirs.find(request.number);
-  if (other == theirs.end() || other->second.peer != connection.interface) return;
-  reply.peer = connection.interface;
-  answer(there->second, reply);
 }
 
 void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
@@ -677,14 +371,15 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
   end.request = request.request;
   end.uptime_ms = static_cast<std::uint64_t>((now_ - started_).count());
   end.interfaces = interfaces_.size();
-  for (const auto& [uid, user] : users_) end.links += user.links;
+  end.links = accounts_.in_all(Resource::links);
   end.names = names_.size();
   end.malformed = malformed_;
   end.dropped = dropped_;
   end.refused = refused_;
   end.cut = cut_;
-  const User& user = users_[connection.who.uid];
-  end.used = {user.interfaces, user.links, user.bytes, user.names};
+  const auto held = [&](Resource what) { return accounts_.held(connection.who.uid, what); };
+  end.used = {held(Resource::interfaces), held(Resource::links), held(Resource::bytes),
+              held(Resource::names)};
   end.quota = {options_.quotas.interfaces, options_.quotas.links, options_.quotas.bytes,
                options_.quotas.names};
   end.pid = options_.pid;
@@ -714,22 +409,16 @@ void Node::forget(std::uint64_t id, bool keep_names) {
     if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
-  User& user = users_[uid];
-  if (!keep_names) user.names -= connection.names.size();
-  user.bytes -= connection.area_bytes;
+  if (!keep_names) accounts_.give(uid, Resource::names, connection.names.size());
+  accounts_.give(uid, Resource::bytes, connection.area_bytes);
+  accounts_.give(uid, Resource::shunned, connection.shunned.size());
+  const bool stays = connection.stage == Stage::attached || connection.stage == Stage::watcher;
+  accounts_.give(uid, stays ? Resource::interfaces : Resource::strangers, 1);
   const std::uint64_t interface = connection.interface;
-  if (connection.stage == Stage::attached) {
-    --user.interfaces;
-    interfaces_.erase(interface);
-  } else if (connection.stage == Stage::watcher) {
-    --user.interfaces;
-    watches_.erase(id);
-  } else {
-    --user.connections;
-    forget_deadline(id, connection);
-  }
+  if (connection.stage == Stage::attached) interfaces_.erase(interface);
+  if (connection.stage == Stage::watcher) watches_.erase(id);
+  if (!stays) forget_deadline(id, connection);
   connections_.erase(found);
-  forget_user(uid);
   // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
   // that number is attached.
   for (const std::uint64_t other : attached()) {
@@ -741,47 +430,6 @@ void Node::forget(std::uint64_t id, bool keep_names) {
 void Node::forget_deadline(std::uint64_t id, const Connection& connection) {
   deadlines_.erase({connection.since + kGreetTime, id});
   deadlines_.erase({connection.since + kObserveTime, id});
-}
-
-void Node::forget_user(std::uint32_t uid) {
-  const auto found = users_.find(uid);
-  const User& user = found->second;
-  if (user.connections == 0 && user.interfaces == 0 && user.names == 0) users_.erase(found);
-}
-
-// Names that are kept for nobody any more. Who has asked for one meanwhile has it now.
-template <class Which>
-void Node::give_up_names(Which&& which) {
-  if (kept_.empty()) return;
-  std::set<std::string, std::less<>> free;
-  for (auto at = kept_.begin(); at != kept_.end();) {
-    if (!which(at->second)) {
-      ++at;
-      continue;
-    }
-    const std::uint32_t uid = at->second.uid;
-    --users_[uid].names;
-    forget_user(uid);
-    free.insert(at->first);
-    at = kept_.erase(at);
-  }
-  if (free.empty()) return;
-  for (const std::uint64_t other : attached())
-    resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
-  for (const std::string& name : free) answer_far_lookups(name);
-}
-
-// HMAC over who and what. A number's token has no name, and a name is never empty.
-Token Node::sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const {
-  std::vector<unsigned char> text(sizeof uid + sizeof interface + name.size());
-  std::memcpy(text.data(), &uid, sizeof uid);
-  std::memcpy(text.data() + sizeof uid, &interface, sizeof interface);
-  if (!name.empty()) std::memcpy(text.data() + sizeof uid + sizeof interface, name.data(), name.size());
-  Token out;
-  static_assert(sizeof out == crypto_auth_BYTES && sizeof(Key) == crypto_auth_KEYBYTES);
-  ::crypto_auth(reinterpret_cast<unsigned char*>(out.data()), text.data(), text.size(),
-                reinterpret_cast<const unsigned char*>(options_.key.data()));
-  return out;
 }
 
 }  // namespace hamlyn::node

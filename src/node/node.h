@@ -6,17 +6,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hamlyn/error.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
+#include "node/accounts.h"
 #include "node/far.h"
 #include "node/pair.h"
 #include "node/protocol.h"
@@ -33,14 +36,6 @@ struct Identity {
   std::string program;  // only for people to read
 };
 
-// What one user may have at a time.
-struct Quotas {
-  std::uint64_t interfaces = 4096;
-  std::uint64_t links = 8192;  // ends of links; other users may open at most half of them
-  std::uint64_t bytes = std::uint64_t{4} << 30;
-  std::uint64_t names = 1024;
-};
-
 // Who may attach: everyone, or these users and members (by primary group) of these groups. Root always may.
 struct AttachRights {
   bool everyone = true;
@@ -49,7 +44,8 @@ struct AttachRights {
 };
 
 struct NodeOptions {
-  Quotas quotas;
+  Quotas quotas;                           // of one user
+  Quotas total = times(Quotas{}, kTotal);  // of all together
   AttachRights rights;
   std::uint64_t cut_after = 0;  // refused packets, reported of one link, after which it is cut; 0: never
   Key key{};                    // signs tokens; survives the daemon
@@ -124,9 +120,9 @@ class Node {
   struct Side {  // one end of a link
     std::uint64_t peer = 0;
     std::uint64_t bytes = 0;
-    bool foreign = false;       // opened by another user's process
-    bool gone = false;          // the other end is on another node, and has gone: this one was told
-    std::uint64_t refused = 0;  // packets of the peer, as this end has reported
+    std::optional<std::uint32_t> asker;  // the user whose process has opened it from the other end
+    bool gone = false;                   // the other end is on another node, and has gone: this one was told
+    std::uint64_t refused = 0;           // packets of the peer, as this end has reported
   };
 
   struct Connection {
@@ -161,16 +157,6 @@ class Node {
     Time until{};
   };
 
-  struct User {
-    std::uint64_t connections = 0;  // that attach nothing, or not yet
-    std::uint64_t interfaces = 0;
-    std::uint64_t links = 0;
-    std::uint64_t foreign = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t names = 0;   // with those that are kept
-    std::uint64_t awaits = 0;  // look-ups that have no answer yet
-  };
-
   using Waiting = std::pair<std::uint64_t, std::uint64_t>;  // a connection and its request
   using FarKey = std::pair<NodeId, std::uint64_t>;          // a node and its serial
 
@@ -181,31 +167,26 @@ class Node {
     std::array<std::byte, 32> key{};
     Time until{};
   };
-  struct Search {  // for a name, among the other nodes
-    std::uint64_t serial = 0;
+  // For a name, among the other nodes. Processes of one user that wait for the same have one search: the
+  // others are told once, and hold it once.
+  struct Search {
+    FarLookup what;
+    std::set<Waiting> waiters;
     std::set<NodeId> open;  // they have not answered
-    bool wait = false;
+    bool patient = false;   // "nobody has it" is no answer: it may come yet, there or here
     bool not_permitted = false;
     Time until = Time::max();
   };
+  using Wanted =
+      std::tuple<std::string, std::uint32_t, std::uint32_t>;  // a name, and by which user and group
   struct Arrival {  // an introduction that another node asks for, and that cannot be made yet
     FarIntroduce what;
     Time until{};
   };
-  struct Visitor {  // what waits here of one user of another node
-    std::uint64_t arrivals = 0;
-    std::uint64_t awaits = 0;
-  };
-
   struct Watch {  // by a process, of the nodes
     std::uint64_t request = 0;
     std::map<NodeId, std::uint32_t> due;  // that it is to be told of, and how often each has changed
     bool whole = false;                   // it has been told of all
-  };
-
-  struct Refused {  // thrown and caught inside `handle`: one request, one refusal
-    ErrorCode code;
-    std::string text;
   };
 
   void greet(std::uint64_t id, Connection& connection, std::span<const std::byte> message, bool counters);
@@ -230,6 +211,9 @@ class Node {
   void introduce_far(std::uint64_t id, Connection& connection, const Request& request);
   void expect_far(std::uint64_t id, Connection& connection);
   void have_way_opened(std::uint64_t id, Connection& connection, NodeId towards);
+  Accounts& visitors(NodeId node);
+  bool take_for(FarKey key, std::uint32_t uid, Resource what);
+  void give_for(NodeId node, std::uint32_t uid, Resource what);
   void take_introduce(NodeId node, FarIntroduce what);
   bool take_up(NodeId node, const FarIntroduce& what);
   void take_up_arrival(FarKey key);
@@ -247,8 +231,11 @@ class Node {
   void take_found(NodeId node, const FarFound& what);
   void take_cancel(NodeId node, const FarCancel& what);
   void search(std::uint64_t id, const Request& request, bool may_come);
-  void searched(Waiting waiting, NodeId node);
-  bool was_asked(NodeId node, const Search& search) const;
+  std::uint64_t begin_search(std::uint64_t id, const Request& request, bool may_come);
+  void searched(std::uint64_t serial, NodeId node);
+  void refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text);
+  void leave_search(Waiting waiting);
+  bool was_asked(NodeId node, std::uint64_t serial) const;
   void tell_lookups(NodeId node);
   void go_on_telling();
   void check_place(NodeId node, const FarEnd& end) const;
@@ -268,23 +255,24 @@ class Node {
   void tell_watcher(std::uint64_t id, Watch& watch);
   FarEnd end_of(const Connection& connection) const;
   template <class Message>
-  void tell(NodeId node, const Message& message);
+  void tell(NodeId node, const Message& message) {
+    others_->tell(node, encode(message));
+  }
 
   void hold(Connection& connection, const Request& request);
   bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
-  template <class Which>
-  void resume(std::uint64_t id, Which&& which);
+  void resume(std::uint64_t id, const std::function<bool(const Request&)>& which);
   void resume_introductions(std::uint64_t id, std::uint64_t peer);
   void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
-  void check_room(std::uint32_t uid, std::uint64_t ends, bool foreign, const char* whose) const;
+  void check_room(std::uint32_t uid, std::uint64_t ends) const;
+  void shun(Connection& connection, std::uint64_t peer);
+  void hear_again(Connection& connection, std::uint64_t peer);
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);
   void forget(std::uint64_t id, bool keep_names);
-  template <class Which>
-  void give_up_names(Which&& which);
+  void give_up_names(const std::function<bool(const Kept&)>& which);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
-  void forget_user(std::uint32_t uid);
   std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
   bool may_look_up(const Identity& who, const Name& name) const;
@@ -305,20 +293,22 @@ class Node {
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
   OtherNodes* const others_;
   std::map<Waiting, Ask> asks_;
-  std::map<Waiting, Search> searches_;
-  std::map<std::uint64_t, Waiting> serials_;  // of asks and searches
+  std::map<std::uint64_t, Waiting> asked_;    // by serial
+  std::map<std::uint64_t, Search> searches_;  // likewise
+  std::map<Waiting, std::uint64_t> search_of_;
+  std::map<Wanted, std::uint64_t> shared_;  // searches that others may join: those that wait
   std::uint64_t next_serial_ = 1;
   std::map<NodeId, std::set<std::uint64_t>> unsaid_;  // serials of searches that a node was not told of yet
   std::map<FarKey, Arrival> arrivals_;
   std::map<std::uint64_t, std::set<FarKey>> arrivals_at_;             // by the interface they are for
   std::map<FarKey, FarLookup> far_waiters_;                           // look-ups of other nodes that wait
   std::map<std::string, std::set<FarKey>, std::less<>> far_awaited_;  // by name
-  std::map<std::pair<NodeId, std::uint32_t>, Visitor> visitors_;      // by node and user
+  std::map<NodeId, Accounts> visitors_;                               // what other nodes' users hold here
   std::set<FarKey> crowded_;  // arrivals and look-ups whose answer waits until there is room for it
   std::map<std::uint64_t, Watch> watches_;  // by connection
   // How the nodes were when whoever watches them was told last: state and incarnation.
   std::map<NodeId, std::pair<std::uint32_t, std::uint64_t>> seen_;
-  std::map<std::uint32_t, User> users_;
+  Accounts accounts_;
   std::set<std::pair<Time, std::uint64_t>> deadlines_;  // of connections that attach nothing
   std::uint64_t malformed_ = 0;
   std::uint64_t dropped_ = 0;

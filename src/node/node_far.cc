@@ -10,19 +10,14 @@ namespace {
 
 constexpr Time kArrivalTime{5000};  // for a process to say where it is reached, or to end an earlier link
 constexpr Time kAskTime{6000};      // for the other node to answer: longer than what it gives its process
-constexpr Time kSearchTime{2000};
-constexpr std::uint64_t kMaxArrivals = 1024;  // introductions that wait, of one user of one node
+constexpr std::uint64_t kOfANode =
+    4;  // all users of one other node may have this part of what all may have here
 constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
 
 }  // namespace
 
 bool Node::far(std::uint64_t interface) const noexcept {
   return others_ != nullptr && node_of(interface) != 0 && node_of(interface) != others_->self();
-}
-
-template <class Message>
-void Node::tell(NodeId node, const Message& message) {
-  others_->tell(node, encode(message));
 }
 
 void Node::refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text) {
@@ -65,6 +60,36 @@ void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) 
   if (!whole) ++malformed_;
 }
 
+// What another node's processes hold here: each user within a quota, and all within a part of what those of
+// this node may have. That node has the cluster's secret, and may have gone mad.
+Accounts& Node::visitors(NodeId node) {
+  const Quotas& total = options_.total;
+  const Quotas all{total.interfaces / kOfANode, total.links / kOfANode, total.bytes / kOfANode,
+                   total.names / kOfANode};
+  const std::string where = " on node " + std::to_string(others_->self());
+  return visitors_.try_emplace(node, options_.quotas, all, options_.uid, where).first->second;
+}
+
+// False: it was refused, and told so.
+bool Node::take_for(FarKey key, std::uint32_t uid, Resource what) {
+  const auto [node, serial] = key;
+  try {
+    visitors(node).take(uid, what, 1);
+    return true;
+  } catch (const Refused& refusal) {
+    ++refused_;
+    crowded_.erase(key);
+    refuse_far(node, serial, refusal.code, refusal.text);
+    return false;
+  }
+}
+
+void Node::give_for(NodeId node, std::uint32_t uid, Resource what) {
+  Accounts& held = visitors(node);
+  held.give(uid, what, 1);
+  if (held.empty()) visitors_.erase(node);
+}
+
 // Introductions.
 
 FarEnd Node::end_of(const Connection& connection) const {
@@ -95,7 +120,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     return answer(id, linked);
   }
   if (find_ask(id, request.number) != asks_.end()) return hold(connection, request);
-  check_room(connection.who.uid, 1, false, "this user");
+  check_room(connection.who.uid, 1);
   if (!others_->has_room(node)) {
     throw Refused{ErrorCode::out_of_memory,
                   "node " + std::to_string(node) + " has more to hear already than it takes: ask again"};
@@ -109,10 +134,9 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
-  serials_[ask.serial] = {id, request.request};
-  User& user = users_[connection.who.uid];
-  ++user.links;
-  user.bytes += kLinkBytes;
+  asked_[ask.serial] = {id, request.request};
+  accounts_.add(connection.who.uid, Resource::links, 1);
+  accounts_.add(connection.who.uid, Resource::bytes, kLinkBytes);
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
 }
 
@@ -125,10 +149,10 @@ std::map<Node::Waiting, Node::Ask>::iterator Node::find_ask(std::uint64_t id, st
 }
 
 void Node::end_ask(std::map<Waiting, Ask>::iterator ask) {
-  User& user = users_[connections_.at(ask->first.first).who.uid];
-  --user.links;
-  user.bytes -= kLinkBytes;
-  serials_.erase(ask->second.serial);
+  const std::uint32_t uid = connections_.at(ask->first.first).who.uid;
+  accounts_.give(uid, Resource::links, 1);
+  accounts_.give(uid, Resource::bytes, kLinkBytes);
+  asked_.erase(ask->second.serial);
   asks_.erase(ask);
 }
 
@@ -163,13 +187,7 @@ void Node::take_introduce(NodeId node, FarIntroduce what) {
   }
   if (take_up(node, what)) return;
   const FarKey key{node, what.serial};
-  Visitor& visitor = visitors_[{node, what.end.uid}];
-  if (visitor.arrivals >= kMaxArrivals) {
-    crowded_.erase(key);
-    return refuse_far(node, what.serial, ErrorCode::out_of_memory,
-                      "too many introductions of this user wait there: ask again");
-  }
-  ++visitor.arrivals;
+  if (!take_for(key, what.end.uid, Resource::introductions)) return;
   arrivals_at_[what.peer].insert(key);
   arrivals_[key] = {std::move(what), now_ + kArrivalTime};
 }
@@ -180,8 +198,7 @@ void Node::forget_arrival(FarKey key) {
   const auto at = arrivals_at_.find(what.peer);
   at->second.erase(key);
   if (at->second.empty()) arrivals_at_.erase(at);
-  const auto visitor = visitors_.find({key.first, what.end.uid});
-  if (--visitor->second.arrivals == 0 && visitor->second.awaits == 0) visitors_.erase(visitor);
+  give_for(key.first, what.end.uid, Resource::introductions);
   crowded_.erase(key);
   arrivals_.erase(found);
 }
@@ -218,7 +235,9 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
       have_way_opened(id, peer, node);
       return false;
     }
-    check_room(peer.who.uid, 1, peer.who.uid != what.end.uid, "the peer's user");
+    check_room(peer.who.uid, 1);
+    if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);
+    visitors(node).check(what.end.uid, Resource::links, 1);
     open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
     tell(node, FarIntroduced{what.serial, end_of(peer)});
     // Its own request for the same link, if it has one, is answered by this one.
@@ -276,14 +295,14 @@ void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t requ
   std::memcpy(reply.engine, end.engine, sizeof reply.engine);
   std::ranges::copy(end.address, reply.address.begin());
   reply.key = key;
-  if (initiator) connection.shunned.erase(peer);
-  open_side(connection, link, {peer, kLinkBytes, !initiator && end.uid != connection.who.uid});
+  if (initiator) hear_again(connection, peer);
+  open_side(connection, link, {peer, kLinkBytes, initiator ? std::nullopt : std::optional{end.uid}});
   outside_.send(id, bytes_of(reply));
 }
 
 void Node::take_introduced(NodeId node, const FarIntroduced& what) {
-  const auto serial = serials_.find(what.serial);
-  const auto found = serial == serials_.end() ? asks_.end() : asks_.find(serial->second);
+  const auto serial = asked_.find(what.serial);
+  const auto found = serial == asked_.end() ? asks_.end() : asks_.find(serial->second);
   if (found == asks_.end() || node_of(found->second.peer) != node) return;  // a refusal crossed it
   const Waiting waiting = found->first;
   const Ask ask = found->second;
@@ -314,21 +333,18 @@ void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text
 }
 
 void Node::take_refused(NodeId node, const FarRefused& what) {
-  const auto serial = serials_.find(what.serial);
-  if (serial == serials_.end()) return;
-  const Waiting waiting = serial->second;
   const auto code = static_cast<ErrorCode>(what.error);
-  if (const auto ask = asks_.find(waiting); ask != asks_.end() && ask->second.serial == what.serial) {
-    if (node_of(ask->second.peer) == node) refuse_waiting(waiting, code, what.text);
+  if (const auto serial = asked_.find(what.serial); serial != asked_.end()) {
+    const Waiting waiting = serial->second;
+    if (node_of(asks_.at(waiting).peer) == node) refuse_waiting(waiting, code, what.text);
     return;
   }
-  const auto found = searches_.find(waiting);
-  if (found == searches_.end() || !was_asked(node, found->second)) return;
+  if (!was_asked(node, what.serial)) return;
   // Only the first two are answers: whoever waits would never hear of a name that came there.
   if (code != ErrorCode::not_permitted && code != ErrorCode::name_unknown)
-    return refuse_waiting(waiting, code, what.text);
-  if (code == ErrorCode::not_permitted) found->second.not_permitted = true;
-  searched(waiting, node);
+    return refuse_search(what.serial, code, what.text);
+  if (code == ErrorCode::not_permitted) searches_.at(what.serial).not_permitted = true;
+  searched(what.serial, node);
 }
 
 // Links.
@@ -369,40 +385,6 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   answer(there->second, reply);
 }
 
-// Names.
-
-// Asks the other nodes for a name that nobody has here. `may_come`: the one who had it here may come back.
-void Node::search(std::uint64_t id, const Request& request, bool may_come) {
-  if (others_ == nullptr) return;
-  Search search;
-  search.serial = next_serial_++;
-  search.wait = may_come || (request.flags & Request::kWait) != 0;
-  if (!search.wait) search.until = now_ + kSearchTime;
-  expect_far(id, connections_.at(id));
-  serials_[search.serial] = {id, request.request};
-  const auto there = others_->there();
-  search.open.insert(there.begin(), there.end());
-  for (const NodeId node : there) unsaid_[node].insert(search.serial);
-  searches_[{id, request.request}] = std::move(search);
-  for (const NodeId node : there) tell_lookups(node);
-}
-
-// Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
-void Node::tell_lookups(NodeId node) {
-  const auto found = unsaid_.find(node);
-  if (found == unsaid_.end()) return;
-  auto& serials = found->second;
-  while (!serials.empty() && others_->has_room(node)) {
-    const std::uint64_t serial = serials.extract(serials.begin()).value();
-    const auto [id, number] = serials_.at(serial);
-    const Connection& connection = connections_.at(id);
-    const Request& request = connection.waiting.at(number);
-    tell(node, FarLookup{serial, connection.who.uid, connection.who.gid,
-                         (request.flags & Request::kWait) != 0, std::string(name_of(request))});
-  }
-  if (serials.empty()) unsaid_.erase(found);
-}
-
 // Nodes that had much to hear may have taken it.
 void Node::go_on_telling() {
   for (auto at = unsaid_.begin(); at != unsaid_.end();) tell_lookups((at++)->first);
@@ -419,113 +401,6 @@ void Node::go_on_telling() {
   }
 }
 
-bool Node::was_asked(NodeId node, const Search& search) const {
-  const auto unsaid = unsaid_.find(node);
-  return search.open.contains(node) && (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
-}
-
-// That node does not have it, or is not there.
-void Node::searched(Waiting waiting, NodeId node) {
-  Search& search = searches_.at(waiting);
-  search.open.erase(node);
-  if (search.wait ? !search.not_permitted : !search.open.empty()) return;
-  if (search.not_permitted)
-    return refuse_waiting(waiting, ErrorCode::not_permitted,
-                          "whoever registered the name on another node does not let this user look it up");
-  refuse_waiting(waiting, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
-}
-
-void Node::take_lookup(NodeId node, const FarLookup& what) {
-  const FarKey key{node, what.serial};
-  if (far_waiters_.contains(key)) {
-    ++malformed_;
-    return;
-  }
-  if (answer_far_lookup(node, what)) return;
-  Visitor& visitor = visitors_[{node, what.uid}];
-  if (visitor.awaits >= options_.quotas.names) {
-    crowded_.erase(key);
-    return refuse_far(node, what.serial, ErrorCode::quota_names,
-                      "user " + std::to_string(what.uid) + " looks for " + std::to_string(visitor.awaits) +
-                          " names on node " + std::to_string(others_->self()) +
-                          " and may not look for more at a time: cancel some, or raise quotas.names there");
-  }
-  ++visitor.awaits;
-  far_awaited_[what.name].insert(key);
-  far_waiters_[key] = what;
-}
-
-void Node::forget_far_waiter(FarKey key) {
-  const auto found = far_waiters_.find(key);
-  const auto awaited = far_awaited_.find(found->second.name);
-  awaited->second.erase(key);
-  if (awaited->second.empty()) far_awaited_.erase(awaited);
-  const auto visitor = visitors_.find({key.first, found->second.uid});
-  if (--visitor->second.awaits == 0 && visitor->second.arrivals == 0) visitors_.erase(visitor);
-  crowded_.erase(key);
-  far_waiters_.erase(found);
-}
-
-// False if there is no answer yet, or no room for it.
-bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
-  const auto found = names_.find(what.name);
-  if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
-  if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
-  Identity asker;
-  asker.uid = what.uid;
-  asker.gid = what.gid;
-  if (found == names_.end()) {
-    refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown");
-  } else if (!may_look_up(asker, found->second)) {
-    refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
-  } else {
-    const Connection& owner = connections_.at(found->second.connection);
-    tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
-                        found->second.ticket});
-  }
-  return true;
-}
-
-void Node::answer_far_waiter(FarKey key) {
-  const auto found = far_waiters_.find(key);
-  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second)) forget_far_waiter(key);
-}
-
-// A name has come, or has gone for good: those of other nodes who wait for it.
-void Node::answer_far_lookups(std::string_view name) {
-  const auto found = far_awaited_.find(name);
-  if (found == far_awaited_.end()) return;
-  for (const FarKey& key : std::set{found->second}) answer_far_waiter(key);
-}
-
-// Nobody of the run before comes back any more.
-void Node::answer_far_lookups() {
-  std::vector<FarKey> keys;
-  for (const auto& [key, what] : far_waiters_) keys.push_back(key);
-  for (const FarKey& key : keys) answer_far_waiter(key);
-}
-
-void Node::take_found(NodeId node, const FarFound& what) {
-  const auto serial = serials_.find(what.serial);
-  if (serial == serials_.end() || node_of(what.peer) != node) return;
-  const auto found = searches_.find(serial->second);
-  if (found == searches_.end() || !was_asked(node, found->second)) return;
-  found->second.open.erase(node);  // it waits no more
-  const auto [id, number] = serial->second;
-  release(id, connections_.at(id), number);
-  Reply reply = make_reply(ReplyKind::found, number);
-  reply.ticket = what.ticket;
-  reply.peer = what.peer;
-  reply.uid = what.uid;
-  reply.gid = what.gid;
-  reply.pid = what.pid;
-  answer(id, reply);
-}
-
-void Node::take_cancel(NodeId node, const FarCancel& what) {
-  if (const FarKey key{node, what.serial}; far_waiters_.contains(key)) forget_far_waiter(key);
-}
-
 // The request has been answered, or nobody wants the answer any more.
 void Node::forget_far_request(Waiting waiting) {
   if (const auto ask = asks_.find(waiting); ask != asks_.end()) {
@@ -535,16 +410,7 @@ void Node::forget_far_request(Waiting waiting) {
          FarEnded{ask->second.link, connection->second.interface, ask->second.peer, false});
     end_ask(ask);
   }
-  const auto found = searches_.find(waiting);
-  if (found == searches_.end()) return;
-  const Search search = std::move(found->second);
-  serials_.erase(search.serial);
-  searches_.erase(found);
-  for (const NodeId node : search.open) {
-    const auto unsaid = unsaid_.find(node);
-    if (unsaid == unsaid_.end() || unsaid->second.erase(search.serial) == 0)
-      tell(node, FarCancel{search.serial});
-  }
+  leave_search(waiting);
 }
 
 // Nodes.
@@ -555,11 +421,10 @@ void Node::node_came(NodeId node, Time now) {
     if (Connection& connection = connections_.at(id); connection.outward)
       have_way_opened(id, connection, node);
   }
-  for (auto& [waiting, search] : searches_) {
-    const auto [id, number] = waiting;
-    if ((connections_.at(id).waiting.at(number).flags & Request::kWait) == 0) continue;
+  for (auto& [serial, search] : searches_) {
+    if (!search.what.wait) continue;
     search.open.insert(node);
-    unsaid_[node].insert(search.serial);
+    unsaid_[node].insert(serial);
   }
   tell_lookups(node);
 }
@@ -585,11 +450,11 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
     if (node_of(ask.peer) == node) asked.push_back(waiting);
   }
   for (const Waiting& waiting : asked) refuse_waiting(waiting, ErrorCode::peer_died, text);
-  std::vector<Waiting> open;
-  for (const auto& [waiting, search] : searches_) {
-    if (search.open.contains(node)) open.push_back(waiting);
+  std::vector<std::uint64_t> open;
+  for (const auto& [serial, search] : searches_) {
+    if (search.open.contains(node)) open.push_back(serial);
   }
-  for (const Waiting& waiting : open) searched(waiting, node);
+  for (const std::uint64_t serial : open) searched(serial, node);
 }
 
 void Node::tick_far() {
@@ -600,12 +465,12 @@ void Node::tick_far() {
   }
   for (const Waiting& waiting : silent)
     refuse_waiting(waiting, ErrorCode::timed_out, "the other node has not answered in time");
-  std::vector<Waiting> late;
-  for (const auto& [waiting, search] : searches_) {
-    if (search.until <= now_) late.push_back(waiting);
+  std::vector<std::uint64_t> late;
+  for (const auto& [serial, search] : searches_) {
+    if (search.until <= now_) late.push_back(serial);
   }
-  for (const Waiting& waiting : late) {
-    refuse_waiting(waiting, ErrorCode::timed_out, "some node has not said in time whether it has the name");
+  for (const std::uint64_t serial : late) {
+    refuse_search(serial, ErrorCode::timed_out, "some node has not said in time whether it has the name");
   }
   for (auto at = arrivals_.begin(); at != arrivals_.end();) {
     const auto& [key, arrival] = *at++;
@@ -620,7 +485,7 @@ void Node::tick_far() {
 std::optional<Time> Node::far_deadline() const {
   Time out = Time::max();
   for (const auto& [waiting, ask] : asks_) out = std::min(out, ask.until);
-  for (const auto& [waiting, search] : searches_) out = std::min(out, search.until);
+  for (const auto& [serial, search] : searches_) out = std::min(out, search.until);
   for (const auto& [key, arrival] : arrivals_) out = std::min(out, arrival.until);
   return out == Time::max() ? std::nullopt : std::optional{out};
 }

@@ -9,16 +9,9 @@ namespace hamlyn::node {
 
 // A watcher costs a connection for as long as it likes, so it counts as an interface.
 void Node::watch(std::uint64_t id, Connection& connection, const Request& request) {
-  User& user = users_[connection.who.uid];
-  if (user.interfaces >= options_.quotas.interfaces) {
-    throw Refused{ErrorCode::quota_interfaces,
-                  "user " + std::to_string(connection.who.uid) + " has attached " +
-                      std::to_string(user.interfaces) +
-                      " interfaces and may not have more: end some, or raise quotas.interfaces"};
-  }
+  accounts_.take(connection.who.uid, Resource::interfaces, 1);
+  accounts_.give(connection.who.uid, Resource::strangers, 1);
   forget_deadline(id, connection);
-  --user.connections;
-  ++user.interfaces;
   connection.stage = Stage::watcher;
   if (watches_.empty()) seen_.clear();
   look_at_members(now_);  // whoever watches already is told first, and not twice

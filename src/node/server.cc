@@ -33,14 +33,20 @@ constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCluster = 3;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
+constexpr std::uint64_t kMaxQueuedOfUser = 16384;         // those of one user
+constexpr std::uint64_t kMaxQueuedOfAll = 262144;         // and of all, some 80 MB
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
 // Descriptors that were sent and not read are counted by the kernel against the daemon, up to RLIMIT_NOFILE;
 // at that limit nobody can be introduced. (list replies have one, introductions two.)
-constexpr std::uint64_t kMaxUnread = 64;    // of one process
-constexpr std::uint64_t kUnreadShare = 8;   // the part of the limit that one user may have
-constexpr std::uint64_t kUnreadShares = 2;  // and with those of its processes that have read everything
-constexpr Time kDepartedTime{2000};         // for which a process's death is waited for
-constexpr int kLookAgain = 5;               // ms, while introductions wait for somebody's reading
+constexpr std::uint64_t kMaxUnread = 64;     // of one process
+constexpr std::uint64_t kUnreadShare = 8;    // the part of the limit that one user may have
+constexpr std::uint64_t kUnreadShares = 2;   // and with those of its processes that have read everything
+constexpr std::uint64_t kUnreadScarce = 16;  // a user may have so much less once all have used up half
+constexpr std::uint64_t kForConnection = 4;  // socket, pidfd, counter page, and one for what is under way
+constexpr std::size_t kMaxDeparted =
+    1024;                            // processes whose connection has ended, and whose end is waited for
+constexpr Time kDepartedTime{2000};  // for which a process's death is waited for
+constexpr int kLookAgain = 5;        // ms, while introductions wait for somebody's reading
 constexpr int kTurn = 32;  // messages of one process, or new connections, before it is another's turn
 
 std::uint32_t overflow_uid() {
@@ -66,9 +72,11 @@ bool all_read(int socket) {
   return ::ioctl(socket, SIOCOUTQ, &left) == 0 && left == 0;
 }
 
-NodeOptions node_options(const ServerOptions& options) {
+NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors) {
   NodeOptions out;
   out.quotas = options.config.quotas;
+  out.total = options.config.total;
+  out.total.interfaces = std::min(out.total.interfaces, descriptors / kForConnection);
   out.rights = options.config.rights;
   out.cut_after = options.config.cut_after;
   if (!options.service) out.rights = {.everyone = false, .users = {::geteuid()}, .groups = {}};
@@ -90,7 +98,8 @@ NodeOptions node_options(const ServerOptions& options) {
 
 Server::Server(const ServerOptions& options) : options_(options) {
   if (::sodium_init() < 0) throw Error(ErrorCode::system, "libsodium cannot start");
-  most_unread_ = raise_descriptor_limit() / kUnreadShare;
+  const std::uint64_t descriptors = raise_descriptor_limit();
+  most_unread_ = descriptors / kUnreadShare;
   lock_ = lock_socket(options_.socket);
   marked_ = marked(options_.socket);
   const ClusterConfig& cluster = options_.config.cluster;
@@ -101,7 +110,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   }
   if (cluster.id != 0)
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
-  node_ = std::make_unique<Node>(node_options(options_), *this, now(), cluster_.get());
+  node_ = std::make_unique<Node>(node_options(options_, descriptors), *this, now(), cluster_.get());
   if (cluster_) cluster_->serve(*node_);
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) base::throw_system("epoll_create1");
@@ -325,6 +334,7 @@ void Server::end(std::uint64_t id) {
   Peer& peer = found->second;
   watch(peer.socket.get(), id, 0, EPOLL_CTL_DEL);
   for (Outgoing& message : peer.queue) discard(message);
+  count_queued(peer.who.uid, -static_cast<std::int64_t>(peer.queue.size()));
   if (peer.unread != 0) {
     // Until it has read them, or has ended: they are counted against us.
     ::shutdown(peer.socket.get(), SHUT_RDWR);
@@ -335,6 +345,8 @@ void Server::end(std::uint64_t id) {
   const std::uint32_t uid = peer.who.uid;
   const bool unread = peer.unread != 0;
   departed_[id] = {uid, std::move(peer.pidfd), now() + kDepartedTime};
+  // Who comes and goes without end would fill the table of descriptors; the oldest is not waited for.
+  if (departed_.size() > kMaxDeparted) departed_.begin()->second.until = Time::min();
   peers_.erase(found);
   if (unread) count_unread(uid);
 }
@@ -382,7 +394,10 @@ bool Server::behind(std::uint64_t id) {
 }
 
 bool Server::reads_late(const Peer& peer) {
-  if (unread_too_much(peer)) count_unread(peer.who.uid);
+  if (!unread_too_much(peer)) return false;
+  count_unread(peer.who.uid);
+  if (!unread_too_much(peer)) return false;
+  if (scarce(peer.who.uid)) count_unread();
   return unread_too_much(peer);
 }
 
@@ -390,8 +405,21 @@ bool Server::reads_late(const Peer& peer) {
 // nothing.
 bool Server::unread_too_much(const Peer& peer) const {
   const auto found = unread_.find(peer.who.uid);
-  const std::uint64_t most = peer.unread != 0 ? most_unread_ : most_unread_ * kUnreadShares;
+  std::uint64_t most = peer.unread != 0 ? most_unread_ : most_unread_ * kUnreadShares;
+  if (scarce(peer.who.uid)) most /= kUnreadScarce;
   return peer.unread >= kMaxUnread || (found != unread_.end() && found->second >= most);
+}
+
+// Users who have not read what they were sent have used up half of what all may have. (By what was counted
+// last: that may be long ago.) Root and the daemon's own user are not held to it.
+bool Server::scarce(std::uint32_t uid) const {
+  return uid != 0 && uid != ::geteuid() && unread_of_all_ >= most_unread_ * kUnreadShare / 2;
+}
+
+void Server::count_unread() {
+  std::vector<std::uint32_t> users;
+  for (const auto& [uid, sum] : unread_) users.push_back(uid);
+  for (const std::uint32_t uid : users) count_unread(uid);
 }
 
 // Looks who has read what. A socket tells only whether all of it has been read.
@@ -409,7 +437,16 @@ void Server::count_unread(std::uint32_t uid) {
     if (!over) sum += left.unread;
     return over;
   });
+  if (const auto before = unread_.find(uid); before != unread_.end()) unread_of_all_ -= before->second;
+  unread_of_all_ += sum;
   sum != 0 ? void(unread_[uid] = sum) : void(unread_.erase(uid));
+}
+
+void Server::count_queued(std::uint32_t uid, std::int64_t change) {
+  if (change == 0) return;
+  const auto more = static_cast<std::uint64_t>(change);  // modulo 2^64
+  queued_of_all_ += more;
+  if ((queued_[uid] += more) == 0) queued_.erase(uid);
 }
 
 // What waits for somebody to read: looked at by the clock, because no socket tells.
@@ -438,9 +475,7 @@ void Server::flush_crowded() {
 // The kernel takes no more descriptors of ours: whoever reads least has to go. (What it has not read stays
 // counted until its process ends.)
 void Server::drop_slowest() {
-  std::vector<std::uint32_t> users;
-  for (const auto& [uid, sum] : unread_) users.push_back(uid);
-  for (const std::uint32_t uid : users) count_unread(uid);
+  count_unread();
   const auto most = std::ranges::max_element(peers_, {}, [](const auto& each) { return each.second.unread; });
   if (most != peers_.end() && most->second.unread != 0) slow_.insert(most->first);
 }
@@ -453,9 +488,29 @@ void Server::flush_late(std::uint64_t id) {
 }
 
 void Server::post(Peer& peer, std::uint64_t id, Outgoing message) {
+  const std::uint32_t uid = peer.who.uid;
   peer.queue.push_back(std::move(message));
+  count_queued(uid, 1);
   if (!peer.stuck) flush(id);
   if (peer.queue.size() > kMaxQueued) slow_.insert(id);
+  if (!slow_.empty()) return;
+  if (const auto of = queued_.find(uid); of != queued_.end() && of->second > kMaxQueuedOfUser)
+    drop_longest([uid](const Peer& each) { return each.who.uid == uid; });
+  if (queued_of_all_ > kMaxQueuedOfAll) drop_longest([](const Peer&) { return true; });
+}
+
+// Of those processes, the one that has most to read.
+template <class Which>
+void Server::drop_longest(Which&& which) {
+  std::uint64_t longest = 0;
+  std::size_t most = 0;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.queue.size() > most && which(peer)) {
+      longest = id;
+      most = peer.queue.size();
+    }
+  }
+  if (most != 0) slow_.insert(longest);
 }
 
 void Server::flush(std::uint64_t id) {
@@ -480,9 +535,11 @@ void Server::flush(std::uint64_t id) {
     } else if (count != 0) {
       peer.unread += count;
       unread_[peer.who.uid] += count;
+      unread_of_all_ += count;
       if (next.end) foreign_.let_go(std::move(next.end));
     }
     peer.queue.pop_front();
+    count_queued(peer.who.uid, -1);
   }
   if (peer.stuck == !peer.queue.empty()) return;
   peer.stuck = !peer.stuck;

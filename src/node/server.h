@@ -91,7 +91,12 @@ class Server final : public Outside {
   void flush_late(std::uint64_t id);
   void flush_crowded();
   void drop_slowest();
+  template <class Which>
+  void drop_longest(Which&& which);
+  void count_queued(std::uint32_t uid, std::int64_t change);
   void count_unread(std::uint32_t uid);
+  void count_unread();
+  bool scarce(std::uint32_t uid) const;
   bool reads_late(const Peer& peer);
   bool unread_too_much(const Peer& peer) const;
   bool watch(int fd, std::uint64_t tag, std::uint32_t events, int operation);
@@ -111,9 +116,12 @@ class Server final : public Outside {
   std::map<std::uint64_t, Departed> departed_;
   std::vector<Leftover> leftovers_;
   std::map<std::uint32_t, std::uint64_t> unread_;  // descriptors, by user; never above what the kernel counts
+  std::uint64_t unread_of_all_ = 0;
   std::uint64_t most_unread_ = 0;                  // of one user
-  std::set<std::uint32_t> full_;                   // users for whose reading introductions wait
-  std::set<std::uint64_t> crowded_;                // connections that the kernel lets nothing be sent to, now
+  std::map<std::uint32_t, std::uint64_t> queued_;  // messages that wait in queues, by user
+  std::uint64_t queued_of_all_ = 0;
+  std::set<std::uint32_t> full_;     // users for whose reading introductions wait
+  std::set<std::uint64_t> crowded_;  // connections that the kernel lets nothing be sent to, now
   std::set<std::uint64_t> slow_;
   std::set<std::uint32_t> told_;  // users about whose faults the log has a line already
   std::uint64_t next_id_ = 16;    // below: tags of the listener and the signals

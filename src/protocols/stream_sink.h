@@ -130,6 +130,8 @@ class StreamSink {
   bool is_due(Owed what) const noexcept { return (due_ & what) != 0; }
   void owe(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ | what); }
   void owe_no_more(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ & ~what); }
+  // A refusal is for somebody else.
+  void owe_nothing_to_the_sender() noexcept { due_ &= kRefuse; }
 
   struct Ring {
     std::unique_ptr<typename P::Landing> landing;
@@ -158,7 +160,7 @@ class StreamSink {
     std::ranges::fill(parcels_, Parcel{});
     end_ = Status::ok;
     stopping_ = wants_ = false;
-    due_ = is_due(kRefuse) ? kRefuse : 0;
+    owe_nothing_to_the_sender();
     in_order_ = read_ = released_ = told_ = 0;
     current_ = needs_before_ = needs_in_all_ = needs_gone_ = 0;
     sender_ = 0;
@@ -183,7 +185,7 @@ class StreamSink {
     if (arrival.entry == kWatch) {
       if (state_ != State::open || arrival.peer != sender_) return;
       finish(Status::link_ended);
-      due_ = is_due(kRefuse) ? kRefuse : 0;  // there is nobody to say it to
+      owe_nothing_to_the_sender();  // it has gone
       return;
     }
     if (state_ != State::offered) return;

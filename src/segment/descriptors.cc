@@ -87,9 +87,11 @@ Descriptors::~Descriptors() {
 // False: it is time to stop.
 bool Descriptors::wait(int descriptor, short events) noexcept {
   for (;;) {
-    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {descriptor, events, 0}};
-    if (::poll(fds, 2, -1) < 0 && errno != EINTR) return false;
+    const int held = held_bytes_ != 0 ? data_.write.get() : -1;  // until its reader makes room
+    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
+    if (::poll(fds, 3, -1) < 0 && errno != EINTR) return false;
     if (fds[0].revents != 0) return false;
+    if (fds[2].revents != 0) move_held();
     if (fds[1].revents != 0) return true;
   }
 }
@@ -102,25 +104,36 @@ bool Descriptors::send(const Pair& to, std::span<const std::byte> bytes) noexcep
   return true;
 }
 
-bool Descriptors::move_held() noexcept {
-  HeldPut held;
-  const auto data = std::span(held_).subspan(sizeof held);
-  while (segment_.take_held(held, data) == Status::ok) {
-    std::memcpy(held_.data(), &held, sizeof held);
-    if (!send(data_, std::span(held_).first(sizeof held + held.length))) return false;
+int Descriptors::data() noexcept {
+  if (!data_wanted_.exchange(true)) {
+    const std::uint64_t one = 1;  // some may wait already
+    [[maybe_unused]] const ssize_t written = write(arrivals_, &one, sizeof one);
   }
-  return true;
+  return data_.read.get();
 }
 
-bool Descriptors::move_record(const SegmentRecord& record) noexcept {
-  if (record.kind == SegmentRecord::Kind::held && !move_held()) return false;
-  return send(control_, std::as_bytes(std::span(&record, 1)));
+// As many as there is room for. The last one may be left in held_.
+void Descriptors::move_held() noexcept {
+  while (data_wanted_.load()) {
+    if (held_bytes_ == 0) {
+      HeldPut held;
+      const auto data = std::span(held_).subspan(sizeof held);
+      if (segment_.take_held(held, data) != Status::ok) return;
+      if (held.length == 0) continue;  // only of others that have come
+      std::memcpy(held_.data(), &held, sizeof held);
+      held_bytes_ = sizeof held + held.length;
+    }
+    if (::send(data_.write.get(), held_.data(), held_bytes_, MSG_NOSIGNAL) < 0 && errno == EAGAIN) return;
+    held_bytes_ = 0;
+  }
 }
 
 void Descriptors::run() noexcept {
   do {
+    move_held();
     while (const auto record = segment_.poll()) {
-      if (!move_record(*record)) return;
+      if (record->kind == SegmentRecord::Kind::held) move_held();
+      if (!send(control_, std::as_bytes(std::span(&*record, 1)))) return;
     }
   } while (wait(arrivals_, POLLIN));
 }

@@ -6,6 +6,7 @@
 //
 // A forked child has the ends that are read, and not those that are written to: so heirs find the end of the
 // file where the exporter has died.
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -36,7 +37,8 @@ class Descriptors {
   Descriptors& operator=(const Descriptors&) = delete;
 
   int control() const noexcept { return control_.read.get(); }
-  int data() const noexcept { return data_.read.get(); }
+  // From here on, writes that wait come by it.
+  int data() noexcept;
 
  private:
   struct Pair {
@@ -46,8 +48,7 @@ class Descriptors {
 
   static Pair make();
   void run() noexcept;
-  bool move_record(const SegmentRecord& record) noexcept;
-  bool move_held() noexcept;
+  void move_held() noexcept;
   bool send(const Pair& to, std::span<const std::byte> bytes) noexcept;
   bool wait(int descriptor, short events) noexcept;
 
@@ -56,7 +57,9 @@ class Descriptors {
   const Pair control_;
   const Pair data_;
   base::FileDescriptor stop_;
+  std::atomic<bool> data_wanted_{false};
   std::vector<std::byte> held_;
+  std::size_t held_bytes_ = 0;  // of one that was taken, and found no room yet
   std::thread thread_;
 };
 

@@ -23,6 +23,8 @@ struct Import::Landing {
 
 namespace {
 
+constexpr std::chrono::hours kLongest{24};  // for those who have no deadline
+
 SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(ticket.purpose); }
 
 bool is_stale(Refusal cause) noexcept {
@@ -61,7 +63,8 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
     : interface_(interface),
       ticket_(ticket),
       terminus_(interface, {.entries = 64}),
-      landing_bytes_(std::clamp<std::size_t>(options.reads, 64, interface::kGetLimit)) {
+      access_(options.access),
+      landing_bytes_(std::clamp<std::size_t>(options.reads & ~std::size_t{7}, 64, interface::kGetLimit)) {
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
   if (ticket.interface == interface.id())
@@ -95,14 +98,18 @@ void Import::open(const Options& options) {
   } catch (const Error& error) {
     // Of another host, or another user's shared one: by packets, then.
     if (error.code() != ErrorCode::not_permitted) throw;
+    return;
   }
+  // A ticket may say anything; by packets the exporter sees to it.
+  const std::size_t there = mapped_->bytes().size();
+  if (!interface::inside(ticket_.base, ticket_.bound, there)) mapped_.reset();
 }
 
 // --- writing
 
 Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                                 const WriteOptions& options) noexcept {
-  const std::span<std::byte> memory = mapped_->writable();
+  const std::span<std::byte> memory(this->memory(), size());
   if (options.strides == nullptr) {
     if (!interface::inside(offset, data.size(), memory.size())) return Status::out_of_bounds;
     if (!mapped_->current()) return Status::stale;
@@ -122,6 +129,7 @@ Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> d
 Status Import::write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options,
                      SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
+  if (access_ == Access::read_only) return Status::refused;
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
   if (!writes_by_stores()) return terminus_.put(ticket_, data, put, handle);
@@ -133,6 +141,7 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, const 
 
 Status Import::write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                      const WriteOptions& options) noexcept {
+  if (access_ == Access::read_only) return Status::refused;
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
   if (!writes_by_stores()) return terminus_.put(ticket_, data, put, timeout);
@@ -141,7 +150,19 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, std::c
   return terminus_.put(ticket_, {}, told_of(put, data.size()), timeout);
 }
 
-Status Import::ended(const Outcome& outcome) const noexcept {
+Outcome Import::outcome(RemoteHandle handle) const noexcept {
+  Outcome outcome = terminus_.outcome(handle);
+  outcome.status = ended(outcome);
+  return outcome;
+}
+
+Outcome Import::wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
+  Outcome outcome = terminus_.wait_outcome(handle, timeout);
+  outcome.status = ended(outcome);
+  return outcome;
+}
+
+Status Import::ended(const Outcome& outcome) noexcept {
   if (outcome.status != Status::refused) return outcome.status;
   return is_stale(outcome.cause) ? Status::stale : Status::refused;
 }
@@ -155,51 +176,52 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
 
 Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                             std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept {
+  if (how != Signal::set && how != Signal::add) return Status::invalid;
   if (signal % sizeof value != 0) return Status::misaligned;
   if (signal > size() || sizeof value > size() - signal) return Status::out_of_bounds;
   library::Patience patience(timeout);
   if (data.size() > interface::kPutInline) patience.deadline();
-  Status status = write(offset, data, timeout);
+  const Status status = write(offset, data, timeout);
   if (status != Status::ok) return status;
-  if (writes_by_stores()) {
-    const auto word = mapped_->word<std::uint64_t>(signal);
-    if (how == Signal::set) {
-      word.store(value, std::memory_order_release);
-    } else {
-      word.fetch_add(value, std::memory_order_release);
-    }
-    return mapped_->current() ? Status::ok : Status::stale;
+  if (!writes_by_stores())
+    return terminus_.put(ticket_, std::as_bytes(std::span(&value, 1)), {.offset = signal, .signal = how},
+                         patience.left());
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
+  if (how == Signal::set) {
+    word.store(value, std::memory_order_release);
+  } else {
+    word.fetch_add(value, std::memory_order_release);
   }
-  if (!segment::in_order(interface_, ticket_.interface)) {
-    status = flush(patience.left());
-    if (status != Status::ok) return status;
-  }
-  if (how == Signal::set) return write(signal, std::as_bytes(std::span(&value, 1)), patience.left());
-  const Fetch add{.op = FetchOp::add, .operand = value};
-  return terminus_.fetch(ticket_, add, {.offset = signal, .answered = false}, patience.left()).status;
+  return mapped_->current() ? Status::ok : Status::stale;
 }
 
 // --- reading
 
+// From a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
 Status Import::read_piece(std::size_t offset, std::span<std::byte> into,
                           std::chrono::nanoseconds timeout) noexcept {
-  const Outcome outcome = terminus_.get(ticket_, landing_->slot, 0, into.size(), {.offset = offset}, timeout);
+  const std::size_t skew = offset % sizeof(std::uint64_t);
+  const Outcome outcome =
+      terminus_.get(ticket_, landing_->slot, 0, into.size() + skew, {.offset = offset - skew}, timeout);
   // What comes later must not land where the next read does.
   if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
   if (outcome.status != Status::ok) return ended(outcome);
-  std::memcpy(into.data(), landing_->area.bytes().data(), into.size());
+  std::memcpy(into.data(), landing_->area.bytes().data() + skew, into.size());
   return Status::ok;
 }
 
 Status Import::read(std::size_t offset, std::span<std::byte> into,
                     std::chrono::nanoseconds timeout) noexcept {
   if (offset > size() || into.size() > size() - offset) return Status::out_of_bounds;
+  if (access_ == Access::write_only) return Status::refused;
   if (reads_by_loads()) {
-    base::copy_from_shared(into.data(), mapped_->bytes().data() + offset, into.size());
+    base::copy_from_shared(into.data(), memory() + offset, into.size());
     return mapped_->current() ? Status::ok : Status::stale;
   }
   library::Patience patience(timeout);
-  const std::lock_guard guard(landing_mutex_);
+  std::unique_lock lock(landing_mutex_, std::try_to_lock);
+  if (!lock && !lock.try_lock_until(patience.deadline().value_or(library::Clock::now() + kLongest)))
+    return Status::timed_out;
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
@@ -207,7 +229,8 @@ Status Import::read(std::size_t offset, std::span<std::byte> into,
   }
   if (into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {
-    const auto piece = into.subspan(done, std::min(into.size() - done, landing_bytes_));
+    const std::size_t skew = (offset + done) % sizeof(std::uint64_t);
+    const auto piece = into.subspan(done, std::min(into.size() - done, landing_bytes_ - skew));
     const Status status = read_piece(offset + done, piece, patience.left());
     if (status != Status::ok) return status;
     done += piece.size();
@@ -218,11 +241,12 @@ Status Import::read(std::size_t offset, std::span<std::byte> into,
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
                     RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
+  if (access_ == Access::write_only) return Status::refused;
   if (!reads_by_loads()) return terminus_.get(ticket_, into.slot(), at, length, {.offset = offset}, handle);
   const auto own = into.bytes();
   if (offset > size() || length > size() - offset || at > own.size() || length > own.size() - at)
     return Status::out_of_bounds;
-  base::copy_from_shared(own.data() + at, mapped_->bytes().data() + offset, length);
+  base::copy_from_shared(own.data() + at, memory() + offset, length);
   return mapped_->current() ? Status::ok : Status::stale;
 }
 
@@ -232,9 +256,10 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   if (fetch.bytes != 4 && fetch.bytes != 8) return {Status::invalid, Refusal::none, 0};
   if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
   if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
+  if (access_ != Access::read_write) return {Status::refused, Refusal::none, 0};
   if (writes_by_stores()) {
     if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
-    const std::uint64_t before = interface::apply_fetch(fetch, mapped_->writable().data() + offset);
+    const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
     return {mapped_->current() ? Status::ok : Status::stale, Refusal::none, before};
   }
   Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset}, timeout);

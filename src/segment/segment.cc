@@ -104,12 +104,14 @@ Ticket Segment::ticket() const {
 }
 
 void Segment::revoke() {
+  const std::lock_guard guard(mutex_);
   slot_.change_key();
   if (area_.sharing() != Sharing::guarded) area_.revoke();
   publish();
 }
 
 void Segment::protect(const Protection& protection) {
+  const std::lock_guard guard(mutex_);
   if (slot_.protect(protection) == Status::forked)
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   protection_ = protection;

@@ -22,11 +22,4 @@ inline std::optional<SegmentRecord> record_of(const Notification& notification) 
       .peer = notification.peer};
 }
 
-// Whether what is put to `peer` arrives in its order.
-inline bool in_order(Interface& interface, std::uint64_t peer) noexcept {
-  const base::RunLockGuard guard(interface.engine().lock());
-  const interface::Link* const link = guard ? interface.engine().core().find_link(peer) : nullptr;
-  return link != nullptr && link->in_order;
-}
-
 }  // namespace hamlyn::segment

@@ -19,6 +19,12 @@ Refusals refusals(const Count (&counts)[interface::kCounterCauses]) {
   return found;
 }
 
+// Frames have no cause of their own: what is wrong with them is for the link protocol to know.
+Refusals with_frames(Refusals found, const char* which, std::uint64_t count) {
+  if (count != 0) found.emplace_back(which, count);
+  return found;
+}
+
 LinkView link_of(const interface::LinkCounters& row) {
   return {.peer = row.peer,
           .peer_uid = row.peer_uid,
@@ -31,7 +37,7 @@ LinkView link_of(const interface::LinkCounters& row) {
           .bytes_in = row.bytes_in,
           .doorbells = row.doorbells,
           .full = row.full,
-          .refused = refusals(row.refused)};
+          .refused = with_frames(refusals(row.refused), "bad_frame", row.bad_frames)};
 }
 
 }  // namespace
@@ -46,7 +52,8 @@ Details details_of(const interface::CounterPage& page) {
                   .events_lost = page.events_lost,
                   .packets_in = page.packets_in,
                   .packets_out = page.packets_out,
-                  .refused = refusals(page.refused),
+                  .refused = with_frames(with_frames(refusals(page.refused), "bad_frame", page.bad_frames),
+                                         "unknown_frame", page.unknown_frames),
                   .links = {},
                   .slot_rows = {},
                   .queue_rows = {},

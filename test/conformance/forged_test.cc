@@ -233,6 +233,8 @@ TEST_F(Forged, frames_of_another_link_or_node_or_number_are_let_fall_and_counted
   header.acknowledged = bob.link->protocol().sent() + 1;
   forge(header);
   EXPECT_TRUE(until([&] { return bob.link->refused_frames() == refused + 5; }));
+  const interface::CounterPage& page = bob.party.counters();
+  EXPECT_TRUE(until([&] { return page.bad_frames == refused + 5 && page.unknown_frames == unknown + 64; }));
   header = right();
   header.sequence = bob.link->protocol().received();
   const std::uint64_t received = bob.link->protocol().received();

@@ -70,6 +70,18 @@ TEST_P(ShmDirect, hands_over_packet_and_notification) {
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 
+TEST_P(ShmDirect, a_link_without_room_is_asked_once_for_each_message) {
+  TestSlot counted{bob, area, queue, {.bound = 256, .entries = 1}};
+  const interface::LinkCounters& counters = *alice.core.find_link(bob.id)->counters;
+  SendHandle handle;
+  for (int i = 0; i < 100 && terminus.send(counted.ticket(0), pattern(16, 1), {}, &handle) == Status::ok; ++i)
+    EXPECT_EQ(counters.full, 0u);
+  EXPECT_EQ(terminus.status(handle), Status::pending);
+  EXPECT_EQ(counters.full, 1u);
+  EXPECT_EQ(terminus.send(counted.ticket(0), pattern(16, 1), {}, &handle), Status::pending);
+  EXPECT_EQ(counters.full, 1u) << "the second waits behind the first";
+}
+
 TEST_P(ShmDirect, leaves_one_of_another_length_to_the_long_way) {
   Notification n;
   for (std::size_t length = 1; length <= 16; ++length) {

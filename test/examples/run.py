@@ -5,17 +5,70 @@
 """
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 WORDS = "Good morning"
+
+
+def listens(path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        return one.connect_ex(str(path)) == 0
+
+
+def watch_a_cluster(daemon, program, folder, start):
+    """Two nodes on loopback; the second comes and goes while the program watches the first."""
+
+    def node(number, port, join=""):
+        config = folder / f"{number}.toml"
+        listen = f'listen = "127.0.0.1:{port}"\ndead_after = 30000'
+        config.write_text(f"[cluster]\nid = {number}\n{listen}\n{join}\n")
+        words = [daemon, "--socket", folder / f"{number}.sock", "--config", config, "--idle-exit", "0"]
+        return subprocess.Popen(words, **start)
+
+    def watch(number, daemon):
+        path = folder / f"{number}.sock"
+        while not listens(path) and daemon.poll() is None:
+            time.sleep(0.01)
+        return subprocess.Popen([program, path], **start)
+
+    with socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
+        for each in one, other:
+            each.bind(("127.0.0.1", 0))
+        ports = one.getsockname()[1], other.getsockname()[1]
+    first = node(1, ports[0])
+    try:
+        watcher = watch(1, first)
+        printed = watcher.stdout.readline()
+        second = node(2, ports[1], f'join = "127.0.0.1:{ports[0]}"')
+        printed += watcher.stdout.readline()
+        other = watch(2, second)  # a node tells those that it has met that it goes
+        for line in other.stdout:
+            if line.startswith("node 1: "):
+                break
+        other.kill()
+        other.communicate()
+        second.terminate()
+        printed += watcher.communicate(timeout=60)[0]
+        second.communicate(timeout=60)
+    finally:
+        first.terminate()
+        first.communicate(timeout=60)
+    print(printed, end="")
+    if printed != "node 1: self\nnode 2: came\nnode 2: left\n" or watcher.returncode != 0:
+        sys.exit("printed something else")
 
 
 def main(daemon, program):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HAMLYN_DAEMON": daemon, "XDG_RUNTIME_DIR": folder}
         start = {"env": environment, "stdout": subprocess.PIPE, "text": True}
+        if pathlib.Path(program).name == "membership":
+            watch_a_cluster(daemon, program, pathlib.Path(folder), start)
+            return
         first = subprocess.Popen([program], **start)
         if pathlib.Path(program).name == "readme":  # the other examples start their second process themselves
             second = subprocess.Popen([program, WORDS], **start)

@@ -1,8 +1,9 @@
 // Packets that a hostile peer may put into its ring, a fixed number from fixed seeds: right ones, right but
-// for a few fields or bits, and noise. They go the whole way, from cells through the link into the interface.
-// The same stands among its replies, while it asks for remote operations itself. Nothing outside of the slots
-// may change or be told, nothing asked for may stay without an end, and the interface must go on.
-// HAMLYN_FUZZ_SEED runs one seed alone, HAMLYN_FUZZ_RUNS more of them.
+// for a few fields or bits, and noise. They go the whole way, from cells, also of a longer ring, and from an
+// area that was shown, through the link into the interface. The same stands among its replies, while it asks
+// for remote operations itself. Nothing outside of the slots may change or be told, nothing asked for may
+// stay without an end, and the interface must go on. HAMLYN_FUZZ_SEED runs one seed alone, HAMLYN_FUZZ_RUNS
+// more of them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -10,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "fabric/shm/shm_link.h"
@@ -31,6 +34,8 @@ constexpr std::size_t kSlotBytes = 4096;
 constexpr std::uint32_t kEntries = 4;
 constexpr std::byte kGuard{0xC3};
 constexpr std::size_t kPlaces = 9;  // guard, slot, guard, slot, ... guard
+constexpr std::size_t kShownBytes = 4096;
+constexpr std::uint16_t kShown = 5;  // the number of the area that was shown, and its generation
 
 struct Alone final : interface::Surroundings {
   std::mt19937_64 keys{1};
@@ -43,6 +48,13 @@ struct Alone final : interface::Surroundings {
 class Siege {
  public:
   explicit Siege(std::uint64_t seed) : random_(seed), area_(kPlaces * kSlotBytes, kGuard) {
+    // Whoever reads behind its end does not go on.
+    void* const memory =
+        ::mmap(nullptr, 2 * kShownBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    shown_ = shm::Mapping(memory, 2 * kShownBytes);
+    EXPECT_EQ(::mprotect(static_cast<std::byte*>(memory) + kShownBytes, kShownBytes, PROT_NONE), 0);
+    std::memset(memory, 0x11, kShownBytes);
     for (std::size_t place = 1; place < kPlaces; place += 2)
       std::fill_n(area_.data() + place * kSlotBytes, kSlotBytes, std::byte{0});
     queue_ = core_.make_queue(256);
@@ -80,6 +92,7 @@ class Siege {
         join();
       }
       ASSERT_TRUE(guards_stand()) << "bytes outside of every slot have changed";
+      copied_ += something_copied();
     }
   }
   std::uint64_t arrived() const { return arrived_; }
@@ -87,6 +100,8 @@ class Siege {
   std::uint64_t answered() const { return answered_; }  // of what was asked here
   std::uint64_t told() const { return told_; }          // of puts
   std::uint64_t pieces() const { return pieces_; }      // of what stands here, to the rogue
+  std::uint64_t grown() const { return grown_; }
+  std::uint64_t copied() const { return copied_; }  // how often bytes of the shown area were found in slots
 
  private:
   void join() {
@@ -100,7 +115,11 @@ class Siege {
     replies_at_ = 0;
     link_ =
         std::make_unique<shm::ShmLink>(surroundings_, kPeer, 8192, std::move(mine), std::move(seen.mapping));
+    link_->shown = std::make_unique<interface::ShownAreas>();
+    (*link_->shown)[kShown] = {static_cast<const std::byte*>(shown_.data()), kShownBytes, kShown};
     core_.add_link(*link_);
+    cells_ = {static_cast<shm::Page*>(theirs_.mapping.data())->cells, shm::kHomeCells};
+    ring_from_ = 0;
     Packet open{};
     open.lead.operation = Operation::open;
     name(open, 0);
@@ -163,6 +182,22 @@ class Siege {
       packet.lead.metadata_length = static_cast<std::uint8_t>(pick(4) == 0 ? pick(61) : 0);
     }
     for (std::byte& byte : packet.data) byte = static_cast<std::byte>(random_());
+    return packet;
+  }
+
+  // The same, of data that stand in the area that was shown, or near it.
+  Packet from_area() {
+    Packet packet = right();
+    interface::AreaPart part {
+      kShown, kShown, packet.lead.length, pick(kShownBytes - 512)
+    };
+    if (pick(4) == 0) part.offset = pick(2) == 0 ? random_() : kShownBytes - pick(600);
+    if (pick(8) == 0) part.length = static_cast<std::uint32_t>(pick(2) == 0 ? random_() : pick(70000));
+    if (pick(16) == 0) part.number = static_cast<std::uint16_t>(pick(2) == 0 ? random_() : pick(70));
+    if (pick(16) == 0) part.generation = static_cast<std::uint16_t>(pick(10));
+    packet.lead.operation = Operation::area_write;
+    packet.lead.length = sizeof part;
+    std::memcpy(packet.data, &part, sizeof part);
     return packet;
   }
 
@@ -265,7 +300,8 @@ class Siege {
   }
 
   Packet any() {
-    Packet packet = pick(4) == 0 ? request() : pick(3) == 0 ? put() : right();
+    const std::uint64_t kind = pick(9);
+    Packet packet = kind < 2 ? request() : kind < 4 ? put() : kind == 4 ? from_area() : right();
     auto* const words = reinterpret_cast<std::uint32_t*>(&packet);
     switch (pick(6)) {
       case 0:
@@ -297,15 +333,35 @@ class Siege {
 
   // Into the cell where the victim looks next, as far as the rogue can know.
   void place(Packet packet) {
-    auto* const page = static_cast<shm::Page*>(theirs_.mapping.data());
-    packet.lead.turn = static_cast<std::uint32_t>(at_ / shm::kHomeCells) + 1;
-    std::memcpy(&page->cells[at_ % shm::kHomeCells], &packet, sizeof packet);
+    const std::uint64_t at = at_ - ring_from_;
+    packet.lead.turn = static_cast<std::uint32_t>(at / cells_.size()) + 1;
+    std::memcpy(&cells_[at % cells_.size()], &packet, sizeof packet);
     at_ += interface::cells_of(packet.lead);
+  }
+  // Goes on in a longer ring; also where the victim has not been given one, which it takes for a breach.
+  void grow() {
+    auto ring = shm::make_sealed_memory(shm::kGrownCells[0] * sizeof(Packet));
+    shm::ForeignMemory seen = shm::map_foreign_memory(ring.memfd, ring.mapping.size());
+    ASSERT_EQ(seen.refusal, nullptr);
+    Packet last{};
+    last.lead.operation = Operation::continue_ring;
+    place(last);
+    if (pick(8) == 0) return;
+    EXPECT_TRUE(link_->continue_in(std::move(seen.mapping)));
+    link_->arrive(core_, 64);  // up to where the old one ends
+    ring_ = std::move(ring);
+    cells_ = {static_cast<Packet*>(ring_.mapping.data()), shm::kGrownCells[0]};
+    ring_from_ = at_;
+    ++grown_;
   }
   void write() {
     auto* const page = static_cast<shm::Page*>(theirs_.mapping.data());
     // No more than the ring holds, or the two would lose each other.
     const std::uint64_t until = at_ + shm::kHomeCells - 16;
+    if (cells_.size() == shm::kHomeCells && pick(20) == 0) {
+      grow();
+      if (link_->broken) return;
+    }
     for (std::uint64_t i = pick(16); i != 0 && at_ < until; --i) place(any());
     // Its answers, as far as there is room, now and then with a bit that is wrong.
     for (std::uint64_t i = pick(4); i != 0 && !asked_.empty(); --i) {
@@ -388,6 +444,19 @@ class Siege {
     }
   }
 
+  // Whether the first slots have eight bytes of the shown area; forgets them.
+  std::uint64_t something_copied() {
+    std::uint64_t found = 0;
+    for (const std::size_t place : {std::size_t{1}, std::size_t{3}}) {
+      std::byte* const from = area_.data() + place * kSlotBytes;
+      const std::string_view bytes(reinterpret_cast<const char*>(from), kSlotBytes);
+      if (bytes.find("\x11\x11\x11\x11\x11\x11\x11\x11") == std::string_view::npos) continue;
+      std::memset(from, 0, kSlotBytes);
+      ++found;
+    }
+    return found;
+  }
+
   bool guards_stand() const {
     for (std::size_t place = 0; place < kPlaces; place += 2) {
       // All the same byte, if each is the one before it.
@@ -404,7 +473,13 @@ class Siege {
   Core core_{surroundings_, *counters_};
   interface::Queue* queue_ = nullptr;
   std::vector<std::uint32_t> slots_;
+  shm::Mapping shown_;
   shm::OwnedMemory theirs_;
+  shm::OwnedMemory ring_;
+  std::span<Packet> cells_;      // where the rogue writes next
+  std::uint64_t ring_from_ = 0;  // cells written before
+  std::uint64_t grown_ = 0;
+  std::uint64_t copied_ = 0;
   std::unique_ptr<shm::ShmLink> link_;
   interface::Terminus terminus_ {
     core_, 8
@@ -430,7 +505,7 @@ TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
   const std::uint64_t first = number("HAMLYN_FUZZ_SEED", 1);
   const std::uint64_t runs =
       number("HAMLYN_FUZZ_RUNS", std::getenv("HAMLYN_FUZZ_SEED") != nullptr ? 1 : kRuns);
-  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0, told = 0;
+  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0, grown = 0, copied = 0, told = 0;
   for (std::uint64_t seed = first; seed != first + runs && !HasFailure(); ++seed) {
     SCOPED_TRACE("HAMLYN_FUZZ_SEED=" + std::to_string(seed));
     Siege siege(seed);
@@ -440,12 +515,16 @@ TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
     answered += siege.answered();
     pieces += siege.pieces();
     told += siege.told();
+    grown += siege.grown();
+    copied += siege.copied();
   }
   EXPECT_GT(arrived, runs) << "the packets are not so wrong that none gets deep";
   EXPECT_GT(refused, runs);
   EXPECT_GT(answered, runs / 4);
   EXPECT_GT(pieces, runs);
   EXPECT_GT(told, runs);
+  EXPECT_GT(grown, runs);
+  EXPECT_GT(copied, runs);
 }
 
 // Every load of the peer's memory returns something else.

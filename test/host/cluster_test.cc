@@ -5,91 +5,26 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 
 #include "hamlyn/membership.h"
 #include "node/client.h"
-#include "node/list.h"
-#include "test/host/hosts.h"
+#include "test/host/cluster.h"
 
 namespace hamlyn {
 namespace {
 
 using node::Client;
-using node::ClusterMember;
 using node::Event;
+using test::ClusterOnHosts;
 using test::eventually;
-using test::Folder;
 using test::Hosts;
+using test::kSoon;
 using test::next_event;
-using State = ClusterMember::State;
+using State = node::ClusterMember::State;
 
-constexpr int kCount = 8;
-constexpr auto kSoon = std::chrono::seconds{10};
-
-class Cluster : public testing::Test {
+class Cluster : public ClusterOnHosts {
  protected:
-  void SetUp() override {
-    if (const std::string why = Hosts::missing(); !why.empty()) {
-      std::fprintf(stderr, "SKIPPED: no test between hosts is made: %s\n", why.c_str());
-      GTEST_SKIP() << why;
-    }
-    hosts_ = std::make_unique<Hosts>(kCount);
-    test::write_file(folder_.file("secret"), test::noise(32));
-    ::chmod(folder_.file("secret").c_str(), 0600);
-    daemons_.resize(kCount + 1);
-  }
-
-  std::string socket(int host) const { return folder_.file("s" + std::to_string(host)); }
-
-  void start(int host, const std::string& more = {}, int id = 0) {
-    const std::string config = folder_.file(std::to_string(host) + ".toml");
-    test::write_file(config, "[cluster]\nid = " + std::to_string(id == 0 ? host : id) + "\nsecret = \"" +
-                                 folder_.file(more.empty() ? "secret" : more) + "\"\ndead_after = 400\n");
-    std::vector<std::string> words{"--config", config};
-    if (host != 1) words.insert(words.end(), {"--join", Hosts::address(1)});
-    test::Command::Options options;
-    options.network_of = hosts_->network(host);
-    daemons_[static_cast<std::size_t>(host)] = std::make_unique<test::Daemon>(socket(host), words, options);
-  }
-  test::Daemon& daemon(int host) { return *daemons_[static_cast<std::size_t>(host)]; }
-  void kill(int host) { daemon(host).kill(); }
-
-  node::NodeList look(int host) const { return node::list(test::at(socket(host))); }
-  ClusterMember seen(int by, int host) const {
-    for (const ClusterMember& member : look(by).nodes) {
-      if (member.id == host) return member;
-    }
-    return {};
-  }
-  bool sees(int by, int host) const {
-    const State state = seen(by, host).state;
-    return state == State::alive || state == State::suspect;
-  }
-  // Whether all of these see each other.
-  bool whole(const std::vector<int>& which) const {
-    for (const int by : which) {
-      const auto nodes = look(by).nodes;
-      for (const int host : which) {
-        if (by == host) continue;
-        const auto found = std::ranges::find(nodes, host, [](const auto& each) { return int{each.id}; });
-        if (found == nodes.end() || (found->state != State::alive && found->state != State::suspect))
-          return false;
-      }
-    }
-    return true;
-  }
-  std::vector<int> all() const {
-    std::vector<int> out;
-    for (int host = 1; host <= kCount; ++host) out.push_back(host);
-    return out;
-  }
-  void start_all() {
-    for (const int host : all()) start(host);
-    ASSERT_TRUE(eventually([this] { return whole(all()); }, kSoon));
-  }
-
   Client attach(int host) const {
     Client out = Client::attach(test::at(socket(host)));
     sockaddr_in address{};
@@ -140,9 +75,6 @@ class Cluster : public testing::Test {
     return std::make_unique<test::Command>(words, options);
   }
 
-  const Folder folder_;
-  std::unique_ptr<Hosts> hosts_;
-  std::vector<std::unique_ptr<test::Daemon>> daemons_;
   std::uint64_t request_ = 0;
 };
 

@@ -189,6 +189,22 @@ class Victim {
       case Order::Kind::send_to:
         target_ = order.ticket;
         break;
+      case Order::Kind::map:
+        map(order.ticket);
+        break;
+    }
+  }
+
+  // Reads a slot of the rogue's in place, whatever it does to it meanwhile.
+  void map(const Ticket& ticket) {
+    try {
+      const MappedSlot slot(interface_, ticket, 100ms);
+      for (int i = 0; i < 16; ++i) {
+        std::uint64_t sum = 0;
+        for (const std::byte byte : slot.bytes()) sum += static_cast<std::uint64_t>(byte);
+        if (slot.current() && sum != 0) ++report_.mapped;
+      }
+    } catch (const Error&) {  // the rogue says anything, or nothing
     }
   }
 

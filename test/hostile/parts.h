@@ -8,7 +8,7 @@
 namespace hamlyn::test {
 
 struct Order {
-  enum class Kind : std::uint32_t { report, tickets, echo_to, send_to };
+  enum class Kind : std::uint32_t { report, tickets, echo_to, send_to, map };
   Kind kind{};
   Ticket ticket;
 };

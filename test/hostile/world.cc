@@ -67,6 +67,8 @@ Tickets World::fresh_tickets() {
 
 void World::send_to(const Ticket& ticket) { victim_->line().put(Order{Order::Kind::send_to, ticket}); }
 
+void World::map(const Ticket& ticket) { victim_->line().put(Order{Order::Kind::map, ticket}); }
+
 std::uint64_t World::rounds() {
   neighbour_->line().put(Order{Order::Kind::report, {}});
   const auto rounds = neighbour_->line().take<std::uint64_t>();

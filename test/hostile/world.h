@@ -47,6 +47,7 @@ struct Report {
   std::uint64_t ended = 0;                      // links
   std::uint64_t sent = 0;                       // messages of the victim to the rogue that left whole
   std::uint64_t unsent = 0;                     // and that did not
+  std::uint64_t mapped = 0;                     // looks into a slot of the rogue's
   std::uint64_t damage = 0;                     // bytes changed outside of any slot
   std::uint64_t touched = 0;                    // bytes that are not zero in the rogue's slots
   std::array<std::uint64_t, kCauses> errors{};  // refusals as the victim's queue told them
@@ -83,6 +84,8 @@ class World {
   Tickets fresh_tickets();  // after entries have been armed anew
   // The victim sends there, one message after the other, until one fails.
   void send_to(const Ticket& ticket);
+  // The victim maps that slot, and reads it.
+  void map(const Ticket& ticket);
   void kill_daemon() { daemon_->kill(); }
 
   // The victim answers and its neighbour's messages go on.

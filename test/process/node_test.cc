@@ -544,6 +544,32 @@ TEST(NodeProcess, WhoDoesNotReadIsDropped) {
   EXPECT_EQ(list.attached.size(), 1u);
 }
 
+TEST(NodeProcess, OfManyThatDoNotReadTheOneWithMostIsDroppedWhileOthersAreServed) {
+  const Folder folder;
+  const Daemon daemon{folder.file("s")};
+  const Client witness = Client::attach(at(folder.file("s")));
+  const node::Hello hello;
+  node::Request list;
+  list.kind = node::RequestKind::list;
+  std::vector<base::FileDescriptor> crowd;
+  node::NodeList seen;
+  for (int i = 0; i < 40 && seen.dropped == 0; ++i) {
+    crowd.push_back(node::connect_to(folder.file("s")));
+    ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&hello, 1})),
+              base::SocketState::ok);
+    for (list.request = 1; list.request <= 1000; ++list.request) {
+      // Fewer answers than would have each of them dropped for itself.
+      if (list.request * static_cast<unsigned>(i + 3) > 1000) break;
+      ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&list, 1})),
+                base::SocketState::ok);
+    }
+    seen = node::list(at(folder.file("s")));
+  }
+  EXPECT_GE(seen.dropped, 1u);
+  EXPECT_LE(seen.dropped, 2u);
+  EXPECT_EQ(seen.attached.size() + seen.dropped, crowd.size() + 1) << "and the witness";
+}
+
 TEST(NodeProcess, ManyIntroductionsToASlowReaderWaitForIt) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};

@@ -110,10 +110,15 @@ inline ErrorCode error_of(const node::Reply& reply) {
   return reply.kind == node::ReplyKind::refused ? static_cast<ErrorCode>(reply.error) : ErrorCode{};
 }
 
-inline node::NodeOptions with_quotas(const node::Quotas& quotas) {
+inline node::NodeOptions with_quotas(const node::Quotas& quotas, const node::Quotas& total) {
   node::NodeOptions out;
   out.quotas = quotas;
+  out.total = total;
   return out;
+}
+
+inline node::NodeOptions with_quotas(const node::Quotas& quotas) {
+  return with_quotas(quotas, node::times(quotas, node::kTotal));
 }
 
 inline node::Hello resume(const node::Welcome& welcome) {

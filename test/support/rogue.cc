@@ -52,7 +52,8 @@ bool RogueLink::say(LinkWord word, std::uint64_t value, int fd) const {
 
 bool RogueLink::exchange(std::uint64_t interface, shm::OwnedMemory page) {
   mine_ = page.mapping ? std::move(page) : shm::ShmLink::prepare_page(interface, interface::kPacketLimit);
-  out_.reset(mine().cells, shm::kHomeCells, 0);
+  cells_ = mine().cells;
+  out_.reset(cells_.data(), shm::kHomeCells, 0);
   urgent_.reset(mine().urgent, shm::kUrgentCells, 0);
   if (!say(LinkWord::page, 0, mine_.memfd.get())) return false;
   pollfd readable{event_.socket.get(), POLLIN, 0};
@@ -67,6 +68,39 @@ bool RogueLink::exchange(std::uint64_t interface, shm::OwnedMemory page) {
   their_memfd_ = std::move(got.fds[0]);
   replies_.reset(this->theirs().replies, shm::kReplyCells);
   return true;
+}
+
+std::optional<LinkMessage> RogueLink::hear() const {
+  pollfd readable{event_.socket.get(), POLLIN, 0};
+  if (::poll(&readable, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) <= 0) return {};
+  LinkMessage message;
+  const base::Received got =
+      base::receive_message(event_.socket.get(), std::as_writable_bytes(std::span(&message, 1)));
+  return got.state == base::SocketState::ok ? std::optional{message} : std::nullopt;
+}
+
+bool RogueLink::grow(std::uint32_t cells) {
+  shm::OwnedMemory ring = shm::make_sealed_memory(cells * sizeof(Packet));
+  if (!say(LinkWord::ring, cells, ring.memfd.get())) return false;
+  const auto taken = hear();
+  Packet last{};
+  last.lead.operation = Operation::continue_ring;
+  if (!taken || taken->word != LinkWord::ring_taken || !put(last)) return false;
+  ring_ = std::move(ring);
+  cells_ = {static_cast<Packet*>(ring_.mapping.data()), cells};
+  out_.reset(cells_.data(), cells, out_.written());
+  return true;
+}
+
+bool RogueLink::show_area(const shm::OwnedMemory& area) const {
+  LinkMessage message;
+  message.word = LinkWord::area;
+  message.number = 1;
+  message.generation = 1;
+  message.bytes = area.mapping.size();
+  const int fd = area.memfd.get();
+  const auto answer = say(message, std::span(&fd, 1)) ? hear() : std::nullopt;
+  return answer && answer->word == LinkWord::area_taken;
 }
 
 bool RogueLink::ended() const {

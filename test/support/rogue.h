@@ -40,6 +40,15 @@ class RogueLink {
   std::uint64_t number() const noexcept { return event_.link; }
   std::uint64_t peer() const noexcept { return event_.peer; }
 
+  // What the victim says next, waited for. Nothing: the link has ended.
+  std::optional<library::LinkMessage> hear() const;
+  // Goes on in a longer ring, as a busy sender does. False: the link has ended.
+  bool grow(std::uint32_t cells);
+  // The ring that the next packets go to.
+  std::span<interface::Packet> cells() noexcept { return cells_; }
+  // Shows memory of its own as send buffer area 1 of generation 1. False: the victim did not take it.
+  bool show_area(const shm::OwnedMemory& area) const;
+
   // Puts one packet as an honest sender would: waits for room. False: none, the link has ended.
   bool put(const interface::Packet& packet, const void* data = nullptr, const void* metadata = nullptr);
   // The same by the urgent ring.
@@ -54,6 +63,8 @@ class RogueLink {
  private:
   node::Event event_;
   shm::OwnedMemory mine_;
+  shm::OwnedMemory ring_;  // empty: the page's
+  std::span<interface::Packet> cells_;
   shm::Mapping theirs_;
   base::FileDescriptor their_memfd_;
   shm::RingWriter<> out_;

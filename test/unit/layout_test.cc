@@ -61,7 +61,8 @@ static_assert(offsetof(LinkCounters, peer) == 0 && offsetof(LinkCounters, peer_u
               offsetof(LinkCounters, memory_in) == 24 && offsetof(LinkCounters, packets_out) == 32 &&
               offsetof(LinkCounters, packets_in) == 40 && offsetof(LinkCounters, bytes_out) == 48 &&
               offsetof(LinkCounters, bytes_in) == 56 && offsetof(LinkCounters, doorbells) == 64 &&
-              offsetof(LinkCounters, refused) == 128 && sizeof(LinkCounters) == 256);
+              offsetof(LinkCounters, bad_frames) == 80 && offsetof(LinkCounters, refused) == 128 &&
+              sizeof(LinkCounters) == 256);
 static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version) == 8 &&
               offsetof(CounterPage, pid) == 12 && offsetof(CounterPage, interface) == 16 &&
               offsetof(CounterPage, links) == 24 && offsetof(CounterPage, links_ended) == 32 &&
@@ -69,7 +70,8 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, areas_bytes) == 56 && offsetof(CounterPage, packets_in) == 64 &&
               offsetof(CounterPage, packets_out) == 72 && offsetof(CounterPage, wakeups) == 80 &&
               offsetof(CounterPage, empty_wakeups) == 88 && offsetof(CounterPage, events_lost) == 96 &&
-              offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, refused) == 512 &&
+              offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, bad_frames) == 128 &&
+              offsetof(CounterPage, unknown_frames) == 136 && offsetof(CounterPage, refused) == 512 &&
               offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, slot) == 65536 &&
               offsetof(CounterPage, queue) == 81920 && offsetof(CounterPage, terminus) == 86016 &&

@@ -40,12 +40,23 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(config.log_level, "debug");
 }
 
+TEST(NodeConfig, WhatAllMayHaveIsSixteenTimesWhatOneMayUnlessItIsSaid) {
+  const Config config = parse_config("[total]\nlinks = 5\n[quotas]\nlinks = 2\nbytes = 3\n", "f.toml");
+  EXPECT_EQ(config.total.links, 5u);
+  EXPECT_EQ(config.total.bytes, 48u);
+  EXPECT_EQ(config.total.names, 16u * Quotas{}.names);
+  const Config most = parse_config("[quotas]\nbytes = 9223372036854775807\n", "f.toml");
+  EXPECT_EQ(most.total.bytes, ~std::uint64_t{0}) << "and no more than there is";
+  EXPECT_EQ(refusal("[total]\nlink = 1\n"), "f.toml:2: total.link: unknown key");
+  EXPECT_EQ(refusal("[total]\nnames = -1\n"), "f.toml:2: total.names: must be a number of at least 0");
+}
+
 TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("\n[quotas]\nlinks = -1\n"), "f.toml:3: quotas.links: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\nbytes = \"4G\"\n"), "f.toml:2: quotas.bytes: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\n\nlink = 1\n"), "f.toml:3: quotas.link: unknown key");
   EXPECT_EQ(refusal("[quota]\nlinks = 1\n"),
-            "f.toml:1: quota: unknown; there are [quotas], [rights], [errors], [cluster] and [log]");
+            "f.toml:1: quota: unknown; there are [quotas], [total], [rights], [errors], [cluster] and [log]");
   EXPECT_EQ(refusal("[errors]\ncut_after = -1\n"),
             "f.toml:2: errors.cut_after: must be a number of at least 0");
   EXPECT_EQ(refusal("log = 1\n"), "f.toml:1: log: must be a table: write [log]");

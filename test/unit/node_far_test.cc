@@ -1,174 +1,36 @@
-// The minds of several daemons, and processes of one that want links with, or names of, those of another.
+// The minds of several daemons, and processes of one that want links with those of another.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
-#include <algorithm>
-
-#include "test/support/cluster_world.h"
-#include "test/support/node_world.h"
+#include "test/unit/far_world.h"
 
 namespace hamlyn {
 namespace {
 
-using node::FarReply;
-using node::NodeId;
-using node::Reply;
-using node::ReplyKind;
-using node::Request;
-using node::RequestKind;
-using node::Time;
 using test::ask;
 using test::error_of;
+using test::FarReply;
+using test::FarWorld;
+using test::kAddress;
 using test::kWait;
-using test::NodeWorld;
-
-constexpr const char* kAddress = "an address";
-
-// Daemons that reach each other; what they say waits until `settle`.
-class FarWorld {
- public:
-  explicit FarWorld(std::size_t count, const node::NodeOptions& options = {}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto id = static_cast<NodeId>(i + 1);
-      node::NodeOptions each = options;
-      each.first_number = std::uint64_t{id} << node::kNodeShift | 100;
-      sides_[id] = std::make_unique<Side>(*this, id, each);
-    }
-  }
-
-  NodeWorld& at(NodeId id) { return sides_.at(id)->world; }
-  // The nodes as that daemon sees them; after a change of them it looks.
-  std::vector<node::MemberReply>& rows(NodeId id) { return sides_.at(id)->rows; }
-  void look(NodeId id) { at(id).node.look_at_members(at(id).now); }
-  // Has a connection watch the nodes; false: it was dropped.
-  bool watch(NodeId id, std::uint64_t connection) {
-    node::Hello hello;
-    hello.flags = node::Hello::kObserver;
-    at(id).attach(connection, 1000, 1000, hello);
-    at(id).say(connection, ask(RequestKind::watch, 5));
-    return !at(id).dropped(connection);
-  }
-  // Attaches a process that can be reached.
-  std::uint64_t attach(NodeId at, std::uint64_t connection, std::uint32_t uid = 1000) {
-    const std::uint64_t out = this->at(at).attach(connection, uid, uid).interface;
-    this->at(at).say(connection, address());
-    return out;
-  }
-  static Request address() {
-    Request out = ask(RequestKind::fabric_address, 0, kAddress);
-    std::memcpy(out.engine, "efa", 3);
-    return out;
-  }
-  void settle() {
-    while (!said_.empty()) {
-      const auto [from, to, message] = said_.front();
-      said_.pop_front();
-      if (reach(from, to)) at(to).node.node_said(from, message, at(to).now);
-    }
-  }
-  void part(NodeId one, NodeId other) {
-    apart_.insert({std::min(one, other), std::max(one, other)});
-    std::erase_if(said_, [&](const Said& said) { return !reach(said.from, said.to); });
-    at(one).node.node_gone(other, "it is silent", at(one).now);
-    at(other).node.node_gone(one, "it is silent", at(other).now);
-  }
-  void meet(NodeId one, NodeId other) {
-    apart_.erase({std::min(one, other), std::max(one, other)});
-    at(one).node.node_came(other, at(one).now);
-    at(other).node.node_came(one, at(other).now);
-  }
-  void pass(Time time) {
-    for (auto& [id, side] : sides_) side->world.pass(time);
-    settle();
-  }
-  // Introduces 1 of node 1 to 2 of node 2; what both are told.
-  std::pair<FarReply, FarReply> link(std::uint64_t peer) {
-    at(1).say(1, ask(RequestKind::introduce, 9, peer));
-    settle();
-    return {at(1).take<FarReply>(1), at(2).take<FarReply>(2)};
-  }
-  std::set<NodeId> full;  // nodes for which much waits
-  // What has been said and not yet heard, of one kind.
-  std::size_t said(node::FarKind kind) const {
-    return static_cast<std::size_t>(std::ranges::count_if(said_, [&](const Said& said) {
-      return node::split_message(said.message)->first == static_cast<std::uint16_t>(kind);
-    }));
-  }
-
- private:
-  struct Said {
-    NodeId from = 0;
-    NodeId to = 0;
-    std::vector<std::byte> message;
-  };
-  struct Side final : node::OtherNodes {
-    Side(FarWorld& all, NodeId which, const node::NodeOptions& options)
-        : far(all), id(which), world(options, this) {}
-    NodeId self() const override { return id; }
-    std::uint64_t incarnation() const override { return 1000u + id; }
-    std::uint64_t incarnation_of(NodeId node) const override {
-      return far.reach(id, node) ? 1000u + node : 0;
-    }
-    std::vector<NodeId> there() const override {
-      std::vector<NodeId> out;
-      for (const auto& [node, side] : far.sides_) {
-        if (node != id && far.reach(id, node)) out.push_back(node);
-      }
-      return out;
-    }
-    std::string reached_at(NodeId by) const override {
-      return "127.0.0." + std::to_string(id) + " by " + std::to_string(by);
-    }
-    std::optional<node::Address> place_of(NodeId node) const override {
-      return far.reach(id, node) ? std::optional{test::ClusterWorld::address_of(node)} : std::nullopt;
-    }
-    bool has_room(NodeId node) const override { return far.reach(id, node) && !far.full.contains(node); }
-    void tell(NodeId node, std::vector<std::byte> message) override {
-      if (far.reach(id, node)) far.said_.push_back({id, node, std::move(message)});
-    }
-    void random(std::span<std::byte> out) override {
-      for (std::byte& byte : out) byte = static_cast<std::byte>(++far.random_);
-    }
-    std::vector<node::MemberReply> members() const override { return rows; }
-    static std::vector<node::MemberReply> many() {
-      std::vector<node::MemberReply> out(70);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i].id = static_cast<std::uint16_t>(i + 1);
-      return out;
-    }
-    FarWorld& far;
-    NodeId id;
-    std::vector<node::MemberReply> rows = many();
-    NodeWorld world;
-  };
-  bool reach(NodeId one, NodeId other) const {
-    return sides_.contains(other) && !apart_.contains({std::min(one, other), std::max(one, other)});
-  }
-
-  std::map<NodeId, std::unique_ptr<Side>> sides_;
-  std::set<std::pair<NodeId, NodeId>> apart_;
-  std::deque<Said> said_;
-  std::uint64_t random_ = 0;
-};
-
-struct TwoNodes {
-  explicit TwoNodes(const node::NodeOptions& options = {}) : far(2, options) {
-    one = far.attach(1, 1);
-    two = far.attach(2, 2, 2000);
-  }
-  FarWorld far;
-  std::uint64_t one = 0;
-  std::uint64_t two = 0;
-};
+using test::NodeId;
+using test::publish;
+using test::Reply;
+using test::ReplyKind;
+using test::Request;
+using test::RequestKind;
+using test::Time;
+using test::TwoDaemons;
 
 TEST(FarNode, AnInterfaceNumberSaysItsNode) {
-  TwoNodes t;
+  TwoDaemons t;
   EXPECT_EQ(node::node_of(t.one), 1);
   EXPECT_EQ(node::node_of(t.two), 2);
 }
 
 TEST(FarNode, IntroducesProcessesOfTwoNodes) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto [here, there] = t.far.link(t.two);
   EXPECT_EQ(here.request, 9u);
   EXPECT_EQ(here.initiator, 1u);
@@ -289,7 +151,7 @@ TEST(FarNode, WhoIsLikelyToTalkToOthersOpensTheWayInTime) {
 TEST(FarNode, QuotasOfBothUsersHold) {
   node::NodeOptions options;
   options.quotas.links = 2;
-  TwoNodes t{options};
+  TwoDaemons t{options};
   const std::uint64_t more = t.far.attach(2, 3, 2000);
   t.far.link(t.two);
   t.far.at(1).say(1, ask(RequestKind::introduce, 10, more));
@@ -298,7 +160,7 @@ TEST(FarNode, QuotasOfBothUsersHold) {
 }
 
 TEST(FarNode, ASecondRequestIsToldOfTheLink) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto link = t.far.link(t.two).first.link;
   t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
   const Reply reply = t.far.at(1).reply(1);
@@ -307,7 +169,7 @@ TEST(FarNode, ASecondRequestIsToldOfTheLink) {
 }
 
 TEST(FarNode, BothAskAtOnceAndHaveOneLink) {
-  TwoNodes t;
+  TwoDaemons t;
   t.far.at(1).say(1, ask(RequestKind::introduce, 5, t.two));
   t.far.at(2).say(2, ask(RequestKind::introduce, 6, t.one));
   t.far.settle();
@@ -359,7 +221,7 @@ TEST(FarNode, WhoWantsTheSameLinkIsAnsweredToo) {
 }
 
 TEST(FarNode, TheEndOfOneEndIsToldToTheOtherAndTheNextLinkWaitsForBoth) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto link = t.far.link(t.two).first.link;
   t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
   t.far.settle();
@@ -379,7 +241,7 @@ TEST(FarNode, TheEndOfOneEndIsToldToTheOtherAndTheNextLinkWaitsForBoth) {
 }
 
 TEST(FarNode, ADeadProcessIsToldToTheOtherEndAtOnce) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto link = t.far.link(t.two).first.link;
   t.far.at(2).node.disconnected(2);
   t.far.settle();
@@ -389,7 +251,7 @@ TEST(FarNode, ADeadProcessIsToldToTheOtherEndAtOnce) {
 }
 
 TEST(FarNode, ADeadNodeIsToldToAllThatHaveLinksThereOnce) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto link = t.far.link(t.two).first.link;
   t.far.part(1, 2);
   for (const NodeId id : {NodeId{1}, NodeId{2}}) {
@@ -431,7 +293,7 @@ TEST(FarNode, ACancelledRequestLeavesNoLinkAnywhere) {
 }
 
 TEST(FarNode, ALinkThatIsOlderThanTheDaemonIsOver) {
-  TwoNodes t;
+  TwoDaemons t;
   Request adopt = ask(RequestKind::adopt_link, 0, 4711);
   adopt.peer = t.two;
   adopt.bytes = 8192;
@@ -444,7 +306,7 @@ TEST(FarNode, ALinkThatIsOlderThanTheDaemonIsOver) {
 TEST(FarNode, TheRuleOnReportsCutsLinksBetweenNodesAtBothEnds) {
   node::NodeOptions options;
   options.cut_after = 3;
-  TwoNodes t{options};
+  TwoDaemons t{options};
   const auto link = t.far.link(t.two).first.link;
   Request report = ask(RequestKind::report, 0, link);
   report.bytes = 3;
@@ -458,114 +320,6 @@ TEST(FarNode, TheRuleOnReportsCutsLinksBetweenNodesAtBothEnds) {
   t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
   t.far.settle();
   EXPECT_EQ(error_of(t.far.at(1).reply(1)), ErrorCode::not_permitted) << "the offender asks again";
-}
-
-// Names.
-
-Request publish(std::uint64_t interface, std::string_view name, std::uint32_t rights = Request::kEveryone) {
-  Request out = ask(RequestKind::publish, 50, name, rights);
-  out.ticket.interface = interface;
-  return out;
-}
-
-TEST(FarNode, FindsANameOfAnotherNode) {
-  FarWorld far{3};
-  far.attach(1, 1);
-  const std::uint64_t three = far.attach(3, 3, 2000);
-  far.at(3).say(3, publish(three, "prices"));
-  far.at(3).reply(3);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
-  far.settle();
-  const Reply found = far.at(1).reply(1);
-  EXPECT_EQ(found.kind, ReplyKind::found);
-  EXPECT_EQ(found.request, 7u);
-  EXPECT_EQ(found.peer, three);
-  EXPECT_EQ(found.ticket.interface, three);
-  EXPECT_EQ(found.uid, 2000u);
-}
-
-TEST(FarNode, ANameThatNobodyHasIsUnknownWhenAllHaveSaidSo) {
-  FarWorld far{3};
-  far.attach(1, 1);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
-  EXPECT_TRUE(far.at(1).quiet(1));
-  far.settle();
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown);
-}
-
-TEST(FarNode, ANameThatIsWaitedForComesFromAnyNodeAlsoALaterOne) {
-  FarWorld far{3};
-  far.attach(1, 1);
-  far.part(1, 3);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
-  far.settle();
-  EXPECT_TRUE(far.at(1).quiet(1));
-  far.meet(1, 3);
-  far.settle();
-  const std::uint64_t three = far.attach(3, 3);
-  far.at(3).say(3, publish(three, "prices"));
-  far.settle();
-  EXPECT_EQ(far.at(1).reply(1).peer, three);
-  const std::uint64_t two = far.attach(2, 2);
-  far.at(2).say(2, publish(two, "prices"));
-  far.settle();
-  EXPECT_TRUE(far.at(1).quiet(1)) << "one answer";
-}
-
-TEST(FarNode, ANameThatIsWaitedForComesFromHereToo) {
-  FarWorld far{2};
-  const std::uint64_t one = far.attach(1, 1);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
-  far.settle();
-  far.at(1).say(1, publish(one, "prices"));
-  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::published);
-  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::found);
-  far.settle();
-  EXPECT_TRUE(far.at(1).quiet(1));
-}
-
-TEST(FarNode, RightsOfANameHoldAcrossNodes) {
-  FarWorld far{2};
-  far.attach(1, 1, 1000);
-  far.attach(1, 4, 2000);
-  const std::uint64_t two = far.attach(2, 2, 2000);
-  far.at(2).say(2, publish(two, "mine", 0));
-  far.settle();
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "mine"));
-  far.settle();
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::not_permitted);
-  far.at(1).say(1, ask(RequestKind::lookup, 8, "mine", kWait));
-  far.settle();
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::not_permitted);
-  far.at(1).say(4, ask(RequestKind::lookup, 7, "mine"));
-  far.settle();
-  EXPECT_EQ(far.at(1).reply(4).kind, ReplyKind::found) << "the same user of another node";
-}
-
-TEST(FarNode, ANodeThatDiesOrIsSilentHoldsUpNoLookup) {
-  FarWorld far{3};
-  far.attach(1, 1);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
-  far.part(1, 3);
-  far.settle();
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::name_unknown) << "those that are there have said so";
-  far.at(1).say(1, ask(RequestKind::lookup, 8, "prices"));
-  far.at(1).pass(Time{2000});
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::timed_out);
-}
-
-TEST(FarNode, ACancelledLookupIsForgottenEverywhere) {
-  FarWorld far{2};
-  far.attach(1, 1);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
-  far.settle();
-  far.at(1).say(1, ask(RequestKind::cancel, 7));
-  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::cancelled);
-  far.settle();
-  const std::uint64_t two = far.attach(2, 2);
-  far.at(2).say(2, publish(two, "prices"));
-  far.settle();
-  EXPECT_TRUE(far.at(1).quiet(1));
 }
 
 TEST(FarNode, ListsTheClusterInPages) {
@@ -582,109 +336,6 @@ TEST(FarNode, ListsTheClusterInPages) {
     EXPECT_EQ(far.at(1).take<node::NodeReply>(7).more, page == 32 ? 1u : 0u);
   }
   EXPECT_EQ(last, 70);
-}
-
-// One user's requests cost nobody else anything.
-
-TEST(FarNode, AUserLooksForSoManyNamesAndNoMoreAndAnotherUserStillMay) {
-  FarWorld far{2, test::with_quotas({.names = 3})};
-  far.attach(1, 1, 1000);
-  far.attach(1, 2, 1000);
-  far.attach(1, 3, 2000);
-  for (std::uint64_t i = 1; i <= 3; ++i)
-    far.at(1).say(1 + i % 2, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
-  far.settle();
-  far.at(1).sent.clear();
-  far.at(1).say(2, ask(RequestKind::lookup, 4, "more", kWait));
-  EXPECT_EQ(error_of(far.at(1).reply(2)), ErrorCode::quota_names);
-  far.at(1).say(2, ask(RequestKind::lookup, 5, "more"));
-  EXPECT_EQ(error_of(far.at(1).reply(2)), ErrorCode::quota_names) << "nor without waiting";
-  far.at(1).say(3, ask(RequestKind::lookup, 4, "more", kWait));
-  EXPECT_EQ(far.said(node::FarKind::lookup), 1u);
-  far.at(1).say(2, ask(RequestKind::cancel, 1));
-  far.at(1).reply(2);
-  far.at(1).say(2, ask(RequestKind::lookup, 6, "more", kWait));
-  EXPECT_EQ(far.said(node::FarKind::lookup), 2u) << "after one is cancelled";
-}
-
-TEST(FarNode, WhatAnotherNodeHoldsForAUserIsBoundedByItsOwnQuotaAndToldByName) {
-  FarWorld far{2, test::with_quotas({.names = 3})};
-  const auto lookup = [&](std::uint64_t serial, std::uint32_t uid) {
-    far.at(2).node.node_said(
-        1, node::encode(node::FarLookup{serial, uid, uid, true, "n" + std::to_string(serial)}), Time{0});
-    return far.said(node::FarKind::refused);
-  };
-  for (std::uint64_t serial = 1; serial <= 3; ++serial) EXPECT_EQ(lookup(serial, 1000), 0u);
-  EXPECT_EQ(lookup(4, 1000), 1u);
-  EXPECT_EQ(lookup(5, 2000), 1u) << "another user has its own";
-  far.at(2).node.node_said(1, node::encode(node::FarCancel{2}), Time{0});
-  EXPECT_EQ(lookup(6, 1000), 1u);
-}
-
-TEST(FarNode, AWaitThatAnotherNodeDoesNotHoldIsToldToWhoeverWaits) {
-  FarWorld far{2};
-  far.attach(1, 1);
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices", kWait));
-  far.settle();
-  const auto full = static_cast<std::uint32_t>(ErrorCode::quota_names);
-  far.at(1).node.node_said(2, node::encode(node::FarRefused{1, full, "no more"}), Time{0});
-  const Reply reply = far.at(1).reply(1);
-  EXPECT_EQ(error_of(reply), ErrorCode::quota_names);
-  EXPECT_STREQ(reply.text, "no more");
-}
-
-TEST(FarNode, ANodeWithMuchToHearIsToldOfLookupsLater) {
-  FarWorld far{2};
-  far.attach(1, 1);
-  const std::uint64_t two = far.attach(2, 2);
-  far.full.insert(2);
-  for (std::uint64_t i = 1; i <= 3; ++i)
-    far.at(1).say(1, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
-  EXPECT_EQ(far.said(node::FarKind::lookup), 0u);
-  far.at(1).say(1, ask(RequestKind::cancel, 2));
-  far.at(1).reply(1);
-  EXPECT_EQ(far.said(node::FarKind::cancel), 0u) << "it never heard of that one";
-  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
-  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::out_of_memory);
-  far.full.clear();
-  far.at(1).node.tick(Time{1});
-  EXPECT_EQ(far.said(node::FarKind::lookup), 2u);
-  far.settle();
-  far.at(2).say(2, publish(two, "name3"));
-  far.settle();
-  EXPECT_EQ(far.at(1).reply(1).request, 3u);
-}
-
-TEST(FarNode, ANodeThatComesBackIsToldOfWaitsOnlyAsItTakesThem) {
-  FarWorld far{2};
-  far.attach(1, 1);
-  for (std::uint64_t i = 1; i <= 3; ++i)
-    far.at(1).say(1, ask(RequestKind::lookup, i, "name" + std::to_string(i), kWait));
-  far.settle();
-  far.part(1, 2);
-  far.full.insert(2);
-  far.meet(1, 2);
-  EXPECT_EQ(far.said(node::FarKind::lookup), 0u);
-  far.full.clear();
-  far.at(1).node.tick(Time{1});
-  EXPECT_EQ(far.said(node::FarKind::lookup), 3u);
-}
-
-TEST(FarNode, AnswersWaitForRoomToo) {
-  FarWorld far{2};
-  far.attach(1, 1);
-  const std::uint64_t two = far.attach(2, 2);
-  far.at(2).say(2, publish(two, "prices"));
-  far.at(1).say(1, ask(RequestKind::lookup, 7, "prices"));
-  far.at(1).say(1, ask(RequestKind::introduce, 8, two));
-  far.full.insert(1);
-  far.settle();
-  EXPECT_TRUE(far.at(1).quiet(1));
-  far.full.clear();
-  far.at(2).node.tick(Time{1});
-  far.settle();
-  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::found);
-  EXPECT_EQ(far.at(1).take<FarReply>(1).peer, two);
 }
 
 TEST(FarNode, LinksThatAreAskedForCount) {
@@ -802,7 +453,7 @@ TEST(FarNode, WhatIsNoPlaceOfANode) {
 // What another daemon might say and should not.
 
 TEST(FarNode, RefusesWhatAnotherDaemonMayNotSay) {
-  TwoNodes t;
+  TwoDaemons t;
   const auto link = t.far.link(t.two).first.link;
   node::FarEnd end;
   std::memcpy(end.engine, "net", 3);
@@ -849,103 +500,6 @@ TEST(FarNode, EveryMessageIsWholeOrRefused) {
     longer.push_back({});
     EXPECT_EQ(malformed(longer), 1u);
   }
-}
-
-using node::MemberReply;
-using node::NodeReply;
-
-TEST(WatchedNodes, AllAreToldAndThenEveryChange) {
-  FarWorld far{1};
-  far.rows(1).resize(2);
-  ASSERT_TRUE(far.watch(1, 7));
-  for (std::uint16_t id = 1; id <= 2; ++id) {
-    const auto row = far.at(1).take<MemberReply>(7);
-    EXPECT_EQ(row.id, id);
-    EXPECT_EQ(row.request, 5u);
-    EXPECT_EQ(row.changes, 0u);
-  }
-  EXPECT_EQ(far.at(1).take<NodeReply>(7).request, 5u) << "that was all";
-  far.look(1);
-  EXPECT_TRUE(far.at(1).quiet(7)) << "nothing has changed";
-  far.rows(1)[1].state = 3;
-  far.look(1);
-  far.rows(1)[1].incarnation = 9;
-  far.look(1);
-  auto row = far.at(1).take<MemberReply>(7);
-  EXPECT_EQ(row.state, 3u);
-  EXPECT_EQ(row.changes, 1u);
-  row = far.at(1).take<MemberReply>(7);
-  EXPECT_EQ(row.incarnation, 9u);
-  EXPECT_EQ(row.changes, 1u);
-  far.rows(1)[1].since_ms = 77;
-  far.look(1);
-  EXPECT_TRUE(far.at(1).quiet(7)) << "time passes: no change";
-  far.pass(Time{120000});
-  EXPECT_FALSE(far.at(1).dropped(7)) << "it may watch as long as it likes";
-}
-
-TEST(WatchedNodes, WhoReadsLateIsToldTheLastOfEachAndHowManyThatWere) {
-  FarWorld far{1};
-  far.rows(1).resize(2);
-  ASSERT_TRUE(far.watch(1, 7));
-  ASSERT_TRUE(far.watch(1, 8));
-  far.at(1).sent.clear();
-  far.at(1).slow.insert(7);
-  for (const std::uint32_t state : {2u, 3u, 1u}) {
-    far.rows(1)[1].state = state;
-    far.look(1);
-    EXPECT_EQ(far.at(1).take<MemberReply>(8).state, state) << "nobody else waits for it";
-  }
-  EXPECT_TRUE(far.at(1).quiet(7));
-  far.at(1).slow.clear();
-  far.at(1).node.caught_up(7);
-  const auto row = far.at(1).take<MemberReply>(7);
-  EXPECT_EQ(row.state, 1u);
-  EXPECT_EQ(row.changes, 3u);
-  EXPECT_TRUE(far.at(1).quiet(7));
-}
-
-TEST(WatchedNodes, ASnapshotThatIsReadLateComesWhole) {
-  FarWorld far{1};
-  far.at(1).slow.insert(7);
-  ASSERT_TRUE(far.watch(1, 7));
-  EXPECT_TRUE(far.at(1).quiet(7));
-  far.rows(1)[4].state = 2;
-  far.look(1);
-  far.at(1).slow.clear();
-  far.at(1).node.caught_up(7);
-  for (std::uint16_t id = 1; id <= 70; ++id) {
-    const auto row = far.at(1).take<MemberReply>(7);
-    EXPECT_EQ(row.id, id);
-    EXPECT_EQ(row.state, id == 5 ? 2u : 0u);
-  }
-  EXPECT_EQ(far.at(1).take<NodeReply>(7).request, 5u);
-}
-
-TEST(WatchedNodes, WhatWatchersMayNot) {
-  node::NodeOptions options;
-  options.quotas.interfaces = 1;
-  FarWorld far{1, options};
-  ASSERT_TRUE(far.watch(1, 7));
-  far.watch(1, 8);
-  EXPECT_EQ(error_of(far.at(1).reply(8)), ErrorCode::quota_interfaces);
-  far.at(1).say(7, ask(RequestKind::nodes, 6));
-  EXPECT_TRUE(far.at(1).dropped(7)) << "it asks nothing else";
-  far.at(1).say(8, ask(RequestKind::watch, 6));
-  EXPECT_FALSE(far.at(1).dropped(8)) << "now there is room";
-  far.at(1).node.disconnected(8);
-  far.at(1).attach(9);
-  far.at(1).say(9, ask(RequestKind::watch, 6));
-  EXPECT_TRUE(far.at(1).dropped(9)) << "whoever is attached has a connection for other things";
-}
-
-TEST(WatchedNodes, ANodeOfNoClusterHasNone) {
-  NodeWorld world;
-  node::Hello hello;
-  hello.flags = node::Hello::kObserver;
-  world.attach(1, 1000, 1000, hello);
-  world.say(1, ask(RequestKind::watch, 5));
-  EXPECT_EQ(world.take<NodeReply>(1).request, 5u);
 }
 
 }  // namespace

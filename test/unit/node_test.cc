@@ -248,79 +248,6 @@ TEST(Node, RefusesLinksThatCannotBe) {
   EXPECT_EQ(t.world.reply(1).kind, ReplyKind::introduced) << "the failure left nothing behind";
 }
 
-TEST(Node, CountsLinksOfAUserAtBothEnds) {
-  TwoProcesses t{with_quotas({.links = 3})};
-  t.world.attach(3);
-  const std::uint64_t link = t.link();
-  t.world.say(3, ask(RequestKind::introduce, 1, t.two));
-  EXPECT_EQ(error_of(t.world.reply(3)), ErrorCode::quota_links) << "two more ends would be four";
-  t.world.say(1, ask(RequestKind::link_ended, 0, link));
-  t.world.say(3, ask(RequestKind::introduce, 2, t.two));
-  EXPECT_EQ(t.world.reply(3).kind, ReplyKind::introduced);
-}
-
-TEST(Node, OtherUsersMayOpenHalfOfAUsersLinks) {
-  NodeWorld world{with_quotas({.links = 4})};
-  const std::uint64_t victim = world.attach(1, 1000).interface;
-  for (std::uint64_t i = 2; i <= 4; ++i) {
-    world.attach(i, 2000, 2000);
-    world.say(i, ask(RequestKind::introduce, 1, victim));
-  }
-  EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
-  EXPECT_EQ(world.reply(3).kind, ReplyKind::introduced);
-  EXPECT_EQ(error_of(world.reply(4)), ErrorCode::quota_links);
-  world.attach(5, 1000);
-  world.say(5, ask(RequestKind::introduce, 1, victim));
-  EXPECT_EQ(world.reply(5).kind, ReplyKind::introduced) << "its own links still fit";
-}
-
-TEST(Node, CountsTheBytesOfLinks) {
-  TwoProcesses t{with_quotas({.bytes = 100000})};
-  const std::uint64_t link = t.link();
-  const auto hold = [&](std::uint64_t bytes) {
-    Request request = ask(RequestKind::link_bytes, 3, link);
-    request.bytes = bytes;
-    t.world.say(1, request);
-    return t.world.reply(1);
-  };
-  EXPECT_EQ(hold(100000 - node::kLinkBytes).kind, ReplyKind::granted) << "the other end holds the rest";
-  EXPECT_EQ(error_of(hold(100001 - node::kLinkBytes)), ErrorCode::quota_bytes);
-  EXPECT_EQ(error_of(hold(~std::uint64_t{0})), ErrorCode::quota_bytes);
-  Request other = ask(RequestKind::link_bytes, 4, link);
-  other.bytes = node::kLinkBytes + 1;
-  t.world.say(2, other);
-  EXPECT_EQ(error_of(t.world.reply(2)), ErrorCode::quota_bytes);
-  EXPECT_EQ(hold(0).kind, ReplyKind::granted);
-  t.world.say(2, other);
-  EXPECT_EQ(t.world.reply(2).kind, ReplyKind::granted);
-  t.world.say(1, ask(RequestKind::link_bytes, 3, link + 1));
-  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::invalid_argument);
-}
-
-TEST(Node, CountsTheBytesOfAreasWithThoseOfLinks) {
-  TwoProcesses t{with_quotas({.bytes = 100000})};
-  const auto have = [&](std::uint64_t connection, std::uint64_t bytes) {
-    Request request = ask(RequestKind::area_bytes, 3);
-    request.bytes = bytes;
-    t.world.say(connection, request);
-    return t.world.reply(connection);
-  };
-  EXPECT_EQ(have(1, 60000).kind, ReplyKind::granted);
-  EXPECT_EQ(error_of(have(2, 40001)), ErrorCode::quota_bytes) << "the same user's other process";
-  EXPECT_EQ(have(2, 40000).kind, ReplyKind::granted);
-  EXPECT_EQ(error_of(have(1, 60001)), ErrorCode::quota_bytes);
-  EXPECT_EQ(error_of(have(1, ~std::uint64_t{0})), ErrorCode::quota_bytes);
-  t.world.say(1, ask(RequestKind::introduce, 5, t.two));
-  EXPECT_EQ(error_of(t.world.reply(1)), ErrorCode::quota_bytes) << "no room for a link";
-  EXPECT_EQ(have(1, 10000).kind, ReplyKind::granted);
-  t.world.attach(3, 2000, 2000);
-  EXPECT_EQ(have(3, 100000).kind, ReplyKind::granted) << "another user has its own";
-  t.world.node.disconnected(2);
-  EXPECT_EQ(have(1, 100000).kind, ReplyKind::granted) << "what had been of the process that left";
-  t.world.say(1, ask(RequestKind::list, 6));
-  EXPECT_EQ(t.world.take<node::AttachedReply>(1).area_bytes, 100000u);
-}
-
 TEST(Node, AdoptsLinksThatAreOlderThanItself) {
   TwoProcesses t;
   const auto adopt = [&](std::uint64_t connection, std::uint64_t peer) {
@@ -338,18 +265,6 @@ TEST(Node, AdoptsLinksThatAreOlderThanItself) {
   t.world.say(2, ask(RequestKind::introduce, 2, t.one));
   EXPECT_EQ(t.world.reply(2).kind, ReplyKind::linked);
   EXPECT_EQ(t.world.pairs, 0u);
-}
-
-TEST(Node, AdoptsNoMoreThanTheQuota) {
-  NodeWorld world{with_quotas({.links = 2})};
-  world.attach(1);
-  for (std::uint64_t i = 1; i <= 5; ++i) {
-    Request request = ask(RequestKind::adopt_link, 0, 100 + i);
-    request.peer = 200 + i;
-    world.say(1, request);
-  }
-  world.say(1, ask(RequestKind::list, 1));
-  EXPECT_EQ(world.take<node::AttachedReply>(1).links, 2u);
 }
 
 // Names.
@@ -599,42 +514,6 @@ TEST(Node, CountsWhomItDropped) {
   EXPECT_EQ(end.malformed, 2u);
   EXPECT_EQ(end.dropped, 1u);
   EXPECT_EQ(end.interfaces, 1u);
-}
-
-TEST(Node, GivesEverythingBackWhenAProcessEnds) {
-  const node::Quotas quotas{.interfaces = 2, .links = 4, .bytes = 4 * node::kLinkBytes, .names = 1};
-  NodeWorld world{with_quotas(quotas)};
-  Hello observer;
-  observer.flags = Hello::kObserver;
-  world.attach(5000, 1000, 1000, observer);  // the user stays known throughout
-  const auto introduce = [&](std::uint64_t from, std::uint64_t to) {
-    world.say(from, ask(RequestKind::introduce, 1, to));
-    return world.reply(from).kind;
-  };
-  for (std::uint64_t i = 0; i < 20; ++i) {
-    const std::uint64_t a = 3 * i + 1;
-    const std::uint64_t b = a + 1;
-    const std::uint64_t stranger = a + 2;
-    const std::uint64_t at_a = world.attach(a).interface;
-    const std::uint64_t at_b = world.attach(b).interface;
-    ASSERT_NE(at_a, 0u);
-    ASSERT_NE(at_b, 0u);
-    EXPECT_EQ(world.attach(1000 + i).error, static_cast<std::uint32_t>(ErrorCode::quota_interfaces));
-    world.attach(stranger, 2000, 2000);
-    ASSERT_EQ(introduce(stranger, at_a), ReplyKind::introduced);
-    ASSERT_EQ(introduce(stranger, at_b), ReplyKind::introduced);
-    world.sent[b].clear();
-    ASSERT_EQ(introduce(b, at_a), ReplyKind::introduced) << "two ends of strangers, two of its own";
-    world.say(a, ask(RequestKind::publish, 2, "n"));
-    world.say(a, ask(RequestKind::lookup, 3, "other", kWait));
-    for (const std::uint64_t one : {a, b, stranger}) world.node.disconnected(one);
-    EXPECT_EQ(world.sent[a].back().size(), sizeof(Reply));
-    Reply last;
-    std::memcpy(&last, world.sent[a].back().data(), sizeof last);
-    ASSERT_EQ(last.kind, ReplyKind::published);
-  }
-  world.node.disconnected(5000);
-  EXPECT_TRUE(world.node.empty());
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ std::unique_ptr<interface::CounterPage> page() {
   row.memory_out = row.memory_in = 8192;
   row.packets_in = 4;
   row.refused[static_cast<std::size_t>(Refusal::out_of_bounds)] = 2;
+  row.bad_frames = 3;
+  page->bad_frames = 4;
+  page->unknown_frames = 6;
   return page;
 }
 
@@ -46,12 +49,12 @@ TEST(ToolNode, ShowsWhatAPageSays) {
   ASSERT_TRUE(process.details.has_value()) << process.why_no_details;
   EXPECT_EQ(process.program, "prices");
   EXPECT_EQ(process.details->slots, 3u);
-  EXPECT_EQ(process.details->refused, (Refusals{{"bad_key", 5}}));
+  EXPECT_EQ(process.details->refused, (Refusals{{"bad_key", 5}, {"bad_frame", 4}, {"unknown_frame", 6}}));
   ASSERT_EQ(process.details->links.size(), 1u) << "rows without a peer are free";
   const LinkView& link = process.details->links[0];
   EXPECT_EQ(link.peer, 13u);
   EXPECT_EQ(link.memory_out + link.memory_in, 16384u);
-  EXPECT_EQ(link.refused, (Refusals{{"out_of_bounds", 2}}));
+  EXPECT_EQ(link.refused, (Refusals{{"out_of_bounds", 2}, {"bad_frame", 3}}));
 }
 
 TEST(ToolNode, NamesWhatIsWrongWithAPage) {

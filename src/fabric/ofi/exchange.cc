@@ -47,6 +47,7 @@ bool Exchange::arrive(interface::Core& core) noexcept {
   if (!may_send_here()) return false;
   running_ = true;
   pump();
+  core.note_frames(bad_frames_, strangers_);
   bool moved = false;
   for (OfiLink* link : links_) {
     if (link->standing_ != 0 && !link->retired_)

@@ -239,7 +239,10 @@ void OfiLink::free_acknowledged() noexcept {
 
 void OfiLink::take(const FrameHeader& header, Arrival& arrival) noexcept {
   const LinkProtocol::Verdict verdict = protocol_.take(header, exchange_.now());
-  if (verdict > LinkProtocol::Verdict::empty) ++refused_frames_;
+  if (verdict > LinkProtocol::Verdict::empty) {
+    ++counters->bad_frames;
+    ++exchange_.bad_frames_;
+  }
   if (verdict <= LinkProtocol::Verdict::empty) {
     free_acknowledged();
     protocol_.set_window(exchange_.window(), exchange_.now());

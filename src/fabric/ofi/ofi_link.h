@@ -50,7 +50,7 @@ class OfiLink final : public interface::Link {
   // Says that this side has ended it, behind what was put.
   void say_end() noexcept;
   // Frames that have come for it and were refused.
-  std::uint64_t refused_frames() const noexcept { return refused_frames_; }
+  std::uint64_t refused_frames() const noexcept { return counters->bad_frames; }
 
   // What both ends have: frames that were given a number, and how many of the other side's have come.
   const LinkProtocol& protocol() const noexcept { return protocol_; }
@@ -103,7 +103,6 @@ class OfiLink final : public interface::Link {
   std::array<Arrivals, kLanes> arrivals_;
   std::uint32_t standing_ = 0;  // frames in them
   unsigned urgent_in_a_row_ = 0;
-  std::uint64_t refused_frames_ = 0;
   bool retired_ = false;
 };
 

@@ -110,7 +110,8 @@ class RingWriter {
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
   // (docs/performance.md).
   void prefetch_ahead() const noexcept { prefetch(kAhead); }
-  // Fetches the cells that will be written next.
+  // Fetches the cell that will be written next, or so many.
+  void prefetch_next() const noexcept { base::prefetch_for_writing(next_); }
   void prefetch_next(std::uint32_t cells) const noexcept {
     for (std::uint32_t i = 0; i < cells; ++i) prefetch(i);
   }

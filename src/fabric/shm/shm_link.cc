@@ -107,7 +107,7 @@ Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept 
   announce();
   if (bell_.must_ring()) ring();
   ++puts_;
-  replies_out_.prefetch_next(1);
+  replies_out_.prefetch_next();
   // Now, while this one is on its way, rather than when the next is waited for.
   if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
   return Status::ok;
@@ -239,6 +239,13 @@ void ShmLink::ring() noexcept {
 
 namespace {
 
+// The turn has said that the packet is there; elsewhere the element has its place (interface/element.h).
+Packet arrived(const interface::Words& words) noexcept {
+  Packet packet = interface::packet_of(words);
+  packet.lead.turn = 0;
+  return packet;
+}
+
 // Total over any bytes: false means that the peer does not keep to the protocol.
 bool usable(const Packet& packet, std::size_t payload_limit, std::uint32_t ring) noexcept {
   return interface::invalid(packet.lead, payload_limit) == nullptr && cells_of(packet.lead) < ring;
@@ -274,7 +281,7 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     } else if (interface::is_put(lead) && core.put_like_before(*this, words)) {
       if (!in_.step()) [[unlikely]]
         after_step();
-    } else if (!arrive_other(core, interface::packet_of(words))) [[unlikely]] {
+    } else if (!arrive_other(core, arrived(words))) [[unlikely]] {
       broken = true;
       core.note_broken(*this);
       break;
@@ -293,10 +300,14 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   return count + replies;
 }
 
+// A packet stands in the ring, and nothing that comes before it elsewhere.
+inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
+  return !broken && !replies_in_.something_there() && !urgent_in_.something_there() && in_.look(words);
+}
+
 bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
   interface::Words words;
-  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words))
-    return false;  // those come first
+  if (!first_in_line(words)) return false;
   const Lead lead = lead_of(words.word[interface::kLeadWord]);
   const std::uint32_t cells = cells_of(lead);
   if (lead.operation != Operation::write || lead.length > mtu_ ||
@@ -330,7 +341,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   arriving = Priority::urgent;
   interface::Words words;
   while (count < most && urgent_in_.look(words)) {
-    const Packet packet = interface::packet_of(words);
+    const Packet packet = arrived(words);
     if (!usable(packet, urgent_payload_limit(), kUrgentCells) ||
         packet.lead.operation == Operation::continue_ring ||
         (packet.lead.operation == Operation::area_write && !interface::is_in_place(packet))) {
@@ -356,7 +367,7 @@ unsigned ShmLink::arrive_replies(Core& core) noexcept {
   unsigned count = 0;
   interface::Words words;
   while (count < kReplyCells && replies_in_.look(words)) {
-    const Packet packet = interface::packet_of(words);
+    const Packet packet = arrived(words);
     if (interface::invalid_reply(packet.lead) != nullptr) {
       broken = true;
       core.note_broken(*this);
@@ -383,11 +394,8 @@ void ShmLink::publish_replies_taken() noexcept {
 
 bool ShmLink::take_request(Core& core) noexcept {
   interface::Words words;
-  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words) ||
-      !interface::is_request(words.word[interface::kLeadWord])) {
-    return false;
-  }
-  const Packet packet = interface::packet_of(words);
+  if (!first_in_line(words) || !interface::is_request(words.word[interface::kLeadWord])) return false;
+  const Packet packet = arrived(words);
   const Refusal refusal = core.deposit_request(*this, packet);
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
   ++counters->packets_in;

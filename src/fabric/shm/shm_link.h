@@ -56,7 +56,7 @@ class ShmLink final : public interface::Link {
   // To be called behind what has left, when nothing is in a hurry: the cell for the next one, which the other
   // side still has, is ours then. Only once the other side looks there again must it be asked for anew.
   void prepare_next() const noexcept {
-    if (puts_ <= kBurst) out_.prefetch_next(1);
+    if (puts_ <= kBurst) out_.prefetch_next();
   }
   // Something has left since this was asked last, but no row: an answer may be expected.
   bool answer_expected() noexcept { return std::exchange(puts_, 0) == 1; }
@@ -164,6 +164,7 @@ class ShmLink final : public interface::Link {
   bool take_urgent_credit() noexcept;
   unsigned arrive_replies(interface::Core& core) noexcept;
   unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;
+  bool first_in_line(interface::Words& words) const noexcept;
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
   void after_step() noexcept;
   void publish_taken() noexcept;

@@ -1,0 +1,268 @@
+// The control thread's part of links within the host: it makes, grows, watches and ends them.
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "library/control.h"
+#include "library/control_loop.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+namespace {
+
+constexpr std::chrono::milliseconds kPageDeadline{5000};  // for the peer's page, from the introduction
+
+}  // namespace
+
+void Control::want_link(std::uint64_t peer) noexcept {
+  if (std::find(wanted_.begin(), wanted_.end(), peer) != wanted_.end()) return;
+  if (wanted_.size() == wanted_.capacity()) return;  // asked again at the next try
+  wanted_.push_back(peer);
+  attention();
+}
+
+void Control::introduce_wanted() {
+  engine_.lock_.enter_as_other();
+  const std::vector<std::uint64_t> wanted(wanted_);
+  wanted_.clear();
+  std::vector<std::uint64_t> missing;
+  for (const std::uint64_t peer : wanted) {
+    if (engine_.core_.find_link(peer) == nullptr) missing.push_back(peer);
+  }
+  engine_.lock_.leave();
+  for (const std::uint64_t peer : missing) {
+    const bool asked = std::any_of(introductions_.begin(), introductions_.end(),
+                                   [&](const auto& introduction) { return introduction.second == peer; });
+    if (asked || keeper_of(peer) != nullptr || far_keeper_of(peer) != nullptr) continue;
+    introduce(peer);
+  }
+}
+
+void Control::introduce(std::uint64_t peer) {
+  const std::uint64_t number = next_request_++;
+  introductions_.emplace(number, peer);
+  if (client_) client_->introduce(number, peer);
+}
+
+LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
+  for (const auto& keeper : keepers_) {
+    if (keeper->peer() == peer) return keeper.get();
+  }
+  return nullptr;
+}
+
+void Control::introduced(node::Event event) {
+  const std::uint64_t number = event.link;
+  const std::uint64_t peer = event.peer;
+  const bool no_room = event.kind == node::Event::Kind::no_room;
+  base::ForeignSocket socket(foreign_, std::move(event.socket));
+  // The node introduces again only when both ends have ended the link before; a former one here is being
+  // ended.
+  if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
+  if (no_room || keepers_.size() >= most_links_) {
+    client_->link_ended(number);
+    refuse(peer);
+    { const base::ForeignSocket end(std::move(socket)); }
+    if (no_room) foreign_.bury();
+    return;
+  }
+  try {
+    keepers_.push_back(std::make_unique<LinkKeeper>(
+        std::move(event), std::move(socket), kFirstSerial + next_serial_++, interface_id_, options_.mtu));
+    LinkKeeper& keeper = *keepers_.back();
+    watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
+    watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
+  } catch (const Error&) {
+    if (!keepers_.empty() && keepers_.back()->number() == number) {
+      unwatch(*keepers_.back());
+      keepers_.pop_back();
+    }
+    client_->link_ended(number);
+    refuse(peer);
+  }
+}
+
+void Control::read_link(LinkKeeper& keeper) {
+  LinkKeeper::End how = keeper.read(engine_);
+  if (keeper.link() != nullptr) {
+    if (keeper.fresh()) {
+      join(keeper);
+      serve_imports();
+    }
+    engine_.lock_.enter_as_other();
+    const LinkKeeper::End settled = keeper.settle();
+    engine_.lock_.leave();
+    if (how == LinkKeeper::End::none) how = settled;
+    answer_imports(keeper);
+  }
+  if (how != LinkKeeper::End::none) end(keeper, how);
+}
+
+void Control::join(LinkKeeper& keeper) {
+  interface::CounterPage& page = engine_.counters_;
+  engine_.lock_.enter_as_other();
+  shm::ShmLink& link = *keeper.link();
+  for (interface::LinkCounters& row : page.link) {
+    if (row.peer != 0) continue;
+    row = {};
+    row.peer = keeper.peer();
+    row.peer_uid = keeper.uid();
+    row.peer_pid = keeper.pid();
+    row.memory_out = link.memory_out();
+    row.memory_in = link.memory_in();
+    link.counters = &row;
+    break;
+  }
+  link.user = keeper.user();
+  engine_.core_.add_link(link);
+  // Whoever sleeps does not watch this link yet.
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
+// There will be no link with `peer`: whoever waits for one, with or without a message, is told.
+void Control::refuse(std::uint64_t peer) {
+  fail_imports(peer);
+  engine_.lock_.enter_as_other();
+  engine_.core_.refuse_link(peer);
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
+void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
+  fail_imports(keeper.peer());
+  interface::CounterPage& page = engine_.counters_;
+  if (shm::ShmLink* link = keeper.link(); link != nullptr) {
+    engine_.lock_.enter_as_other();
+    // What arrived whole before the peer went is not lost.
+    if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
+    if (how == LinkKeeper::End::protocol_broken) engine_.core_.note_broken(*link);
+    engine_.core_.end_link(*link);
+    page.packets_in += link->counters->packets_in;
+    page.packets_out += link->counters->packets_out;
+    *link->counters = {};
+    engine_.wake_everybody();
+    engine_.lock_.leave();
+  } else {
+    refuse(keeper.peer());
+    engine_.lock_.enter_as_other();
+    if (how == LinkKeeper::End::protocol_broken) ++page.links_broken;
+    engine_.lock_.leave();
+  }
+  if (client_) {
+    client_->link_ended(keeper.number());
+  } else {
+    standing_.links.erase(keeper.number());  // the next daemon must not be told of it
+  }
+  unwatch(keeper);
+  std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
+}
+
+// What the data path has marked: links that broke, links that want to grow.
+void Control::look_at_links() {
+  look_at_far();
+  std::vector<LinkKeeper*> broken;
+  std::vector<LinkKeeper*> growing;
+  std::vector<std::pair<LinkKeeper*, std::uint64_t>> showing;
+  engine_.lock_.enter_as_other();
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() == nullptr) continue;
+    if (keeper->link()->broken) {
+      broken.push_back(keeper.get());
+    } else if (keeper->link()->wants_growth()) {
+      keeper->link()->growth_asked();
+      growing.push_back(keeper.get());
+    }
+    const std::uint64_t wanted = keeper->link()->areas_wanted & ~keeper->link()->areas_shown;
+    if (wanted != 0) showing.emplace_back(keeper.get(), wanted);
+  }
+  engine_.lock_.leave();
+  for (LinkKeeper* keeper : growing) grow(*keeper);
+  for (const auto& [keeper, wanted] : showing) show_areas(*keeper, wanted);
+  for (LinkKeeper* keeper : broken) end(*keeper, LinkKeeper::End::protocol_broken);
+}
+
+void Control::grow(LinkKeeper& keeper) {
+  const std::uint32_t cells = keeper.link()->next_size();
+  if (!client_) {  // no daemon to count the bytes: it hears of them when it is back
+    if (!keeper.offer_ring(cells)) {
+      engine_.lock_.enter_as_other();
+      keeper.link()->growth_refused();
+      engine_.lock_.leave();
+    }
+    return;
+  }
+  const std::uint64_t number = next_request_++;
+  growths_.emplace(number, keeper.number());
+  client_->link_bytes(number, keeper.number(), sizeof(shm::Page) + cells * interface::kCell);
+}
+
+void Control::look_for_stalls() {
+  const auto now = std::chrono::steady_clock::now();
+  if ((keepers_.empty() && far_keepers_.empty()) || now < next_stall_look_) return;
+  next_stall_look_ = now + kStallLook;
+  look_for_unmade();
+  report_refusals();
+  if (options_.stall.count() == 0) return;
+  std::vector<LinkKeeper*> stalled;
+  engine_.lock_.enter_as_other();
+  for (const auto& keeper : keepers_) {
+    shm::ShmLink* link = keeper->link();
+    if (link == nullptr) continue;
+    link->tell_taken();  // who polls without ever sleeping does not say it
+    if (!link->work_pending() || link->progress() != keeper->progress) {
+      keeper->progress = link->progress();
+      keeper->progress_at = now;
+    } else if (now - keeper->progress_at >= options_.stall) {
+      stalled.push_back(keeper.get());
+    }
+  }
+  std::vector<FarKeeper*> far_stalled;
+  for (FarKeeper& keeper : far_keepers_) {
+    const std::uint64_t progress = keeper.link->protocol().progress();
+    if (!keeper.link->work_pending() || progress != keeper.progress) {
+      keeper.progress = progress;
+      keeper.progress_at = now;
+    } else if (now - keeper.progress_at >= options_.stall) {
+      far_stalled.push_back(&keeper);
+    }
+  }
+  engine_.lock_.leave();
+  engine_.counters_.links_stalled += stalled.size() + far_stalled.size();
+  for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
+  for (FarKeeper* keeper : far_stalled) end_far(*keeper, true);
+}
+
+// Once per look and link, however many they are. Late packets of what is over are not held against anybody:
+// an honest sender cannot know.
+void Control::report_refusals() {
+  if (!client_) return;
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() != nullptr) report_refusals(*keeper->link(), keeper->number(), keeper->reported);
+  }
+  for (FarKeeper& keeper : far_keepers_) report_refusals(*keeper.link, keeper.number, keeper.reported);
+}
+
+void Control::report_refusals(const interface::Link& link, std::uint64_t number, std::uint64_t& reported) {
+  std::uint64_t refused = 0;
+  engine_.lock_.enter_as_other();
+  for (std::size_t cause = 0; cause < static_cast<std::size_t>(Refusal::count); ++cause) {
+    if (static_cast<Refusal>(cause) != Refusal::stale_message) refused += link.counters->refused[cause];
+  }
+  engine_.lock_.leave();
+  if (refused == reported) return;
+  reported = refused;
+  client_->report(number, refused);
+}
+
+// A peer that was introduced but never shows its page.
+void Control::look_for_unmade() {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<LinkKeeper*> late;
+  for (const auto& keeper : keepers_) {
+    if (keeper->link() == nullptr && now - keeper->made >= kPageDeadline) late.push_back(keeper.get());
+  }
+  for (LinkKeeper* keeper : late) end(*keeper, LinkKeeper::End::protocol_broken);
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,21 @@
+#pragma once
+// What the control thread waits for: its parts share this, and nobody else.
+#include <chrono>
+#include <cstdint>
+
+#include "library/link_keeper.h"
+
+namespace hamlyn::library {
+
+// What an epoll event is about: one of these, or twice a link keeper's serial number, and 1 more for its
+// pidfd.
+inline constexpr std::uint64_t kKnock = 2;
+inline constexpr std::uint64_t kNode = 4;
+inline constexpr std::uint64_t kPidfd = 1;
+inline constexpr std::uint64_t kFirstSerial = 4;
+inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }
+
+inline constexpr std::chrono::milliseconds kStallLook{500};    // how often stalls are looked for
+inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tries to find a daemon again
+
+}  // namespace hamlyn::library

@@ -1,0 +1,238 @@
+// The control thread's talk with the node daemon: what is asked of it, what it says, and how it is found
+// again.
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "library/control.h"
+#include "library/control_loop.h"
+#include "library/engine.h"
+
+namespace hamlyn::library {
+namespace {
+
+constexpr std::chrono::milliseconds kAttachTry{150};
+
+}  // namespace
+
+// --- names
+
+void Control::publish(std::string_view name, const Ticket& ticket, Rights rights) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::publish;
+  request->name = name;
+  request->rights = rights;
+  request->ticket = ticket;
+  ask(request, options_.timeout);
+}
+
+void Control::withdraw(std::string_view name) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::withdraw;
+  request->name = name;
+  ask(request, options_.timeout);
+}
+
+Ticket Control::lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who) {
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::lookup;
+  request->name = name;
+  request->wait = timeout.count() > 0;
+  ask(request, request->wait ? timeout : options_.timeout);
+  if (who != nullptr) *who = request->registrant;
+  return request->ticket;
+}
+
+void Control::cancel() noexcept {
+  if (engine_.lock().forked()) return;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    for (const auto& request : requests_)
+      request->cancelled |= request->kind != node::RequestKind::area_bytes;  // nobody waits long for that one
+  }
+  attention();
+}
+
+// Hands a request to the control thread and waits until it is answered.
+void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout) {
+  // The thread that would answer is the parent's.
+  if (engine_.lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  std::unique_lock lock(requests_mutex_);
+  requests_.push_back(request);
+  attention();
+  const auto done = [&] { return request->done; };
+  const Deadline deadline = deadline_in(timeout);
+  const bool in_time =
+      deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
+  if (!in_time) {
+    request->cancelled = true;
+    attention();
+    // The daemon may have answered just before: what it says then is what holds.
+    request_done_.wait(lock, done);
+    if (request->error == ErrorCode::cancelled) {
+      throw Error(ErrorCode::timed_out, "'" + request->name + "': no answer in the time given");
+    }
+  }
+  if (request->error) throw Error(*request->error, request->text);
+}
+
+void Control::serve_requests() {
+  const std::lock_guard lock(requests_mutex_);
+  bool answered = false;
+  for (auto at = requests_.begin(); at != requests_.end();) {
+    Request& request = **at;
+    if (request.kind == node::RequestKind::area_bytes && !client_) {
+      standing_.area_bytes = request.bytes;  // nobody counts: the next daemon hears of it
+      request.done = answered = true;
+      at = requests_.erase(at);
+      continue;
+    }
+    if (request.number == 0 && !request.cancelled && client_) send_request(request);
+    if (request.cancelled && request.number != 0 && client_) client_->cancel(request.number);
+    if (request.cancelled && (request.number == 0 || !client_)) {
+      request.error = ErrorCode::cancelled;
+      request.text = "'" + request.name + "': cancelled";
+      request.done = answered = true;
+      at = requests_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  if (answered) request_done_.notify_all();
+}
+
+void Control::send_request(Request& request) {
+  request.number = next_request_++;
+  switch (request.kind) {
+    case node::RequestKind::publish:
+      client_->publish(request.number, request.name, request.rights, request.ticket);
+      break;
+    case node::RequestKind::withdraw:
+      client_->withdraw(request.number, request.name);
+      break;
+    case node::RequestKind::area_bytes:
+      client_->area_bytes(request.number, request.bytes);
+      break;
+    default:
+      client_->lookup(request.number, request.name, request.wait);
+      break;
+  }
+}
+
+// --- the node
+
+void Control::read_node() {
+  while (client_) {
+    std::optional<node::Event> event = client_->next();
+    if (!event) return;
+    if (event->kind == node::Event::Kind::lost) {
+      standing_ = client_->standing();
+      leave_node();
+      next_attach_ = {};
+      const std::lock_guard lock(requests_mutex_);
+      for (const auto& request : requests_) request->number = 0;  // to be asked again
+      attention();
+      return;
+    }
+    if (event->kind == node::Event::Kind::introduced || event->kind == node::Event::Kind::no_room) {
+      introductions_.erase(event->request);
+      introduced(std::move(*event));
+    } else if (event->kind == node::Event::Kind::introduced_remote) {
+      introductions_.erase(event->request);
+      introduced_far(*event);
+    } else if (event->kind == node::Event::Kind::open_fabric) {
+      open_far(event->text);
+    } else if (event->kind == node::Event::Kind::far_gone) {
+      far_leaves(event->link, event->peer);
+    } else if (event->kind == node::Event::Kind::cut) {
+      cut_far(event->link, event->peer);
+      for (const auto& keeper : keepers_) {
+        if (keeper->number() != event->link || keeper->peer() != event->peer) continue;
+        end(*keeper, LinkKeeper::End::none);
+        break;
+      }
+    } else {
+      answer(*event);
+    }
+  }
+}
+
+void Control::answer(node::Event& event) {
+  if (const auto asked = introductions_.find(event.request); asked != introductions_.end()) {
+    if (event.kind != node::Event::Kind::linked) {
+      refuse(asked->second);
+    }
+    introductions_.erase(asked);
+    return;
+  }
+  if (const auto asked = growths_.find(event.request); asked != growths_.end()) {
+    const std::uint64_t number = asked->second;
+    growths_.erase(asked);
+    for (const auto& keeper : keepers_) {
+      if (keeper->number() != number || keeper->link() == nullptr) continue;
+      if (event.kind != node::Event::Kind::granted || !keeper->offer_ring(keeper->link()->next_size())) {
+        engine_.lock_.enter_as_other();
+        keeper->link()->growth_refused();
+        engine_.lock_.leave();
+      }
+    }
+    return;
+  }
+  const std::lock_guard lock(requests_mutex_);
+  const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const auto& request) {
+    return request->number == event.request && event.request != 0;
+  });
+  if (found == requests_.end()) return;
+  Request& request = **found;
+  if (event.kind == node::Event::Kind::refused) {
+    request.error = event.error;
+    request.text = event.text;
+  } else if (event.kind == node::Event::Kind::cancelled) {
+    request.error = ErrorCode::cancelled;
+    request.text = "'" + request.name + "': cancelled";
+  }
+  request.ticket = event.ticket;
+  request.registrant = {event.peer, event.peer_uid, event.peer_gid, event.peer_pid};
+  request.done = true;
+  requests_.erase(found);
+  request_done_.notify_all();
+}
+
+void Control::leave_node() noexcept {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client_->descriptor(), nullptr);
+  foreign_.drop(client_->leave());
+  client_.reset();
+}
+
+// The daemon has gone. Links go on without it; names and numbers are given back by the next one.
+void Control::find_node_again() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_attach_) return;
+  next_attach_ = now + kAttachPause;
+  node::ClientOptions client;
+  client.socket = node_socket_;
+  client.start_node = options_.start_node;
+  client.timeout = kAttachTry;
+  try {
+    client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
+  } catch (const Error&) {
+    return;  // again later; whoever waits for a name has a deadline of its own
+  }
+  if (client_->interface_id() != interface_id_) {
+    leave_node();  // somebody else's daemon: it does not know us
+    return;
+  }
+  watch(client_->descriptor(), EPOLLIN, kNode);
+  for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet
+  for (FarKeeper& keeper : far_keepers_) keeper.reported = 0;
+  if (far_state_ == FarState::open) say_far_address();
+  for (const auto& [number, peer] : std::exchange(introductions_, {})) {
+    const std::uint64_t again = next_request_++;
+    introductions_.emplace(again, peer);
+    client_->introduce(again, peer);
+  }
+  serve_requests();
+}
+
+}  // namespace hamlyn::library

@@ -1,0 +1,178 @@
+// The node's mind, as far as names of other nodes go, and those of this one that others look for.
+#include <algorithm>
+#include <utility>
+
+#include "node/node.h"
+#include "node/replies.h"
+
+namespace hamlyn::node {
+namespace {
+
+constexpr Time kSearchTime{2000};
+
+}  // namespace
+
+// Asks the other nodes for a name that nobody has here. `may_come`: the one who had it here may come back.
+void Node::search(std::uint64_t id, const Request& request, bool may_come) {
+  if (others_ == nullptr) return;
+  expect_far(id, connections_.at(id));
+  const std::uint64_t serial = begin_search(id, request, may_come);
+  searches_.at(serial).waiters.insert({id, request.request});
+  search_of_[{id, request.request}] = serial;
+}
+
+// One that waits joins the one that does. One that does not is asked anew: what others have answered before
+// may be wrong by now.
+std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool may_come) {
+  const Identity& who = connections_.at(id).who;
+  const bool wait = (request.flags & Request::kWait) != 0;
+  const Wanted wanted{name_of(request), who.uid, who.gid};
+  if (wait) {
+    const auto [found, fresh] = shared_.try_emplace(wanted, next_serial_);
+    if (!fresh) return found->second;
+  }
+  const std::uint64_t serial = next_serial_++;
+  Search& search = searches_[serial];
+  search.what = {serial, who.uid, who.gid, wait, std::string(name_of(request))};
+  search.patient = wait || may_come;
+  if (!search.patient) search.until = now_ + kSearchTime;
+  const auto there = others_->there();
+  search.open.insert(there.begin(), there.end());
+  for (const NodeId node : there) unsaid_[node].insert(serial);
+  for (const NodeId node : there) tell_lookups(node);
+  return serial;
+}
+
+// Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
+void Node::tell_lookups(NodeId node) {
+  const auto found = unsaid_.find(node);
+  if (found == unsaid_.end()) return;
+  auto& serials = found->second;
+  while (!serials.empty() && others_->has_room(node))
+    tell(node, searches_.at(serials.extract(serials.begin()).value()).what);
+  if (serials.empty()) unsaid_.erase(found);
+}
+
+bool Node::was_asked(NodeId node, std::uint64_t serial) const {
+  const auto search = searches_.find(serial);
+  const auto unsaid = unsaid_.find(node);
+  return search != searches_.end() && search->second.open.contains(node) &&
+         (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
+}
+
+// That node does not have it, or is not there.
+void Node::searched(std::uint64_t serial, NodeId node) {
+  Search& search = searches_.at(serial);
+  search.open.erase(node);
+  if (search.patient ? !search.not_permitted : !search.open.empty()) return;
+  if (search.not_permitted)
+    return refuse_search(serial, ErrorCode::not_permitted,
+                         "whoever registered the name on another node does not let this user look it up");
+  refuse_search(serial, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
+}
+
+// It ends with the last of those who wait for it.
+void Node::refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text) {
+  for (const Waiting& waiting : std::set{searches_.at(serial).waiters}) refuse_waiting(waiting, code, text);
+}
+
+// Its request has been answered, or nobody wants the answer any more.
+void Node::leave_search(Waiting waiting) {
+  const auto of = search_of_.find(waiting);
+  if (of == search_of_.end()) return;
+  const std::uint64_t serial = of->second;
+  search_of_.erase(of);
+  const auto found = searches_.find(serial);
+  found->second.waiters.erase(waiting);
+  if (!found->second.waiters.empty()) return;
+  const Search search = std::move(found->second);
+  searches_.erase(found);
+  if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
+  for (const NodeId node : search.open) {
+    const auto unsaid = unsaid_.find(node);
+    if (unsaid == unsaid_.end() || unsaid->second.erase(serial) == 0) tell(node, FarCancel{serial});
+  }
+}
+
+void Node::take_lookup(NodeId node, const FarLookup& what) {
+  const FarKey key{node, what.serial};
+  if (far_waiters_.contains(key)) {
+    ++malformed_;
+    return;
+  }
+  if (answer_far_lookup(node, what)) return;
+  if (!take_for(key, what.uid, Resource::lookups)) return;
+  far_awaited_[what.name].insert(key);
+  far_waiters_[key] = what;
+}
+
+void Node::forget_far_waiter(FarKey key) {
+  const auto found = far_waiters_.find(key);
+  const auto awaited = far_awaited_.find(found->second.name);
+  awaited->second.erase(key);
+  if (awaited->second.empty()) far_awaited_.erase(awaited);
+  give_for(key.first, found->second.uid, Resource::lookups);
+  crowded_.erase(key);
+  far_waiters_.erase(found);
+}
+
+// False if there is no answer yet, or no room for it.
+bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
+  const auto found = names_.find(what.name);
+  if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
+  if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
+  Identity asker;
+  asker.uid = what.uid;
+  asker.gid = what.gid;
+  if (found == names_.end()) {
+    refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown");
+  } else if (!may_look_up(asker, found->second)) {
+    refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
+  } else {
+    const Connection& owner = connections_.at(found->second.connection);
+    tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
+                        found->second.ticket});
+  }
+  return true;
+}
+
+void Node::answer_far_waiter(FarKey key) {
+  const auto found = far_waiters_.find(key);
+  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second)) forget_far_waiter(key);
+}
+
+// A name has come, or has gone for good: those of other nodes who wait for it.
+void Node::answer_far_lookups(std::string_view name) {
+  const auto found = far_awaited_.find(name);
+  if (found == far_awaited_.end()) return;
+  for (const FarKey& key : std::set{found->second}) answer_far_waiter(key);
+}
+
+// Nobody of the run before comes back any more.
+void Node::answer_far_lookups() {
+  std::vector<FarKey> keys;
+  for (const auto& [key, what] : far_waiters_) keys.push_back(key);
+  for (const FarKey& key : keys) answer_far_waiter(key);
+}
+
+void Node::take_found(NodeId node, const FarFound& what) {
+  if (node_of(what.peer) != node || !was_asked(node, what.serial)) return;
+  Search& search = searches_.at(what.serial);
+  search.open.erase(node);  // it waits no more
+  for (const auto& [id, number] : std::set{search.waiters}) {
+    release(id, connections_.at(id), number);
+    Reply reply = make_reply(ReplyKind::found, number);
+    reply.ticket = what.ticket;
+    reply.peer = what.peer;
+    reply.uid = what.uid;
+    reply.gid = what.gid;
+    reply.pid = what.pid;
+    answer(id, reply);
+  }
+}
+
+void Node::take_cancel(NodeId node, const FarCancel& what) {
+  if (const FarKey key{node, what.serial}; far_waiters_.contains(key)) forget_far_waiter(key);
+}
+
+}  // namespace hamlyn::node

@@ -1,0 +1,147 @@
+// The node's mind, as far as names go: who has registered which, who looks for one, whom one is kept for.
+#include <sodium.h>
+
+#include <cstring>
+
+#include "node/node.h"
+#include "node/replies.h"
+
+namespace hamlyn::node {
+
+void Node::publish(std::uint64_t id, Connection& connection, const Request& request) {
+  const std::string_view name = name_of(request);
+  const std::uint32_t uid = connection.who.uid;
+  if (request.name_length > kMaxName || !valid_name(name)) {
+    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
+  }
+  if (const char* why = hamlyn::invalid(request.ticket)) throw Refused{ErrorCode::invalid_argument, why};
+  const Token token = sign(uid, connection.interface, name);
+  const bool proven = request.token == token;
+  if (!proven && request.token != Token{}) {
+    throw Refused{ErrorCode::not_permitted,
+                  "this node had not given the name " + std::string(name) + " to this process"};
+  }
+  auto taken = names_.find(name);
+  if (taken != names_.end() && taken->second.connection != id) {
+    throw Refused{ErrorCode::name_taken, "another process has registered the name " + std::string(name)};
+  }
+  // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
+  const auto kept = kept_.find(name);
+  const bool was_kept = kept != kept_.end();
+  if (grace_ && !proven) return hold(connection, request);
+  // A token is good for ever, also for who had the name before the one that it is kept for.
+  if (was_kept && (!proven || kept->second.interface != connection.interface || kept->second.uid != uid))
+    return hold(connection, request);
+  if (was_kept) {  // it counts already
+    connection.names.emplace(name);
+    taken = names_.emplace(name, Name{}).first;
+    kept_.erase(kept);
+  } else if (taken == names_.end()) {
+    accounts_.take(uid, Resource::names, 1);
+    connection.names.emplace(name);
+    taken = names_.emplace(name, Name{}).first;
+  }
+  taken->second = {id,
+                   {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
+                   request.ticket};
+  Reply reply = make_reply(ReplyKind::published, request.request);
+  reply.token = token;
+  answer(id, reply);
+  expect_far(id, connection);
+
+  if (was_kept) {  // others may have claimed it meanwhile
+    for (const std::uint64_t other : attached())
+      resume(other,
+             [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
+  }
+  answer_far_lookups(name);
+  const auto awaited = awaited_.find(name);
+  if (awaited == awaited_.end()) return;
+  const auto waiting = awaited->second;
+  for (const auto& [other, number] : waiting) {
+    resume(other, [&, wanted = number](const Request& held) { return held.request == wanted; });
+  }
+}
+
+void Node::withdraw(std::uint64_t id, Connection& connection, const Request& request) {
+  const auto found = connection.names.find(name_of(request));
+  if (found == connection.names.end()) {
+    throw Refused{ErrorCode::name_unknown,
+                  "this process has not registered the name " + std::string(name_of(request))};
+  }
+  names_.erase(*found);
+  connection.names.erase(found);
+  accounts_.give(connection.who.uid, Resource::names, 1);
+  answer(id, make_reply(ReplyKind::withdrawn, request.request));
+}
+
+bool Node::may_look_up(const Identity& who, const Name& name) const {
+  const Identity& owner = connections_.at(name.connection).who;
+  return who.uid == owner.uid || who.uid == 0 || name.rights.everyone ||
+         (name.rights.group && who.gid == owner.gid);
+}
+
+void Node::lookup(std::uint64_t id, Connection& connection, const Request& request) {
+  const std::string_view name = name_of(request);
+  if (request.name_length > kMaxName || !valid_name(name)) {
+    throw Refused{ErrorCode::name_invalid, "a name has 1 to 64 characters out of [A-Za-z0-9._-]"};
+  }
+  const auto found = names_.find(name);
+  if (found == names_.end()) {
+    const bool wait = (request.flags & Request::kWait) != 0;
+    const bool others = others_ != nullptr && !others_->there().empty();
+    if (!grace_ && !kept_.contains(name) && !wait && !others) {
+      throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
+    }
+    hold(connection, request);
+    awaited_[std::string(name)].emplace(id, request.request);
+    return search(id, request, grace_ || kept_.contains(name));
+  }
+  if (!may_look_up(connection.who, found->second)) {
+    throw Refused{ErrorCode::not_permitted, "whoever registered the name " + std::string(name) +
+                                                " does not let user " + std::to_string(connection.who.uid) +
+                                                " look it up"};
+  }
+  const Connection& owner = connections_.at(found->second.connection);
+  Reply reply = make_reply(ReplyKind::found, request.request);
+  reply.ticket = found->second.ticket;
+  reply.peer = owner.interface;
+  reply.uid = owner.who.uid;
+  reply.gid = owner.who.gid;
+  reply.pid = owner.who.pid;
+  answer(id, reply);
+}
+
+// Names that are kept for nobody any more. Who has asked for one meanwhile has it now.
+void Node::give_up_names(const std::function<bool(const Kept&)>& which) {
+  if (kept_.empty()) return;
+  std::set<std::string, std::less<>> free;
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    if (!which(at->second)) {
+      ++at;
+      continue;
+    }
+    accounts_.give(at->second.uid, Resource::names, 1);
+    free.insert(at->first);
+    at = kept_.erase(at);
+  }
+  if (free.empty()) return;
+  for (const std::uint64_t other : attached())
+    resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
+  for (const std::string& name : free) answer_far_lookups(name);
+}
+
+// HMAC over who and what. A number's token has no name, and a name is never empty.
+Token Node::sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const {
+  std::vector<unsigned char> text(sizeof uid + sizeof interface + name.size());
+  std::memcpy(text.data(), &uid, sizeof uid);
+  std::memcpy(text.data() + sizeof uid, &interface, sizeof interface);
+  if (!name.empty()) std::memcpy(text.data() + sizeof uid + sizeof interface, name.data(), name.size());
+  Token out;
+  static_assert(sizeof out == crypto_auth_BYTES && sizeof(Key) == crypto_auth_KEYBYTES);
+  ::crypto_auth(reinterpret_cast<unsigned char*>(out.data()), text.data(), text.size(),
+                reinterpret_cast<const unsigned char*>(options_.key.data()));
+  return out;
+}
+
+}  // namespace hamlyn::node
