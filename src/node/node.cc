@@ -9,9 +9,8 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::size_t kMaxWaiting = 256;   // requests of a process that have no answer yet
-constexpr std::size_t kMaxShunned = 1024;  // peers that one process does not want to hear of
-constexpr Time kGreetTime{5000};           // from the connection to its hello
+constexpr std::size_t kMaxWaiting = 256;  // requests of a process that have no answer yet
+constexpr Time kGreetTime{5000};          // from the connection to its hello
 constexpr Time kObserveTime{60000};
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
