@@ -411,7 +411,7 @@ TEST(Frames, say_what_is_wrong_with_them) {
     return decode(changed, read);
   };
   EXPECT_STREQ(wrong(0, 0), "no frame");
-  EXPECT_STREQ(wrong(4, 2), "a frame of another version");
+  EXPECT_STREQ(wrong(4, ofi::kFrameVersion + 1), "a frame of another version");
   EXPECT_STREQ(wrong(5, 4), "an unknown lane");
   EXPECT_STREQ(wrong(5, 0), "packets in no lane, or a lane without packets");
   EXPECT_STREQ(wrong(6, 2), "a field that must be zero");
