@@ -143,22 +143,23 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   core_.not_directly();  // whoever polls next wakes us first
   arm_links(watched, epoch_);
   base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
+  if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
+    words_only_ = true;
+    sleepers_.wake_all();  // the thread that helps those on words cannot hear of them any more
+  }
+  FarSleepers::Sleeper* const sleeper =
+      far_ != nullptr && !words_only_ ? sleepers_.take(far_->descriptor()) : nullptr;
   if (!core_.something_to_do() && (far_ == nullptr || far_->prepare_sleep(deadline))) {
     if (links_demoted_) {
       const Deadline look = Clock::now() + kDemotedLook;
       if (!deadline || *look < *deadline) deadline = look;
     }
-    const int descriptor = far_ != nullptr ? far_->descriptor() : -1;
-    if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
-      words_only_ = true;
-      sleepers_.wake_all();  // the thread that helps those on words cannot hear of them any more
-    }
-    FarSleepers::Sleeper* const sleeper = far_ != nullptr && !words_only_ ? sleepers_.take() : nullptr;
     FarThread* const helper = far_ != nullptr && sleeper == nullptr ? far_thread_.get() : nullptr;
     lock_.leave();
     if (helper != nullptr) helper->watch();
     if (sleeper != nullptr) {
-      sleepers_.sleep(*sleeper, descriptor, word, value, deadline);
+      sleepers_.sleep(*sleeper, word, value, deadline);
+      sleepers_.give_back(*sleeper);
     } else {
       futex_sleep(watched, word, value, deadline);
     }
@@ -167,6 +168,8 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
     } else {
       lock_.enter();
     }
+  } else if (sleeper != nullptr) {
+    sleepers_.give_back(*sleeper);
   }
   // Somebody who polls has woken up for us, and may have fallen asleep in the same role since: by its epoch
   // we know our own sleep from another's, whose watch must stay.
@@ -394,14 +397,18 @@ void Engine::start_far() {
 // What was sent still arrives, as long as the other side lives.
 void Engine::close_far() noexcept {
   if (far_ == nullptr) return;
-  const Deadline until = deadline_in(std::chrono::nanoseconds(2 * far_->exchange().limits().linger()));
-  while (far_->exchange().closing() && Clock::now() < *until) {
+  FarSleepers::Sleeper* sleeper = nullptr;
+  // Each link of those that close goes at its own time, and none is added to them any more.
+  while (far_->exchange().closing()) {
+    if (sleeper == nullptr && (sleeper = sleepers_.take(far_->descriptor())) == nullptr) break;
     far_->exchange().pump();
     far_->exchange().send_due(true);
     far_->exchange().look_at_clocks(far_->exchange().now());
     Deadline next = Clock::now() + std::chrono::milliseconds(10);
-    if (far_->exchange().closing() && far_->prepare_sleep(next)) far_->wait(next);
+    if (far_->exchange().closing() && far_->prepare_sleep(next))
+      sleepers_.sleep(*sleeper, thread_word_, thread_word_.load(), next);
   }
+  if (sleeper != nullptr) sleepers_.give_back(*sleeper);
   core_.set_gate(nullptr);
   far_.reset();
 }

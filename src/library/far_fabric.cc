@@ -4,12 +4,9 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 
-#include "base/throw_system.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
@@ -48,23 +45,11 @@ ofi::Limits limits_with(std::chrono::milliseconds dead) {
 
 FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
     : endpoint_({.address = address.empty() ? first_address() : address}),
-      exchange_(endpoint_, limits_with(dead)),
-      arrived_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!arrived_) base::throw_system("epoll_create1");
-  watch_in(arrived_.get());
-}
-
-void FarFabric::watch_in(int epoll) const {
-  const int descriptor = endpoint_.descriptor();
-  if (descriptor < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;
-  if (epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) base::throw_system("epoll_ctl");
+      exchange_(endpoint_, limits_with(dead)) {
+  if (descriptor() < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
 }
 
 bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
-  epoll_event event;
-  epoll_wait(arrived_.get(), &event, 1, 0);  // what came until now is seen by the look that follows
   exchange_.pump();
   exchange_.send_due(true);
   if (exchange_.something_to_do() || !endpoint_.may_sleep() || exchange_.pump()) return false;
@@ -78,12 +63,6 @@ bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
     if (!deadline || at < *deadline) deadline = at;
   }
   return true;
-}
-
-void FarFabric::wait(Deadline deadline) noexcept {
-  pollfd ready{descriptor(), POLLIN, 0};
-  const auto left = deadline ? std::max(Clock::duration::zero(), *deadline - Clock::now()) : kTryAgain;
-  poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
 }
 
 }  // namespace hamlyn::library

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/exchange.h"
 
@@ -29,18 +28,12 @@ class FarFabric {
 
   // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
   bool prepare_sleep(Deadline& deadline) noexcept;
-  // Readable when something has come since prepare_sleep.
-  int descriptor() const noexcept { return arrived_.get(); }
-  // The same for an epoll of the caller's. Edge-triggered, for libfabric's descriptor may stay readable when
-  // all has been read: `net` of 1.17 leaves its signal standing (its issue 8947).
-  void watch_in(int epoll) const;
-  // Sleeps until then.
-  void wait(Deadline deadline) noexcept;
+  // What FarSleepers and watch_arrivals are given.
+  int descriptor() const noexcept { return endpoint_.descriptor(); }
 
  private:
   ofi::Endpoint endpoint_;
   ofi::Exchange exchange_;
-  base::FileDescriptor arrived_;
 };
 
 }  // namespace hamlyn::library

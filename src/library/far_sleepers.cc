@@ -1,10 +1,11 @@
 #include "library/far_sleepers.h"
 
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/throw_system.h"
 
@@ -14,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+constexpr std::uint64_t kOwnEvent = 1;
+
 void raise(const base::FileDescriptor& event) noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
@@ -21,37 +24,67 @@ void raise(const base::FileDescriptor& event) noexcept {
 
 }  // namespace
 
+bool watch_arrivals(int epoll, int descriptor) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
 void FarSleepers::open() {
   for (Sleeper& sleeper : sleepers_) {
-    if (!sleeper.event_) sleeper.event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (sleeper.epoll_) continue;
+    sleeper.event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!sleeper.event_) base::throw_system("eventfd");
+    base::FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll) base::throw_system("epoll_create1");
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = kOwnEvent;
+    if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, sleeper.event_.get(), &event) != 0)
+      base::throw_system("epoll_ctl");
+    sleeper.epoll_ = std::move(epoll);
   }
 }
 
-FarSleepers::Sleeper* FarSleepers::take() noexcept {
+FarSleepers::Sleeper* FarSleepers::take(int descriptor) noexcept {
   const auto free = std::find_if(sleepers_.begin(), sleepers_.end(),
                                  [](Sleeper& sleeper) { return !sleeper.taken_.exchange(true); });
-  return free == sleepers_.end() ? nullptr : &*free;
+  if (free == sleepers_.end()) return nullptr;
+  if (free->watched_ != descriptor) {
+    if (!watch_arrivals(free->epoll_.get(), descriptor)) {
+      give_back(*free);
+      return nullptr;
+    }
+    free->watched_ = descriptor;
+  }
+  epoll_event events[2];
+  epoll_wait(free->epoll_.get(), events, 2, 0);  // what came until now is seen by the look that follows
+  return &*free;
 }
 
-void FarSleepers::sleep(Sleeper& sleeper, int descriptor, const Word& word, std::uint32_t value,
+void FarSleepers::sleep(Sleeper& sleeper, const Word& word, std::uint32_t value,
                         std::optional<Clock::time_point> deadline) noexcept {
   sleeper.word_.store(&word);  // pairs with the load in wake: one of us sees the other
+  epoll_event events[2];
+  int count = 0;
   if (word.load() == value) {
-    pollfd both[] = {{descriptor, POLLIN, 0}, {sleeper.event_.get(), POLLIN, 0}};
     timespec left{};
     if (deadline) {
       const auto time = std::max(Clock::duration::zero(), *deadline - Clock::now());
       left.tv_sec = static_cast<time_t>(time / std::chrono::seconds(1));
       left.tv_nsec = static_cast<long>((time % std::chrono::seconds(1)).count());
     }
-    ppoll(both, 2, deadline ? &left : nullptr, nullptr);
+    count = epoll_pwait2(sleeper.epoll_.get(), events, 2, deadline ? &left : nullptr, nullptr);
   }
   sleeper.word_.store(nullptr);
-  std::uint64_t count;  // what comes after this wakes the next one of this place for nothing, once
-  [[maybe_unused]] const ssize_t got = read(sleeper.event_.get(), &count, sizeof count);
-  sleeper.taken_.store(false);
+  for (int i = 0; i < count; ++i) {
+    if (events[i].data.u64 != kOwnEvent) continue;
+    std::uint64_t number;  // what comes after this wakes the next one of this place for nothing, once
+    [[maybe_unused]] const ssize_t got = read(sleeper.event_.get(), &number, sizeof number);
+  }
 }
+
+void FarSleepers::give_back(Sleeper& sleeper) noexcept { sleeper.taken_.store(false); }
 
 bool FarSleepers::any(const Word& word) const noexcept {
   return std::any_of(sleepers_.begin(), sleepers_.end(),

@@ -11,6 +11,11 @@
 
 namespace hamlyn::library {
 
+// Has `epoll` tell of what comes by the descriptor of an endpoint. Edge-triggered, for that may stay readable
+// when all has been read: `net` of 1.17 leaves its signal standing (its issue 8947). False: there is no
+// memory.
+bool watch_arrivals(int epoll, int descriptor) noexcept;
+
 class FarSleepers {
  public:
   using Word = std::atomic<std::uint32_t>;
@@ -20,16 +25,21 @@ class FarSleepers {
     std::atomic<bool> taken_{false};
     std::atomic<const Word*> word_{nullptr};  // it sleeps for this one to move
     base::FileDescriptor event_;
+    // Of both, and what the sleeper waits in: to poll an epoll of libfabric's epoll would lead each wake-up
+    // through one more of them.
+    base::FileDescriptor epoll_;
+    int watched_ = -1;
   };
 
   // Before all else. Throws Error.
   void open();
-  // Null: there are too many, sleep on the word.
-  Sleeper* take() noexcept;
-  // Sleeps until `descriptor` is readable, `word` has moved from `value` and somebody has called wake, or the
-  // deadline. The sleeper is given back.
-  void sleep(Sleeper& sleeper, int descriptor, const Word& word, std::uint32_t value,
+  // Before the last look at what has come by `descriptor`. Null: there are too many, sleep on the word.
+  Sleeper* take(int descriptor) noexcept;
+  // Sleeps until something comes by the descriptor or has come since take, `word` has moved from `value` and
+  // somebody has called wake, or the deadline.
+  void sleep(Sleeper& sleeper, const Word& word, std::uint32_t value,
              std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
+  void give_back(Sleeper& sleeper) noexcept;
 
   // After the word has moved. False: nobody sleeps for it here.
   bool any(const Word& word) const noexcept;

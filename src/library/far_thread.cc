@@ -54,7 +54,7 @@ void FarThread::open() noexcept {
   try {
     engine_.sleepers_.open();
     auto far = std::make_unique<FarFabric>(engine_.far_address_, engine_.far_dead_);
-    far->watch_in(epoll_.get());
+    if (!watch_arrivals(epoll_.get(), far->descriptor())) base::throw_system("epoll_ctl");
     engine_.lock_.enter_as_other();
     engine_.far_ = std::move(far);
     engine_.core_.set_gate(&engine_.far_->exchange());

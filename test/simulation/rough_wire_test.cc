@@ -26,7 +26,7 @@ using ofi::LinkProtocol;
 constexpr std::uint64_t kLink = 0x1234567890ABCDEF;
 constexpr std::uint64_t kTurn = 10'000;
 
-ofi::Limits limits() { return {.resend = 2 * kMillisecond}; }
+constexpr ofi::Limits limits() { return {.resend = 2 * kMillisecond}; }
 
 // Two hosts.
 class FarLink : public testing::Test {
@@ -211,6 +211,25 @@ TEST_F(FarLink, sends_a_message_of_one_packet_at_once) {
   }
 }
 
+// Few sends, and few acknowledgements, for much data: what waits for its turn fills the frame that is open.
+TEST_F(FarLink, fills_its_frames_with_a_long_message) {
+  constexpr std::size_t kLong = 1u << 20;
+  make(1, {});
+  Area area(kLong);
+  TestSlot slot(other->party, area, other->queue, {.entries = 1});
+  Terminus terminus(one->party.core, 63);
+  ASSERT_TRUE(until([&] { return one->link->protocol().heard() && other->link->protocol().heard(); }));
+  const std::uint64_t before = one->link->protocol().sent();
+  const std::vector<std::byte> data = pattern(kLong, 1);
+  ASSERT_LE(terminus.send(slot.ticket(0), data, {}, nullptr), Status::pending);
+  ASSERT_TRUE(until([&] { return !other->queue->empty(); }));
+  EXPECT_TRUE(same(area.bytes(), data));
+  constexpr std::uint64_t kWhole = kLong / limits().frame;
+  EXPECT_LE(one->link->protocol().sent() - before, kWhole + 2)
+      << "the first leaves at once, the last is what is left";
+  expect_nothing_kept();
+}
+
 TEST_F(FarLink, is_quiet_but_for_heartbeats) {
   make(3, {});
   for (int i = 0; i < 1000; ++i) turn();
@@ -392,7 +411,7 @@ TEST(Frames, say_what_is_wrong_with_them) {
     return decode(changed, read);
   };
   EXPECT_STREQ(wrong(0, 0), "no frame");
-  EXPECT_STREQ(wrong(4, 2), "a frame of another version");
+  EXPECT_STREQ(wrong(4, ofi::kFrameVersion + 1), "a frame of another version");
   EXPECT_STREQ(wrong(5, 4), "an unknown lane");
   EXPECT_STREQ(wrong(5, 0), "packets in no lane, or a lane without packets");
   EXPECT_STREQ(wrong(6, 2), "a field that must be zero");

@@ -1,9 +1,5 @@
 #include "fabric/ofi/datagrams.h"
 
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -57,14 +53,9 @@ struct FreeInfo {
 struct Datagrams::Parts {
   std::unique_ptr<fi_info, FreeInfo> info;
   std::size_t limit = 0;  // of a whole datagram
-  Owned<fid_fabric> fabric;
-  Owned<fid_domain> domain;
-  Owned<fid_cq> completions;
-  Owned<fid_av> addresses;
   std::vector<std::byte> memory;
   std::vector<Slot> slots;
-  Owned<fid_ep> endpoint;
-  std::vector<std::byte> address;
+  Opened opened;
   std::vector<std::pair<std::vector<std::byte>, Peer>> peers;
   Slot* free = nullptr;     // to send from
   Slot* to_post = nullptr;  // to receive in
@@ -75,7 +66,7 @@ struct Datagrams::Parts {
   }
   void post() noexcept {
     while (Slot* const slot = to_post) {
-      if (fi_recv(endpoint.get(), slot->bytes, limit, nullptr, FI_ADDR_UNSPEC, slot->own) != 0) return;
+      if (fi_recv(opened.endpoint.get(), slot->bytes, limit, nullptr, FI_ADDR_UNSPEC, slot->own) != 0) return;
       to_post = slot->next;
     }
   }
@@ -84,34 +75,8 @@ struct Datagrams::Parts {
 Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts>()) {
   Parts& parts = *parts_;
   parts.info.reset(find(address));
-  fi_info* const info = parts.info.get();
-  parts.limit = info->ep_attr->max_msg_size;
-  const auto made = [](const char* what, int error, auto& owner, auto*& object) {
-    check(what, error);
-    owner.reset(object);
-  };
-  fid_fabric* fabric = nullptr;
-  made("fi_fabric", libfabric().fabric(info->fabric_attr, &fabric, nullptr), parts.fabric, fabric);
-  fid_domain* domain = nullptr;
-  made("fi_domain", fi_domain(fabric, info, &domain, nullptr), parts.domain, domain);
-  fi_cq_attr queue{};
-  queue.format = FI_CQ_FORMAT_MSG;
-  queue.size = 2 * kSlots;
-  fid_cq* completions = nullptr;
-  made("fi_cq_open", fi_cq_open(domain, &queue, &completions, nullptr), parts.completions, completions);
-  fi_av_attr table{};
-  table.type = FI_AV_TABLE;
-  fid_av* addresses = nullptr;
-  made("fi_av_open", fi_av_open(domain, &table, &addresses, nullptr), parts.addresses, addresses);
-  fid_ep* endpoint = nullptr;
-  made("fi_endpoint", fi_endpoint(domain, info, &endpoint, nullptr), parts.endpoint, endpoint);
-  check("fi_ep_bind of the completion queue", fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV));
-  check("fi_ep_bind of the addresses", fi_ep_bind(endpoint, &addresses->fid, 0));
-  check("fi_enable", fi_enable(endpoint));
-  std::size_t length = kAddressLimit;
-  parts.address.resize(length);
-  check("fi_getname", fi_getname(&endpoint->fid, parts.address.data(), &length));
-  parts.address.resize(length);
+  parts.limit = parts.info->ep_attr->max_msg_size;
+  parts.opened = open_endpoint(*parts.info, 2 * kSlots, FI_WAIT_NONE);
   parts.memory.resize(2 * kSlots * parts.limit);
   parts.slots.resize(2 * kSlots);
   for (std::size_t i = 0; i < parts.slots.size(); ++i) {
@@ -124,24 +89,25 @@ Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts
   parts.post();
 }
 
-Datagrams::~Datagrams() { parts_->endpoint.reset(); }  // lets go of all slots
+Datagrams::~Datagrams() = default;
 
 std::size_t Datagrams::limit() const noexcept { return parts_->limit - kHeader; }
-std::span<const std::byte> Datagrams::address() const noexcept { return parts_->address; }
+std::span<const std::byte> Datagrams::address() const noexcept { return parts_->opened.name; }
 std::uint64_t Datagrams::refused() const noexcept { return parts_->refused; }
 
 Datagrams::Peer Datagrams::insert(std::span<const std::byte> address) {
   Parts& parts = *parts_;
   // Length and family as our own has them: the provider looks at neither.
   constexpr std::size_t kFamily = sizeof(std::uint16_t);
-  if (address.size() != parts.address.size() ||
-      std::memcmp(address.data(), parts.address.data(), kFamily) != 0)
+  if (address.size() != parts.opened.name.size() ||
+      std::memcmp(address.data(), parts.opened.name.data(), kFamily) != 0)
     return kNobody;
   for (const auto& [known, peer] : parts.peers) {
     if (std::equal(known.begin(), known.end(), address.begin())) return peer;
   }
   fi_addr_t inserted = FI_ADDR_UNSPEC;
-  if (fi_av_insert(parts.addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1) return kNobody;
+  if (fi_av_insert(parts.opened.addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1)
+    return kNobody;
   parts.peers.push_back({{address.begin(), address.end()}, inserted});
   return inserted;
 }
@@ -155,7 +121,7 @@ Status Datagrams::send(Peer to, std::span<const std::byte> data) noexcept {
   base::store_little(slot->bytes, kMagic);
   base::store_little(slot->bytes + 4, static_cast<std::uint32_t>(data.size()));
   std::copy(data.begin(), data.end(), slot->bytes + kHeader);
-  if (fi_send(parts.endpoint.get(), slot->bytes, kHeader + data.size(), nullptr, to, slot->own) != 0)
+  if (fi_send(parts.opened.endpoint.get(), slot->bytes, kHeader + data.size(), nullptr, to, slot->own) != 0)
     return Status::queue_full;
   parts.free = slot->next;
   return Status::ok;
@@ -167,11 +133,11 @@ std::optional<Datagrams::Arrival> Datagrams::receive(std::span<std::byte> into) 
   fi_cq_msg_entry entry;
   fi_addr_t from = FI_ADDR_NOTAVAIL;
   while (true) {
-    const auto count = fi_cq_readfrom(parts.completions.get(), &entry, 1, &from);
+    const auto count = fi_cq_readfrom(parts.opened.completions.get(), &entry, 1, &from);
     std::size_t length = 0;  // of what has come
     if (count == -FI_EAVAIL) {
       fi_cq_err_entry error{};
-      if (fi_cq_readerr(parts.completions.get(), &error, 0) <= 0) return std::nullopt;
+      if (fi_cq_readerr(parts.opened.completions.get(), &error, 0) <= 0) return std::nullopt;
       entry.op_context = error.op_context;
     } else if (count == 1) {
       length = entry.len;

@@ -1,9 +1,5 @@
 #include "fabric/ofi/endpoint.h"
 
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <sys/mman.h>
 
@@ -69,15 +65,10 @@ struct Endpoint::Parts {
   };
 
   EngineChoice choice;
-  std::vector<std::byte> address;
-  Owned<fid_fabric> fabric;
-  Owned<fid_domain> domain;
-  Owned<fid_cq> completions;
-  Owned<fid_av> addresses;
+  Opened opened;
   std::deque<std::unique_ptr<Slab>> slabs;
   std::deque<OwnFrame> frames;
   std::deque<OwnArrival> arrivals;
-  Owned<fid_ep> endpoint;
   Frame* free_frames = nullptr;
   OwnArrival* to_post = nullptr;
   std::uint32_t wanted_frames = 0, wanted_buffers = 0;
@@ -85,7 +76,7 @@ struct Endpoint::Parts {
   fid* fids[1]{};
 
   ~Parts() {
-    endpoint.reset();  // lets go of all buffers
+    opened.endpoint.reset();  // lets go of all buffers
     if (choice.info != nullptr) libfabric().freeinfo(choice.info);
   }
 
@@ -95,7 +86,6 @@ struct Endpoint::Parts {
 };
 
 Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
-  const Libfabric& library = libfabric();
   Parts& parts = *parts_;
   parts.choice = choose_engine(options.address, options.engine);
   if (parts.choice.info == nullptr) {
@@ -103,58 +93,32 @@ Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
     for (const std::string& reason : parts.choice.reasons) why += "; " + reason;
     throw Error(ErrorCode::system, why);
   }
-  fi_info* const info = parts.choice.info;
-  const auto made = [](const char* what, int error, auto& owner, auto*& object) {
-    check(what, error);
-    owner.reset(object);
-  };
-  fid_fabric* fabric = nullptr;
-  made("fi_fabric", library.fabric(info->fabric_attr, &fabric, nullptr), parts.fabric, fabric);
-  fid_domain* domain = nullptr;
-  made("fi_domain", fi_domain(fabric, info, &domain, nullptr), parts.domain, domain);
-  fi_cq_attr queue{};
-  queue.format = FI_CQ_FORMAT_MSG;
-  queue.wait_obj = FI_WAIT_FD;
-  queue.size = 4096;
-  fid_cq* completions = nullptr;
-  made("fi_cq_open", fi_cq_open(domain, &queue, &completions, nullptr), parts.completions, completions);
-  fi_av_attr table{};
-  table.type = FI_AV_TABLE;
-  fid_av* addresses = nullptr;
-  made("fi_av_open", fi_av_open(domain, &table, &addresses, nullptr), parts.addresses, addresses);
+  constexpr std::size_t kQueue = 4096;
+  parts.opened = open_endpoint(*parts.choice.info, kQueue, FI_WAIT_FD);
   parts.wanted_frames = options.frames;
   parts.wanted_buffers = options.buffers;
   parts.make_buffers();
-  fid_ep* endpoint = nullptr;
-  made("fi_endpoint", fi_endpoint(domain, info, &endpoint, nullptr), parts.endpoint, endpoint);
-  check("fi_ep_bind of the completion queue", fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV));
-  check("fi_ep_bind of the addresses", fi_ep_bind(endpoint, &addresses->fid, 0));
-  check("fi_enable", fi_enable(endpoint));
-  std::size_t length = kAddressLimit;
-  parts.address.resize(length);
-  check("fi_getname", fi_getname(&endpoint->fid, parts.address.data(), &length));
-  parts.address.resize(length);
-  parts.fids[0] = &completions->fid;
+  parts.fids[0] = &parts.opened.completions->fid;
   parts.post();
 }
 
 Endpoint::~Endpoint() = default;
 
 const std::string& Endpoint::engine() const noexcept { return parts_->choice.name; }
-const std::vector<std::byte>& Endpoint::address() const noexcept { return parts_->address; }
+const std::vector<std::byte>& Endpoint::address() const noexcept { return parts_->opened.name; }
 std::uint64_t Endpoint::errors() const noexcept { return parts_->errors; }
 
 Destination Endpoint::insert(std::span<const std::byte> address) noexcept {
   fi_addr_t inserted = FI_ADDR_UNSPEC;
-  if (address.size() != parts_->address.size() ||
-      fi_av_insert(parts_->addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1)
+  if (address.size() != parts_->opened.name.size() ||
+      fi_av_insert(parts_->opened.addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1)
     return kNowhere;
   return inserted;
 }
 
 void Endpoint::forget(Destination to) noexcept {
   fi_addr_t address = to;
-  fi_av_remove(parts_->addresses.get(), &address, 1, 0);
+  fi_av_remove(parts_->opened.addresses.get(), &address, 1, 0);
 }
 
 // --- buffers
@@ -163,7 +127,8 @@ void Endpoint::Parts::make_buffers() {
   const std::size_t more_frames = wanted_frames - std::min<std::size_t>(wanted_frames, frames.size());
   const std::size_t more_buffers = wanted_buffers - std::min<std::size_t>(wanted_buffers, arrivals.size());
   if (more_frames + more_buffers == 0) return;
-  Slab& slab = *slabs.emplace_back(std::make_unique<Slab>(more_frames + more_buffers, domain.get(), local()));
+  Slab& slab =
+      *slabs.emplace_back(std::make_unique<Slab>(more_frames + more_buffers, opened.domain.get(), local()));
   for (std::size_t i = 0; i < more_frames; ++i) {
     OwnFrame& frame = frames.emplace_back();
     frame.bytes = slab.frame(i);
@@ -180,7 +145,7 @@ void Endpoint::Parts::make_buffers() {
 
 void Endpoint::Parts::post() noexcept {
   while (OwnArrival* const arrival = to_post) {
-    const auto error = fi_recv(endpoint.get(), arrival->bytes, kFrameLimit, arrival->descriptor,
+    const auto error = fi_recv(opened.endpoint.get(), arrival->bytes, kFrameLimit, arrival->descriptor,
                                FI_ADDR_UNSPEC, arrival->own.data());
     if (error != 0) return;  // again with the next look
     to_post = arrival->next;
@@ -219,14 +184,14 @@ std::uint64_t Endpoint::now() noexcept {
 bool Endpoint::send(Destination to, Frame& frame) noexcept {
   auto& own = static_cast<Parts::OwnFrame&>(frame);
   const auto error =
-      fi_send(parts_->endpoint.get(), frame.bytes, frame.length, own.descriptor, to, frame.own.data());
+      fi_send(parts_->opened.endpoint.get(), frame.bytes, frame.length, own.descriptor, to, frame.own.data());
   if (error == 0) frame.under_way = true;
   return error == 0;
 }
 
 // Its loss does not matter, so that nobody has to be told of it (and an inject never tells).
 bool Endpoint::send_short(Destination to, std::span<const std::byte> frame) noexcept {
-  return fi_inject(parts_->endpoint.get(), frame.data(), frame.size(), to) == 0;
+  return fi_inject(parts_->opened.endpoint.get(), frame.data(), frame.size(), to) == 0;
 }
 
 namespace {
@@ -256,10 +221,10 @@ bool Endpoint::poll(Sink& sink) noexcept {
   bool happened = false;
   fi_cq_msg_entry entries[kCompletions];
   while (true) {
-    const auto count = fi_cq_read(parts.completions.get(), entries, kCompletions);
+    const auto count = fi_cq_read(parts.opened.completions.get(), entries, kCompletions);
     if (count == -FI_EAVAIL) {
       fi_cq_err_entry error{};
-      if (fi_cq_readerr(parts.completions.get(), &error, 0) <= 0) break;
+      if (fi_cq_readerr(parts.opened.completions.get(), &error, 0) <= 0) break;
       ++parts.errors;
       happened = true;
       if (error.op_context != nullptr) tell(sink, *this, error.op_context, 0);
@@ -278,9 +243,9 @@ bool Endpoint::poll(Sink& sink) noexcept {
 
 int Endpoint::descriptor() const noexcept {
   int descriptor = -1;
-  return fi_control(&parts_->completions->fid, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
+  return fi_control(&parts_->opened.completions->fid, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
 }
 
-bool Endpoint::may_sleep() noexcept { return fi_trywait(parts_->fabric.get(), parts_->fids, 1) == 0; }
+bool Endpoint::may_sleep() noexcept { return fi_trywait(parts_->opened.fabric.get(), parts_->fids, 1) == 0; }
 
 }  // namespace hamlyn::ofi

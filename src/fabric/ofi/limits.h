@@ -9,9 +9,9 @@ namespace hamlyn::ofi {
 inline constexpr std::uint64_t kMillisecond = 1'000'000;
 inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-// A whole frame: eight packets of the MTU. Of bulk, more in one is faster (docs/performance.md), and a buffer
-// of which nothing was used costs nothing.
-inline constexpr std::size_t kFrameLimit = 65536;
+// A whole frame: 32 packets of the MTU. Of bulk, more in one is faster (docs/performance.md), and a buffer of
+// which nothing was used costs nothing.
+inline constexpr std::size_t kFrameLimit = 262144;
 inline constexpr std::size_t kFarMtu = 8064;
 // What one urgent packet can carry, as on every fabric.
 inline constexpr std::size_t kUrgentPayload = 320;

@@ -150,8 +150,9 @@ void LinkProtocol::set_window(std::uint32_t window, std::uint64_t now) noexcept 
 
 bool LinkProtocol::owes_acknowledgement(std::uint64_t now) const noexcept {
   if (untold_since_ == kNever || !may_speak()) return false;
-  // Before the sender has to wait: the narrowest lane has half of this.
-  return now >= untold_since_ + limits_.acknowledge || received_ - told_received_ >= window_ / 8 ||
+  // Before the sender has to wait: the narrowest lane has half of this. What has come is handed over soon,
+  // and one acknowledgement does for both.
+  return now >= untold_since_ + limits_.acknowledge || received_ - told_received_ >= window_ / 4 ||
          untold_handed_ >= window_ / 8;
 }
 

@@ -172,12 +172,21 @@ void OfiLink::send_empty(std::uint64_t now, std::uint8_t flags) noexcept {
   if (find_destination()) exchange_.wire().send_short(to_, frame);
 }
 
+// Packets that wait for their turn join the frame that is being filled.
+bool OfiLink::more_departs() noexcept {
+  const interface::Way& waiting = way(Priority::normal);
+  const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit() + 8;
+  return waiting.state == interface::Way::State::ready &&
+         open_[index_of(Lane::normal)]->length + most <= exchange_.limits().frame;
+}
+
 bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
   if (over_ != LinkProtocol::End::none || !protocol_.may_speak()) return false;
   bool waits = false;
   for (const Lane lane : {Lane::replies, Lane::normal}) {
     if (open_[index_of(lane)] == nullptr) continue;
-    const bool gathers = !all && lane == Lane::normal && now < left_at_ + exchange_.limits().gather;
+    const bool gathers =
+        lane == Lane::normal && ((!all && now < left_at_ + exchange_.limits().gather) || more_departs());
     if (!gathers && protocol_.room(lane) > 1) {
       seal(lane);
     } else {

@@ -66,6 +66,7 @@ class OfiLink final : public interface::Link {
   void look_at_clock(std::uint64_t now) noexcept;
 
   bool may_open(Lane lane) const noexcept;
+  bool more_departs() noexcept;
   bool fits(Lane lane, std::size_t bytes) const noexcept;
   Status put_in(Lane lane, const interface::Packet& packet, const std::byte* data,
                 const std::byte* metadata) noexcept;
