@@ -147,7 +147,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     if (slot.fast || places.takes_puts) places.granted = slot.queue->reserve(slot.places);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
-  places.cause = cause;
+  places.cause = cause != Refusal::none ? cause : Refusal::no_place;
   places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;

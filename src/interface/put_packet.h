@@ -69,7 +69,7 @@ inline void tight_data(const Packet& packet, std::byte (&bytes)[kPutInline]) noe
 }
 
 // `put_block`: word 3 is the offset. An empty one that asks for notification follows a put of several
-// packets: word 4 is how long that was.
+// packets: word 4 is how long that was. Word 5 of one with data: a Signal.
 //
 // `put_strided`: word 2 is the length of a chunk and how many a row has, word 3 the offset of the first, word
 // 4 how many rows there are, and where in the data this packet begins, word 5 the stride of rows.
