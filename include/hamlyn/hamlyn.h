@@ -6,6 +6,7 @@
 #include "hamlyn/bulk.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/error.h"
+#include "hamlyn/failure_detector.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
 #include "hamlyn/loan.h"

@@ -53,11 +53,14 @@ struct SegmentOptions {
 // What the exporter is told of.
 struct SegmentRecord {
   enum class Kind : std::uint32_t {
-    written = 1,  // data has landed
-    held = 2,     // data waits: that part is inhibited or not pinned; `take_held` gives it
+    written = 1,      // data has landed
+    held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
+    read = 3,         // what a read of one's own that asked for it has brought is here
+    read_failed = 4,  // the same, but it was not done
   };
   Kind kind = Kind::written;
-  std::uint32_t count = 0;  // writes that it stands for: of those that did not ask for it, all since the last
+  std::uint32_t count = 0;  // operations that it stands for: of writes that did not ask for it, all since
+                            // the last
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // from the first byte of them to behind the last
   std::uint64_t peer = 0;    // the importer's interface; 0: several
@@ -129,6 +132,7 @@ class Segment {
 
  private:
   friend class segment::Descriptors;
+  friend class Import;  // whose reads land in it
 
   static MessageArea make_area(Interface& interface, const SegmentOptions& options);
   static Slot::Options slot_options(const SegmentOptions& options);
@@ -153,6 +157,10 @@ struct WriteOptions {
   bool notify = false;               // tell the exporter, if its Control lets
   const Strides* strides = nullptr;  // WRITEV: scattered in up to three dimensions
   std::uint32_t element = 0;         // see PutOptions
+};
+
+struct ReadOptions {
+  bool notify = false;  // tell of it where it lands, by a record, when it is over
 };
 
 class Import {
@@ -208,9 +216,13 @@ class Import {
   // READ into memory, up to any length; words as above.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
-  // segment it is `ok` at once.
+  // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
-              RemoteHandle* handle) noexcept;
+              RemoteHandle* handle) noexcept {
+    return read(offset, into, at, length, {}, handle);
+  }
+  Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
+              const ReadOptions& options, RemoteHandle* handle) noexcept;
   Outcome outcome(RemoteHandle handle) const noexcept;
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
@@ -241,6 +253,7 @@ class Import {
 
   // Runs the interface once.
   bool run() noexcept { return interface_.run(); }
+  Interface& interface() noexcept { return interface_; }
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:

@@ -66,13 +66,13 @@ const char* hamlyn_last_error() { return c::last_error; }
 
 const char* hamlyn_status_name(hamlyn_status status) {
   if (c::is_error(status)) return name(static_cast<ErrorCode>(status - c::kFirstError));
-  return status >= 0 && status <= HAMLYN_MISALIGNED ? name(static_cast<Status>(status)) : "unknown";
+  return status >= 0 && status <= HAMLYN_STALE ? name(static_cast<Status>(status)) : "unknown";
 }
 
 const char* hamlyn_status_advice(hamlyn_status status) {
   if (c::is_error(status)) return "It is an error of set-up: hamlyn_last_error says what was wrong.";
-  return status >= 0 && status <= HAMLYN_MISALIGNED ? advice(static_cast<Status>(status))
-                                                    : "This library does not know that number.";
+  return status >= 0 && status <= HAMLYN_STALE ? advice(static_cast<Status>(status))
+                                               : "This library does not know that number.";
 }
 
 const char* hamlyn_refusal_name(std::uint32_t refusal) {

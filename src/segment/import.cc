@@ -239,10 +239,14 @@ Status Import::read(std::size_t offset, std::span<std::byte> into,
 }
 
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
-                    RemoteHandle* handle) noexcept {
+                    const ReadOptions& options, RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   if (access_ == Access::write_only) return Status::refused;
-  if (!reads_by_loads()) return terminus_.get(ticket_, into.slot(), at, length, {.offset = offset}, handle);
+  if (!reads_by_loads()) {
+    RemoteOptions asked{.offset = offset, .word = 1};  // it counts for one in the record
+    if (options.notify) asked.queue = &into.queue_;
+    return terminus_.get(ticket_, into.slot(), at, length, asked, handle);
+  }
   const auto own = into.bytes();
   if (offset > size() || length > size() - offset || at > own.size() || length > own.size() - at)
     return Status::out_of_bounds;

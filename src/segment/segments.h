@@ -9,13 +9,27 @@
 
 namespace hamlyn::segment {
 
-// What an exporter is told of by a notification; nothing: it is of something else.
+// What a notification tells of; nothing: it is of nothing that has a record.
+inline std::optional<SegmentRecord::Kind> kind_of(Notification::Kind kind) noexcept {
+  switch (kind) {
+    case Notification::Kind::put:
+      return SegmentRecord::Kind::written;
+    case Notification::Kind::put_held:
+      return SegmentRecord::Kind::held;
+    case Notification::Kind::remote_done:
+      return SegmentRecord::Kind::read;
+    case Notification::Kind::remote_failed:
+      return SegmentRecord::Kind::read_failed;
+    default:
+      return std::nullopt;
+  }
+}
+
 inline std::optional<SegmentRecord> record_of(const Notification& notification) noexcept {
-  if (notification.kind != Notification::Kind::put && notification.kind != Notification::Kind::put_held)
-    return std::nullopt;
-  const bool held = notification.kind == Notification::Kind::put_held;
+  const auto kind = kind_of(notification.kind);
+  if (!kind) return std::nullopt;
   return SegmentRecord{
-      .kind = held ? SegmentRecord::Kind::held : SegmentRecord::Kind::written,
+      .kind = *kind,
       .count = static_cast<std::uint32_t>(std::min<std::uint64_t>(notification.word, 0xFFFFFFFFu)),
       .offset = notification.offset,
       .length = notification.length,

@@ -181,6 +181,15 @@ TEST_P(Put, scatters_planes_of_three_dimensions) {
   }
 }
 
+// Through many laps of a ring.
+TEST_P(Put, is_scattered_however_many_came_before) {
+  const Strides strides{.chunk = 12, .x_chunks = 3, .y_chunks = 2, .x_stride = 20, .y_stride = 400};
+  const auto data = pattern(72, 1);
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(put(slot.ticket(), data, {.strides = &strides}), Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
 TEST_P(Put, shapes_that_cannot_be_are_refused_here) {
   const auto data = pattern(64, 7);
   const auto with = [&](const Strides& strides, std::uint64_t offset = 0) {

@@ -16,23 +16,23 @@ import tempfile
 
 import tree
 
-HEADER = tree.ROOT / "include/hamlyn/c.h"
+HEADERS = [tree.ROOT / "include/hamlyn" / name for name in ("c.h", "rr.h")]
 RECORD = tree.ROOT / "src/c/abi.txt"
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror")
 
 
 def declarations():
-    """What the header says: functions with their types, structures with their members, constants."""
-    text = re.sub(r"//[^\n]*", "", HEADER.read_text())
+    """What the headers say: functions with their types, structures with their members, constants."""
+    text = re.sub(r"//[^\n]*", "", "".join(header.read_text() for header in HEADERS))
     functions = {name: re.sub(r"\s+", " ", f"{result} {name}({arguments})")
-                 for result, name, arguments in re.findall(r"^([\w ]+\*?) (hamlyn_\w+)\(([^;]*)\);", text, re.MULTILINE)}
+                 for result, name, arguments in re.findall(r"^([\w ]+\*?) (\w+)\(([^;]*)\);", text, re.MULTILINE)}
     structures = {}
-    for name, members in re.findall(r"typedef struct (hamlyn_\w+) \{(.*?)\} \1;", text, re.DOTALL):
+    for name, members in re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, re.DOTALL):
         names = [re.search(r"\(\*(\w+)\)", each) or re.search(r"(\w+)(\[\d+\])?$", each)
                  for each in map(str.strip, members.split(";")) if each]
         structures[name] = [found[1] for found in names]
-    constants = re.findall(r"^#define (HAMLYN_\w+) ", text, re.MULTILINE)
-    constants += re.findall(r"\b(HAMLYN_\w+) = ", text)
+    constants = re.findall(r"^#define ((?:HAMLYN|RR)_\w+) ", text, re.MULTILINE)
+    constants += re.findall(r"\b((?:HAMLYN|RR)_\w+) = ", text)
     return functions, structures, constants
 
 
@@ -43,7 +43,7 @@ def measure(compiler, library, functions, structures, constants):
         lines.append(f'printf("%s: %zu bytes\\n", "{name}", sizeof({name}));')
         lines += [f'printf("%s.%s: %zu bytes at %zu\\n", "{name}", "{member}", '
                   f"sizeof((({name}*)0)->{member}), offsetof({name}, {member}));" for member in members]
-    program = ("#include <hamlyn/hamlyn.h>\n#include <stdio.h>\n"
+    program = ("#include <hamlyn/hamlyn.h>\n#include <hamlyn/rr.h>\n#include <stdio.h>\n"
                "typedef void (*function)(void);\n"
                "static const function functions[] = {" + ", ".join(f"(function){name}" for name in functions) + "};\n"
                "int main(void) {\n  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)\n"
@@ -70,11 +70,13 @@ def main(compiler, library, *more):
     exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if " A " not in line}
     problems = [f"exported and not declared: {name}" for name in sorted(exported - set(functions))]
     problems += [f"declared and not exported: {name}" for name in sorted(set(functions) - exported)]
-    # The page's program is one.
-    page = re.search(r"^```c\n(.*?)^```", (tree.ROOT / "docs/c-interface.md").read_text(), re.MULTILINE | re.DOTALL)[1]
-    made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-fsyntax-only", "-x", "c", "-"], input=page,
-                          capture_output=True, text=True)
-    problems += made.stderr.splitlines()
+    # The pages' programs are some.
+    for name in ("c-interface", "rr"):
+        text = (tree.ROOT / f"docs/{name}.md").read_text()
+        page = re.search(r"^```c\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+        made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-fsyntax-only", "-x", "c", "-"], input=page,
+                              capture_output=True, text=True)
+        problems += made.stderr.splitlines()
     if "--write" in more:
         RECORD.write_text("\n".join(found) + "\n")
     problems += difflib.unified_diff(RECORD.read_text().splitlines(), found, "src/c/abi.txt", "what was built", lineterm="", n=0)

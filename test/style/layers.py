@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
     "protocols": {"values", "classes", "base", "library"},
-    "segment": {"values", "classes", "base", "interface", "library"},
+    "segment": {"values", "classes", "base", "interface", "fabric", "library"},
     "c": {"values", "classes", "base", "library", "protocols", "segment"},
     "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols", "segment"},
     "examples": {"values", "classes"},  # what a user could write

@@ -275,10 +275,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   while (count < budget && core.completions() == completions && in_.look(words)) {
     ++count;
     const std::uint64_t lead = words.word[interface::kLeadWord];
-    if (interface::is_short_write(lead) && core.deposit_like_before(*this, words)) [[likely]] {
-      if (!in_.step()) [[unlikely]]
-        after_step();
-    } else if (interface::is_put(lead) && core.put_like_before(*this, words)) {
+    if ((interface::is_short_write(lead) && core.deposit_like_before(*this, words)) ||
+        (interface::is_put(lead) && core.put_like_before(*this, words))) [[likely]] {
       if (!in_.step()) [[unlikely]]
         after_step();
     } else if (!arrive_other(core, arrived(words))) [[unlikely]] {
