@@ -87,6 +87,8 @@ void Import::open(const Options& options) {
   }
   if (status != Status::ok) throw_not_opened(status, Refusal::none);
   const Opened opened = terminus_.opened(ticket_);
+  if (!opened.gets && !opened.puts)
+    throw_not_opened(Status::stale, Refusal::stale_generation);  // taken back since
   const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
