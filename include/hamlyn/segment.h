@@ -213,7 +213,8 @@ class Import {
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                       std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
 
-  // READ into memory, up to any length; words as above.
+  // READ into memory, up to any length; words as above. Of an import that is not mapped, reads by several
+  // threads take turns, and the time of one begins with its turn.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
@@ -276,7 +277,7 @@ class Import {
   struct Landing;
   const Access access_;
   const std::size_t landing_bytes_;
-  std::timed_mutex landing_mutex_;
+  std::mutex landing_mutex_;
   std::unique_ptr<Landing> landing_;
 };
 

@@ -346,7 +346,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
       poll_rest_.answered();
       poll_rest_.taken(1);
       poll_rest_.review();
-      reply_spin_ = kMostReplySpin;
+      reply_spin_.store(kMostReplySpin, std::memory_order_relaxed);
       lock_.leave();
       return outcome;
     }
@@ -356,7 +356,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (turn % kTurnsPerRun != 0) continue;
     const Clock::time_point now = Clock::now();
     if (turn == kTurnsPerRun) begin = now;
-    if (now - begin >= reply_spin_) return outcome;
+    if (now - begin >= reply_spin_.load(std::memory_order_relaxed)) return outcome;
   }
 }
 

@@ -159,7 +159,10 @@ class Engine final : public interface::Surroundings {
   // been worth to be spun for. Then it may still be pending.
   Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept;
   // It was not worth it: the answer came later.
-  void reply_was_slow() noexcept { reply_spin_ = std::max(reply_spin_ / 2, std::chrono::nanoseconds{kSpin}); }
+  void reply_was_slow() noexcept {
+    const auto half = reply_spin_.load(std::memory_order_relaxed) / 2;
+    reply_spin_.store(std::max(half, std::chrono::nanoseconds{kSpin}), std::memory_order_relaxed);
+  }
 
   // A descriptor that is readable when the queue may hold something.
   int descriptor(interface::Queue& queue);
@@ -243,7 +246,7 @@ class Engine final : public interface::Surroundings {
   interface::CounterPage& counters_;
   interface::Core core_;
   PollRest poll_rest_;
-  std::chrono::nanoseconds reply_spin_ = kMostReplySpin;
+  std::atomic<std::chrono::nanoseconds> reply_spin_{kMostReplySpin};  // also outside of the lock
   static constexpr std::uint32_t kDirectInARow = 16;
   std::uint32_t direct_left_ = kDirectInARow;  // packets of the direct link, until everything has its turn
   static constexpr unsigned kEmptyPolls = 2;

@@ -23,8 +23,6 @@ struct Import::Landing {
 
 namespace {
 
-constexpr std::chrono::hours kLongest{24};  // for those who have no deadline
-
 SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(ticket.purpose); }
 
 bool is_stale(Refusal cause) noexcept {
@@ -221,9 +219,7 @@ Status Import::read(std::size_t offset, std::span<std::byte> into,
     return mapped_->current() ? Status::ok : Status::stale;
   }
   library::Patience patience(timeout);
-  std::unique_lock lock(landing_mutex_, std::try_to_lock);
-  if (!lock && !lock.try_lock_until(patience.deadline().value_or(library::Clock::now() + kLongest)))
-    return Status::timed_out;
+  const std::lock_guard guard(landing_mutex_);
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
