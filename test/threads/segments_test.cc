@@ -56,6 +56,7 @@ TEST_F(SegmentThreads, share_an_import_while_its_exporter_holds_writes_back_now_
       segment.release();
       segment.set_control(Control::always);
       segment.set_control(Control::conditional);
+      for (int i = 0; i < 3; ++i) segment.poll();  // additions are refused while writes are held back
       std::this_thread::yield();
     };
     beside(rule, [&] {
