@@ -18,7 +18,7 @@ namespace {
 // --- statuses, options, handles
 
 TEST_F(CInterface, numbers_are_those_of_the_classes) {
-  for (int i = 0; i <= HAMLYN_MISALIGNED; ++i) {
+  for (int i = 0; i <= HAMLYN_STALE; ++i) {
     EXPECT_STREQ(hamlyn_status_name(i), name(static_cast<Status>(i)));
     EXPECT_STREQ(hamlyn_status_advice(i), advice(static_cast<Status>(i)));
   }
@@ -34,7 +34,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
-  for (const int unknown : {-1, HAMLYN_MISALIGNED + 1, 100, HAMLYN_NODE_FULL + 1, 1 << 30})
+  for (const int unknown : {-1, HAMLYN_STALE + 1, 100, HAMLYN_NODE_FULL + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;
   EXPECT_STREQ(hamlyn_refusal_name(77), "unknown");
 }
