@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kLostOpening = 0xFFFFFFFEu;  // one that has ende
 // Data that stands in words 2 to 7: `put`, `got`. As numbers it is little-endian, wherever it comes from.
 inline void set_tight_data(Packet& packet, const std::byte* data, std::size_t length) noexcept {
   std::byte bytes[kPutInline] = {};
-  std::memcpy(bytes, data, length);
+  if (length != 0) std::memcpy(bytes, data, length);
   for (std::size_t i = 0; i < 4; ++i)
     set_word(packet, kKeyWord + i, base::load_little<std::uint64_t>(bytes + i * sizeof(std::uint64_t)));
   std::memcpy(packet.data, bytes + 4 * sizeof(std::uint64_t), kInlineData);

@@ -277,7 +277,7 @@ Status Core::take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte>
   if (held.empty()) return Status::not_ready;
   record = held.front();
   if (record.length > into.size()) return Status::too_long;
-  std::memcpy(into.data(), held.front_data(), record.length);
+  if (record.length != 0) std::memcpy(into.data(), held.front_data(), record.length);
   held.pop();
   return Status::ok;
 }
