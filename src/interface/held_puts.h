@@ -13,6 +13,7 @@ namespace hamlyn::interface {
 struct Waiting : HeldPut {
   enum class What : std::uint8_t { store, add, announce };
   What what = What::store;
+  bool signal = false;     // it comes behind all that waited before it
   std::uint64_t span = 0;  // what it touches, and is told of, from `offset` on
 };
 

@@ -197,6 +197,7 @@ bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bo
     Waiting waiting;
     static_cast<HeldPut&>(waiting) = {offset, bytes, peer, notify};
     waiting.what = landing.signal == Signal::add ? Waiting::What::add : Waiting::What::store;
+    waiting.signal = landing.signal != Signal::none;
     waiting.span = bytes;
     std::memcpy(held.add(waiting), data, bytes);
   });
@@ -262,7 +263,9 @@ void Core::settle_held(std::uint32_t index) noexcept {
   Puts& puts = *slot.puts;
   puts.held.settle([&](const Waiting& record, const std::byte* data) {
     const std::uint64_t end = record.offset + record.span;
-    if (puts.held.overlaps(record.offset, end) || puts.unpinned.any_in(record.offset, end)) return false;
+    const bool behind = record.signal && puts.held.overlaps(0, ~std::uint64_t{0});
+    if (behind || puts.held.overlaps(record.offset, end) || puts.unpinned.any_in(record.offset, end))
+      return false;
     if (record.what != Waiting::What::announce)
       land(slot.base + record.offset, data, record.length, record.what == Waiting::What::add);
     slot.counters->bytes += record.length;

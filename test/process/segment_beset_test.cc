@@ -116,6 +116,22 @@ TEST_F(SegmentsBeset, are_not_signalled_when_what_was_to_be_signalled_is_lost) {
   });
 }
 
+TEST_F(SegmentsBeset, are_not_signalled_before_the_last_of_what_waits_has_landed) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "behind", .bytes = 65536});
+    Import import(importer, "behind");
+    ASSERT_EQ(segment.unpin(4096, 8192), Status::ok);
+    ASSERT_EQ(import.write(4096, numbers(40, 1), kPatience), Status::ok);
+    ASSERT_EQ(import.write_signal(8192, numbers(40, 2), 0, 5, Import::Signal::set, kPatience), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    ASSERT_EQ(segment.pin(4096, 4096), Status::ok);
+    EXPECT_TRUE(same(segment.bytes().subspan(4096, 40), numbers(40, 1)));
+    EXPECT_EQ(segment.at<std::uint64_t>(0), 0u) << "what it signals still waits";
+    ASSERT_EQ(segment.pin(8192, 4096), Status::ok);
+    EXPECT_EQ(segment.at<std::uint64_t>(0), 5u);
+  });
+}
+
 TEST_F(SegmentsBeset, are_what_their_tickets_say_and_no_more) {
   with_two([](Interface& exporter, Interface& importer) {
     for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
