@@ -80,7 +80,8 @@ enum hamlyn_status_code {
   HAMLYN_SEED_STALE = 122,        // its receiver has gone
   HAMLYN_SEED_FORGED = 123,       // its key opens nothing, or nothing any more
   HAMLYN_PEER_REFUSED = 124,      // the receiver does not want this sender
-  HAMLYN_PEER_DIED = 125          // the process at the other side has ended, or its link has
+  HAMLYN_PEER_DIED = 125,         // the process at the other side has ended, or its link has
+  HAMLYN_REGISTRY_FULL = 126      // this node has registered as many names as it can
 };
 
 // The version that the library was built with: compare it with HAMLYN_ABI_VERSION.

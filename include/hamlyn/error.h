@@ -32,6 +32,7 @@ enum class ErrorCode : std::uint16_t {
   seed_forged,           // its key opens nothing, or nothing any more: the receiver has made another
   peer_refused,          // the receiver does not want this sender
   peer_died,             // the process at the other side has ended, or its link has
+  registry_full,         // this node has registered as many names as it can
 };
 
 // The name as written above. Never null.

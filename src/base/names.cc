@@ -58,6 +58,8 @@ const char* name(ErrorCode code) noexcept {
       return "peer_refused";
     case ErrorCode::peer_died:
       return "peer_died";
+    case ErrorCode::registry_full:
+      return "registry_full";
   }
   return "unknown";
 }

@@ -21,7 +21,7 @@ hamlyn_status fail(hamlyn_status status, const char* call, const char* what) noe
 }
 
 bool is_error(hamlyn_status status) noexcept {
-  return status > kFirstError && status <= kFirstError + static_cast<hamlyn_status>(ErrorCode::peer_died);
+  return status > kFirstError && status <= kFirstError + static_cast<hamlyn_status>(ErrorCode::registry_full);
 }
 
 }  // namespace

@@ -30,7 +30,10 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       now_(now),
       grace_(options.recovering),
       next_number_(options.first_number),
-      others_(others) {}
+      others_(others) {
+  // Microseconds of the start: above all of the run before.
+  if (others_ != nullptr) next_generation_ = others_->incarnation();
+}
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
   now_ = now;
@@ -229,8 +232,8 @@ void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
 
 bool Node::may_attach(const Identity& who) const {
   const AttachRights& rights = options_.rights;
-  return rights.everyone || who.uid == 0 || std::ranges::count(rights.users, who.uid) != 0 ||
-         std::ranges::count(rights.groups, who.gid) != 0;
+  return rights.everyone || who.uid == 0 || who.pid == clerk_pid_ ||
+         std::ranges::count(rights.users, who.uid) != 0 || std::ranges::count(rights.groups, who.gid) != 0;
 }
 
 // Requests.
@@ -527,13 +530,20 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
                     "user " + std::to_string(uid) + " has registered " + std::to_string(user.names) +
                         " names and may not have more: withdraw some, or raise quotas.names"};
     }
+    if (names_.size() + kept_.size() >= options_.most_names) {
+      throw Refused{ErrorCode::registry_full, "this node has registered " +
+                                                  std::to_string(options_.most_names) +
+                                                  " names, and takes no more: withdraw some"};
+    }
     ++user.names;
     connection.names.emplace(name);
     taken = names_.emplace(name, Name{}).first;
   }
   taken->second = {id,
                    {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
-                   request.ticket};
+                   request.ticket,
+                   next_generation_++};
+  changed(name);
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
@@ -560,15 +570,14 @@ void Node::withdraw(std::uint64_t id, Connection& connection, const Request& req
                   "this process has not registered the name " + std::string(name_of(request))};
   }
   names_.erase(*found);
+  changed(*found);
   connection.names.erase(found);
   --users_[connection.who.uid].names;
   answer(id, make_reply(ReplyKind::withdrawn, request.request));
 }
 
 bool Node::may_look_up(const Identity& who, const Name& name) const {
-  const Identity& owner = connections_.at(name.connection).who;
-  return who.uid == owner.uid || who.uid == 0 || name.rights.everyone ||
-         (name.rights.group && who.gid == owner.gid);
+  return may_look_up(who, registered(name));
 }
 
 void Node::lookup(std::uint64_t id, Connection& connection, const Request& request) {
@@ -579,6 +588,7 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
   const auto found = names_.find(name);
   if (found == names_.end()) {
     const bool wait = (request.flags & Request::kWait) != 0;
+    if (answer_from_cache(id, connection, request)) return;
     const bool others = others_ != nullptr && !others_->there().empty();
     if (!grace_ && !kept_.contains(name) && !wait && !others) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
@@ -592,13 +602,16 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
                                                 " does not let user " + std::to_string(connection.who.uid) +
                                                 " look it up"};
   }
-  const Connection& owner = connections_.at(found->second.connection);
-  Reply reply = make_reply(ReplyKind::found, request.request);
-  reply.ticket = found->second.ticket;
-  reply.peer = owner.interface;
-  reply.uid = owner.who.uid;
-  reply.gid = owner.who.gid;
-  reply.pid = owner.who.pid;
+  answer_found(id, request.request, registered(found->second));
+}
+
+void Node::answer_found(std::uint64_t id, std::uint64_t request, const RegisteredName& what) {
+  Reply reply = make_reply(ReplyKind::found, request);
+  reply.ticket = what.ticket;
+  reply.peer = what.interface;
+  reply.uid = what.uid;
+  reply.gid = what.gid;
+  reply.pid = what.pid;
   answer(id, reply);
 }
 
@@ -711,6 +724,8 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) {
     names_.erase(name);
+    // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
+    if (!keep_names) changed(name);
     if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
@@ -762,6 +777,7 @@ void Node::give_up_names(Which&& which) {
     const std::uint32_t uid = at->second.uid;
     --users_[uid].names;
     forget_user(uid);
+    changed(at->first);
     free.insert(at->first);
     at = kept_.erase(at);
   }

@@ -20,11 +20,6 @@ bool Node::far(std::uint64_t interface) const noexcept {
   return others_ != nullptr && node_of(interface) != 0 && node_of(interface) != others_->self();
 }
 
-template <class Message>
-void Node::tell(NodeId node, const Message& message) {
-  others_->tell(node, encode(message));
-}
-
 void Node::refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text) {
   tell(node, FarRefused{serial, static_cast<std::uint32_t>(code), std::move(text)});
 }
@@ -59,6 +54,12 @@ void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) 
         break;
       case FarKind::cancel:
         take(FarCancel{}, &Node::take_cancel);
+        break;
+      case FarKind::want_registry:
+        take(FarWantRegistry{}, &Node::take_want_registry);
+        break;
+      case FarKind::registry:
+        take(FarRegistry{}, &Node::take_registry);
         break;
     }
   }
@@ -319,11 +320,13 @@ void Node::take_refused(NodeId node, const FarRefused& what) {
   const Waiting waiting = serial->second;
   const auto code = static_cast<ErrorCode>(what.error);
   if (const auto ask = asks_.find(waiting); ask != asks_.end() && ask->second.serial == what.serial) {
-    if (node_of(ask->second.peer) == node) refuse_waiting(waiting, code, what.text);
-    return;
+    if (node_of(ask->second.peer) != node) return;
+    if (clerk_ != nullptr && code == ErrorCode::name_unknown) clerk_->interface_gone(ask->second.peer);
+    return refuse_waiting(waiting, code, what.text);
   }
   const auto found = searches_.find(waiting);
   if (found == searches_.end() || !was_asked(node, found->second)) return;
+  if (clerk_ != nullptr) clerk_->answered(what.serial, node);
   // Only the first two are answers: whoever waits would never hear of a name that came there.
   if (code != ErrorCode::not_permitted && code != ErrorCode::name_unknown)
     return refuse_waiting(waiting, code, what.text);
@@ -359,6 +362,7 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   }
   const auto there = interfaces_.find(what.yours);
   if (there == interfaces_.end() || node_of(what.mine) != node) return;
+  if (clerk_ != nullptr) clerk_->interface_gone(what.mine);
   Connection& connection = connections_.at(there->second);
   const auto found = connection.links.find(what.link);
   if (found == connection.links.end() || found->second.peer != what.mine) return;
@@ -380,11 +384,33 @@ void Node::search(std::uint64_t id, const Request& request, bool may_come) {
   if (!search.wait) search.until = now_ + kSearchTime;
   expect_far(id, connections_.at(id));
   serials_[search.serial] = {id, request.request};
-  const auto there = others_->there();
-  search.open.insert(there.begin(), there.end());
-  for (const NodeId node : there) unsaid_[node].insert(search.serial);
-  searches_[{id, request.request}] = std::move(search);
-  for (const NodeId node : there) tell_lookups(node);
+  const Waiting waiting{id, request.request};
+  Search& kept = searches_[waiting] = std::move(search);
+  const auto likely = static_cast<NodeId>(request.number);
+  if (likely != 0 && others_->incarnation_of(likely) != 0) {
+    look_at(kept.serial, kept, likely, name_of(request));
+    // Whoever waits there, and is not found, would hear nothing of the others.
+    kept.hinted = !kept.wait || kept.reading.contains(likely);
+  }
+  if (!kept.hinted) look_everywhere(waiting, kept);
+}
+
+// Has its registry read, or else asks it when it takes that.
+void Node::look_at(std::uint64_t serial, Search& search, NodeId node, std::string_view name) {
+  if (!search.open.insert(node).second) return;
+  if (clerk_ != nullptr && clerk_->read(serial, node, name)) {
+    search.reading.insert(node);
+    return;
+  }
+  unsaid_[node].insert(serial);
+  tell_lookups(node);
+}
+
+void Node::look_everywhere(Waiting waiting, Search& search) {
+  search.hinted = false;
+  const auto& [id, number] = waiting;
+  const std::string name{name_of(connections_.at(id).waiting.at(number))};
+  for (const NodeId node : others_->there()) look_at(search.serial, search, node, name);
 }
 
 // Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
@@ -397,6 +423,7 @@ void Node::tell_lookups(NodeId node) {
     const auto [id, number] = serials_.at(serial);
     const Connection& connection = connections_.at(id);
     const Request& request = connection.waiting.at(number);
+    if (clerk_ != nullptr && (request.flags & Request::kWait) == 0) clerk_->asked(serial, node);
     tell(node, FarLookup{serial, connection.who.uid, connection.who.gid,
                          (request.flags & Request::kWait) != 0, std::string(name_of(request))});
   }
@@ -421,13 +448,16 @@ void Node::go_on_telling() {
 
 bool Node::was_asked(NodeId node, const Search& search) const {
   const auto unsaid = unsaid_.find(node);
-  return search.open.contains(node) && (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
+  return search.open.contains(node) && !search.reading.contains(node) &&
+         (unsaid == unsaid_.end() || !unsaid->second.contains(search.serial));
 }
 
 // That node does not have it, or is not there.
 void Node::searched(Waiting waiting, NodeId node) {
   Search& search = searches_.at(waiting);
+  if (search.hinted) look_everywhere(waiting, search);
   search.open.erase(node);
+  search.reading.erase(node);
   if (search.wait ? !search.not_permitted : !search.open.empty()) return;
   if (search.not_permitted)
     return refuse_waiting(waiting, ErrorCode::not_permitted,
@@ -510,16 +540,11 @@ void Node::take_found(NodeId node, const FarFound& what) {
   if (serial == serials_.end() || node_of(what.peer) != node) return;
   const auto found = searches_.find(serial->second);
   if (found == searches_.end() || !was_asked(node, found->second)) return;
+  if (clerk_ != nullptr) clerk_->answered(what.serial, node);
   found->second.open.erase(node);  // it waits no more
   const auto [id, number] = serial->second;
   release(id, connections_.at(id), number);
-  Reply reply = make_reply(ReplyKind::found, number);
-  reply.ticket = what.ticket;
-  reply.peer = what.peer;
-  reply.uid = what.uid;
-  reply.gid = what.gid;
-  reply.pid = what.pid;
-  answer(id, reply);
+  answer_found(id, number, {what.ticket, 0, what.peer, what.uid, what.gid, what.pid, {}});
 }
 
 void Node::take_cancel(NodeId node, const FarCancel& what) {
@@ -541,6 +566,7 @@ void Node::forget_far_request(Waiting waiting) {
   serials_.erase(search.serial);
   searches_.erase(found);
   for (const NodeId node : search.open) {
+    if (search.reading.contains(node)) continue;
     const auto unsaid = unsaid_.find(node);
     if (unsaid == unsaid_.end() || unsaid->second.erase(search.serial) == 0)
       tell(node, FarCancel{search.serial});
@@ -557,7 +583,7 @@ void Node::node_came(NodeId node, Time now) {
   }
   for (auto& [waiting, search] : searches_) {
     const auto [id, number] = waiting;
-    if ((connections_.at(id).waiting.at(number).flags & Request::kWait) == 0) continue;
+    if (search.hinted || (connections_.at(id).waiting.at(number).flags & Request::kWait) == 0) continue;
     search.open.insert(node);
     unsaid_[node].insert(search.serial);
   }
@@ -566,6 +592,7 @@ void Node::node_came(NodeId node, Time now) {
 
 void Node::node_gone(NodeId node, const char* why, Time now) {
   now_ = now;
+  if (clerk_ != nullptr) clerk_->node_gone(node);
   const std::string text = "node " + std::to_string(node) + ": " + why;
   for (auto& [id, connection] : connections_) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gone;

@@ -278,12 +278,10 @@ bool Registry::remove(std::string_view name) noexcept {
   return true;
 }
 
-void Registry::copy_to(Registry& other) const {
+void Registry::close() noexcept {
   for (std::uint32_t index = 0; index < shape_.buckets; ++index) {
-    for (std::uint32_t i = 0; i < kRecords; ++i) {
-      const std::byte* const record = memory_.data() + bucket_offset(index) + record_offset(i);
-      if (state(record) == kRegistered) other.put(take_record(record));
-    }
+    std::byte* const version = memory_.data() + bucket_offset(index) + kVersionAt;
+    store_word(version, load_little<std::uint64_t>(version) + 1);
   }
 }
 

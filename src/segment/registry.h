@@ -14,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "hamlyn/rights.h"
-#include "hamlyn/ticket.h"
+#include "node/clerk.h"
 
 namespace hamlyn::segment {
 
@@ -29,22 +28,15 @@ inline constexpr std::size_t kRecordName = 64;
 inline constexpr std::uint32_t kRecords = 5;  // of a bucket
 inline constexpr std::uint32_t kFewestBuckets = 16;
 inline constexpr std::uint32_t kMostBuckets = 1u << 17;  // 128 MiB
+static_assert(kMostBuckets * kRecords / 2 == node::kMostNames);
 static_assert(kBucketHeader + kRecords * kRecordBytes == kBucketBytes && kRecordBytes % 64 == 0);
 
 // The same at all nodes of a cluster, and known to them alone: where a name stands, and what makes a
 // checksum. Nobody who chooses names can choose where they collide.
 using RegistryKey = std::array<std::byte, 32>;
 
-// What is registered under a name.
-struct NameRecord {
-  std::string name;
-  Ticket ticket;
-  std::uint64_t generation = 0;  // counts what was registered at this node: a later one is of a higher number
-  std::uint64_t interface = 0;   // of who registered it
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::uint32_t pid = 0;
-  Rights rights;
+struct NameRecord : node::RegisteredName {
+  std::string name;  // 1 to 64 characters
 };
 
 // A table as others must know it to read it.
@@ -75,8 +67,8 @@ class Registry {
   bool put(const NameRecord& record) noexcept;
   // Marks it removed; false: it is not there.
   bool remove(std::string_view name) noexcept;
-  // Puts everything into another table, which has room for it.
-  void copy_to(Registry& other) const;
+  // Makes the memory unreadable, for good: every bucket changes for ever.
+  void close() noexcept;
 
   std::uint32_t size() const noexcept { return names_; }
   const RegistryShape& shape() const noexcept { return shape_; }

@@ -22,6 +22,8 @@ const char* advice(ErrorCode code) noexcept {
     case ErrorCode::quota_bytes:
     case ErrorCode::quota_names:
       return "end some of your programs, or raise the quota in hamlynd's configuration";
+    case ErrorCode::registry_full:
+      return "end programs on that host that register names";
     case ErrorCode::name_taken:
       return "choose another name, or end the process that holds it";
     case ErrorCode::name_unknown:

@@ -23,7 +23,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
     EXPECT_STREQ(hamlyn_status_advice(i), advice(static_cast<Status>(i)));
   }
   EXPECT_EQ(HAMLYN_MISALIGNED, static_cast<int>(Status::misaligned));
-  EXPECT_EQ(HAMLYN_PEER_DIED, 100 + static_cast<int>(ErrorCode::peer_died));
+  EXPECT_EQ(HAMLYN_REGISTRY_FULL, 100 + static_cast<int>(ErrorCode::registry_full));
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_NODE_UNREACHABLE), "node_unreachable");
@@ -33,7 +33,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
-  for (const int unknown : {-1, HAMLYN_MISALIGNED + 1, 100, HAMLYN_PEER_DIED + 1, 1 << 30})
+  for (const int unknown : {-1, HAMLYN_MISALIGNED + 1, 100, HAMLYN_REGISTRY_FULL + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;
   EXPECT_STREQ(hamlyn_refusal_name(77), "unknown");
 }
