@@ -361,8 +361,9 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
     if (over != at->second.end()) forget_arrival(*over);
   }
   const auto there = interfaces_.find(what.yours);
-  if (there == interfaces_.end() || node_of(what.mine) != node) return;
+  if (node_of(what.mine) != node) return;
   if (clerk_ != nullptr) clerk_->interface_gone(what.mine);
+  if (there == interfaces_.end()) return;
   Connection& connection = connections_.at(there->second);
   const auto found = connection.links.find(what.link);
   if (found == connection.links.end() || found->second.peer != what.mine) return;

@@ -7,9 +7,12 @@
 namespace hamlyn::segment {
 namespace {
 
-constexpr std::int64_t kAgain = 1'000'000'000;              // ns, before what has failed is tried again
-constexpr std::int64_t kPatience = 2'000'000'000;           // ns: longer than a link takes to be given up
-constexpr std::size_t kMostReads = 4096;                    // under way; beyond, nodes are asked
+constexpr std::int64_t kAgain = 1'000'000'000;     // ns, before what has failed is tried again
+constexpr std::int64_t kRest = 100'000'000;        // ns, after a registry could not be read
+constexpr std::int64_t kPatience = 2'000'000'000;  // ns: longer than a link takes to be given up
+// Reads under way; beyond, nodes are asked. A clerk has 48 places, a link 16, and looks at headers, too.
+constexpr std::size_t kMostReads = 40;
+constexpr std::size_t kMostReadsThere = 12;
 constexpr std::uint64_t kRenewal = std::uint64_t{1} << 63;  // serials of the node do not come so far
 
 NameRecord record_of(std::string_view name, const node::RegisteredName& what) {
@@ -41,6 +44,7 @@ void NameService::ended(node::Time now) {
   shown_.reset();
   start_after_ = outside_.now_ns() + kAgain;
   renewals_.clear();
+  for (auto& [node, peer] : peers_) peer.reading = 0;
   for (const auto& [read, since] : std::exchange(reads_, {}))
     node_.name_read(read.first, read.second, node::NameSays::unknown, {}, now);
 }
@@ -121,12 +125,12 @@ bool NameService::read(std::uint64_t serial, node::NodeId node, std::string_view
     node_.want_registry(node, kRegistryVersion);
     return false;
   }
-  return peer.costs.read_next() && ask_to_read(serial, node, name);
+  return outside_.now_ns() >= peer.read_after && peer.costs.read_next() && ask_to_read(serial, node, name);
 }
 
 bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::string_view name) {
-  if (reads_.size() >= kMostReads) return false;
-  const Peer& peer = peers_.at(node);
+  Peer& peer = peers_.at(node);
+  if (reads_.size() >= kMostReads || peer.reading >= kMostReadsThere) return false;
   ClerkMessage message;
   message.kind = ClerkKind::read;
   message.node = node;
@@ -138,6 +142,7 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
   put_name(message, name);
   if (!outside_.say(message)) return false;
   reads_[{serial, node}] = outside_.now_ns();
+  ++peer.reading;
   return true;
 }
 
@@ -166,7 +171,12 @@ void NameService::node_gone(node::NodeId node) {
   wanted_by_.erase(node);
 }
 
-void NameService::interface_gone(std::uint64_t interface) { cache_.forget_interface(interface); }
+void NameService::interface_gone(std::uint64_t interface) {
+  cache_.forget_interface(interface);
+  const auto peer = peers_.find(node::node_of(interface));
+  if (peer != peers_.end() && peer->second.registry && peer->second.registry->ticket.interface == interface)
+    lose(peer->first);  // that was its clerk
+}
 
 void NameService::lose(node::NodeId node) {
   cache_.forget_node(node);
@@ -205,8 +215,11 @@ void NameService::take_read(const ClerkMessage& message, node::Time now) {
   if (message.kind == ClerkKind::found && node::node_of(what.interface) == node) says = node::NameSays::found;
   if (message.kind == ClerkKind::absent) says = node::NameSays::absent;
   const auto peer = peers_.find(node);
+  if (peer != peers_.end() && peer->second.reading != 0) --peer->second.reading;
   if (peer != peers_.end() && says != node::NameSays::unknown && message.reads != 0)
     peer->second.costs.was_read(static_cast<double>(outside_.now_ns() - since), message.reads);
+  if (peer != peers_.end() && says == node::NameSays::unknown)
+    peer->second.read_after = outside_.now_ns() + kRest;
   if ((message.serial & kRenewal) != 0) {
     const auto renewal = renewals_.extract(message.serial);
     if (!renewal.empty() && says == node::NameSays::found) cache_.put(renewal.mapped(), node, what);

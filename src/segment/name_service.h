@@ -54,7 +54,9 @@ class NameService final : public node::Clerk {
 
   struct Peer {
     std::optional<FarRegistry> registry;
-    std::int64_t ask_after = 0;  // that its daemon may be asked for it
+    std::int64_t ask_after = 0;   // that its daemon may be asked for it
+    std::int64_t read_after = 0;  // that it may be read
+    std::size_t reading = 0;      // reads under way
     LookUpCosts costs;
     std::uint64_t sample = 0;  // a look-up that it was asked for, whose answer is timed
     std::int64_t sampled = 0;

@@ -417,6 +417,33 @@ TEST(NameService, ARegistryThatIsLostIsAskedForAgain) {
   EXPECT_EQ(sites.at(2).starts, 2);
 }
 
+TEST(NameService, AClerkThatIsKnownToHaveGoneIsReplacedThoughNobodySaysSo) {
+  Sites sites{2};
+  sites.warm(1, 2);
+  sites.publish(2, "prices", 1);
+  sites.twist = [](ClerkMessage& says) { says.kind = ClerkKind::unknown; };  // it gets no link
+  const std::uint64_t its_clerk = std::uint64_t{2} << node::kNodeShift | 9;
+  const std::uint64_t mine = std::uint64_t{1} << node::kNodeShift | 999;  // that has gone, too
+  sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, its_clerk, mine, false}),
+                                   sites.at(1).world.now);
+  const unsigned before = sites.at(1).told(node::FarKind::want_registry);
+  sites.now += 2'000'000'000;
+  EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+  EXPECT_EQ(sites.at(1).told(node::FarKind::want_registry), before + 1);
+}
+
+TEST(NameService, ARegistryThatCannotBeReadIsLeftAloneForAWhile) {
+  Sites sites{2};
+  sites.warm(1, 2);
+  sites.publish(2, "prices", 1);
+  sites.twist = [](ClerkMessage& says) { says.kind = ClerkKind::unknown; };
+  const std::uint64_t before = sites.at(1).reads;
+  sites.message_cost = 0;
+  sites.read_cost = 0;
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+  EXPECT_LE(sites.at(1).reads, before + 1);
+}
+
 TEST(NameService, ANodeThatGoesTakesItsNamesAlong) {
   Sites sites{2};
   sites.warm(1, 2);
