@@ -131,9 +131,9 @@ bool ClerkProcess::say(const ClerkMessage& message) {
 }
 
 void ClerkProcess::flush() {
-  const bool before = unsaid_.empty();
+  if (unsaid_.empty()) return;
   while (!unsaid_.empty() && send(unsaid_.front())) unsaid_.pop_front();
-  if (before != unsaid_.empty() || !before) watch(EPOLL_CTL_MOD);
+  watch(EPOLL_CTL_MOD);
 }
 
 void ClerkProcess::receive_some(node::Time now) {

@@ -75,7 +75,7 @@ bool NameService::write_all(std::uint32_t buckets) {
   registry_.reset();
   shown_.reset();
   const auto names = node_.names();
-  while (valid_buckets(buckets) && most_names(buckets) <= names.size()) buckets *= 2;
+  while (valid_buckets(buckets) && most_names(buckets) < names.size()) buckets *= 2;
   if (!valid_buckets(buckets)) return false;
   const auto memory = outside_.make_memory(registry_bytes(buckets));
   if (memory.empty()) return false;
