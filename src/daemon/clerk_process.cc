@@ -154,7 +154,7 @@ void ClerkProcess::receive_some(node::Time now) {
 }
 
 void ClerkProcess::tick(node::Time now) {
-  if (!socket_ || service_->deadline() > now_ns()) return;
+  if (!socket_ || service_->deadline() > now_ns() || service_->tick(now)) return;
   spdlog::warn("the clerk of names does not answer, and is ended");
   end();
   service_->ended(now);

@@ -5,7 +5,7 @@
 namespace hamlyn::segment {
 namespace {
 
-constexpr std::uint64_t kOtherWay = 256;  // look-ups, of which one goes the dearer way
+constexpr std::uint64_t kOtherWay = 64;  // look-ups, of which one goes the dearer way
 constexpr double kMostReads = 64;
 
 }  // namespace

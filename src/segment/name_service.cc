@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace hamlyn::segment {
 namespace {
 
 constexpr std::int64_t kAgain = 1'000'000'000;     // ns, before what has failed is tried again
 constexpr std::int64_t kRest = 100'000'000;        // ns, after a registry could not be read
-constexpr std::int64_t kPatience = 2'000'000'000;  // ns: longer than a link takes to be given up
+constexpr std::int64_t kSoon = 500'000'000;        // ns, for a read; a quarter of what a look-up has
+constexpr std::int64_t kPatience = 2'000'000'000;  // ns, for a clerk: longer than a link takes to be given up
 // Reads under way; beyond, nodes are asked. A clerk has 48 places, a link 16, and looks at headers, too.
 constexpr std::size_t kMostReads = 40;
 constexpr std::size_t kMostReadsThere = 12;
@@ -45,14 +47,26 @@ void NameService::ended(node::Time now) {
   start_after_ = outside_.now_ns() + kAgain;
   renewals_.clear();
   for (auto& [node, peer] : peers_) peer.reading = 0;
-  for (const auto& [read, since] : std::exchange(reads_, {}))
+  for (const auto& [read, pending] : std::exchange(reads_, {}))
     node_.name_read(read.first, read.second, node::NameSays::unknown, {}, now);
 }
 
+bool NameService::tick(node::Time now) {
+  const std::int64_t moment = outside_.now_ns();
+  std::vector<Read> late;
+  for (auto& [read, pending] : reads_) {
+    if (moment - pending.since >= kPatience) return false;
+    if (moment - pending.since >= kSoon && !std::exchange(pending.given_up, true)) late.push_back(read);
+  }
+  for (const Read& read : late) node_.name_read(read.first, read.second, node::NameSays::unknown, {}, now);
+  return true;
+}
+
 std::int64_t NameService::deadline() const {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max() - kPatience;
-  for (const auto& [read, since] : reads_) first = std::min(first, since);
-  return first + kPatience;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [read, pending] : reads_)
+    first = std::min(first, pending.since + (pending.given_up ? kPatience : kSoon));
+  return first;
 }
 
 // This node's names.
@@ -141,7 +155,7 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
   message.reads = peer.costs.most_reads();
   put_name(message, name);
   if (!outside_.say(message)) return false;
-  reads_[{serial, node}] = outside_.now_ns();
+  reads_[{serial, node}] = {outside_.now_ns(), false};
   ++peer.reading;
   return true;
 }
@@ -206,7 +220,7 @@ void NameService::take_read(const ClerkMessage& message, node::Time now) {
   const auto node = static_cast<node::NodeId>(message.node);
   const auto found = reads_.find({message.serial, node});
   if (found == reads_.end()) return;
-  const std::int64_t since = found->second;
+  const std::int64_t since = found->second.since;
   reads_.erase(found);
   const auto what = what_in(message);
   auto says = node::NameSays::unknown;

@@ -43,15 +43,21 @@ class NameService final : public node::Clerk {
 
   // By the clerk.
   void received(const ClerkMessage& message, node::Time now);
-  // Its process has ended, or has to: it does not answer.
+  // Its process has ended.
   void ended(node::Time now);
-  // When it is to be taken for stuck, in ns; max: it owes nothing.
+  // Names that are read for too long are asked for. False: the clerk answers nothing, and has to be ended.
+  bool tick(node::Time now);
+  // When `tick` is to be called, in ns; max: the clerk owes nothing.
   std::int64_t deadline() const;
 
  private:
   using FarRegistry = node::FarRegistry;
   using Read = std::pair<std::uint64_t, node::NodeId>;
 
+  struct Pending {
+    std::int64_t since = 0;
+    bool given_up = false;  // the node has been told that it is not known
+  };
   struct Peer {
     std::optional<FarRegistry> registry;
     std::int64_t ask_after = 0;   // that its daemon may be asked for it
@@ -92,7 +98,7 @@ class NameService final : public node::Clerk {
   std::optional<FarRegistry> shown_;
   std::set<node::NodeId> wanted_by_;  // whose clerks read this node's names, or want to
   std::map<node::NodeId, Peer> peers_;
-  std::map<Read, std::int64_t> reads_;             // under way, since when
+  std::map<Read, Pending> reads_;                  // under way
   std::map<std::uint64_t, std::string> renewals_;  // reads of what is to be in the cache again
   std::uint64_t next_renewal_ = 0;
   NameCache cache_;

@@ -69,7 +69,7 @@ class Names : public testing::Test {
     return out;
   }
   // While a daemon is stopped its registry alone can be read. Of 200 names some are, whichever way is cheaper
-  // here: one of 256 look-ups goes the other way.
+  // here: one of 64 look-ups goes the other way.
   bool read_without_daemon() {
     nodes_.daemon(2).command().signal(SIGSTOP);
     for (int i = 0; i < 200; ++i) ask("warm");

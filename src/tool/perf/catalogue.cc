@@ -144,11 +144,6 @@ void add_far(Collection& all) {
   all.add_libfabric(libfabric_meter("blocked", 64));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));
-  all.add(names_export());
-  all.add(names_revoke());
-  all.add(names_import_cached());
-  all.add(names_import_read());
-  all.add(names_import_asked());
   all.add(fast_rate(Place::ofi));
   all.add_ucx({"tcp", "tag", 8, "rate"});
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
