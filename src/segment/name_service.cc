@@ -8,7 +8,7 @@
 namespace hamlyn::segment {
 namespace {
 
-constexpr std::int64_t kAgain = 1'000'000'000;     // ns, before what has failed is tried again
+constexpr std::int64_t kAgain = 250'000'000;       // ns, before what has failed is tried again
 constexpr std::int64_t kRest = 100'000'000;        // ns, after a registry could not be read
 constexpr std::int64_t kSoon = 500'000'000;        // ns, for a read; a quarter of what a look-up has
 constexpr std::int64_t kPatience = 2'000'000'000;  // ns, for a clerk: longer than a link takes to be given up
@@ -162,7 +162,7 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
 
 void NameService::asked(std::uint64_t serial, node::NodeId node) {
   Peer& peer = peers_[node];
-  if (peer.sample != 0 && outside_.now_ns() - peer.sampled < kAgain) return;  // one at a time
+  if (peer.sample != 0 && outside_.now_ns() - peer.sampled < kPatience) return;  // one at a time
   peer.sample = serial;
   peer.sampled = outside_.now_ns();
 }
