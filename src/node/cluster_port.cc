@@ -121,6 +121,7 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
     }
   }
   options.secret = loopback_only_ ? own_secret() : load_secret(config.secret);
+  names_key_ = keyed_hash(options.secret, std::as_bytes(std::span{std::string_view{"hamlyn names"}}));
   options.boot = config.boot.value_or(config.join.empty());
   options.dead_after = config.dead_after;
   options.incarnation = next_incarnation(socket);
@@ -137,6 +138,10 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   cluster_ = std::make_unique<Cluster>(options, *this, now);
   spdlog::info("node {} of a cluster, incarnation {}, at {}{}", options.id, options.incarnation,
                to_text(here_), options.boot ? ", admits newcomers" : "");
+}
+
+ClerkPort::Options ClusterPort::clerk_options(std::uint32_t after, const std::string& socket) const {
+  return {names_key_, cluster_->incarnation(), after, socket};
 }
 
 void ClusterPort::receive_some(Time now) {

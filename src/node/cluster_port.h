@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "node/clerk_port.h"
 #include "node/cluster.h"
 #include "node/config.h"
 #include "node/far.h"
@@ -25,6 +26,7 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   void tick(Time now);
   Time deadline() const { return cluster_->deadline(); }
   void leave(Time now) { cluster_->leave(now); }
+  ClerkPort::Options clerk_options(std::uint32_t after, const std::string& socket) const;
 
  private:
   void send(const Address& to, std::span<const std::byte> packet) override;
@@ -48,6 +50,7 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   Address here_;  // where it listens
   int family_ = 0;
   bool loopback_only_ = false;
+  Secret names_key_{};
   Time now_{};
   std::unique_ptr<Cluster> cluster_;
   Node* node_ = nullptr;

@@ -69,6 +69,8 @@ class Reader {
       out_.cluster.id = static_cast<std::uint16_t>(number(name, value, 1, 65535));
     else if (name == "cluster.dead_after")
       out_.cluster.dead_after = Time{number(name, value, 100, 60000)};
+    else if (name == "cluster.clerk_after")
+      out_.cluster.clerk_after = static_cast<std::uint32_t>(number(name, value, 0, 1'000'000));
     else if (name == "cluster.listen")
       out_.cluster.listen = text(name, value);
     else if (name == "cluster.secret")

@@ -204,4 +204,31 @@ bool decode(std::span<const std::byte> body, FarCancel& out) {
   return reader.whole();
 }
 
+std::vector<std::byte> encode(const FarWantRegistry& message) {
+  ByteWriter out;
+  out.number(static_cast<std::uint16_t>(FarKind::want_registry)).number(message.version);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarWantRegistry& out) {
+  ByteReader reader{body};
+  out.version = reader.number<std::uint32_t>();
+  return reader.whole();
+}
+
+std::vector<std::byte> encode(const FarRegistry& message) {
+  ByteWriter out = start(FarKind::registry, message.generation);
+  out.number(message.buckets);
+  put(out, message.ticket);
+  return out.take();
+}
+
+bool decode(std::span<const std::byte> body, FarRegistry& out) {
+  ByteReader reader{body};
+  out.generation = reader.number<std::uint64_t>();
+  out.buckets = reader.number<std::uint32_t>();
+  take(reader, out.ticket);
+  return reader.whole() && hamlyn::invalid(out.ticket) == nullptr;
+}
+
 }  // namespace hamlyn::node

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hamlyn/ticket.h"
+#include "node/clerk.h"
 #include "node/node_wire.h"
 
 namespace hamlyn::node {
@@ -88,6 +89,10 @@ struct FarCancel {  // nobody waits for this look-up any more
   std::uint64_t serial = 0;
 };
 
+struct FarWantRegistry {      // where can my clerk read your names?
+  std::uint32_t version = 0;  // of the registry's layout
+};
+
 enum class FarKind : std::uint16_t {
   introduce = static_cast<std::uint16_t>(MessageKind::first_of_node),
   introduced,
@@ -96,6 +101,8 @@ enum class FarKind : std::uint16_t {
   lookup,
   found,
   cancel,
+  want_registry,
+  registry,  // FarRegistry: the answer, if there is one, and again when it has moved
 };
 
 std::vector<std::byte> encode(const FarIntroduce& message);
@@ -105,6 +112,8 @@ std::vector<std::byte> encode(const FarEnded& message);
 std::vector<std::byte> encode(const FarLookup& message);
 std::vector<std::byte> encode(const FarFound& message);
 std::vector<std::byte> encode(const FarCancel& message);
+std::vector<std::byte> encode(const FarWantRegistry& message);
+std::vector<std::byte> encode(const FarRegistry& message);
 
 // Total: false, or `out` is whole.
 bool decode(std::span<const std::byte> body, FarIntroduce& out);
@@ -114,5 +123,7 @@ bool decode(std::span<const std::byte> body, FarEnded& out);
 bool decode(std::span<const std::byte> body, FarLookup& out);
 bool decode(std::span<const std::byte> body, FarFound& out);
 bool decode(std::span<const std::byte> body, FarCancel& out);
+bool decode(std::span<const std::byte> body, FarWantRegistry& out);
+bool decode(std::span<const std::byte> body, FarRegistry& out);
 
 }  // namespace hamlyn::node

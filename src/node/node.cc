@@ -23,6 +23,12 @@ Resource waiting_for(RequestKind kind) {
   return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
 }
 
+// A registry takes no more names than this, whatever the configuration says.
+Quotas registered_by_all(Quotas total) {
+  total.names = std::min<std::uint64_t>(total.names, kMostNames);
+  return total;
+}
+
 }  // namespace
 
 Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others)
@@ -33,7 +39,10 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       grace_(options.recovering),
       next_number_(options.first_number),
       others_(others),
-      accounts_(options.quotas, options.total, options.uid) {}
+      accounts_(options.quotas, registered_by_all(options.total), options.uid) {
+  // Microseconds of the start: above all of the run before.
+  if (others_ != nullptr) next_generation_ = others_->incarnation();
+}
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
   now_ = now;
@@ -232,8 +241,8 @@ void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
 
 bool Node::may_attach(const Identity& who) const {
   const AttachRights& rights = options_.rights;
-  return rights.everyone || who.uid == 0 || std::ranges::count(rights.users, who.uid) != 0 ||
-         std::ranges::count(rights.groups, who.gid) != 0;
+  return rights.everyone || who.uid == 0 || who.pid == clerk_pid_ ||
+         std::ranges::count(rights.users, who.uid) != 0 || std::ranges::count(rights.groups, who.gid) != 0;
 }
 
 // Requests.
@@ -405,6 +414,8 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) {
     names_.erase(name);
+    // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
+    if (!keep_names) changed(name);
     if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);

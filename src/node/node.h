@@ -20,6 +20,7 @@
 #include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
 #include "node/accounts.h"
+#include "node/clerk.h"
 #include "node/far.h"
 #include "node/pair.h"
 #include "node/protocol.h"
@@ -108,7 +109,19 @@ class Node {
   void node_gone(NodeId node, const char* why, Time now);
   void node_said(NodeId node, std::span<const std::byte> message, Time now);
 
-  bool empty() const noexcept { return connections_.empty(); }
+  // Nobody is attached but this node's own clerk.
+  bool empty() const noexcept;
+
+  // Names, as a clerk sees them. Before anybody is connected; `clerk` must live as long.
+  void set_clerk(Clerk& clerk) noexcept { clerk_ = &clerk; }
+  // The clerk's process, which is nobody's; 0: there is none.
+  void set_clerk_process(std::uint32_t pid) noexcept { clerk_pid_ = pid; }
+  std::optional<RegisteredName> registered(std::string_view name) const;
+  std::vector<std::string> names() const;
+  // What `Clerk::read` has found.
+  void name_read(std::uint64_t serial, NodeId node, NameSays says, const RegisteredName& what, Time now);
+  void want_registry(NodeId node, std::uint32_t version);
+  void tell_registry(NodeId node, const FarRegistry& registry);
   // Processes of the run before may still come back.
   bool recovering() const noexcept { return grace_; }
 
@@ -148,6 +161,7 @@ class Node {
     std::uint64_t connection = 0;
     Rights rights;
     Ticket ticket;
+    std::uint64_t generation = 0;
   };
 
   struct Kept {  // a name whose owner's connection has broken
@@ -172,8 +186,10 @@ class Node {
   struct Search {
     FarLookup what;
     std::set<Waiting> waiters;
-    std::set<NodeId> open;  // they have not answered
-    bool patient = false;   // "nobody has it" is no answer: it may come yet, there or here
+    std::set<NodeId> open;     // they have not answered
+    std::set<NodeId> reading;  // of those, whose registry is being read: they have not been asked
+    bool hinted = false;       // only the likely one is looked at so far
+    bool patient = false;      // "nobody has it" is no answer: it may come yet, there or here
     bool not_permitted = false;
     Time until = Time::max();
   };
@@ -232,7 +248,15 @@ class Node {
   void take_cancel(NodeId node, const FarCancel& what);
   void search(std::uint64_t id, const Request& request, bool may_come);
   std::uint64_t begin_search(std::uint64_t id, const Request& request, bool may_come);
+  void look_at(std::uint64_t serial, Search& search, NodeId node);
+  void look_everywhere(std::uint64_t serial, Search& search);
   void searched(std::uint64_t serial, NodeId node);
+  void found_far(Search& search, NodeId node, const RegisteredName& what);
+  bool answer_from_cache(std::uint64_t id, const Connection& connection, const Request& request);
+  void answer_found(std::uint64_t id, std::uint64_t request, const RegisteredName& what);
+  void take_want_registry(NodeId node, const FarWantRegistry& what);
+  void take_registry(NodeId node, const FarRegistry& what);
+  void changed(std::string_view name);
   void refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text);
   void leave_search(Waiting waiting);
   bool was_asked(NodeId node, std::uint64_t serial) const;
@@ -275,7 +299,8 @@ class Node {
   void forget_deadline(std::uint64_t id, const Connection& connection);
   std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
-  bool may_look_up(const Identity& who, const Name& name) const;
+  static bool may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name);
+  RegisteredName registered(const Name& name) const;
   Token sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
   void answer(std::uint64_t id, const Reply& reply);
 
@@ -289,9 +314,12 @@ class Node {
   std::map<std::uint64_t, std::uint64_t> interfaces_;  // to connections
   std::map<std::string, Name, std::less<>> names_;
   std::map<std::string, Kept, std::less<>> kept_;
+  std::uint64_t next_generation_ = 1;  // of what is registered
   // Names that nobody has, to the connections and requests that wait for them.
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
   OtherNodes* const others_;
+  Clerk* clerk_ = nullptr;
+  std::uint32_t clerk_pid_ = 0;
   std::map<Waiting, Ask> asks_;
   std::map<std::uint64_t, Waiting> asked_;    // by serial
   std::map<std::uint64_t, Search> searches_;  // likewise

@@ -55,6 +55,12 @@ void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) 
       case FarKind::cancel:
         take(FarCancel{}, &Node::take_cancel);
         break;
+      case FarKind::want_registry:
+        take(FarWantRegistry{}, &Node::take_want_registry);
+        break;
+      case FarKind::registry:
+        take(FarRegistry{}, &Node::take_registry);
+        break;
     }
   }
   if (!whole) ++malformed_;
@@ -336,10 +342,13 @@ void Node::take_refused(NodeId node, const FarRefused& what) {
   const auto code = static_cast<ErrorCode>(what.error);
   if (const auto serial = asked_.find(what.serial); serial != asked_.end()) {
     const Waiting waiting = serial->second;
-    if (node_of(asks_.at(waiting).peer) == node) refuse_waiting(waiting, code, what.text);
-    return;
+    const std::uint64_t peer = asks_.at(waiting).peer;
+    if (node_of(peer) != node) return;
+    if (clerk_ != nullptr && code == ErrorCode::name_unknown) clerk_->interface_gone(peer);
+    return refuse_waiting(waiting, code, what.text);
   }
   if (!was_asked(node, what.serial)) return;
+  if (clerk_ != nullptr) clerk_->answered(what.serial, node);
   // Only the first two are answers: whoever waits would never hear of a name that came there.
   if (code != ErrorCode::not_permitted && code != ErrorCode::name_unknown)
     return refuse_search(what.serial, code, what.text);
@@ -374,7 +383,9 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
     if (over != at->second.end()) forget_arrival(*over);
   }
   const auto there = interfaces_.find(what.yours);
-  if (there == interfaces_.end() || node_of(what.mine) != node) return;
+  if (node_of(what.mine) != node) return;
+  if (clerk_ != nullptr) clerk_->interface_gone(what.mine);
+  if (there == interfaces_.end()) return;
   Connection& connection = connections_.at(there->second);
   const auto found = connection.links.find(what.link);
   if (found == connection.links.end() || found->second.peer != what.mine) return;
@@ -422,7 +433,7 @@ void Node::node_came(NodeId node, Time now) {
       have_way_opened(id, connection, node);
   }
   for (auto& [serial, search] : searches_) {
-    if (!search.what.wait) continue;
+    if (!search.what.wait || search.hinted) continue;
     search.open.insert(node);
     unsaid_[node].insert(serial);
   }
@@ -431,6 +442,7 @@ void Node::node_came(NodeId node, Time now) {
 
 void Node::node_gone(NodeId node, const char* why, Time now) {
   now_ = now;
+  if (clerk_ != nullptr) clerk_->node_gone(node);
   const std::string text = "node " + std::to_string(node) + ": " + why;
   for (auto& [id, connection] : connections_) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gone;

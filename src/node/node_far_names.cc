@@ -29,18 +29,43 @@ std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool 
   const Wanted wanted{name_of(request), who.uid, who.gid};
   if (wait) {
     const auto [found, fresh] = shared_.try_emplace(wanted, next_serial_);
-    if (!fresh) return found->second;
+    if (!fresh) {
+      Search& joined = searches_.at(found->second);
+      // One who joins may have been told of another node than the one that is looked at first.
+      if (joined.hinted && !joined.open.contains(static_cast<NodeId>(request.number)))
+        look_everywhere(found->second, joined);
+      return found->second;
+    }
   }
   const std::uint64_t serial = next_serial_++;
   Search& search = searches_[serial];
   search.what = {serial, who.uid, who.gid, wait, std::string(name_of(request))};
   search.patient = wait || may_come;
   if (!search.patient) search.until = now_ + kSearchTime;
-  const auto there = others_->there();
-  search.open.insert(there.begin(), there.end());
-  for (const NodeId node : there) unsaid_[node].insert(serial);
-  for (const NodeId node : there) tell_lookups(node);
+  const auto likely = static_cast<NodeId>(request.number);
+  if (likely != 0 && others_->incarnation_of(likely) != 0) {
+    look_at(serial, search, likely);
+    // Whoever waits there, and is not found, would hear nothing of the others.
+    search.hinted = !search.patient || search.reading.contains(likely);
+  }
+  if (!search.hinted) look_everywhere(serial, search);
   return serial;
+}
+
+// Has its registry read, or else asks it when it takes that.
+void Node::look_at(std::uint64_t serial, Search& search, NodeId node) {
+  if (!search.open.insert(node).second) return;
+  if (clerk_ != nullptr && clerk_->read(serial, node, search.what.name)) {
+    search.reading.insert(node);
+    return;
+  }
+  unsaid_[node].insert(serial);
+  tell_lookups(node);
+}
+
+void Node::look_everywhere(std::uint64_t serial, Search& search) {
+  search.hinted = false;
+  for (const NodeId node : others_->there()) look_at(serial, search, node);
 }
 
 // Tells that node of look-ups that it has not heard of, the oldest first, as far as it takes them now.
@@ -48,8 +73,11 @@ void Node::tell_lookups(NodeId node) {
   const auto found = unsaid_.find(node);
   if (found == unsaid_.end()) return;
   auto& serials = found->second;
-  while (!serials.empty() && others_->has_room(node))
-    tell(node, searches_.at(serials.extract(serials.begin()).value()).what);
+  while (!serials.empty() && others_->has_room(node)) {
+    const FarLookup& what = searches_.at(serials.extract(serials.begin()).value()).what;
+    if (clerk_ != nullptr && !what.wait) clerk_->asked(what.serial, node);
+    tell(node, what);
+  }
   if (serials.empty()) unsaid_.erase(found);
 }
 
@@ -57,13 +85,16 @@ bool Node::was_asked(NodeId node, std::uint64_t serial) const {
   const auto search = searches_.find(serial);
   const auto unsaid = unsaid_.find(node);
   return search != searches_.end() && search->second.open.contains(node) &&
+         !search->second.reading.contains(node) &&
          (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
 }
 
 // That node does not have it, or is not there.
 void Node::searched(std::uint64_t serial, NodeId node) {
   Search& search = searches_.at(serial);
+  if (search.hinted) look_everywhere(serial, search);
   search.open.erase(node);
+  search.reading.erase(node);
   if (search.patient ? !search.not_permitted : !search.open.empty()) return;
   if (search.not_permitted)
     return refuse_search(serial, ErrorCode::not_permitted,
@@ -89,6 +120,7 @@ void Node::leave_search(Waiting waiting) {
   searches_.erase(found);
   if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
   for (const NodeId node : search.open) {
+    if (search.reading.contains(node)) continue;
     const auto unsaid = unsaid_.find(node);
     if (unsaid == unsaid_.end() || unsaid->second.erase(serial) == 0) tell(node, FarCancel{serial});
   }
@@ -121,18 +153,12 @@ bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
   const auto found = names_.find(what.name);
   if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
   if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
-  Identity asker;
-  asker.uid = what.uid;
-  asker.gid = what.gid;
-  if (found == names_.end()) {
-    refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown");
-  } else if (!may_look_up(asker, found->second)) {
+  if (found == names_.end()) return refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown"), true;
+  const RegisteredName name = registered(found->second);
+  if (!may_look_up(what.uid, what.gid, name))
     refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
-  } else {
-    const Connection& owner = connections_.at(found->second.connection);
-    tell(node, FarFound{what.serial, owner.interface, owner.who.uid, owner.who.gid, owner.who.pid,
-                        found->second.ticket});
-  }
+  else
+    tell(node, FarFound{what.serial, name.interface, name.uid, name.gid, name.pid, name.ticket});
   return true;
 }
 
@@ -157,17 +183,16 @@ void Node::answer_far_lookups() {
 
 void Node::take_found(NodeId node, const FarFound& what) {
   if (node_of(what.peer) != node || !was_asked(node, what.serial)) return;
-  Search& search = searches_.at(what.serial);
+  if (clerk_ != nullptr) clerk_->answered(what.serial, node);
+  found_far(searches_.at(what.serial), node, {what.ticket, 0, what.peer, what.uid, what.gid, what.pid, {}});
+}
+
+// The search ends with the last of those who wait.
+void Node::found_far(Search& search, NodeId node, const RegisteredName& what) {
   search.open.erase(node);  // it waits no more
   for (const auto& [id, number] : std::set{search.waiters}) {
     release(id, connections_.at(id), number);
-    Reply reply = make_reply(ReplyKind::found, number);
-    reply.ticket = what.ticket;
-    reply.peer = what.peer;
-    reply.uid = what.uid;
-    reply.gid = what.gid;
-    reply.pid = what.pid;
-    answer(id, reply);
+    answer_found(id, number, what);
   }
 }
 

@@ -43,7 +43,9 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   }
   taken->second = {id,
                    {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
-                   request.ticket};
+                   request.ticket,
+                   next_generation_++};
+  changed(name);
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
@@ -70,15 +72,14 @@ void Node::withdraw(std::uint64_t id, Connection& connection, const Request& req
                   "this process has not registered the name " + std::string(name_of(request))};
   }
   names_.erase(*found);
+  changed(*found);
   connection.names.erase(found);
   accounts_.give(connection.who.uid, Resource::names, 1);
   answer(id, make_reply(ReplyKind::withdrawn, request.request));
 }
 
-bool Node::may_look_up(const Identity& who, const Name& name) const {
-  const Identity& owner = connections_.at(name.connection).who;
-  return who.uid == owner.uid || who.uid == 0 || name.rights.everyone ||
-         (name.rights.group && who.gid == owner.gid);
+bool Node::may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name) {
+  return uid == name.uid || uid == 0 || name.rights.everyone || (name.rights.group && gid == name.gid);
 }
 
 void Node::lookup(std::uint64_t id, Connection& connection, const Request& request) {
@@ -89,6 +90,7 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
   const auto found = names_.find(name);
   if (found == names_.end()) {
     const bool wait = (request.flags & Request::kWait) != 0;
+    if (answer_from_cache(id, connection, request)) return;
     const bool others = others_ != nullptr && !others_->there().empty();
     if (!grace_ && !kept_.contains(name) && !wait && !others) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
@@ -97,18 +99,22 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
     awaited_[std::string(name)].emplace(id, request.request);
     return search(id, request, grace_ || kept_.contains(name));
   }
-  if (!may_look_up(connection.who, found->second)) {
+  const RegisteredName what = registered(found->second);
+  if (!may_look_up(connection.who.uid, connection.who.gid, what)) {
     throw Refused{ErrorCode::not_permitted, "whoever registered the name " + std::string(name) +
                                                 " does not let user " + std::to_string(connection.who.uid) +
                                                 " look it up"};
   }
-  const Connection& owner = connections_.at(found->second.connection);
-  Reply reply = make_reply(ReplyKind::found, request.request);
-  reply.ticket = found->second.ticket;
-  reply.peer = owner.interface;
-  reply.uid = owner.who.uid;
-  reply.gid = owner.who.gid;
-  reply.pid = owner.who.pid;
+  answer_found(id, request.request, what);
+}
+
+void Node::answer_found(std::uint64_t id, std::uint64_t request, const RegisteredName& what) {
+  Reply reply = make_reply(ReplyKind::found, request);
+  reply.ticket = what.ticket;
+  reply.peer = what.interface;
+  reply.uid = what.uid;
+  reply.gid = what.gid;
+  reply.pid = what.pid;
   answer(id, reply);
 }
 
@@ -122,6 +128,7 @@ void Node::give_up_names(const std::function<bool(const Kept&)>& which) {
       continue;
     }
     accounts_.give(at->second.uid, Resource::names, 1);
+    changed(at->first);
     free.insert(at->first);
     at = kept_.erase(at);
   }

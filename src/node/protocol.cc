@@ -51,7 +51,8 @@ Request only_its_fields(const Request& request) noexcept {
       break;
     case RequestKind::lookup:
       take_name();
-      out.flags = request.flags & Request::kWait;
+      out.flags = request.flags & (Request::kWait | Request::kAnew);
+      out.number = request.number;
       break;
     case RequestKind::fabric_address:
       take_name();
@@ -107,6 +108,7 @@ const char* invalid(const Request& request) noexcept {
     return "a field that this kind of request does not use";
   if (request.name_length > kMaxName + 1) return "the length of a name";
   if (waits_for_reply(request.kind) && request.request == 0) return "a request without a number";
+  if (request.kind == RequestKind::lookup && request.number > 0xFFFF) return "the number of a node";
   if (request.kind == RequestKind::fabric_address) {
     const bool none = request.name_length == 0 && engine_of(request.engine).empty();
     if (request.name_length > kMaxFabricAddress) return "the length of an address";

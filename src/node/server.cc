@@ -31,6 +31,7 @@ namespace {
 constexpr std::uint64_t kListener = 1;
 constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCluster = 3;
+constexpr std::uint64_t kClerk = 4;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
 constexpr std::uint64_t kMaxQueuedOfUser = 16384;         // those of one user
@@ -112,10 +113,15 @@ Server::Server(const ServerOptions& options) : options_(options) {
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
   node_ = std::make_unique<Node>(node_options(options_, descriptors), *this, now(), cluster_.get());
   if (cluster_) cluster_->serve(*node_);
+  ClerkPort* const clerk = cluster_ ? options_.clerk : nullptr;
+  if (clerk != nullptr)
+    clerk->serve(*node_, cluster_->clerk_options(options_.config.cluster.clerk_after, options_.socket));
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) base::throw_system("epoll_create1");
   spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (cluster_ && !watch(cluster_->descriptor(), kCluster, EPOLLIN, EPOLL_CTL_ADD))
+    base::throw_system("epoll_ctl");
+  if (clerk != nullptr && !watch(clerk->descriptor(), kClerk, EPOLLIN, EPOLL_CTL_ADD))
     base::throw_system("epoll_ctl");
   listen();
   idle_since_ = now();
@@ -173,6 +179,8 @@ void Server::run(const sigset_t& signals) {
         accept_some();
       } else if (data.u64 == kCluster) {
         cluster_->receive_some(now());
+      } else if (data.u64 == kClerk) {
+        options_.clerk->receive_some(now());
       } else if ((data.u64 & kDeath) != 0) {
         ended(data.u64 & ~kDeath);
       } else {
@@ -184,6 +192,7 @@ void Server::run(const sigset_t& signals) {
     while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
     node_->tick(now());
     if (cluster_) cluster_->tick(now());
+    if (cluster_ && options_.clerk != nullptr) options_.clerk->tick(now());
     forget_departed();
     foreign_.bury();
     if (node_->empty())
@@ -204,6 +213,7 @@ int Server::wait_time() const {
   if (options_.idle_exit.count() > 0 && node_->empty())
     until = std::min(until, idle_since_ + options_.idle_exit);
   if (cluster_) until = std::min(until, cluster_->deadline());
+  if (cluster_ && options_.clerk != nullptr) until = std::min(until, options_.clerk->deadline(now()));
   if (until == Time::max()) return -1;
   return static_cast<int>(std::clamp<Time::rep>((until - now()).count(), 0, INT_MAX));
 }

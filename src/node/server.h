@@ -12,6 +12,7 @@
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
 #include "base/socket.h"
+#include "node/clerk_port.h"
 #include "node/cluster_port.h"
 #include "node/config.h"
 #include "node/node.h"
@@ -24,6 +25,7 @@ struct ServerOptions {
   Config config;
   Time idle_exit{0};  // leave after so long with no connection; 0: never
   std::string version;
+  ClerkPort* clerk = nullptr;  // of a node of a cluster; outlives the server
 };
 
 class Server final : public Outside {

@@ -127,7 +127,8 @@ class Day {
                           kind == node::RequestKind::fabric_address || kind == node::RequestKind::watch;
     node::Request out = named ? test::ask(kind, 1 + pick(40), kNames[pick(std::size(kNames))])
                               : test::ask(kind, 1 + pick(40), nameless ? 0 : some_number());
-    if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(2));
+    if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(4));
+    if (kind == node::RequestKind::lookup) out.number = pick(3);
     if (kind == node::RequestKind::publish) out.flags = static_cast<std::uint32_t>(pick(4));
     if (kind == node::RequestKind::publish && pick(3) == 0 && !tokens_.empty())
       out.token = tokens_[pick(tokens_.size())];

@@ -235,7 +235,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   EXPECT_EQ(welcome.structures, node::kStructuresVersion);
   EXPECT_STREQ(
       welcome.text,
-      "the node daemon speaks protocol 4 with structures 2, the process protocol 4 with structures 9");
+      "the node daemon speaks protocol 5 with structures 2, the process protocol 5 with structures 9");
 }
 
 // A daemon of another version: answers one connection.
@@ -272,7 +272,7 @@ TEST(NodeProcess, AClientNamesAnotherVersionOfTheDaemon) {
   wait_ready(ready.get());
   std::string text;
   EXPECT_EQ(attach_error(at(folder.file("s")), &text), ErrorCode::version_mismatch);
-  EXPECT_NE(text.find("protocol 4 with"), std::string::npos) << text;
+  EXPECT_NE(text.find("protocol 5 with"), std::string::npos) << text;
   EXPECT_NE(text.find("protocol 7 with"), std::string::npos) << text;
 }
 

@@ -24,14 +24,15 @@ MAY_INCLUDE = {
     "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
     "protocols": {"values", "classes", "base", "library"},
-    "segment": {"values", "classes", "base", "interface", "fabric", "library"},
+    "segment": {"values", "classes", "base", "interface", "fabric", "node", "library"},
+    "daemon": {"values", "base", "node", "segment"},
     "c": {"values", "classes", "base", "library", "protocols", "segment"},
     "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols", "segment"},
     "examples": {"values", "classes"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "protocols", "segment", "c", "tool")
+LAYERS = ("base", "interface", "fabric", "simulation", "node", "library", "protocols", "segment", "daemon", "c", "tool")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -19,7 +19,7 @@ import sys
 
 import tree
 
-LAYERS = ("src/base", "src/interface", "src/fabric", "src/node", "src/library", "src/protocols", "src/c/")
+LAYERS = ("src/base", "src/interface", "src/fabric", "src/node", "src/library", "src/protocols", "src/segment", "src/daemon", "src/c/")
 TOGETHER = 20
 
 

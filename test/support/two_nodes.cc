@@ -33,7 +33,7 @@ int free_port() {
 }  // namespace
 
 // libfabric takes half a second to load, once in a process: here, for all that are forked off.
-TwoNodes::TwoNodes() {
+TwoNodes::TwoNodes(const std::string& cluster) : cluster_(cluster) {
   const ofi::EngineChoice choice = ofi::choose_engine("127.0.0.1");
   if (choice.info != nullptr) ofi::libfabric().freeinfo(choice.info);
   const int first = free_port();
@@ -55,6 +55,7 @@ void TwoNodes::start(int node, int port, int join) {
   std::string text = "[cluster]\nid = " + std::to_string(node) + "\ndead_after = 30000\n";
   text += "listen = \"127.0.0.1:" + std::to_string(port) + "\"\n";
   if (join != 0) text += "join = [\"127.0.0.1:" + std::to_string(join) + "\"]\n";
+  text += cluster_;
   const std::string config = folder_.file(std::to_string(node) + ".toml");
   write_file(config, text);
   daemons_.push_back(std::make_unique<Daemon>(socket(node), std::vector<std::string>{"--config", config}));

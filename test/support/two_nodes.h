@@ -11,16 +11,19 @@ namespace hamlyn::test {
 
 class TwoNodes {
  public:
-  TwoNodes();
+  // `cluster`: more lines for [cluster].
+  explicit TwoNodes(const std::string& cluster = {});
 
   // For a process of node 1 or 2. A loaded machine may hold a process up for long without anybody being dead.
   Interface::Options at(int node) const;
+  Daemon& daemon(int node) { return *daemons_[static_cast<std::size_t>(node) - 1]; }
 
  private:
   std::string socket(int node) const { return folder_.file(std::to_string(node) + ".sock"); }
   void start(int node, int port, int join);
   bool sees_other(int node) const;
 
+  const std::string cluster_;
   Folder folder_;
   std::vector<std::unique_ptr<Daemon>> daemons_;
 };

@@ -77,9 +77,10 @@ TEST(NodeConfig, ReadsACluster) {
   EXPECT_EQ(least.join, std::vector<std::string>{"anna"});
   EXPECT_FALSE(least.boot);
   EXPECT_EQ(least.dead_after, Time{1000});
+  EXPECT_EQ(least.clerk_after, 64u);
   const ClusterConfig all = parse_config(
                                 "[cluster]\nid = 1\njoin = [\"a\", \"b:1\"]\nlisten = \"[::]:9\"\n"
-                                "secret = \"/s\"\nboot = true\ndead_after = 250\n",
+                                "secret = \"/s\"\nboot = true\ndead_after = 250\nclerk_after = 0\n",
                                 "f.toml")
                                 .cluster;
   EXPECT_EQ(all.join, (std::vector<std::string>{"a", "b:1"}));
@@ -87,6 +88,7 @@ TEST(NodeConfig, ReadsACluster) {
   EXPECT_EQ(all.secret, "/s");
   EXPECT_EQ(all.boot, true);
   EXPECT_EQ(all.dead_after, Time{250});
+  EXPECT_EQ(all.clerk_after, 0u);
   EXPECT_EQ(refusal("[cluster]\nid = 0\n"), "f.toml:2: cluster.id: must be a number of 1 to 65535");
   EXPECT_EQ(refusal("[cluster]\nid = 65536\n"), "f.toml:2: cluster.id: must be a number of 1 to 65535");
   EXPECT_EQ(refusal("\n[cluster]\nsecret = \"/s\"\n"),

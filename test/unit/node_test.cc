@@ -41,14 +41,14 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     world.connect(1);
     std::vector<std::byte> bytes(size);
     Hello hello;
-    hello.protocol = 5;
+    hello.protocol = 6;
     std::memcpy(bytes.data(), &hello, 12);
     world.node.received(1, bytes, false, world.now);
     const Welcome answer = world.take<Welcome>(1);
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 4 with structures 2, the process protocol 5 with structures 2");
+        "the node daemon speaks protocol 5 with structures 2, the process protocol 6 with structures 2");
     EXPECT_TRUE(world.dropped(1));
   }
 }

@@ -10,9 +10,11 @@
 #include <filesystem>
 
 #include "base/throw_system.h"
+#include "daemon/clerk_process.h"
 #include "hamlyn/error.h"
 #include "node/address.h"
 #include "node/server.h"
+#include "segment/clerk.h"
 
 namespace {
 
@@ -28,6 +30,7 @@ struct Arguments {
   int idle_exit = 10;
   bool idle_exit_given = false;
   int ready = -1;
+  int clerk = -1;
 };
 
 // Leaves the process that started us, so that it has no child to wait for and its terminal does not end us.
@@ -65,7 +68,9 @@ node::ServerOptions server_options(const Arguments& arguments) {
 
 void serve(const Arguments& arguments) {
   ::umask(077);
-  const node::ServerOptions options = server_options(arguments);
+  node::ServerOptions options = server_options(arguments);
+  daemon::ClerkProcess clerk;
+  options.clerk = &clerk;
   auto log = spdlog::stderr_logger_st("hamlynd");
   log->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
   log->set_level(spdlog::level::from_str(options.config.log_level));
@@ -105,9 +110,12 @@ int run(int count, char** words) {
   app.add_option("--background", arguments.ready,
                  "go to the background and write to this descriptor when listening")
       ->check(CLI::Range(3, 1023));
+  // By the daemon itself: the clerk of its names, which talks to it by this descriptor.
+  app.add_option("--clerk", arguments.clerk)->check(CLI::Range(3, 1023))->group("");
   app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
   CLI11_PARSE(app, count, words);
   arguments.idle_exit_given = idle->count() != 0;
+  if (arguments.clerk >= 0) segment::run_clerk(base::FileDescriptor{arguments.clerk}, arguments.socket);
   serve(arguments);
   return 0;
 }

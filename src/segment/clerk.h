@@ -1,0 +1,14 @@
+#pragma once
+// The clerk's own process: has its node's registry read by other clerks, and reads theirs (docs/names.md).
+// It knows no more of its daemon than the socket between the two, and of other nodes where their registries
+// are.
+#include <string>
+
+#include "base/file_descriptor.h"
+
+namespace hamlyn::segment {
+
+// Serves until the daemon has gone; does not return. `daemon`: the socket; `node`: where processes attach.
+[[noreturn]] void run_clerk(base::FileDescriptor daemon, const std::string& node);
+
+}  // namespace hamlyn::segment

@@ -1,0 +1,150 @@
+// Names between two nodes whose clerks read each other's registries.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/socket.h"
+#include "hamlyn/hamlyn.h"
+#include "node/address.h"
+#include "node/list.h"
+#include "node/protocol.h"
+#include "test/support/two_nodes.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Names : public testing::Test {
+ protected:
+  Ticket ticket(std::uint64_t key) {
+    Ticket out = slot_.ticket();
+    out.key = key;
+    return out;
+  }
+  void publish(const std::string& name, std::uint64_t key) {
+    owner_.publish(name, ticket(key), {.everyone = true});
+  }
+  // As it is now; on that node first, unless that is 0.
+  node::Reply look(const std::string& name, std::uint16_t node = 0) {
+    ask(name, node);
+    node::Reply reply;
+    while (reply.request != asked_) reply = hear();
+    return reply;
+  }
+  void ask(const std::string& name, std::uint16_t node = 0) {
+    node::Request request;
+    request.kind = node::RequestKind::lookup;
+    request.request = ++asked_;
+    request.flags = node::Request::kAnew;
+    request.number = node;
+    request.name_length = static_cast<std::uint32_t>(name.size());
+    std::memcpy(request.name, name.data(), name.size());
+    EXPECT_EQ(base::send_message(asker_.get(), std::as_bytes(std::span{&request, 1})), base::SocketState::ok);
+  }
+  node::Reply hear() {
+    node::Reply reply;
+    const auto got = base::receive_message(asker_.get(), std::as_writable_bytes(std::span{&reply, 1}));
+    if (got.state != base::SocketState::ok) throw std::runtime_error("the daemon has gone");
+    return reply;
+  }
+  static base::FileDescriptor attach(const std::string& socket) {
+    base::FileDescriptor out = node::connect_to(socket);
+    const node::Hello hello;
+    node::Welcome welcome;
+    EXPECT_EQ(base::send_message(out.get(), std::as_bytes(std::span{&hello, 1})), base::SocketState::ok);
+    base::receive_message(out.get(), std::as_writable_bytes(std::span{&welcome, 1}));
+    EXPECT_EQ(welcome.error, 0u);
+    return out;
+  }
+  // The processes that the clerks of a node are; with links alone, if that is asked.
+  std::vector<std::uint32_t> clerks(int node, bool linked = false) {
+    std::vector<std::uint32_t> out;
+    for (const auto& each : node::list(at(nodes_.at(node).node)).attached) {
+      if (each.program == "hamlyn-clerk" && (each.links != 0 || !linked)) out.push_back(each.pid);
+    }
+    return out;
+  }
+  // While a daemon is stopped its registry alone can be read. Of 200 names some are, whichever way is cheaper
+  // here: one of 64 look-ups goes the other way.
+  bool read_without_daemon() {
+    nodes_.daemon(2).command().signal(SIGSTOP);
+    for (int i = 0; i < 200; ++i) ask("warm");
+    bool found = false;
+    for (int answers = 0; answers < 200;) {
+      const node::Reply reply = hear();
+      if (reply.request == 0) continue;
+      ++answers;
+      if (found || reply.kind != node::ReplyKind::found) continue;
+      found = true;
+      nodes_.daemon(2).command().signal(SIGCONT);
+    }
+    nodes_.daemon(2).command().signal(SIGCONT);
+    return found;
+  }
+  // Looks names up until they are read, not asked for.
+  void warm_up() {
+    publish("warm", 1);
+    const auto look_often = [&] {
+      for (int i = 0; i < 20; ++i) EXPECT_EQ(look("warm").ticket.key, 1u);
+    };
+    EXPECT_TRUE(eventually([&] {
+      look_often();
+      return !clerks(1, true).empty() && !clerks(2, true).empty();
+    }));
+    EXPECT_TRUE(eventually([&] {
+      look_often();
+      return read_without_daemon();
+    }));
+  }
+
+  TwoNodes nodes_{"clerk_after = 1\n"};
+  Interface owner_{nodes_.at(2)};
+  Interface plain_{nodes_.at(1)};
+  base::FileDescriptor asker_ = attach(nodes_.at(1).node);  // by hand
+  std::uint64_t asked_ = 0;
+  MessageArea area_{owner_, 4096};
+  NotificationQueue queue_{owner_};
+  Slot slot_{area_, queue_, {}};
+};
+
+TEST_F(Names, are_found_while_their_nodes_daemon_is_stopped_and_are_what_they_are_now) {
+  warm_up();
+  for (std::uint64_t key = 1; key < 200; ++key) {
+    publish("prices", key);
+    ASSERT_EQ(look("prices").ticket.key, key);
+    ASSERT_EQ(look("prices", 2).ticket.key, key);
+  }
+  owner_.withdraw("prices");
+  EXPECT_EQ(look("prices").error, static_cast<std::uint32_t>(ErrorCode::name_unknown));
+  const node::Reply warm = look("warm");
+  EXPECT_EQ(warm.peer, owner_.id());
+  EXPECT_EQ(warm.pid, static_cast<std::uint32_t>(getpid()));
+  // The cache follows within its time.
+  publish("warm", 7);
+  EXPECT_TRUE(eventually([&] { return plain_.lookup("warm").key == 7; }));
+  // A table grows, and its names are still there.
+  for (int i = 0; i < 300; ++i) publish("name" + std::to_string(i), static_cast<std::uint64_t>(i) + 1);
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(look("name" + std::to_string(i)).ticket.key, static_cast<std::uint64_t>(i) + 1);
+  EXPECT_EQ(look("name300").error, static_cast<std::uint32_t>(ErrorCode::name_unknown));
+  // Both clerks die; others take their places.
+  const auto first = clerks(1), second = clerks(2);
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(second.size(), 1u);
+  kill(static_cast<pid_t>(first.front()), SIGKILL);
+  kill(static_cast<pid_t>(second.front()), SIGKILL);
+  publish("warm", 1);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(look("warm").ticket.key, 1u);
+    const auto now = clerks(1), there = clerks(2);
+    return !now.empty() && now != first && !there.empty() && there != second;
+  }));
+  warm_up();
+}
+
+}  // namespace
+}  // namespace hamlyn::test
