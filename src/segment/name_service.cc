@@ -13,8 +13,8 @@ constexpr std::int64_t kRest = 100'000'000;        // ns, after a registry could
 constexpr std::int64_t kSoon = 500'000'000;        // ns, for a read; a quarter of what a look-up has
 constexpr std::int64_t kPatience = 2'000'000'000;  // ns, for a clerk: longer than a link takes to be given up
 // Reads under way; beyond, nodes are asked. A clerk has 48 places, a link 16, and looks at headers, too.
-constexpr std::size_t kMostReads = 40;
-constexpr std::size_t kMostReadsThere = 12;
+constexpr std::size_t kMostUnderWay = 40;
+constexpr std::size_t kMostThere = 12;
 constexpr std::uint64_t kRenewal = std::uint64_t{1} << 63;  // serials of the node do not come so far
 
 NameRecord record_of(std::string_view name, const node::RegisteredName& what) {
@@ -144,7 +144,7 @@ bool NameService::read(std::uint64_t serial, node::NodeId node, std::string_view
 
 bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::string_view name) {
   Peer& peer = peers_.at(node);
-  if (reads_.size() >= kMostReads || peer.reading >= kMostReadsThere) return false;
+  if (reads_.size() >= kMostUnderWay || peer.reading >= kMostThere) return false;
   ClerkMessage message;
   message.kind = ClerkKind::read;
   message.node = node;

@@ -11,10 +11,10 @@
 namespace hamlyn::tool::perf {
 namespace {
 
-struct Place {
+struct Position {
   int package = -1;
   int core = -1;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const Position&, const Position&) = default;
 };
 
 int read_number(const std::string& path) {
@@ -24,7 +24,7 @@ int read_number(const std::string& path) {
   return file ? number : -1;
 }
 
-Place place_of(int processor, const std::string& root) {
+Position position_of(int processor, const std::string& root) {
   const std::string folder = root + "/cpu" + std::to_string(processor) + "/topology/";
   return {read_number(folder + "physical_package_id"), read_number(folder + "core_id")};
 }
@@ -48,11 +48,11 @@ Cores choose_cores(const std::vector<int>& allowed, const std::string& root) {
   if (allowed.size() < 2) {
     throw std::runtime_error("perf measures between two processors, but this process may run on one only");
   }
-  const Place first = place_of(allowed[0], root);
+  const Position first = position_of(allowed[0], root);
   for (const bool same_package : {true, false}) {
     for (const int other : allowed) {
-      const Place place = place_of(other, root);
-      if (place == first || (same_package && place.package != first.package)) continue;
+      const Position position = position_of(other, root);
+      if (position == first || (same_package && position.package != first.package)) continue;
       return {allowed[0], other};
     }
   }
