@@ -45,7 +45,7 @@ class Control {
   // Names; each waits for the node's answer. Throw Error.
   void publish(std::string_view name, const Ticket& ticket, Rights rights);
   void withdraw(std::string_view name);
-  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who);
+  Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who);
   void cancel() noexcept;
 
   // Has the control thread do something, and waits for it. What it throws is thrown here.
@@ -78,7 +78,7 @@ class Control {
     Ticket ticket;
     Registrant registrant;
     std::uint64_t bytes = 0;
-    bool wait = false;
+    LookupOptions lookup;
     std::uint64_t number = 0;  // 0: not sent yet
     bool cancelled = false;
     bool done = false;

@@ -33,12 +33,13 @@ void Control::withdraw(std::string_view name) {
   ask(request, options_.timeout);
 }
 
-Ticket Control::lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who) {
+Ticket Control::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
   auto request = std::make_shared<Request>();
   request->kind = node::RequestKind::lookup;
   request->name = name;
-  request->wait = timeout.count() > 0;
-  ask(request, request->wait ? timeout : options_.timeout);
+  request->lookup = options;
+  const bool wait = options.timeout.count() > 0;
+  ask(request, wait ? options.timeout : options_.timeout);
   if (who != nullptr) *who = request->registrant;
   return request->ticket;
 }
@@ -115,7 +116,8 @@ void Control::send_request(Request& request) {
       client_->area_bytes(request.number, request.bytes);
       break;
     default:
-      client_->lookup(request.number, request.name, request.wait);
+      client_->lookup(request.number, request.name, request.lookup.timeout.count() > 0, request.lookup.node,
+                      request.lookup.anew);
       break;
   }
 }

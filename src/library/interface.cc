@@ -32,7 +32,11 @@ void Interface::publish(std::string_view name, const Ticket& ticket, Rights righ
 void Interface::withdraw(std::string_view name) { engine_->control().withdraw(name); }
 
 Ticket Interface::lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who) {
-  return engine_->control().lookup(name, timeout, who);
+  return lookup(name, LookupOptions{.timeout = timeout}, who);
+}
+
+Ticket Interface::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
+  return engine_->control().lookup(name, options, who);
 }
 
 void Interface::cancel() noexcept { engine_->cancel(); }

@@ -7,7 +7,7 @@ namespace hamlyn::segment {
 
 namespace {
 
-constexpr int kBudget = 64;
+constexpr int kTurn = 64;
 
 Status status_of(SwapResult result) noexcept {
   switch (result) {
@@ -55,7 +55,7 @@ void SwapRequester::give_up(std::uint64_t number) noexcept {
 }
 
 void SwapRequester::run(std::uint64_t now) noexcept {
-  for (int left = kBudget; left != 0; --left) {
+  for (int left = kTurn; left != 0; --left) {
     const auto arrival = port_.receive(arrival_);
     if (!arrival) break;
     const auto packet = swap_packet(std::span(arrival_).first(arrival->length));

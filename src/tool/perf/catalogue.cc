@@ -158,6 +158,11 @@ void add_far(Collection& all) {
   all.add(segment_write(Place::ofi, Sharing::guarded));
   all.add(segment_read(Place::ofi, Sharing::guarded));
   all.add(segment_swap(Place::ofi, Sharing::guarded));
+  all.add(names_export());
+  all.add(names_revoke());
+  all.add(names_import_cached());
+  all.add(names_import_read());
+  all.add(names_import_asked());
   all.add(fast_rate(Place::ofi));
   all.add_ucx({"tcp", "tag", 8, "rate"});
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {

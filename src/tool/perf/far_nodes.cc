@@ -28,7 +28,7 @@ std::string daemon_program() {
 
 class Nodes {
  public:
-  Nodes() {
+  explicit Nodes(Clerks clerks) : clerks_(clerks) {
     std::string folder = "/tmp/hamlyn-perf-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for two nodes");
     folder_ = folder;
@@ -58,7 +58,8 @@ class Nodes {
   void start(int side, std::uint16_t port, std::uint16_t join) {
     const std::string config = path(side) + ".toml";
     std::ofstream out(config);
-    out << "[cluster]\nid = " << side + 1 << "\nlisten = \"127.0.0.1:" << port << "\"\n";
+    out << "[cluster]\nid = " << side + 1 << "\nlisten = \"127.0.0.1:" << port
+        << "\"\nclerk_after = " << (clerks_ == Clerks::yes ? 1 : 0) << "\n";
     if (join != 0) out << "join = [\"127.0.0.1:" << join << "\"]\n";
     out.close();
     daemons_[static_cast<std::size_t>(side)].emplace(
@@ -71,15 +72,20 @@ class Nodes {
     }
   }
 
+  const Clerks clerks_;
   std::string folder_;
   std::array<std::optional<Program>, 2> daemons_;
 };
 
 }  // namespace
 
-std::string far_node(int side) {
-  static const Nodes nodes;
-  return nodes.socket(side);
+std::string far_node(int side, Clerks clerks) {
+  if (clerks == Clerks::yes) {
+    static const Nodes with{Clerks::yes};
+    return with.socket(side);
+  }
+  static const Nodes without{Clerks::no};
+  return without.socket(side);
 }
 
 }  // namespace hamlyn::tool::perf

@@ -64,6 +64,12 @@ Meter segment_bandwidth(Sharing sharing, std::size_t bytes);
 Meter segment_notify();
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();
+// Names between two nodes: registered, taken back, looked up out of the cache, by reading, by asking.
+Meter names_export();
+Meter names_revoke();
+Meter names_import_cached();
+Meter names_import_read();
+Meter names_import_asked();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
 
