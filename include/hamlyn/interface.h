@@ -34,7 +34,7 @@ struct Registrant {
 struct LookupOptions {
   std::chrono::milliseconds timeout{0};  // for somebody to register it
   std::uint16_t node = 0;  // a hint: the node where it is likely to be, looked at first; 0: none
-  bool anew = false;       // not out of what was read on other nodes before
+  bool cached = false;     // what was read on other nodes in the last second will do
 };
 
 class Interface {
@@ -69,8 +69,7 @@ class Interface {
   // Throws Error: name_unknown, not_permitted, timed_out, cancelled, node_unreachable.
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                 Registrant* who = nullptr);
-  // The same. What is registered on other nodes may be known from up to a second ago, unless it is looked up
-  // anew.
+  // The same.
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
 
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.

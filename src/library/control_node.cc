@@ -117,7 +117,7 @@ void Control::send_request(Request& request) {
       break;
     default:
       client_->lookup(request.number, request.name, request.lookup.timeout.count() > 0, request.lookup.node,
-                      request.lookup.anew);
+                      request.lookup.cached);
       break;
   }
 }

@@ -172,9 +172,10 @@ bool Client::withdraw(std::uint64_t request, std::string_view name) {
   return send(make(RequestKind::withdraw, request, name));
 }
 
-bool Client::lookup(std::uint64_t request, std::string_view name, bool wait, std::uint16_t node, bool anew) {
+bool Client::lookup(std::uint64_t request, std::string_view name, bool wait, std::uint16_t node,
+                    bool cached) {
   Request out = make(RequestKind::lookup, request, name);
-  out.flags = (wait ? Request::kWait : 0u) | (anew ? Request::kAnew : 0u);
+  out.flags = (wait ? Request::kWait : 0u) | (cached ? Request::kCached : 0u);
   out.number = node;
   return send(out);
 }

@@ -136,9 +136,9 @@ class Client {
   bool publish(std::uint64_t request, std::string_view name, Rights rights, const Ticket& ticket);
   bool withdraw(std::uint64_t request, std::string_view name);
   // found, or refused: name_unknown, not_permitted. `wait`: until somebody registers it or cancel(). `node`:
-  // where it is looked for first, unless 0; `anew`: not out of what was read on other nodes before.
+  // where it is looked for first, unless 0; `cached`: what was read there lately will do.
   bool lookup(std::uint64_t request, std::string_view name, bool wait, std::uint16_t node = 0,
-              bool anew = false);
+              bool cached = false);
   // If `request` still waits, its answer is `cancelled`. (Otherwise its answer is under way.)
   bool cancel(std::uint64_t request);
   // This end of a link has ended. No answer. Every introduced link is ended by one such call, whoever noticed

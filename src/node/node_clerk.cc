@@ -36,7 +36,7 @@ std::vector<std::string> Node::names() const {
 
 // What other nodes have, and was read lately.
 bool Node::answer_from_cache(std::uint64_t id, const Connection& connection, const Request& request) {
-  if (clerk_ == nullptr || (request.flags & Request::kAnew) != 0) return false;
+  if (clerk_ == nullptr || (request.flags & Request::kCached) == 0) return false;
   const RegisteredName* hit = clerk_->cached(name_of(request), static_cast<NodeId>(request.number));
   if (hit == nullptr || !may_look_up(connection.who.uid, connection.who.gid, *hit)) return false;
   answer_found(id, request.request, *hit);

@@ -51,7 +51,7 @@ Request only_its_fields(const Request& request) noexcept {
       break;
     case RequestKind::lookup:
       take_name();
-      out.flags = request.flags & (Request::kWait | Request::kAnew);
+      out.flags = request.flags & (Request::kWait | Request::kCached);
       out.number = request.number;
       break;
     case RequestKind::fabric_address:

@@ -66,7 +66,7 @@ enum class RequestKind : std::uint32_t {
   adopt_link,      // number: link, peer, bytes: a link that is older than this daemon
   publish,         // name, flags: rights, ticket, token if it is to get the name back
   withdraw,        // name
-  lookup,          // name, flags: kWait, kAnew; number: the node where it is likely to be, or 0
+  lookup,          // name, flags: kWait, kCached; number: the node where it is likely to be, or 0
   cancel,          // request: the one to cancel
   list,            // number: the last interface already listed; 0: from the start
   report,          // number: link, bytes: packets of its other end refused so far. No answer
@@ -81,7 +81,7 @@ struct Request {
   static constexpr std::uint32_t kGroup = 1;     // publish: Rights::group
   static constexpr std::uint32_t kEveryone = 2;  // publish: Rights::everyone
   static constexpr std::uint32_t kWait = 1;      // lookup
-  static constexpr std::uint32_t kAnew = 2;      // lookup: not out of what was read before
+  static constexpr std::uint32_t kCached = 2;    // lookup: what was read lately will do
 
   RequestKind kind{};
   std::uint32_t flags = 0;

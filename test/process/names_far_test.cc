@@ -40,7 +40,6 @@ class Names : public testing::Test {
     node::Request request;
     request.kind = node::RequestKind::lookup;
     request.request = ++asked_;
-    request.flags = node::Request::kAnew;
     request.number = node;
     request.name_length = static_cast<std::uint32_t>(name.size());
     std::memcpy(request.name, name.data(), name.size());
@@ -128,8 +127,10 @@ TEST_F(Names, are_found_while_their_nodes_daemon_is_stopped_and_are_what_they_ar
   EXPECT_EQ(warm.peer, owner_.id());
   EXPECT_EQ(warm.pid, static_cast<std::uint32_t>(getpid()));
   // The cache follows within its time.
+  EXPECT_EQ(plain_.lookup("warm", {.cached = true}).key, 1u);
   publish("warm", 7);
-  EXPECT_TRUE(eventually([&] { return plain_.lookup("warm").key == 7; }));
+  EXPECT_EQ(plain_.lookup("warm").key, 7u);
+  EXPECT_TRUE(eventually([&] { return plain_.lookup("warm", {.cached = true}).key == 7; }));
   // A table grows, and its names are still there.
   for (int i = 0; i < 300; ++i) publish("name" + std::to_string(i), static_cast<std::uint64_t>(i) + 1);
   for (int i = 0; i < 300; ++i)

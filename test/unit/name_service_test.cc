@@ -29,7 +29,7 @@ using test::error_of;
 using test::kWait;
 using test::NodeWorld;
 
-constexpr std::uint32_t kAnew = Request::kAnew;
+constexpr std::uint32_t kCached = Request::kCached;
 
 class Sites {
  public:
@@ -139,7 +139,7 @@ class Sites {
   void warm(NodeId id, NodeId other) {
     publish(other, "warm." + std::to_string(other), 1);
     for (int i = 0; i < 6; ++i) {
-      EXPECT_EQ(look(id, "warm." + std::to_string(other), kAnew).kind, ReplyKind::found);
+      EXPECT_EQ(look(id, "warm." + std::to_string(other)).kind, ReplyKind::found);
       now += 2'000'000'000;
     }
     EXPECT_NE(at(id).reads, 0u);
@@ -221,7 +221,7 @@ TEST(NameService, ReadsWhatAnotherNodeHasWithoutAskingIt) {
   sites.publish(2, "prices", 77);
   const unsigned asked = sites.at(1).told(node::FarKind::lookup);
   const unsigned found = sites.at(2).told(node::FarKind::found);
-  const Reply reply = sites.look(1, "prices");
+  const Reply reply = sites.look(1, "prices", kCached);
   EXPECT_EQ(reply.kind, ReplyKind::found);
   EXPECT_EQ(reply.ticket.key, 77u);
   EXPECT_EQ(reply.uid, 1000u);
@@ -234,15 +234,15 @@ TEST(NameService, NoClerkIsStartedForAFewNames) {
   Sites sites{2, 4};
   sites.publish(2, "prices", 77);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
+    EXPECT_EQ(sites.look(1, "prices", kCached).kind, ReplyKind::found);
     EXPECT_EQ(sites.at(1).starts, 0);
   }
-  sites.look(1, "prices");
+  sites.look(1, "prices", kCached);
   EXPECT_EQ(sites.at(1).starts, 1);
   EXPECT_EQ(sites.at(2).starts, 1) << "asked for its registry, it has a clerk, too";
   Sites never{2, 0};
   never.publish(2, "prices", 77);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(never.look(1, "prices").kind, ReplyKind::found);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(never.look(1, "prices", kCached).kind, ReplyKind::found);
   EXPECT_EQ(never.at(1).starts, 0);
 }
 
@@ -250,11 +250,11 @@ TEST(NameService, WhatWasReadLatelyIsNotReadAgain) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "prices", 77);
-  EXPECT_EQ(sites.look(1, "prices").ticket.key, 77u);
+  EXPECT_EQ(sites.look(1, "prices", kCached).ticket.key, 77u);
   const std::uint64_t reads = sites.at(1).reads;
-  EXPECT_EQ(sites.look(1, "prices").ticket.key, 77u);
+  EXPECT_EQ(sites.look(1, "prices", kCached).ticket.key, 77u);
   EXPECT_EQ(sites.at(1).reads, reads);
-  EXPECT_EQ(sites.look(1, "prices", kAnew).ticket.key, 77u);
+  EXPECT_EQ(sites.look(1, "prices").ticket.key, 77u);
   EXPECT_GT(sites.at(1).reads + sites.at(1).told(node::FarKind::lookup), reads);
 }
 
@@ -264,21 +264,21 @@ TEST(NameService, AChangedRegistryPurgesTheCacheAndRenewsWhatIsUsed) {
   sites.publish(2, "used", 1);
   sites.publish(2, "withdrawn", 2);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(sites.look(1, "used").ticket.key, 1u);
-    EXPECT_EQ(sites.look(1, "withdrawn").ticket.key, 2u);
+    EXPECT_EQ(sites.look(1, "used", kCached).ticket.key, 1u);
+    EXPECT_EQ(sites.look(1, "withdrawn", kCached).ticket.key, 2u);
   }
   sites.publish(2, "used", 3);
   sites.at(2).world.say(1, ask(RequestKind::withdraw, 2, "withdrawn"));
-  EXPECT_EQ(sites.look(1, "used").ticket.key, 1u) << "until the clerk has looked";
+  EXPECT_EQ(sites.look(1, "used", kCached).ticket.key, 1u) << "until the clerk has looked";
   ClerkMessage changed;
   changed.kind = ClerkKind::changed;
   changed.node = 2;
   sites.at(1).hears(changed);
   sites.settle();
   const std::uint64_t reads = sites.at(1).reads;
-  EXPECT_EQ(sites.look(1, "used").ticket.key, 3u);
+  EXPECT_EQ(sites.look(1, "used", kCached).ticket.key, 3u);
   EXPECT_EQ(sites.at(1).reads, reads) << "read again already";
-  EXPECT_EQ(error_of(sites.look(1, "withdrawn")), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(sites.look(1, "withdrawn", kCached)), ErrorCode::name_unknown);
 }
 
 TEST(NameService, AForcedLookUpSeesWhatWasChangedJustNow) {
@@ -286,33 +286,33 @@ TEST(NameService, AForcedLookUpSeesWhatWasChangedJustNow) {
   sites.warm(1, 2);
   for (std::uint64_t key = 1; key < 50; ++key) {
     sites.publish(2, "prices", key);
-    EXPECT_EQ(sites.look(1, "prices", kAnew).ticket.key, key);
+    EXPECT_EQ(sites.look(1, "prices").ticket.key, key);
   }
   sites.at(2).world.say(1, ask(RequestKind::withdraw, 2, "prices"));
-  EXPECT_EQ(error_of(sites.look(1, "prices", kAnew)), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(sites.look(1, "prices")), ErrorCode::name_unknown);
 }
 
 TEST(NameService, AProcessThatHasGoneIsInNoCache) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
-  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
+  EXPECT_EQ(sites.look(1, "prices", kCached).kind, ReplyKind::found);
   // Node 2 says that the process's end of a link has ended.
   const std::uint64_t interface = std::uint64_t{2} << node::kNodeShift | 100;
   const std::uint64_t mine = std::uint64_t{1} << node::kNodeShift | 100;
   sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, interface, mine, false}),
                                    sites.at(1).world.now);
   sites.at(2).world.node.disconnected(1);
-  EXPECT_EQ(error_of(sites.look(1, "prices")), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(sites.look(1, "prices", kCached)), ErrorCode::name_unknown);
 }
 
 TEST(NameService, RightsHoldForWhatIsReadAndForWhatIsCached) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "private", 1);
-  EXPECT_EQ(error_of(sites.look(1, "private", 0, 0, 3)), ErrorCode::not_permitted);
-  EXPECT_EQ(sites.look(1, "private").kind, ReplyKind::found);
-  EXPECT_EQ(error_of(sites.look(1, "private", 0, 0, 3)), ErrorCode::not_permitted);
+  EXPECT_EQ(error_of(sites.look(1, "private", kCached, 0, 3)), ErrorCode::not_permitted);
+  EXPECT_EQ(sites.look(1, "private", kCached).kind, ReplyKind::found);
+  EXPECT_EQ(error_of(sites.look(1, "private", kCached, 0, 3)), ErrorCode::not_permitted);
 }
 
 TEST(NameService, WhoWaitsIsToldWhenTheNameComes) {
@@ -334,13 +334,13 @@ TEST(NameService, AHintIsLookedAtFirstAndMayBeWrong) {
   sites.warm(1, 3);
   sites.publish(2, "prices", 22);
   sites.publish(3, "prices", 33);
-  EXPECT_EQ(sites.look(1, "prices", kAnew, 3).ticket.key, 33u);
-  EXPECT_EQ(sites.look(1, "prices", kAnew, 2).ticket.key, 22u);
-  EXPECT_EQ(sites.look(1, "prices", 0, 3).ticket.key, 33u) << "not what the cache has of the other";
+  EXPECT_EQ(sites.look(1, "prices", 0, 3).ticket.key, 33u);
+  EXPECT_EQ(sites.look(1, "prices", 0, 2).ticket.key, 22u);
+  EXPECT_EQ(sites.look(1, "prices", kCached, 3).ticket.key, 33u) << "not what the cache has of the other";
   sites.publish(2, "only", 2);
-  EXPECT_EQ(sites.look(1, "only", 0, 3).ticket.key, 2u);
-  EXPECT_EQ(sites.look(1, "only", kAnew, 77).ticket.key, 2u) << "of a node that there is not";
-  EXPECT_EQ(error_of(sites.look(1, "nowhere", 0, 3)), ErrorCode::name_unknown);
+  EXPECT_EQ(sites.look(1, "only", kCached, 3).ticket.key, 2u);
+  EXPECT_EQ(sites.look(1, "only", 0, 77).ticket.key, 2u) << "of a node that there is not";
+  EXPECT_EQ(error_of(sites.look(1, "nowhere", kCached, 3)), ErrorCode::name_unknown);
 }
 
 TEST(NameService, TheCheaperWayIsTaken) {
@@ -351,7 +351,7 @@ TEST(NameService, TheCheaperWayIsTaken) {
     const unsigned before = sites.at(1).told(node::FarKind::lookup);
     for (int i = 0; i < times; ++i) {
       sites.now += 2'000'000'000;
-      EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+      EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
     }
     return sites.at(1).told(node::FarKind::lookup) - before;
   };
@@ -373,7 +373,7 @@ TEST(NameService, ARegistryGrowsWithItsNames) {
   EXPECT_GT(sites.at(2).memories.size(), 2u);
   const std::uint64_t reads = sites.at(1).reads;
   for (int i = 0; i < 500; ++i)
-    EXPECT_EQ(sites.look(1, "name" + std::to_string(i), kAnew).ticket.key, static_cast<std::uint64_t>(i) + 1);
+    EXPECT_EQ(sites.look(1, "name" + std::to_string(i)).ticket.key, static_cast<std::uint64_t>(i) + 1);
   EXPECT_GE(sites.at(1).reads, reads + 490);
 }
 
@@ -384,22 +384,22 @@ TEST(NameService, ATableThatWasLeftBehindMisleadsNobody) {
   const auto* const before = sites.at(2).shown;
   for (int i = 0; i < 100; ++i) sites.publish(2, "name" + std::to_string(i), 5);
   EXPECT_EQ(sites.at(2).shown, before) << "nothing has been settled";
-  EXPECT_EQ(sites.look(1, "name99", kAnew).ticket.key, 5u);
-  EXPECT_EQ(sites.look(1, "name0", kAnew).ticket.key, 5u);
+  EXPECT_EQ(sites.look(1, "name99").ticket.key, 5u);
+  EXPECT_EQ(sites.look(1, "name0").ticket.key, 5u);
 }
 
 TEST(NameService, AClerkThatEndsLeavesNobodyWaiting) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
-  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices", kAnew));
+  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices"));
   sites.at(1).service.ended(sites.at(1).world.now);
   EXPECT_EQ(sites.at(1).service.deadline(), std::numeric_limits<std::int64_t>::max());
   sites.settle();
   EXPECT_EQ(sites.last(1, 2).kind, ReplyKind::found) << "by asking";
   EXPECT_EQ(sites.at(1).starts, 1);
   sites.now += 2'000'000'000;
-  EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
   EXPECT_EQ(sites.at(1).starts, 2);
 }
 
@@ -410,7 +410,7 @@ TEST(NameService, WhatIsReadForTooLongIsAskedForAndAClerkThatIsStuckIsEnded) {
   auto& service = sites.at(1).service;
   const std::int64_t start = sites.now;
   sites.stuck = true;
-  EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind{});
+  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind{});
   EXPECT_TRUE(service.tick(sites.at(1).world.now));
   sites.now = service.deadline();
   EXPECT_EQ(sites.now, start + 500'000'000);
@@ -429,11 +429,11 @@ TEST(NameService, ARegistryThatIsLostIsAskedForAgain) {
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
   sites.at(2).shown = nullptr;  // its clerk has died; nobody knows yet
-  EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found) << "by asking";
+  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found) << "by asking";
   sites.at(2).service.ended(sites.at(2).world.now);
   for (int i = 0; i < 4; ++i) {
     sites.now += 2'000'000'000;
-    EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+    EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
   }
   EXPECT_NE(sites.at(2).shown, nullptr);
   EXPECT_EQ(sites.at(2).starts, 2);
@@ -450,7 +450,7 @@ TEST(NameService, AClerkThatIsKnownToHaveGoneIsReplacedThoughNobodySaysSo) {
                                    sites.at(1).world.now);
   const unsigned before = sites.at(1).told(node::FarKind::want_registry);
   sites.now += 2'000'000'000;
-  EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
   EXPECT_EQ(sites.at(1).told(node::FarKind::want_registry), before + 1);
 }
 
@@ -462,7 +462,7 @@ TEST(NameService, ARegistryThatCannotBeReadIsLeftAloneForAWhile) {
   const std::uint64_t before = sites.at(1).reads;
   sites.message_cost = 0;
   sites.read_cost = 0;
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
   EXPECT_LE(sites.at(1).reads, before + 1);
 }
 
@@ -470,20 +470,20 @@ TEST(NameService, ANodeThatGoesTakesItsNamesAlong) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
-  EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
-  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices", kAnew));  // its answer is under way
+  EXPECT_EQ(sites.look(1, "prices", kCached).kind, ReplyKind::found);
+  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices"));  // its answer is under way
   sites.gone.insert(2);
   sites.at(1).world.node.node_gone(2, "it is silent", sites.at(1).world.now);
   EXPECT_EQ(error_of(sites.last(1, 2)), ErrorCode::name_unknown);
   sites.settle();
-  EXPECT_EQ(error_of(sites.look(1, "prices")), ErrorCode::name_unknown);
+  EXPECT_EQ(error_of(sites.look(1, "prices", kCached)), ErrorCode::name_unknown);
 }
 
 TEST(NameService, AProcessThatGoesWhileItsNameIsReadIsForgotten) {
   Sites sites{2};
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
-  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices", kAnew));
+  sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices"));
   sites.at(1).world.say(2, ask(RequestKind::cancel, 7));
   EXPECT_EQ(sites.last(1, 2).kind, ReplyKind::cancelled);
   sites.settle();
@@ -497,15 +497,15 @@ TEST(NameService, BelievesAHostileNodeNothingAboutOthers) {
   sites.warm(1, 2);
   sites.publish(2, "prices", 1);
   sites.twist = [](ClerkMessage& says) { says.interface = std::uint64_t{1} << node::kNodeShift | 100; };
-  const Reply reply = sites.look(1, "prices", kAnew);
+  const Reply reply = sites.look(1, "prices");
   EXPECT_EQ(reply.kind, ReplyKind::found);
   EXPECT_EQ(node::node_of(reply.peer), 2u);
   sites.twist = nullptr;
   node::FarRegistry forged{{.interface = std::uint64_t{1} << node::kNodeShift | 9, .bound = 1u << 20}, 1, 16};
   const auto tell = [&] {
     sites.at(1).world.node.node_said(2, node::encode(forged), sites.at(1).world.now);
-    EXPECT_EQ(sites.look(1, "prices", kAnew).kind, ReplyKind::found);
-    EXPECT_EQ(sites.look(1, "other", kAnew).kind, ReplyKind::refused);
+    EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
+    EXPECT_EQ(sites.look(1, "other").kind, ReplyKind::refused);
   };
   tell();  // a registry of somebody else's
   forged.ticket.interface = std::uint64_t{2} << node::kNodeShift | 9;
