@@ -107,6 +107,11 @@ Failure system_failure(const std::string& what, int errnum) {
   return {fmt::format("{}: {}", what, std::strerror(errnum)), "system", advice_for_errno(errnum)};
 }
 
+Failure breach(const char* who, const char* why) {
+  return {fmt::format("the {} does not keep to the protocol: {}", who, why), "protocol_error",
+          "use the same version of hamlyn on both sides"};
+}
+
 Failure interrupted(const std::string& what) { return {what, "interrupted", "run it again", kInterrupted}; }
 
 std::string line(const std::string& command, const Failure& failure) {

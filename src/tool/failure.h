@@ -31,6 +31,8 @@ Failure failure(const std::string& what, Status status);
 // A system call failed with `errnum`.
 Failure system_failure(const std::string& what, int errnum);
 Failure interrupted(const std::string& what);
+// `who` ("sender", "receiver") does not keep to the protocol.
+Failure breach(const char* who, const char* why);
 
 // "hamlyn send: <what> (<name>): <advice>", without a newline and without control characters.
 std::string line(const std::string& command, const Failure& failure);

@@ -12,11 +12,6 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTime{2000};
 constexpr std::chrono::milliseconds kFarewellTime{500};
 
-Failure broken(const char* why) {
-  return {fmt::format("the sender does not keep to the protocol: {}", why), "protocol_error",
-          "use the same version of hamlyn on both sides"};
-}
-
 Outcome outcome_of(const Failure& failure) {
   if (failure.exit() == kInterrupted) return Outcome::interrupted;
   return failure.name() == "system" ? Outcome::output_failed : Outcome::broken;
@@ -129,7 +124,7 @@ void Receiver::handle(const Notification& notification) {
       if (notification.slot == chunks_.index()) read_chunk(notification);
       break;
     case Notification::Kind::protocol_error:
-      throw broken(hamlyn::name(notification.cause));
+      throw breach("sender", hamlyn::name(notification.cause));
     case Notification::Kind::failed:
     case Notification::Kind::link_ended:
       gone_ = true;
@@ -144,10 +139,11 @@ void Receiver::handle(const Notification& notification) {
 
 void Receiver::read_chunk(const Notification& notification) {
   ChunkNote note;
-  if (notification.entry >= kPlaces) throw broken("a chunk is in no place");
+  if (notification.entry >= kPlaces) throw breach("sender", "a chunk is in no place");
   if (!copy_message(chunks_.metadata(notification.entry), note))
-    throw broken("a chunk does not say what it is");
-  if (const char* why = book_.arrived(notification.entry, note, notification.length)) throw broken(why);
+    throw breach("sender", "a chunk does not say what it is");
+  if (const char* why = book_.arrived(notification.entry, note, notification.length))
+    throw breach("sender", why);
 }
 
 void Receiver::write_arrivals(Progress& progress) {

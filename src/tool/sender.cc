@@ -19,11 +19,6 @@ constexpr std::chrono::milliseconds kLook{
 constexpr std::chrono::milliseconds kAgain{20};  // before the name of one that has gone is looked up again
 constexpr std::chrono::hours kSlice{1};
 
-Failure broken(const char* why) {
-  return {fmt::format("the receiver does not keep to the protocol: {}", why), "protocol_error",
-          "use the same version of hamlyn on both sides"};
-}
-
 Failure receiver_gone() {
   return {"the receiver ended before it confirmed that it has everything", name(Status::link_ended),
           "see what it says, then send again"};
@@ -52,7 +47,7 @@ void check_door(const Ticket& door) {
   const char* why = invalid(door);
   if (!why && !door.fast()) why = "its ticket is not for fast mode";
   if (!why && door.bound < kDoorStride * kDoorPlaces) why = "its ticket has too little room";
-  if (why) throw broken(why);
+  if (why) throw breach("receiver", why);
 }
 
 // A name is whoever's that registered it first, so it says nothing of who will read what is sent there.
@@ -114,7 +109,8 @@ Ticket Sender::lookup_door() {
     try {
       Registrant owner;
       const Ticket door = interface_.lookup(options_.name, deadline_.slice(kSlice), &owner);
-      if (door.interface != owner.interface) throw broken("it has registered somebody else's ticket");
+      if (door.interface != owner.interface)
+        throw breach("receiver", "it has registered somebody else's ticket");
       receiver_ = {.interface = owner.interface, .uid = owner.uid, .pid = owner.pid};
       return door;
     } catch (const Error& error) {
@@ -228,7 +224,7 @@ void Sender::handle(const Notification& notification) {
         return;
       return read_message(mailbox_.bytes().subspan(notification.offset, notification.length));
     case Notification::Kind::protocol_error:
-      throw broken(hamlyn::name(notification.cause));
+      throw breach("receiver", hamlyn::name(notification.cause));
     case Notification::Kind::failed:
     case Notification::Kind::link_ended:
       gone_ = true;
@@ -264,7 +260,7 @@ void Sender::read_message(std::span<const std::byte> bytes) {
     default:
       break;
   }
-  if (why) throw broken(why);
+  if (why) throw breach("receiver", why);
 }
 
 void Sender::drain() {
