@@ -236,7 +236,7 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
-    return Status::no_buffer;
+    return interface_.engine().lock().forked() ? Status::forked : Status::no_buffer;
   }
   if (strides != nullptr || into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {
