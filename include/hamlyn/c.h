@@ -1,6 +1,8 @@
 #pragma once
 // The C interface, for C99 or later and for whatever calls C (docs/c-interface.md). C programs get it by
-// <hamlyn/hamlyn.h> and link libhamlyn; the C++ classes of the same names say more about each thing.
+// <hamlyn/hamlyn.h> and link libhamlyn; the C++ classes of the same names say more about each thing. Here:
+// what holds for all of it, and the interface; hamlyn/c_segment.h has puts and segments, hamlyn/c_protocols.h
+// the protocols.
 //
 // Handles are made by `..._make` and given back by `..._free`, which takes NULL, and refuses
 // (invalid_argument) what something is still made from. A handle that was freed is not to be used.
@@ -314,6 +316,7 @@ enum hamlyn_access { HAMLYN_READ_WRITE = 0, HAMLYN_READ_ONLY = 1, HAMLYN_WRITE_O
 // Bits of hamlyn_slot_options.flags.
 #define HAMLYN_NO_FAST UINT32_C(1)  // takes no fast-mode packets
 #define HAMLYN_FETCHES UINT32_C(2)  // takes fetch-and-ops
+#define HAMLYN_PUTS UINT32_C(4)     // takes puts (hamlyn/c_segment.h)
 
 typedef struct hamlyn_slot_options {
   size_t size;
@@ -325,6 +328,7 @@ typedef struct hamlyn_slot_options {
   uint32_t places;   // queue places kept for fast mode per link that sends here; 256
   uint32_t gets;     // bytes that one remote get may ask for, up to 64 KiB
   uint32_t flags;
+  uint64_t hold;  // bytes for puts that wait while a part of it is inhibited or not pinned; 65536
 } hamlyn_slot_options;
 
 hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const hamlyn_slot_options* options,
@@ -467,6 +471,17 @@ typedef struct hamlyn_fetch_request {
   uint64_t compare;
 } hamlyn_fetch_request;
 
+// Data in chunks: `x_chunks` of `chunk` bytes, one every `x_stride` bytes, and `y_chunks` such rows, one
+// every `y_stride` bytes (paper 4, section 3.3, WRITEV).
+typedef struct hamlyn_strides {
+  uint32_t chunk;
+  uint32_t x_chunks;
+  uint32_t y_chunks;
+  uint32_t reserved;  // 0
+  uint64_t x_stride;
+  uint64_t y_stride;
+} hamlyn_strides;
+
 // Bits of hamlyn_remote_options.flags.
 #define HAMLYN_NO_ANSWER UINT64_C(1)  // a fetch of which nothing comes back
 
@@ -476,6 +491,7 @@ typedef struct hamlyn_remote_options {
   hamlyn_queue* queue;  // hears when it is over, with `word`; must outlive it
   uint64_t word;
   uint64_t flags;
+  const hamlyn_strides* strides;  // a get gathers these chunks; NULL: from one run
 } hamlyn_remote_options;
 
 typedef struct hamlyn_remote_handle {
@@ -503,183 +519,6 @@ hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remo
 // Waits until it is over; also timed_out, cancelled.
 hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle, int64_t timeout,
                                  hamlyn_outcome* outcome);
-
-// --- managers (paper 0, section 3.3): an interface, and what the protocols need of it
-
-typedef struct hamlyn_manager hamlyn_manager;
-
-typedef struct hamlyn_manager_options {
-  size_t size;
-  const hamlyn_interface_options* interface;  // NULL: its defaults
-  size_t places;                              // of its notification queue; 4096
-} hamlyn_manager_options;
-
-hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made);
-hamlyn_status hamlyn_manager_free(hamlyn_manager* manager);
-// Its interface, which stays the manager's: not to be freed, nor used when the manager has gone.
-hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface);
-hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
-                                     uint32_t rights);
-hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name);
-hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, int64_t timeout,
-                                    hamlyn_seed* seed);
-// The papers' poll_nowait: gives the next message that has arrived to its receiver. `given`: 0, there was
-// none.
-hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given);
-// Waits until one was given, to any receiver.
-hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, int64_t timeout);
-// For epoll: take from each receiver until it has nothing more, and poll until nothing is given, before going
-// back to it.
-hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor);
-// Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
-hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);
-
-// --- datagrams: one at a time, or not at all; no queue
-
-typedef struct hamlyn_datagram_receiver hamlyn_datagram_receiver;
-typedef struct hamlyn_datagram_sender hamlyn_datagram_sender;
-
-typedef struct hamlyn_datagram {
-  void* data;  // in place, until the receiver is made ready again
-  size_t length;
-  uint64_t offset;     // of the first byte in the receiver's buffer
-  uint64_t sender;     // its interface, as the node attests
-  uint64_t has_reply;  // 1: `reply` is a seed of a receiver of the sender's own
-  hamlyn_seed reply;
-} hamlyn_datagram;
-
-typedef struct hamlyn_datagram_options {
-  size_t size;
-  uint64_t offset;                        // in the receiver's buffer
-  const hamlyn_datagram_receiver* reply;  // its seed goes along; of the same manager
-} hamlyn_datagram_options;
-
-// It is ready at once.
-hamlyn_status hamlyn_datagram_receiver_make(hamlyn_manager* manager, size_t bytes,
-                                            hamlyn_datagram_receiver** made);
-hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);
-// The papers' make_seed; for any number of senders.
-hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver, hamlyn_seed* seed);
-// Takes the next datagram; the bytes of the last one may be overwritten from here on.
-hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver);
-hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, int64_t timeout,
-                                      hamlyn_datagram* datagram);
-hamlyn_status hamlyn_datagram_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
-                                          hamlyn_datagram_sender** made);
-hamlyn_status hamlyn_datagram_sender_free(hamlyn_datagram_sender* sender);
-// As hamlyn_send; a receiver that is not ready drops it without a word. `handle` may be NULL.
-hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* data, size_t length,
-                                   const hamlyn_datagram_options* options, hamlyn_send_handle* handle);
-hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender, hamlyn_send_handle handle);
-// Waits until it has landed: ok; not_ready: nothing has, send it again; refused: the receiver has gone, or
-// the seed was forged. One at a time per sender.
-hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void* data, size_t length,
-                                      const hamlyn_datagram_options* options, int64_t timeout);
-
-// --- streams: one way, in order, nothing lost; records, or bytes
-
-typedef struct hamlyn_stream_receiver hamlyn_stream_receiver;
-typedef struct hamlyn_stream_sender hamlyn_stream_sender;
-
-typedef struct hamlyn_record {
-  void* data;  // in place, until it is released
-  size_t length;
-  uint64_t number;  // of the stream's: 1, 2, ...
-} hamlyn_record;
-
-typedef struct hamlyn_stream_receiver_options {
-  size_t size;
-  size_t first;    // bytes of buffer to begin with; 64 KiB
-  size_t most;     // and at most; no record is longer; 4 MiB. Whole multiples of 64, to 2^30
-  size_t parcels;  // messages unreleased at a time, a power of two from 4 to 4096; 64
-  // Whether interface `sender`, which has come with the seed, may send: not 0. NULL: it may. Called by any
-  // thread that runs the manager; it must not wait, nor free a receiver.
-  int (*admit)(void* context, uint64_t sender);
-  void* context;
-} hamlyn_stream_receiver_options;
-
-typedef struct hamlyn_stream_sender_options {
-  size_t size;
-  size_t together;  // bytes that small records are gathered in, 2048 to 65536; 8192
-  int64_t timeout;  // for the opening; 10 s
-} hamlyn_stream_sender_options;
-
-hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
-                                          const hamlyn_stream_receiver_options* options,
-                                          hamlyn_stream_receiver** made);
-hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver);
-// The papers' make_seed; for one sender, once. invalid_argument: a sender is there.
-hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed);
-// Waits for the next record. Also how the stream has ended: closed, abandoned, link_ended, broken.
-hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, int64_t timeout, hamlyn_record* record);
-// Gives back this record and all before it.
-hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver, const hamlyn_record* record);
-// As bytes: waits for some, copies up to `most` of them. The end of the stream is closed, with a count of 0.
-hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, size_t most, int64_t timeout,
-                                 size_t* count);
-// Wants no more: the sender is told closed. Waits until it has stopped.
-hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver, int64_t timeout);
-// Its interface, as the node attests; 0: there was none yet.
-hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, uint64_t* sender);
-
-// Opens the stream: waits until the receiver's program has looked, and agreed.
-hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
-                                        const hamlyn_stream_sender_options* options,
-                                        hamlyn_stream_sender** made);
-// Without a close before it the receiver is told abandoned.
-hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
-// Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
-hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, size_t length,
-                                 int64_t timeout);
-// As bytes, of any number: waits until all are sent.
-hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, size_t length);
-// All that was sent so far is on its way.
-hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, int64_t timeout);
-// Nothing more will be sent. Waits until the receiver has everything.
-hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, int64_t timeout);
-// How the stream has ended, as far as this side knows; ok: it has not.
-hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender);
-
-// --- tagged remote write: bytes at an offset of the receiver's buffer, and a tag
-
-typedef struct hamlyn_tagged_receiver hamlyn_tagged_receiver;
-typedef struct hamlyn_tagged_sender hamlyn_tagged_sender;
-
-typedef struct hamlyn_tagged {
-  uint64_t tag;
-  uint64_t offset;  // of its first byte in the receiver's buffer
-  uint64_t length;
-  uint64_t sender;  // its interface, as the node attests
-} hamlyn_tagged;
-
-typedef struct hamlyn_tagged_receiver_options {
-  size_t size;
-  size_t places;    // tags of one sender that may stand untaken; 256
-  size_t capacity;  // of all senders; 4096
-  size_t aside;     // tags that hamlyn_get_specific_tag may put aside; 4096
-} hamlyn_tagged_receiver_options;
-
-hamlyn_status hamlyn_tagged_receiver_make(hamlyn_manager* manager, size_t bytes,
-                                          const hamlyn_tagged_receiver_options* options,
-                                          hamlyn_tagged_receiver** made);
-hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver);
-// The papers' make_seed; for any number of senders.
-hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver, hamlyn_seed* seed);
-hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data, size_t* length);
-// The next tag, whichever it is. ok; timed_out, cancelled, forked; link_ended: the link with
-// `tagged->sender` has ended.
-hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, int64_t timeout, hamlyn_tagged* tagged);
-// The next one with this tag; others are put aside. queue_full: as many are aside as may be.
-hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, uint64_t tag, int64_t timeout,
-                                      hamlyn_tagged* tagged);
-hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
-
-hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed, int64_t timeout,
-                                        hamlyn_tagged_sender** made);
-hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);
-// Writes up to one packet at `offset`. Waits for a place, up to `timeout`; 0: no_place or queue_full instead.
-hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data, size_t length,
-                                 uint64_t offset, uint64_t tag, int64_t timeout);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,9 @@
 #pragma once
-// Everything a user needs: of a C++ program the classes, of a C program the functions of hamlyn/c.h.
+// Everything a user needs: of a C++ program the classes, of a C program the functions of hamlyn/c.h,
+// hamlyn/c_segment.h and hamlyn/c_protocols.h.
 #include "hamlyn/c.h"
+#include "hamlyn/c_protocols.h"
+#include "hamlyn/c_segment.h"
 
 #ifdef __cplusplus
 #include "hamlyn/bulk.h"

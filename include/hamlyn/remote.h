@@ -10,6 +10,7 @@
 namespace hamlyn {
 
 class NotificationQueue;
+struct Strides;
 
 // Each is atomic against every other one and against the owner's own std::atomic_ref on that word. The word
 // takes the result; what stood there before comes back.
@@ -44,6 +45,10 @@ struct RemoteOptions {
   // over; 0: bytes. It must divide the length and the offset from the slot's base (misaligned). A fetch's
   // word is a number always.
   std::uint32_t element = 0;
+  // A get gathers chunks (hamlyn/put.h), which land behind one another: what a scattered put does, the other
+  // way. As many bytes as the get has (otherwise invalid), all inside the ticket's bounds. Null: from one
+  // run.
+  const Strides* strides = nullptr;
 };
 
 // Of a remote operation of one terminus. A value.

@@ -160,7 +160,8 @@ struct WriteOptions {
 };
 
 struct ReadOptions {
-  bool notify = false;  // tell of it where it lands, by a record, when it is over
+  bool notify = false;               // tell of it where it lands, by a record, when it is over
+  const Strides* strides = nullptr;  // gathered from up to three dimensions, as WRITEV scatters
 };
 
 class Import {
@@ -213,9 +214,12 @@ class Import {
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                       std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
 
-  // READ into memory, up to any length; words as above. Of an import that is not mapped, reads by several
-  // threads take turns, and the time of one begins with its turn.
-  Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
+  // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
+  // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
+  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time of
+  // one begins with its turn.
+  Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
+              const Strides* strides = nullptr) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
@@ -266,7 +270,10 @@ class Import {
   std::byte* memory() const noexcept {
     return const_cast<std::byte*>(mapped_->bytes().data()) + ticket_.base;
   }
-  Status read_piece(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout) noexcept;
+  Status check_read(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
+  Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
+  Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides,
+                    std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface_;
   Ticket ticket_;

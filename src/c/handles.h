@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "c/status.h"
+#include "hamlyn/c_protocols.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/manager.h"

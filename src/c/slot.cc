@@ -1,6 +1,7 @@
 #include "hamlyn/slot.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "c/handles.h"
@@ -13,10 +14,11 @@ namespace {
 
 const char* read_slot_options(const hamlyn_slot_options* given, hamlyn::Slot::Options& options) {
   hamlyn_slot_options asked;
-  if (const char* const wrong = take_options(given, asked)) return wrong;
+  if (const char* const wrong = take_options(given, asked, offsetof(hamlyn_slot_options, hold))) return wrong;
   if (asked.mode > HAMLYN_MODE_PARANOID_ONE_SHOT) return "no such mode";
   if (asked.access > HAMLYN_WRITE_ONLY) return "no such access";
-  if ((asked.flags & ~(HAMLYN_NO_FAST | HAMLYN_FETCHES)) != 0) return "unknown flags";
+  if ((asked.flags & ~(HAMLYN_NO_FAST | HAMLYN_FETCHES | HAMLYN_PUTS)) != 0) return "unknown flags";
+  if (asked.hold > UINT32_MAX) return "more is to be held than may be";
   options.base = asked.base;
   options.bound = asked.bound;
   options.mode = static_cast<hamlyn::Mode>(asked.mode);
@@ -26,6 +28,8 @@ const char* read_slot_options(const hamlyn_slot_options* given, hamlyn::Slot::Op
   if (asked.places != 0) options.places = asked.places;
   options.fetches = (asked.flags & HAMLYN_FETCHES) != 0;
   options.gets = asked.gets;
+  options.puts = (asked.flags & HAMLYN_PUTS) != 0;
+  if (asked.hold != 0) options.hold = static_cast<std::uint32_t>(asked.hold);
   return nullptr;
 }
 

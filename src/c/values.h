@@ -7,6 +7,7 @@
 
 #include "hamlyn/c.h"
 #include "hamlyn/notification.h"
+#include "hamlyn/put.h"
 #include "hamlyn/remote.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/seed.h"
@@ -38,10 +39,26 @@ inline hamlyn_notification to(const Notification& from) noexcept {
           {}};
 }
 
+inline hamlyn_status tell(const Outcome& from, hamlyn_outcome& outcome) noexcept {
+  outcome = {static_cast<hamlyn_status>(from.status), static_cast<std::uint32_t>(from.cause), from.value};
+  return outcome.status;
+}
+
 inline SendHandle from(hamlyn_send_handle handle) noexcept {
   return {handle.sequence, static_cast<std::uint32_t>(handle.entry)};
 }
 inline hamlyn_send_handle to(SendHandle handle) noexcept { return {handle.sequence, handle.entry}; }
+
+inline Strides from(const hamlyn_strides& strides) noexcept {
+  return {strides.chunk, strides.x_chunks, strides.y_chunks, strides.x_stride, strides.y_stride};
+}
+inline Fetch fetch_of(const hamlyn_fetch_request& request) noexcept {
+  return {static_cast<FetchOp>(request.op), request.bytes, request.operand, request.compare};
+}
+// What is wrong with strides that may be NULL, or null.
+inline const char* strides_fault(const hamlyn_strides* strides) noexcept {
+  return strides != nullptr && strides->reserved != 0 ? "a reserved member of the strides is not 0" : nullptr;
+}
 
 inline std::span<const std::byte> bytes_at(const void* data, std::size_t length) noexcept {
   return {static_cast<const std::byte*>(data), length};

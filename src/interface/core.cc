@@ -428,6 +428,7 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
     case Operation::delivered:
       return take_delivered(link, packet);
     case Operation::get:
+    case Operation::get_strided:
       return serve_get(link, packet);
     case Operation::fetch:
       return serve_fetch(link, packet);

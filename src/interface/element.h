@@ -17,10 +17,11 @@ constexpr bool element_divides(std::uint64_t element, std::uint64_t length, std:
 
 inline std::uint32_t element_of(const Lead& lead) noexcept { return lead.turn; }
 
-// Of what size the numbers in the data are. Operands are numbers whoever asks.
+// Of what size the numbers in the data are. Operands and shapes are numbers whoever asks.
 inline std::uint32_t numbers_in(const Lead& lead) noexcept {
-  return lead.operation == Operation::fetch || lead.operation == Operation::fetched ? sizeof(std::uint64_t)
-                                                                                    : element_of(lead);
+  const bool words = lead.operation == Operation::fetch || lead.operation == Operation::fetched ||
+                     lead.operation == Operation::get_strided;
+  return words ? sizeof(std::uint64_t) : element_of(lead);
 }
 
 // Null if a packet from another host may have that element, otherwise what is wrong. Total.
@@ -31,6 +32,7 @@ inline const char* invalid_element(const Lead& lead) noexcept {
     case Operation::write:
     case Operation::write_acknowledged:
     case Operation::get:
+    case Operation::get_strided:
     case Operation::get_data:
     case Operation::put_block:
     case Operation::put_strided:
@@ -42,7 +44,7 @@ inline const char* invalid_element(const Lead& lead) noexcept {
 
 // Whether it divides the length, of a get that of its answer, and the offset.
 inline bool element_fits(const Packet& packet) noexcept {
-  const bool asks = packet.lead.operation == Operation::get;
+  const bool asks = is_get(packet.lead.operation);
   return element_divides(element_of(packet.lead), asks ? packet.delta : packet.lead.length, packet.offset);
 }
 

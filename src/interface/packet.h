@@ -45,6 +45,7 @@ enum class Operation : std::uint8_t {
   put_strided = 17,         // the same, in chunks
   fence = 18,               // asks whether all puts before it have landed; `fetched` answers
   got = 19,                 // reply: up to 48 bytes of a get, which are all of it
+  get_strided = 20,         // as get, from chunks (strides.h); answered as one
 };
 
 // A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
@@ -177,6 +178,10 @@ inline bool is_request(std::uint64_t lead) noexcept {
   return lead >> 32 == kGet || lead >> 32 == kFetch || lead >> 32 == kFence;
 }
 
+inline bool is_get(Operation operation) noexcept {
+  return operation == Operation::get || operation == Operation::get_strided;
+}
+
 // Operation and lengths: the lead without its turn.
 inline std::uint64_t kind_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32; }
 
@@ -214,8 +219,10 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
       return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not a whole cell";
     case Operation::area_write:
       return lead.length == kInlineData ? nullptr : "it does not say where its data stands";
-    case Operation::fetch:  // its two operands
-      return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not the data of a fetch";
+    case Operation::get_strided:  // its shape
+    case Operation::fetch:        // its two operands
+      return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr
+                                                                     : "not the data of a fetch, or a shape";
     case Operation::fetched:  // the one word
       return lead.length == sizeof(std::uint64_t) && lead.metadata_length == 0 ? nullptr
                                                                                : "not the data of a result";

@@ -8,7 +8,9 @@
 
 #include "base/byte_order.h"
 #include "hamlyn/put.h"
+#include "hamlyn/status.h"
 #include "interface/packet.h"
+#include "interface/strides.h"
 
 namespace hamlyn::interface {
 
@@ -89,30 +91,13 @@ inline Strides strides_of(const Packet& packet, std::uint64_t x_stride) noexcept
           .y_stride = packet.word};
 }
 
-// How many bytes of data those are; 0: none, or more than 4 GiB.
-inline std::uint64_t data_of(const Strides& strides) noexcept {
-  const std::uint64_t chunks = std::uint64_t{strides.x_chunks} * strides.y_chunks;
-  if (chunks == 0 || strides.chunk == 0 || chunks > 0xFFFFFFFFu / strides.chunk) return 0;
-  return chunks * strides.chunk;
-}
-// Whether all chunks lie inside `bound` bytes from `offset` on. Total.
-inline bool inside(const Strides& strides, std::uint64_t offset, std::uint64_t bound) noexcept {
-  std::uint64_t row = 0, rows = 0, end = 0;
-  return !__builtin_mul_overflow(strides.x_stride, std::uint64_t{strides.x_chunks} - 1, &row) &&
-         !__builtin_mul_overflow(strides.y_stride, std::uint64_t{strides.y_chunks} - 1, &rows) &&
-         !__builtin_add_overflow(row, rows, &end) && !__builtin_add_overflow(end, strides.chunk, &end) &&
-         !__builtin_add_overflow(end, offset, &end) && end <= bound;
-}
-// From the first byte to behind the last; they are inside some bound.
-inline std::uint64_t span_of(const Strides& strides) noexcept {
-  return strides.x_stride * (strides.x_chunks - std::uint64_t{1}) +
-         strides.y_stride * (strides.y_chunks - std::uint64_t{1}) + strides.chunk;
-}
-// Where byte `at` of the data belongs, from the first chunk on.
-inline std::uint64_t place_of(const Strides& strides, std::uint64_t at) noexcept {
-  const std::uint64_t chunk = at / strides.chunk;
-  return chunk / strides.x_chunks * strides.y_stride + chunk % strides.x_chunks * strides.x_stride +
-         at % strides.chunk;
+// Whether a put may be scattered, or a get gathered, so: all of its `length` bytes inside `bound`.
+inline Status check_strides(const Strides& strides, std::uint64_t length, std::uint64_t offset,
+                            std::uint64_t bound) noexcept {
+  if (length == 0 || data_of(strides) != length) return Status::invalid;
+  const bool reaches = strides.x_stride < kPutSpan && inside(strides, offset, bound);
+  const bool fits = strides.y_chunks == 1 || strides.y_stride < kPutSpan;
+  return reaches && fits ? Status::ok : Status::out_of_bounds;
 }
 
 // A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all

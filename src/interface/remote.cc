@@ -9,6 +9,7 @@
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/requests.h"
+#include "interface/strides.h"
 
 namespace hamlyn::interface {
 
@@ -43,15 +44,28 @@ Refusal why_not(const std::vector<SlotRecord>& slots, const Packet& packet, std:
   return inside(packet.offset, bytes, slot.bound) ? Refusal::none : Refusal::out_of_bounds;
 }
 
+// From the first byte that a get touches to behind the last; what is inside no slot, if there is no such
+// number.
+std::uint64_t reach_of(const Packet& packet) noexcept {
+  if (packet.lead.operation == Operation::get) return packet.delta;
+  constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+  const Strides strides = gather_of(packet);
+  return strides.y_chunks != 0 && inside(strides, 0, kEverything) ? span_of(strides) : kEverything;
+}
+
 Refusal why_no_get(const std::vector<SlotRecord>& slots, const Link& link, const Packet& packet) noexcept {
-  const Refusal cause = why_not(slots, packet, packet.delta);
+  const bool strided = packet.lead.operation == Operation::get_strided;
+  if (packet.delta == 0 || (strided && gather_of(packet).y_chunks == 0)) return Refusal::malformed;
+  const std::uint64_t reach = reach_of(packet);
+  const Refusal cause = why_not(slots, packet, reach);
   if (cause != Refusal::none) return cause;
-  if (packet.delta == 0) return Refusal::malformed;
+  const std::uint32_t element = element_of(packet.lead);
+  if (strided && element > 1 && gather_of(packet).chunk % element != 0) return Refusal::misaligned;
   const SlotRecord& slot = slots[packet.slot];
   const std::uint32_t limit = slot.gets;
   if (limit == 0) return Refusal::mode_forbids;
   if ((slot.rights(link.user) & Guests::kRead) == 0) return Refusal::not_permitted;
-  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + packet.delta))
+  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + reach))
     return Refusal::not_pinned;
   return packet.delta <= limit ? Refusal::none : Refusal::too_long;
 }
@@ -114,6 +128,18 @@ Packet fetched(const Packet& request, std::uint64_t value) noexcept {
   Packet reply = reply_to(request, Operation::fetched, sizeof value);
   std::memcpy(reply.data, &value, sizeof value);
   return reply;
+}
+
+// `bytes` of what was asked for, from byte `at` of it on. `from`: where the first of all stands.
+void copy_asked(std::byte* to, const std::byte* from, const Packet& request, std::uint32_t at,
+                std::uint32_t bytes) noexcept {
+  if (request.lead.operation == Operation::get) return base::copy_from_shared(to, from + at, bytes);
+  const Strides strides = gather_of(request);
+  for (std::uint32_t done = 0; done != bytes;) {
+    const std::uint32_t run = std::min(strides.chunk - (at + done) % strides.chunk, bytes - done);
+    base::copy_from_shared(to + done, from + place_of(strides, at + done), run);
+    done += run;
+  }
 }
 
 Words words_of(const Packet& packet) noexcept {
@@ -219,7 +245,7 @@ void Core::owe(Link& link, const Packet& what, std::uint32_t sent) noexcept {
 
 Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
   const Packet packet = packet_of(owed.packet);
-  if (packet.lead.operation != Operation::get)
+  if (!is_get(packet.lead.operation))
     return link.put_reply(packet, packet.data) == Status::ok ? Piece::last : Piece::none;
   // A key that was changed, or a slot that went, since the last piece left stops it.
   const Refusal cause = why_no_get(slots_, link, packet);
@@ -231,7 +257,7 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
 Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
-  base::copy_from_shared(copy, slots_[request.slot].base + request.offset + sent, bytes);
+  copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, bytes);
   if (request.delta <= kPutInline && element_of(request.lead) == 0) {
     Packet reply{};
     set_lead(reply, Operation::got, kInlineData, 0);

@@ -2,6 +2,7 @@
 
 #include "interface/deposit.h"
 #include "interface/element.h"
+#include "interface/put_packet.h"
 #include "interface/terminus.h"
 
 namespace hamlyn::interface {
@@ -64,14 +65,25 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   if (landing.length == 0 || !inside(landing.offset, landing.length, core_.slot(landing.slot).bound))
     return Status::invalid;
   if (!is_element(options.element)) return Status::invalid;
-  if (!element_divides(options.element, landing.length, ticket.base + options.offset))
-    return Status::misaligned;
+  const Strides* const strides = options.strides;
+  if (strides != nullptr) {
+    const Status wrong = check_strides(*strides, landing.length, options.offset, ticket.bound);
+    if (wrong != Status::ok) return wrong;
+  }
+  const std::uint64_t run = strides != nullptr ? strides->chunk : landing.length;
+  if (!element_divides(options.element, run, ticket.base + options.offset)) return Status::misaligned;
   Link* link = nullptr;
-  const Status found = link_for(ticket, options.offset, landing.length, link);
+  const std::uint64_t reach = strides != nullptr ? span_of(*strides) : landing.length;
+  const Status found = link_for(ticket, options.offset, reach, link);
   if (found != Status::ok) return found;
   Packet packet;
   set_lead(packet, Operation::get, 0, 0, options.element);
   set_entry(packet, ticket.entry, static_cast<std::uint32_t>(landing.length));
+  if (strides != nullptr) {
+    set_lead(packet, Operation::get_strided, kInlineData, 0, options.element);
+    set_gather(packet, *strides);
+    return put(*link, ticket, packet, packet.data, options, queue, &landing, handle);
+  }
   return put(*link, ticket, packet, nullptr, options, queue, &landing, handle);
 }
 

@@ -30,9 +30,8 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
   if (options.strides == nullptr)
     return element_divides(options.element, data.size(), first) ? Status::ok : Status::misaligned;
   const Strides& strides = *options.strides;
-  if (data.empty() || data_of(strides) != data.size()) return Status::invalid;
-  if (strides.x_stride >= kPutSpan || !inside(strides, options.offset, ticket.bound))
-    return Status::out_of_bounds;
+  const Status shape = check_strides(strides, data.size(), options.offset, ticket.bound);
+  if (shape != Status::ok) return shape;
   return element_divides(options.element, strides.chunk, first) ? Status::ok : Status::misaligned;
 }
 

@@ -197,12 +197,22 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
 
 // --- reading
 
-// From a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
-Status Import::read_piece(std::size_t offset, std::span<std::byte> into,
+Status Import::load_by_mapping(std::size_t offset, std::span<std::byte> into,
+                               const Strides* strides) noexcept {
+  const std::size_t chunk = strides != nullptr ? strides->chunk : into.size();
+  for (std::size_t at = 0; at != into.size(); at += chunk) {
+    const std::size_t place = strides != nullptr ? interface::place_of(*strides, at) : 0;
+    base::copy_from_shared(into.data() + at, memory() + offset + place, chunk);
+  }
+  return mapped_->current() ? Status::ok : Status::stale;
+}
+
+// A run from a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
+Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides,
                           std::chrono::nanoseconds timeout) noexcept {
-  const std::size_t skew = offset % sizeof(std::uint64_t);
-  const Outcome outcome =
-      terminus_.get(ticket_, landing_->slot, 0, into.size() + skew, {.offset = offset - skew}, timeout);
+  const std::size_t skew = strides == nullptr ? offset % sizeof(std::uint64_t) : 0;
+  const Outcome outcome = terminus_.get(ticket_, landing_->slot, 0, into.size() + skew,
+                                        {.offset = offset - skew, .strides = strides}, timeout);
   // What comes later must not land where the next read does.
   if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
   if (outcome.status != Status::ok) return ended(outcome);
@@ -210,28 +220,37 @@ Status Import::read_piece(std::size_t offset, std::span<std::byte> into,
   return Status::ok;
 }
 
-Status Import::read(std::size_t offset, std::span<std::byte> into,
-                    std::chrono::nanoseconds timeout) noexcept {
-  if (offset > size() || into.size() > size() - offset) return Status::out_of_bounds;
+Status Import::check_read(std::size_t offset, std::size_t length, const Strides* strides) const noexcept {
+  if (offset > size() || length > size() - offset) return Status::out_of_bounds;
+  return strides == nullptr ? Status::ok : interface::check_strides(*strides, length, offset, size());
+}
+
+Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
+                    const Strides* strides) noexcept {
+  const Status wrong = check_read(offset, into.size(), strides);
+  if (wrong != Status::ok) return wrong;
   if (access_ == Access::write_only) return Status::refused;
-  if (reads_by_loads()) {
-    base::copy_from_shared(into.data(), memory() + offset, into.size());
-    return mapped_->current() ? Status::ok : Status::stale;
-  }
+  if (reads_by_loads()) return load_by_mapping(offset, into, strides);
   library::Patience patience(timeout);
   const std::lock_guard guard(landing_mutex_);
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
-    return Status::no_buffer;
+    return interface_.engine().lock().forked() ? Status::forked : Status::no_buffer;
   }
-  if (into.size() > landing_bytes_) patience.deadline();  // of all pieces together
+  if (strides != nullptr || into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {
-    const std::size_t skew = (offset + done) % sizeof(std::uint64_t);
-    const auto piece = into.subspan(done, std::min(into.size() - done, landing_bytes_ - skew));
-    const Status status = read_piece(offset + done, piece, patience.left());
+    interface::Part part {
+      .offset = done, .length = into.size() - done, .strides = {}
+    };
+    if (strides != nullptr) part = interface::part_of(*strides, done, landing_bytes_);
+    const bool run = part.strides.x_chunks == 1 && part.strides.y_chunks == 1;
+    const std::size_t at = offset + part.offset;
+    if (run) part.length = std::min(part.length, landing_bytes_ - at % sizeof(std::uint64_t));
+    const Status status =
+        read_piece(at, into.subspan(done, part.length), run ? nullptr : &part.strides, patience.left());
     if (status != Status::ok) return status;
-    done += piece.size();
+    done += part.length;
   }
   return Status::ok;
 }
@@ -241,15 +260,14 @@ Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size
   if (handle != nullptr) *handle = {};
   if (access_ == Access::write_only) return Status::refused;
   if (!reads_by_loads()) {
-    RemoteOptions asked{.offset = offset, .word = 1};  // it counts for one in the record
+    RemoteOptions asked{.offset = offset, .word = 1, .strides = options.strides};  // one in the record
     if (options.notify) asked.queue = &into.queue_;
     return terminus_.get(ticket_, into.slot(), at, length, asked, handle);
   }
   const auto own = into.bytes();
-  if (offset > size() || length > size() - offset || at > own.size() || length > own.size() - at)
-    return Status::out_of_bounds;
-  base::copy_from_shared(own.data() + at, memory() + offset, length);
-  return mapped_->current() ? Status::ok : Status::stale;
+  if (at > own.size() || length > own.size() - at) return Status::out_of_bounds;
+  const Status wrong = check_read(offset, length, options.strides);
+  return wrong == Status::ok ? load_by_mapping(offset, own.subspan(at, length), options.strides) : wrong;
 }
 
 // --- words

@@ -212,6 +212,17 @@ class Siege {
     packet.delta = fetch ? interface::fetch_delta(static_cast<std::uint32_t>(1 + pick(10)),
                                                   pick(2) == 0 ? 4 : 8, pick(4) != 0)
                          : static_cast<std::uint32_t>(1 + pick(300));
+    if (!fetch && pick(2) == 0) {  // gathered
+      packet.lead.operation = Operation::get_strided;
+      packet.lead.length = interface::kInlineData;
+      const auto chunk = static_cast<std::uint32_t>(1 + pick(9)),
+                 row = static_cast<std::uint32_t>(1 + pick(4));
+      const auto stride = [&] { return pick(8) == 0 ? random_() >> 16 : pick(kSlotBytes / 8); };
+      set_gather(
+          packet,
+          {.chunk = chunk, .x_chunks = row, .y_chunks = 2, .x_stride = stride(), .y_stride = stride()});
+      if (pick(4) != 0) packet.delta = chunk * row * static_cast<std::uint32_t>(1 + pick(6));
+    }
     return packet;
   }
 

@@ -46,7 +46,7 @@ struct Ends {
   Ends(const hamlyn_interface_options& options, const SlotAsked& asked,
        std::uint32_t sharing = HAMLYN_GUARDED) {
     const hamlyn_slot_options slot_options{
-        sizeof slot_options, 0, 0, asked.mode, 0, asked.entries, asked.places, asked.gets, asked.flags};
+        sizeof slot_options, 0, 0, asked.mode, 0, asked.entries, asked.places, asked.gets, asked.flags, 0};
     EXPECT_OK(hamlyn_interface_make(&options, &receiver));
     EXPECT_OK(hamlyn_interface_make(&options, &sender));
     EXPECT_OK(hamlyn_area_make(receiver, 65536, sharing, &area));

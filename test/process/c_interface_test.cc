@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -213,12 +214,13 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
       options.size = options.size == 0 ? sizeof options : options.size;
       EXPECT_EQ(hamlyn_slot_make(area, queue, &options, &slot), HAMLYN_INVALID_ARGUMENT);
     };
-    refused({4, 0, 0, 0, 0, 0, 0, 0, 0});
-    refused({0, 4096, 0, 0, 0, 0, 0, 0, 0});
-    refused({0, 0, 4097, 0, 0, 0, 0, 0, 0});
-    refused({0, 0, 0, 3, 0, 0, 0, 0, 0});
-    refused({0, 0, 0, 0, 3, 0, 0, 0, 0});
-    refused({0, 0, 0, 0, 0, 0, 0, 0, 4});
+    refused({4, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    refused({0, 4096, 0, 0, 0, 0, 0, 0, 0, 0});
+    refused({0, 0, 4097, 0, 0, 0, 0, 0, 0, 0});
+    refused({0, 0, 0, 3, 0, 0, 0, 0, 0, 0});
+    refused({0, 0, 0, 0, 3, 0, 0, 0, 0, 0});
+    refused({0, 0, 0, 0, 0, 0, 0, 0, 8, 0});
+    refused({0, 0, 0, 0, 0, 0, 0, 0, 0, std::uint64_t{1} << 32});
     EXPECT_EQ(slot, nullptr);
     hamlyn_terminus* terminus = nullptr;
     const hamlyn_terminus_options priority{sizeof priority, 0, 2};
@@ -227,8 +229,11 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
     EXPECT_EQ(hamlyn_terminus_make(interface, &entries, &terminus), HAMLYN_INVALID_ARGUMENT);
     EXPECT_EQ(terminus, nullptr);
 
+    // Those of a program that is older than a member.
+    const hamlyn_slot_options older{offsetof(hamlyn_slot_options, hold), 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    ASSERT_OK(hamlyn_slot_make(area, queue, &older, &slot));
+
     // Nothing goes before what was made from it.
-    ASSERT_OK(hamlyn_slot_make(area, queue, nullptr, &slot));
     EXPECT_EQ(hamlyn_area_free(area), HAMLYN_INVALID_ARGUMENT);
     EXPECT_EQ(hamlyn_queue_free(queue), HAMLYN_INVALID_ARGUMENT);
     EXPECT_EQ(hamlyn_interface_free(interface), HAMLYN_INVALID_ARGUMENT);

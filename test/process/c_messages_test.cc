@@ -344,7 +344,7 @@ TEST_F(CInterface, remote_operations) {
     void* data = nullptr;
     std::size_t length = 0;
     EXPECT_OK(hamlyn_slot_bytes(into, &data, &length));
-    options = {sizeof options, 0, queue, 77, 0};
+    options = {sizeof options, 0, queue, 77, 0, nullptr};
     ASSERT_EQ(hamlyn_get(ends.terminus, &ticket, into, 16, 8, &options, &handle), HAMLYN_PENDING);
     hamlyn_notification done{};
     ASSERT_OK(hamlyn_receive(queue, kLong, &done));

@@ -124,6 +124,58 @@ TEST_F(Segments, are_scattered_over) {
   });
 }
 
+TEST_F(Segments, are_gathered_from) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    std::ranges::copy(numbers(segment.bytes().size(), 3), segment.bytes().begin());
+    Segment own(importer, {.bytes = 4096});
+    const Strides plane{.chunk = 12, .x_chunks = 10, .y_chunks = 20, .x_stride = 24, .y_stride = 1000};
+    // Longer than one get brings: of many rows, of long rows, of long chunks.
+    const Strides rows{.chunk = 8, .x_chunks = 500, .y_chunks = 20, .x_stride = 16, .y_stride = 8192};
+    const Strides row{.chunk = 10, .x_chunks = 9000, .y_chunks = 1, .x_stride = 21, .y_stride = 0};
+    const Strides chunks{.chunk = 70001, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = 100003};
+    for (const Strides& strides : {plane, rows, row, chunks}) {
+      const std::size_t length = std::size_t{strides.chunk} * strides.x_chunks * strides.y_chunks;
+      std::vector<std::byte> data(length);
+      ASSERT_EQ(import.read(9, data, kPatience, &strides), Status::ok);
+      for (std::size_t at = 0; at != length; at += strides.chunk) {
+        const std::size_t chunk = at / strides.chunk;
+        const std::size_t place =
+            chunk / strides.x_chunks * strides.y_stride + chunk % strides.x_chunks * strides.x_stride;
+        ASSERT_TRUE(same(std::span(data).subspan(at, strides.chunk),
+                         segment.bytes().subspan(9 + place, strides.chunk)));
+      }
+      RemoteHandle handle;
+      const Status status = import.read(9, own, 16, length, {.notify = true, .strides = &strides}, &handle);
+      if (length > own.bytes().size()) {
+        EXPECT_EQ(status, import.reads_by_loads() ? Status::out_of_bounds
+                          : length > 65536        ? Status::too_long
+                                                  : Status::invalid);
+        continue;
+      }
+      if (status == Status::pending) {
+        EXPECT_EQ(import.wait(handle, kPatience).status, Status::ok);
+      }
+      EXPECT_TRUE(same(own.bytes().subspan(16, length), data));
+    }
+    std::vector<std::byte> room(1600);
+    const Strides beyond{.chunk = 800, .x_chunks = 2, .y_chunks = 1, .x_stride = ~std::uint64_t{0}};
+    EXPECT_EQ(import.read(0, room, kPatience, &beyond), Status::out_of_bounds);
+    const Strides last{
+        .chunk = 800, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = 3 * 65536 - 800};
+    EXPECT_EQ(import.read(0, room, kPatience, &last), Status::ok);
+    EXPECT_EQ(import.read(1, room, kPatience, &last), Status::out_of_bounds);
+    const Strides other{.chunk = 801, .x_chunks = 2, .y_chunks = 1, .x_stride = 900};
+    EXPECT_EQ(import.read(0, room, kPatience, &other), Status::invalid);
+    const Strides none{.chunk = 0};
+    EXPECT_EQ(import.read(0, room, kPatience, &none), Status::invalid);
+    RemoteHandle handle;
+    EXPECT_EQ(import.read(0, own, 0, 1600, {.strides = &beyond}, &handle), Status::out_of_bounds);
+    EXPECT_EQ(import.read(0, own, 0, 1600, {.strides = &other}, &handle), Status::invalid);
+    segment.revoke();
+    EXPECT_EQ(import.read(0, room, kPatience, &last), Status::stale);
+  });
+}
+
 TEST_F(Segments, tell_when_they_are_asked_to) {
   with_each_kind([](Segment& segment, Import& import, Interface&) {
     const auto data = numbers(20000);

@@ -16,7 +16,7 @@ import tempfile
 
 import tree
 
-HEADERS = [tree.ROOT / "include/hamlyn" / name for name in ("c.h", "rr.h")]
+HEADERS = [tree.ROOT / "include/hamlyn" / name for name in ("c.h", "c_protocols.h", "c_segment.h", "rr.h")]
 RECORD = tree.ROOT / "src/c/abi.txt"
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror")
 

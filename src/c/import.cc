@@ -1,0 +1,187 @@
+#include "c/options.h"
+#include "c/segment_handles.h"
+#include "c/values.h"
+
+using namespace hamlyn::c;
+
+namespace {
+
+// Imports `from`, a name or a ticket, with the options that the caller gave.
+template <class From>
+hamlyn_status import_from(const char* call, hamlyn_interface& interface, const From& from,
+                          const hamlyn_import_options* options, hamlyn_import** made) noexcept {
+  hamlyn_import_options given;
+  if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
+  if (given.access > HAMLYN_WRITE_ONLY) return invalid_argument(call, "no such access");
+  if ((given.flags & ~HAMLYN_NO_MAP) != 0) return invalid_argument(call, "unknown flags");
+  hamlyn::Import::Options how;
+  how.access = static_cast<hamlyn::Access>(given.access);
+  how.map = (given.flags & HAMLYN_NO_MAP) == 0;
+  if (given.reads != 0) how.reads = given.reads;
+  if (given.timeout != 0) how.timeout = milliseconds_of(given.timeout);
+  return make(call, made, interface.uses, interface.it, from, how);
+}
+
+// Writes with the options that the caller gave.
+template <class Write>
+hamlyn_status write_with(const char* call, const hamlyn_write_options* options, Write&& write) noexcept {
+  hamlyn_write_options given;
+  if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
+  if ((given.flags & ~(HAMLYN_NOTIFY | kElements)) != 0) return invalid_argument(call, "unknown flags");
+  if (const char* const wrong = strides_fault(given.strides)) return invalid_argument(call, wrong);
+  hamlyn::Strides strides;
+  if (given.strides != nullptr) strides = from(*given.strides);
+  return number(write(hamlyn::WriteOptions{.notify = (given.flags & HAMLYN_NOTIFY) != 0,
+                                           .strides = given.strides == nullptr ? nullptr : &strides,
+                                           .element = element_in(given.flags)}));
+}
+
+std::span<std::byte> room_at(void* into, std::size_t length) noexcept {
+  return {static_cast<std::byte*>(into), length};
+}
+
+}  // namespace
+
+hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
+                                 const hamlyn_import_options* options, hamlyn_import** made) {
+  if (interface == nullptr || name == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return import_from(__func__, *interface, std::string_view(name), options, made);
+}
+
+hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
+                                    const hamlyn_import_options* options, hamlyn_import** made) {
+  if (interface == nullptr || ticket == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return import_from(__func__, *interface, from(*ticket), options, made);
+}
+
+hamlyn_status hamlyn_import_free(hamlyn_import* import) { return free_handle(__func__, import); }
+
+hamlyn_status hamlyn_import_size(const hamlyn_import* import, std::size_t* size) {
+  if (import == nullptr || size == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *size = import->it.size();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data, std::size_t* length) {
+  if (import == nullptr || data == nullptr || length == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  *data = import->it.mapped().data();
+  *length = import->it.mapped().size();
+  return HAMLYN_OK;
+}
+
+hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current) {
+  if (import == nullptr || current == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *current = import->it.current() ? 1 : 0;
+  return HAMLYN_OK;
+}
+
+// --- writing
+
+hamlyn_status hamlyn_write(hamlyn_import* import, std::size_t offset, const void* data, std::size_t length,
+                           const hamlyn_write_options* options, hamlyn_send_handle* handle) {
+  if (import == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
+  hamlyn::SendHandle own;
+  const hamlyn_status status = write_with(__func__, options, [&](const hamlyn::WriteOptions& how) {
+    return import->it.write(offset, bytes_at(data, length), how, &own);
+  });
+  if (handle != nullptr && (status == HAMLYN_OK || status == HAMLYN_PENDING)) *handle = to(own);
+  return status;
+}
+
+hamlyn_status hamlyn_write_wait(hamlyn_import* import, std::size_t offset, const void* data,
+                                std::size_t length, const hamlyn_write_options* options,
+                                std::int64_t timeout) {
+  if (import == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
+  return write_with(__func__, options, [&](const hamlyn::WriteOptions& how) {
+    return import->it.write(offset, bytes_at(data, length), time_of(timeout), how);
+  });
+}
+
+hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle) {
+  if (import == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(import->it.status(from(handle)));
+}
+
+hamlyn_status hamlyn_write_flush(hamlyn_import* import, std::int64_t timeout, std::uint32_t* cause) {
+  if (import == nullptr) return invalid_argument(__func__, "a NULL argument");
+  const hamlyn::Status status = import->it.flush(time_of(timeout));
+  if (cause != nullptr)
+    *cause = status == hamlyn::Status::refused ? static_cast<std::uint32_t>(import->it.refusal())
+                                               : static_cast<std::uint32_t>(HAMLYN_REFUSAL_NONE);
+  return number(status);
+}
+
+hamlyn_status hamlyn_write_signal(hamlyn_import* import, std::size_t offset, const void* data,
+                                  std::size_t length, std::size_t signal, std::uint64_t value,
+                                  std::uint32_t how, std::int64_t timeout) {
+  if (import == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
+  if (how != HAMLYN_SIGNAL_SET && how != HAMLYN_SIGNAL_ADD)
+    return invalid_argument(__func__, "no such signal");
+  return number(import->it.write_signal(offset, bytes_at(data, length), signal, value,
+                                        static_cast<hamlyn::Signal>(how), time_of(timeout)));
+}
+
+// --- reading
+
+hamlyn_status hamlyn_read(hamlyn_import* import, std::size_t offset, void* into, std::size_t length,
+                          const hamlyn_strides* strides, std::int64_t timeout) {
+  if (import == nullptr || !readable(into, length)) return invalid_argument(__func__, "a NULL argument");
+  if (const char* const wrong = strides_fault(strides)) return invalid_argument(__func__, wrong);
+  hamlyn::Strides shape;
+  if (strides != nullptr) shape = from(*strides);
+  return number(import->it.read(offset, room_at(into, length), time_of(timeout),
+                                strides == nullptr ? nullptr : &shape));
+}
+
+hamlyn_status hamlyn_read_into(hamlyn_import* import, std::size_t offset, hamlyn_segment* into,
+                               std::size_t at, std::size_t length, const hamlyn_read_options* options,
+                               hamlyn_remote_handle* handle) {
+  if (import == nullptr || into == nullptr) return invalid_argument(__func__, "a NULL argument");
+  hamlyn_read_options given;
+  if (const char* const wrong = take_options(options, given)) return invalid_argument(__func__, wrong);
+  if ((given.flags & ~HAMLYN_NOTIFY) != 0) return invalid_argument(__func__, "unknown flags");
+  if (const char* const wrong = strides_fault(given.strides)) return invalid_argument(__func__, wrong);
+  hamlyn::Strides strides;
+  if (given.strides != nullptr) strides = from(*given.strides);
+  hamlyn::RemoteHandle own;
+  const hamlyn::Status status = import->it.read(offset, into->it, at, length,
+                                                {.notify = (given.flags & HAMLYN_NOTIFY) != 0,
+                                                 .strides = given.strides == nullptr ? nullptr : &strides},
+                                                &own);
+  if (handle != nullptr && (status == hamlyn::Status::ok || status == hamlyn::Status::pending))
+    *handle = {own.sequence};
+  return number(status);
+}
+
+hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
+                                  hamlyn_outcome* outcome) {
+  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return tell(import->it.outcome({handle.sequence}), *outcome);
+}
+
+hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle, std::int64_t timeout,
+                               hamlyn_outcome* outcome) {
+  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return tell(import->it.wait({handle.sequence}, time_of(timeout)), *outcome);
+}
+
+// --- words
+
+hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,
+                                  const hamlyn_fetch_request* request, std::int64_t timeout,
+                                  hamlyn_outcome* outcome) {
+  if (import == nullptr || request == nullptr || outcome == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  if (request->op < HAMLYN_ADD || request->op > HAMLYN_COMPARE_AND_SWAP)
+    return invalid_argument(__func__, "no such operation");
+  return tell(import->it.fetch(offset, fetch_of(*request), time_of(timeout)), *outcome);
+}
+
+hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, std::size_t offset, std::uint64_t expected,
+                                      std::uint64_t desired, std::int64_t timeout, hamlyn_outcome* outcome) {
+  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return tell(import->it.compare_and_swap(offset, expected, desired, time_of(timeout)), *outcome);
+}

@@ -1,0 +1,20 @@
+#pragma once
+// A C program's use of puts and segments: test/process/c_segments.c. Each gives 0, or the number of the line
+// that was not answered as it should be.
+#include <hamlyn/hamlyn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Between an owner's slot that takes puts, and a terminus.
+int c_puts(hamlyn_interface* owner, hamlyn_interface* sender);
+int c_puts_that_wait(hamlyn_interface* owner, hamlyn_interface* sender);
+// With a segment of that kind (enum hamlyn_sharing).
+int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
+int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer);
+int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer);
+
+#ifdef __cplusplus
+}
+#endif
