@@ -134,7 +134,8 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
       count = 1;
     } else if (engine.serve_direct(*link)) {
       rest.taken(1);
-      if (engine.alone() && !link->replies_due && !link->broken && !link->something_arrived()) return 0;
+      // A look for the next one would take its line from the peer, who is about to write there.
+      if (engine.alone() && !link->replies_due && !link->broken) return 0;
     } else {
       engine.run_direct(*link);
       count = take_all(engine, *queue_, out);

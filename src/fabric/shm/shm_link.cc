@@ -258,7 +258,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     return 0;
   unsigned replies = 0;
   if (replies_in_.something_there()) [[unlikely]]
-    replies = arrive_replies(core);  // replies are taken first; who waits for one hears that something moved
+    replies = arrive_replies(
+        core, kReplyCells);  // replies are taken first; who waits for one hears that something moved
   unsigned count = 0;
   if (urgent_in_.something_there()) [[unlikely]] {
     count = arrive_urgent(core, budget);
@@ -361,10 +362,10 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   return count;
 }
 
-unsigned ShmLink::arrive_replies(Core& core) noexcept {
+unsigned ShmLink::arrive_replies(Core& core, unsigned most) noexcept {
   unsigned count = 0;
   interface::Words words;
-  while (count < kReplyCells && replies_in_.look(words)) {
+  while (count < most && replies_in_.look(words)) {
     const Packet packet = arrived(words);
     if (interface::invalid_reply(packet.lead) != nullptr) {
       broken = true;
