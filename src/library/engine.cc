@@ -343,6 +343,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {
+      if (requests.let_go(place)) settled();  // somebody may wait for its place
       poll_rest_.answered();
       poll_rest_.taken(1);
       poll_rest_.review();
