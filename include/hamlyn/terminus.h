@@ -187,6 +187,7 @@ class Terminus {
   Status when_it_can(const Ticket& ticket, library::Patience& patience, Try attempt) noexcept;
   template <class Try>
   Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
+  Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                           std::uint64_t offset) noexcept;
   std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;

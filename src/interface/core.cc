@@ -145,9 +145,7 @@ void Core::forget_links() noexcept {
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
 
-Link* Core::find_link(std::uint64_t peer) noexcept {
-  if (found_link_ != nullptr && found_link_->peer == peer)
-    return found_link_;  // mostly the same as last time
+Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
   const auto found = link_of_.find(peer);
   return found == link_of_.end() ? nullptr : (found_link_ = found->second);
 }
@@ -332,6 +330,7 @@ void Core::change_key(std::uint32_t index) {
 void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {
   SlotRecord& slot = slots_[index];
   slot.guests = std::move(guests);
+  forget_slots();
   if (slot.puts != nullptr) slot.puts->held.clear();  // of those, too, who may not write any more
   for (std::uint32_t record = 1; record < records_.size(); ++record) {
     Places& places = records_[record];
@@ -365,6 +364,7 @@ void Core::forget_slots() noexcept {
   for (Link* link : links()) {
     link->same_slot = {};
     link->same_put = {};
+    link->same_request = {};
   }
 }
 

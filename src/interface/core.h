@@ -78,10 +78,15 @@ class Core {
   void add_link(Link& link);
   void end_link(Link& link) noexcept;             // fails what waited for it; the caller then destroys it
   void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
-  Link* find_link(std::uint64_t peer) noexcept;
+  Link* find_link(std::uint64_t peer) noexcept {
+    // Mostly the same as last time.
+    return found_link_ != nullptr && found_link_->peer == peer ? found_link_ : find_link_slowly(peer);
+  }
   const std::vector<Link*>& links() const noexcept { return sweep_.links(); }
   // Something is expected of a link: it is looked at often for a while.
-  void warm(Link& link) noexcept { sweep_.warm(link); }
+  void warm(Link& link) noexcept {
+    if (!link.sweep.hot) sweep_.warm(link);
+  }
   const std::vector<std::unique_ptr<Queue>>& queues() const noexcept { return queues_; }
   // A peer broke the protocol: whoever keeps the links ends it.
   void note_broken(Link& link) noexcept {
@@ -198,6 +203,9 @@ class Core {
   static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
   // The same for a short put.
   static bool put_like_before(Link& link, const Words& words) noexcept;
+  // The same for a request, if the answer can leave at once; and for its answer (short_remote.h).
+  static bool serve_like_before(const Link& link, const Words& words, Words& reply) noexcept;
+  Refusal take_short_answer(Link& link, const Words& words) noexcept;
   // The same for a whole message in one packet.
   bool take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
                   Notification& out) noexcept;
@@ -224,6 +232,7 @@ class Core {
   void refuse(Link& link, Refusal cause, const Packet& packet) noexcept;
 
  private:
+  Link* find_link_slowly(std::uint64_t peer) noexcept;
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
   bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
@@ -290,17 +299,18 @@ class Core {
   Refusal serve_get(Link& link, const Packet& packet) noexcept;
   Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
   Refusal serve_fence(Link& link, const Packet& packet) noexcept;
-  Refusal do_fetch(const Link& link, const Packet& packet, std::uint64_t& before) noexcept;
+  Refusal do_fetch(Link& link, const Packet& packet, std::uint64_t& before) noexcept;
   bool may_answer(const Link& link) const noexcept;
   void answer(Link& link, const Packet& reply) noexcept;
   void owe(Link& link, const Packet& what, std::uint32_t sent) noexcept;
+  static void remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
+                               const Fetch& fetch) noexcept;
   Piece put_owed(Link& link, Owed& owed) noexcept;
   Piece put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
   bool send_owed(Link& link) noexcept;
   Refusal take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
   std::byte* landing_of(const Asked& asked, std::uint32_t from) noexcept;
-  Refusal land_tight(Link& link, Asked& asked, const Packet& packet) noexcept;
   void finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept;
   void fail_requests(Link& link) noexcept;
   void forget_queue(const Queue* queue) noexcept;

@@ -104,6 +104,21 @@ struct SamePut {
   SlotCounters* counters = nullptr;
 };
 
+// The same of the last get of one cell, or answered fetch-op, at a guarded slot (short_remote.h).
+struct SameRequest {
+  std::uint64_t kind = ~std::uint64_t{0};  // as of SameSlot
+  std::uint64_t slot_word = 0;
+  std::uint64_t key = 0;
+  std::uint64_t entry_word = 0;   // of a get its length, of a fetch its operation
+  std::uint64_t last_offset = 0;  // at which it is still in bounds
+  std::byte* base = nullptr;
+  std::uint32_t length = 0;
+  struct {
+    FetchOp op{};
+    std::uint32_t bytes = 0;  // 0: a get
+  } op;
+};
+
 // Messages per link and direction whose delivery is to be acknowledged and is not yet.
 inline constexpr std::uint32_t kAcknowledgementLimit = 32;
 
@@ -230,6 +245,7 @@ class Link {
   // Receiver's side.
   SameSlot same_slot;
   SamePut same_put;
+  SameRequest same_request;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   std::uint32_t openings = 0;         // so far; their serials
   bool replies_due = false;

@@ -182,6 +182,16 @@ inline bool is_get(Operation operation) noexcept {
   return operation == Operation::get || operation == Operation::get_strided;
 }
 
+// The lead of a reply, likewise.
+inline std::uint64_t reply_lead(Operation operation, std::size_t length) noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(operation)} << 48 | static_cast<std::uint64_t>(length) << 32;
+}
+// The whole answer of a fetch, or of a short get; a valid one.
+inline bool is_short_answer(std::uint64_t lead) noexcept {
+  return lead >> 32 == reply_lead(Operation::fetched, sizeof(std::uint64_t)) >> 32 ||
+         lead >> 32 == reply_lead(Operation::got, kInlineData) >> 32;
+}
+
 // Operation and lengths: the lead without its turn.
 inline std::uint64_t kind_of(const Words& words) noexcept { return words.word[kLeadWord] >> 32; }
 

@@ -8,7 +8,7 @@
 #include "hamlyn/remote.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
-#include "interface/requests.h"
+#include "interface/short_remote.h"
 #include "interface/strides.h"
 
 namespace hamlyn::interface {
@@ -165,6 +165,8 @@ Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
     answer(link, refused(packet, cause, 0));
     return cause;
   }
+  if (packet.delta <= kPutInline && element_of(packet.lead) == 0)
+    remember_request(link, packet, slots_[packet.slot], packet.delta, {.bytes = 0});
   std::uint32_t sent = 0;
   Piece piece = may_answer(link) ? Piece::more : Piece::none;
   while (piece == Piece::more) {
@@ -198,7 +200,21 @@ Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
   return Refusal::none;  // a put that was refused was counted then
 }
 
-Refusal Core::do_fetch(const Link& link, const Packet& packet, std::uint64_t& before) noexcept {
+// So that others like it need not be looked up (serve_like_before).
+void Core::remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
+                            const Fetch& fetch) noexcept {
+  if (slot.mode != Mode::guarded || (slot.puts != nullptr && slot.puts->unpinned.any())) return;
+  link.same_request = {.kind = word_at(packet, kLeadWord) >> 32,
+                       .slot_word = word_at(packet, kSlotWord),
+                       .key = packet.key,
+                       .entry_word = word_at(packet, kEntryWord),
+                       .last_offset = slot.bound - length,
+                       .base = slot.base,
+                       .length = length,
+                       .op = {fetch.op, fetch.bytes}};
+}
+
+Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) noexcept {
   const std::uint32_t op = packet.delta & 0xFF;
   const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
   if (op < static_cast<std::uint32_t>(FetchOp::add) ||
@@ -218,7 +234,9 @@ Refusal Core::do_fetch(const Link& link, const Packet& packet, std::uint64_t& be
   if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
   std::uint64_t operands[2];
   std::memcpy(operands, packet.data, sizeof operands);
-  before = apply_fetch({static_cast<FetchOp>(op), bytes, operands[0], operands[1]}, place);
+  const Fetch fetch{static_cast<FetchOp>(op), bytes, operands[0], operands[1]};
+  before = apply_fetch(fetch, place);
+  if ((packet.delta & kUnanswered) == 0) remember_request(link, packet, slot, bytes, fetch);
   return Refusal::none;
 }
 
@@ -295,44 +313,22 @@ bool Core::send_owed(Link& link) noexcept {
 // --- the requester's side
 
 Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
-  const bool tight = packet.lead.operation == Operation::got;
-  const std::uint64_t named = tight ? word_at(packet, kSlotWord) : packet.word;
-  const auto id = static_cast<std::uint32_t>(named);
+  const Words words = words_of(packet);
+  if (is_short_answer(words.word[kLeadWord])) return take_short_answer(link, words);
+  const auto id = static_cast<std::uint32_t>(packet.word);
   Asked& asked = link.remote.asked[id % kRequestPlaces];
-  if (named != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
-  switch (packet.lead.operation) {
-    case Operation::got:
-      return land_tight(link, asked, packet);
-    case Operation::fetched: {
-      if (!asked.fetch) return Refusal::unasked_reply;
-      std::uint64_t value;
-      std::memcpy(&value, packet.data, sizeof value);
-      finish(link, asked, Status::ok, value);
-      return Refusal::none;
-    }
-    case Operation::get_data:
-      return land_piece(link, asked, packet, payload);
-    default:  // refused
-      if (asked.cause != Refusal::none || packet.delta == 0 ||
-          packet.delta >= static_cast<std::uint32_t>(Refusal::count) || packet.offset > asked.length ||
-          packet.offset < asked.landed) {
-        return Refusal::unasked_reply;
-      }
-      // What has left before may be overtaken: it is waited for.
-      asked.cause = static_cast<Refusal>(packet.delta);
-      asked.until = static_cast<std::uint32_t>(packet.offset);
-      if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);
-      return Refusal::none;
+  if (packet.word != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
+  if (packet.lead.operation == Operation::get_data) return land_piece(link, asked, packet, payload);
+  if (packet.lead.operation != Operation::refused_request || asked.cause != Refusal::none ||
+      packet.delta == 0 || packet.delta >= static_cast<std::uint32_t>(Refusal::count) ||
+      packet.offset > asked.length || packet.offset < asked.landed) {
+    return Refusal::unasked_reply;
   }
-}
-
-// Where a get's byte `from` lands, under the requester's own key: its slot must still be the one, and its key
-// the one, that it named. Null: it does not.
-std::byte* Core::landing_of(const Asked& asked, std::uint32_t from) noexcept {
-  const SlotRecord& slot = slots_[asked.slot];
-  if (asked.owner == nullptr || !slot.live || slot.generation != asked.generation || slot.key != asked.key)
-    return nullptr;
-  return slot.base + asked.offset + from;
+  // What has left before may be overtaken: it is waited for.
+  asked.cause = static_cast<Refusal>(packet.delta);
+  asked.until = static_cast<std::uint32_t>(packet.offset);
+  if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);
+  return Refusal::none;
 }
 
 // Each piece once, whole, and where it belongs.
@@ -359,24 +355,6 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
     finish(link, asked, !whole ? Status::refused : asked.lost ? Status::cancelled : Status::ok, 0);
   }
   return Refusal::none;
-}
-
-// The whole of a short get.
-Refusal Core::land_tight(Link& link, Asked& asked, const Packet& packet) noexcept {
-  if (asked.fetch || asked.length > kPutInline || asked.landed != 0 || asked.cause != Refusal::none)
-    return Refusal::unasked_reply;
-  std::byte data[kPutInline];
-  tight_data(packet, data);
-  std::byte* const to = landing_of(asked, 0);
-  if (to != nullptr) std::memcpy(to, data, asked.length);
-  finish(link, asked, to != nullptr ? Status::ok : Status::cancelled, 0);
-  return Refusal::none;
-}
-
-void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept {
-  if (asked.owner != nullptr) asked.owner->over(asked, link.peer, status, value);
-  link.remote.answered(asked);
-  surroundings_.settled();
 }
 
 // Its link has ended: whether it was done is not known.

@@ -1,5 +1,8 @@
 #include "interface/requests.h"
 
+#include <bit>
+#include <utility>
+
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/put_packet.h"
@@ -8,7 +11,7 @@
 namespace hamlyn::interface {
 
 Requests::Requests(Core& core, Terminus& terminus, std::size_t entries)
-    : core_(core), terminus_(terminus), records_(entries) {}
+    : core_(core), terminus_(terminus), entries_(entries), records_(std::bit_ceil(entries)) {}
 
 // What is still to come is taken and dropped: its landing is nobody's any more.
 Requests::~Requests() {
@@ -108,9 +111,9 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
 // A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is
 // none.
 std::uint32_t Requests::free_record() noexcept {
-  for (std::size_t i = 0; i < records_.size(); ++i) {
+  for (std::size_t i = 0; i < entries_; ++i) {
     const std::size_t at = next_;
-    next_ = next_ + 1 == records_.size() ? 0 : next_ + 1;
+    next_ = next_ + 1 == entries_ ? 0 : next_ + 1;
     if (records_[at].outcome.status != Status::pending && !records_[at].held)
       return static_cast<std::uint32_t>(at);
   }
@@ -166,21 +169,14 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   return Status::pending;
 }
 
-Requests::Place Requests::find(RemoteHandle handle) const noexcept {
-  return {handle.sequence, handle.sequence % records_.size()};
-}
-
 Outcome Requests::outcome(RemoteHandle handle) const noexcept { return outcome(find(handle)); }
 
-void Requests::over(const Asked& asked, std::uint64_t peer, Status status, std::uint64_t value) noexcept {
-  Record& record = records_[asked.record];
-  record.outcome = {status, asked.cause, value};
-  Queue* const queue = record.queue;
-  if (queue == nullptr) return;
-  record.queue = nullptr;
+// The queue that was named hears of it.
+void Requests::tell(Record& record, const Asked& asked, std::uint64_t peer) noexcept {
+  Queue* const queue = std::exchange(record.queue, nullptr);
   Notification notification;
-  notification.kind =
-      status == Status::ok ? Notification::Kind::remote_done : Notification::Kind::remote_failed;
+  notification.kind = record.outcome.status == Status::ok ? Notification::Kind::remote_done
+                                                          : Notification::Kind::remote_failed;
   notification.cause = asked.cause;
   notification.slot = asked.slot;
   notification.entry = kNoEntry;

@@ -3,6 +3,7 @@
 // all: the papers' direct interface is the one for them (paper 1, section 5.2.2).
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "hamlyn/remote.h"
@@ -47,14 +48,20 @@ class Requests {
     std::uint64_t sequence;
     std::size_t index;
   };
-  Place find(RemoteHandle handle) const noexcept;
+  Place find(RemoteHandle handle) const noexcept {
+    return {handle.sequence, handle.sequence & (records_.size() - 1)};
+  }
   Outcome outcome(Place place) const noexcept {
     const Record& record = records_[place.index];
     return place.sequence != 0 && place.sequence == record.sequence ? record.outcome : Outcome{};
   }
-  // Somebody waits for its outcome, which stays until that is over.
+  // Somebody waits for its outcome, which stays until that is over. Whoever holds it is the only one.
   void hold(RemoteHandle handle) noexcept { records_[find(handle).index].held = true; }
-  void let_go(RemoteHandle handle) noexcept { records_[find(handle).index].held = false; }
+  // Whether it was held.
+  bool let_go(Place place) noexcept {
+    Record& record = records_[place.index];
+    return place.sequence == record.sequence && std::exchange(record.held, false);
+  }
   // The link by which the answer will come; null if it is over.
   Link* link(Place place) const noexcept {
     const Record& record = records_[place.index];
@@ -63,7 +70,12 @@ class Requests {
   }
 
   // Told by the core: `asked` is over.
-  void over(const Asked& asked, std::uint64_t peer, Status status, std::uint64_t value) noexcept;
+  void over(const Asked& asked, std::uint64_t peer, Status status, std::uint64_t value) noexcept {
+    Record& record = records_[asked.record];
+    record.outcome = {status, asked.cause, value};
+    if (record.queue != nullptr) [[unlikely]]
+      tell(record, asked, peer);
+  }
   // The queue of `asked` is gone.
   void forget_queue(const Asked& asked, const Queue* queue) noexcept;
 
@@ -83,10 +95,12 @@ class Requests {
              const RemoteOptions& options, Queue* queue, const Landing* landing,
              RemoteHandle* handle) noexcept;
   std::uint32_t free_record() noexcept;
+  void tell(Record& record, const Asked& asked, std::uint64_t peer) noexcept;
 
   Core& core_;
   Terminus& terminus_;
-  std::vector<Record> records_;
+  const std::size_t entries_;
+  std::vector<Record> records_;   // a power of two of them; the first `entries_` are used
   std::uint64_t fence_link_ = 0;  // of a fence that waits: its link, and how much had been put there then
   std::uint64_t fence_mark_ = 0;
   std::size_t next_ = 0;  // the record that was used longest ago, or is not free

@@ -339,10 +339,11 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
         rest_before_answer(shm_link(link));
       }
       std::uint32_t looks = poll_rest_.looks();
-      while (shm_link(link).take_replies(core_) == 0 && --looks != 0) PollRest::rest(poll_rest_.pauses());
+      while (!shm_link(link).take_reply(core_) && --looks != 0) PollRest::rest(poll_rest_.pauses());
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {
+      if (requests.let_go(place)) settled();  // somebody may wait for its place
       poll_rest_.answered();
       poll_rest_.taken(1);
       poll_rest_.review();

@@ -156,7 +156,7 @@ class Engine final : public interface::Surroundings {
   }
 
   // Looks for the answer of a remote operation, first where it will stand, for as long as answers have lately
-  // been worth to be spun for. Then it may still be pending.
+  // been worth to be spun for. Then it may still be pending; otherwise it is held no more.
   Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept;
   // It was not worth it: the answer came later.
   void reply_was_slow() noexcept {

@@ -129,12 +129,13 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
   if (shm::ShmLink* const link = engine.direct_link(*queue_, taken)) {
     if (!look_for_more(engine, *link)) {
       if (engine.empty_handed()) return 0;
-    } else if (take_like_before(engine, *link, *queue_, out.front()) ||
-               link->take_whole(engine.core(), *queue_, out.front())) {
+    } else if (!link->request_next() && (take_like_before(engine, *link, *queue_, out.front()) ||
+                                         link->take_whole(engine.core(), *queue_, out.front()))) {
       count = 1;
     } else if (engine.serve_direct(*link)) {
       rest.taken(1);
-      if (engine.alone() && !link->replies_due && !link->broken && !link->something_arrived()) return 0;
+      // A look for the next one would take its line from the peer, who is about to write there.
+      if (engine.alone() && !link->replies_due && !link->broken) return 0;
     } else {
       engine.run_direct(*link);
       count = take_all(engine, *queue_, out);

@@ -324,10 +324,13 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
   };
   const Status status = when_it_can(ticket, patience, held);
   if (status != Status::pending) return {status, Refusal::none, 0};
-  const Outcome outcome = wait_outcome(handle, patience.left());
-  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
-    requests.let_go(handle);
-    interface_.engine().settled();  // somebody may wait for a place
+  library::Engine& engine = interface_.engine();
+  Outcome outcome = engine.spin_for_reply(requests, handle);
+  if (outcome.status != Status::pending) return outcome;
+  outcome = wait_for_slow_outcome(handle, patience.left());
+  if (const base::RunLockGuard guard(engine.lock()); guard) {
+    requests.let_go(requests.find(handle));
+    engine.settled();  // somebody may wait for a place
   }
   return outcome;
 }
@@ -363,11 +366,16 @@ Outcome Terminus::outcome(RemoteHandle handle) const noexcept {
 }
 
 Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
+  const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle);
+  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout);
+}
+
+// It was not worth to be spun for.
+Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Requests& requests = terminus_->requests();
-  Outcome outcome = engine.spin_for_reply(requests, handle);
-  if (outcome.status != Status::pending) return outcome;
   engine.reply_was_slow();
+  Outcome outcome;
   const auto ready = [&] {
     outcome = requests.outcome(handle);
     return outcome.status;

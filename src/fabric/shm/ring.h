@@ -107,6 +107,17 @@ class RingWriter {
     Memory::store_release(cell[interface::kLeadWord], interface::put_lead() | turn_);
   }
 
+  // A packet of one cell from its words; quick(). Its turn is filled in here.
+  void put_words(const interface::Words& packet) noexcept {
+    std::uint64_t* const cell = words(next_);
+    ++next_;
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < kCell / sizeof(std::uint64_t); ++i)
+      Memory::store_relaxed(cell[i], packet.word[i]);
+    // Pairs with RingReader::look.
+    Memory::store_release(cell[0], (packet.word[0] & ~std::uint64_t{0xFFFFFFFF}) | turn_);
+  }
+
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
   // (docs/performance.md).
   void prefetch_ahead() const noexcept { prefetch(kAhead); }
@@ -124,19 +135,16 @@ class RingWriter {
     std::uint64_t* const cell = words(next_);
     const std::uint64_t first = (word_of(packet.lead) & ~std::uint64_t{0xFFFFFFFF}) | turn_;
     const Lead lead = packet.lead;
-    if (lead.length == interface::kInlineData && lead.metadata_length == 0) [[likely]] {
-      Memory::store_relaxed(cell[6], load_word(data));
-      Memory::store_relaxed(cell[7], load_word(data + 8));
-      advance(1);
-    } else {
-      put_data(cell, lead, data, metadata);
+    if (quick() && lead.length <= interface::kInlineData && lead.metadata_length == 0) [[likely]] {
+      put_inline(cell, data, lead.length);
+      ++next_;
+      put_header(cell, packet, first);
+      return;
     }
+    put_data(cell, lead, data, metadata);
     if (written() <= data_until_) [[unlikely]]
       Memory::store_relaxed(words(next_)[0], std::uint64_t{0});
-#pragma GCC unroll 8
-    for (std::size_t i = 1; i < 6; ++i) Memory::store_relaxed(cell[i], packet_word(packet, i));
-    // Pairs with the reader's load in RingReader::look: whoever sees the turn sees the packet.
-    Memory::store_release(cell[0], first);
+    put_header(cell, packet, first);
     find_quick_end();
   }
 
@@ -150,6 +158,13 @@ class RingWriter {
   }
   static std::uint64_t packet_word(const Packet& packet, std::size_t i) noexcept {
     return load_word(reinterpret_cast<const std::byte*>(&packet) + i * sizeof(std::uint64_t));
+  }
+
+  static void put_header(std::uint64_t* cell, const Packet& packet, std::uint64_t first) noexcept {
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < 6; ++i) Memory::store_relaxed(cell[i], packet_word(packet, i));
+    // Pairs with the reader's load in RingReader::look: whoever sees the turn sees the packet.
+    Memory::store_release(cell[0], first);
   }
 
   std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
@@ -241,6 +256,9 @@ class RingReader {
   bool something_there() const noexcept {
     return static_cast<std::uint32_t>(Memory::load_relaxed(words()[0])) == turn_;
   }
+
+  // What the next packet may be, if it is there. For a first guess: nothing may rest on it.
+  std::uint64_t next_lead() const noexcept { return Memory::load_relaxed(words()[0]); }
 
   // Copies the next packet's cell to private memory; false if there is none. Nothing in it is checked. Each
   // word is loaded by an atomic, which the compiler may not repeat: what is checked is what is used.

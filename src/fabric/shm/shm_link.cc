@@ -8,7 +8,7 @@
 #include <climits>
 #include <iterator>
 
-#include "interface/deposit.h"
+#include "interface/short_remote.h"
 
 namespace hamlyn::shm {
 
@@ -104,13 +104,17 @@ Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept 
     if (!replies_out_.has_room(cells)) return Status::queue_full;
   }
   replies_out_.put(packet, data, nullptr);
+  reply_left();
+  return Status::ok;
+}
+
+void ShmLink::reply_left() noexcept {
   announce();
   if (bell_.must_ring()) ring();
   ++puts_;
   replies_out_.prefetch_next();
   // Now, while this one is on its way, rather than when the next is waited for.
   if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
-  return Status::ok;
 }
 
 // Pairs with publish_replies_taken at the other side.
@@ -258,7 +262,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     return 0;
   unsigned replies = 0;
   if (replies_in_.something_there()) [[unlikely]]
-    replies = arrive_replies(core);  // replies are taken first; who waits for one hears that something moved
+    replies = arrive_replies(
+        core, kReplyCells);  // replies are taken first; who waits for one hears that something moved
   unsigned count = 0;
   if (urgent_in_.something_there()) [[unlikely]] {
     count = arrive_urgent(core, budget);
@@ -361,10 +366,10 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   return count;
 }
 
-unsigned ShmLink::arrive_replies(Core& core) noexcept {
+unsigned ShmLink::arrive_replies(Core& core, unsigned most) noexcept {
   unsigned count = 0;
   interface::Words words;
-  while (count < kReplyCells && replies_in_.look(words)) {
+  while (count < most && replies_in_.look(words)) {
     const Packet packet = arrived(words);
     if (interface::invalid_reply(packet.lead) != nullptr) {
       broken = true;
@@ -393,12 +398,36 @@ void ShmLink::publish_replies_taken() noexcept {
 bool ShmLink::take_request(Core& core) noexcept {
   interface::Words words;
   if (!first_in_line(words) || !interface::is_request(words.word[interface::kLeadWord])) return false;
-  const Packet packet = arrived(words);
-  const Refusal refusal = core.deposit_request(*this, packet);
-  if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
+  if (!serve_quickly(core, words)) {
+    const Packet packet = arrived(words);
+    const Refusal refusal = core.deposit_request(*this, packet);
+    if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
+  }
   ++counters->packets_in;
-  counters->bytes_in += packet.lead.length;
+  counters->bytes_in += lead_of(words.word[interface::kLeadWord]).length;
   if (!in_.step()) after_step();
+  return true;
+}
+
+// One like the one before, its answer from registers into its cell. False: nothing was done.
+inline bool ShmLink::serve_quickly(Core& core, const interface::Words& words) noexcept {
+  interface::Words reply;
+  if (!replies_out_.quick() || !core.serve_like_before(*this, words, reply)) return false;
+  replies_out_.put_words(reply);
+  remote.left(Priority::normal);
+  reply_left();
+  return true;
+}
+
+// The whole answer of a fetch or of a short get, for whoever waits for it. False: nothing was done.
+bool ShmLink::take_short_reply(Core& core) noexcept {
+  interface::Words words;
+  if (!replies_in_.look(words) || !interface::is_short_answer(words.word[interface::kLeadWord])) return false;
+  const Refusal refusal = core.take_short_answer(*this, words);
+  if (refusal != Refusal::none) [[unlikely]]
+    core.refuse(*this, refusal, arrived(words));
+  replies_in_.skip(1);
+  if (replies_in_.taken() - replies_told_ >= kRepliesUntold) publish_replies_taken();
   return true;
 }
 

@@ -78,14 +78,17 @@ class ShmLink final : public interface::Link {
   bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
   // The same for a request of one cell, which is served.
   bool take_request(interface::Core& core) noexcept;
+  // Whether it is one: of two ways in, which to try first.
+  bool request_next() const noexcept { return interface::is_request(in_.next_lead()); }
   // The same for a put of one cell, like the one before.
   bool take_put(interface::Core& core) noexcept;
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;
-  // Replies alone. Returns how many there were.
-  unsigned take_replies(interface::Core& core) noexcept {
-    return replies_in_.something_there() && !broken ? arrive_replies(core) : 0;
+  // One reply, if there is one: a look for the next would take its line from the peer, who is to write there.
+  bool take_reply(interface::Core& core) noexcept {
+    return replies_in_.something_there() && !broken &&
+           (take_short_reply(core) || arrive_replies(core, 1) != 0);
   }
   // Tells the peer of the replies that were taken, if it soon has to know. To be called when nothing is in a
   // hurry: what is published next waits until the peer has given up the line that this is written to.
@@ -162,7 +165,10 @@ class ShmLink final : public interface::Link {
   bool switch_in() noexcept;
   Status put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept;
   bool take_urgent_credit() noexcept;
-  unsigned arrive_replies(interface::Core& core) noexcept;
+  unsigned arrive_replies(interface::Core& core, unsigned most) noexcept;
+  bool take_short_reply(interface::Core& core) noexcept;
+  bool serve_quickly(interface::Core& core, const interface::Words& words) noexcept;
+  void reply_left() noexcept;
   unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;
   bool first_in_line(interface::Words& words) const noexcept;
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;

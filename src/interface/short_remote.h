@@ -1,0 +1,99 @@
+#pragma once
+// The short ways of remote operations (docs/performance.md): what stands between the sight of a request and
+// the publication of its answer, and between the sight of the answer and the return to whoever waits, stands
+// in each round trip. Only for packets of one cell: gets of up to kPutInline bytes, and fetch-ops.
+#include <atomic>
+
+#include "interface/deposit.h"
+#include "interface/requests.h"
+
+namespace hamlyn::interface {
+
+// Up to kPutInline bytes of a slot, whose owner may write there, into words 2 to 7 of `reply`.
+inline void load_tight(Words& reply, const std::byte* from, std::size_t length) noexcept {
+  alignas(8) std::byte bytes[kPutInline] = {};
+  if ((reinterpret_cast<std::uintptr_t>(from) | length) % sizeof(std::uint64_t) == 0) [[likely]] {
+    for (std::size_t at = 0; at != length; at += sizeof(std::uint64_t))
+      base::copy_words<1>(bytes + at, from + at);
+  } else {
+    base::copy_from_shared(bytes, from, length);
+  }
+  for (std::size_t i = 0; i < kPutInline / sizeof(std::uint64_t); ++i)
+    reply.word[kKeyWord + i] = base::load_little<std::uint64_t>(bytes + i * sizeof(std::uint64_t));
+}
+
+// Every check of serve_get and serve_fetch, for a request like one that passed them at a guarded slot: which,
+// by what key, for what and how much, by comparison; bounds and alignment. What else they ask has not changed
+// since, or it would have been forgotten (forget_slots). Nothing else waits to be answered. It is done, and
+// `reply` is what is to be answered at once. False: nothing was done.
+__attribute__((always_inline)) inline bool Core::serve_like_before(const Link& link, const Words& words,
+                                                                   Words& reply) noexcept {
+  const SameRequest& same = link.same_request;
+  const std::uint64_t offset = words.word[kOffsetWord];
+  if (kind_of(words) != same.kind || words.word[kSlotWord] != same.slot_word ||
+      words.word[kKeyWord] != same.key || words.word[kEntryWord] != same.entry_word ||
+      offset > same.last_offset || link.remote.owed_busy != 0 || link.replies_due) [[unlikely]] {
+    return false;
+  }
+  std::byte* const place = same.base + offset;
+  const std::uint64_t asked = low_half(words.word[kUserWord]);
+  if (same.op.bytes == 0) {
+    reply.word[kLeadWord] = reply_lead(Operation::got, kInlineData);
+    reply.word[kSlotWord] = asked;
+    load_tight(reply, place, same.length);
+    return true;
+  }
+  if (reinterpret_cast<std::uintptr_t>(place) % same.op.bytes != 0) [[unlikely]]
+    return false;
+  const Fetch fetch{same.op.op, same.op.bytes, words.word[kDataWord], words.word[kDataWord + 1]};
+  const std::uint64_t before = apply_fetch(fetch, place);
+  reply = {{reply_lead(Operation::fetched, sizeof before), 0, 0, 0, 0, asked, before, 0}};
+  return true;
+}
+
+// The whole answer of a fetch or of a short get.
+__attribute__((always_inline)) inline Refusal Core::take_short_answer(Link& link,
+                                                                      const Words& words) noexcept {
+  const bool tight = kind_of(words) == reply_lead(Operation::got, kInlineData) >> 32;
+  const std::uint64_t named = words.word[tight ? kSlotWord : kUserWord];
+  const auto id = static_cast<std::uint32_t>(named);
+  Asked& asked = link.remote.asked[id % kRequestPlaces];
+  if (named != id || !asked.busy || asked.id != id || asked.fetch == tight) [[unlikely]]
+    return Refusal::unasked_reply;
+  if (!tight) {
+    finish(link, asked, Status::ok, words.word[kDataWord]);
+    return Refusal::none;
+  }
+  if (asked.length > kPutInline || asked.landed != 0 || asked.cause != Refusal::none) [[unlikely]]
+    return Refusal::unasked_reply;
+  std::byte* const to = landing_of(asked, 0);
+  if (to != nullptr) [[likely]] {
+    std::byte data[kPutInline];
+    for (std::size_t i = 0; i < kPutInline / sizeof(std::uint64_t); ++i)
+      base::store_little(data + i * sizeof(std::uint64_t), words.word[kKeyWord + i]);
+    if (asked.length == kInlineData) {
+      std::memcpy(to, data, kInlineData);
+    } else {
+      std::memcpy(to, data, asked.length);
+    }
+  }
+  finish(link, asked, to != nullptr ? Status::ok : Status::cancelled, 0);
+  return Refusal::none;
+}
+
+// Where a get's byte `from` lands, under the requester's own key: its slot must still be the one, and its key
+// the one, that it named. Null: it does not.
+inline std::byte* Core::landing_of(const Asked& asked, std::uint32_t from) noexcept {
+  const SlotRecord& slot = slots_[asked.slot];
+  if (asked.owner == nullptr || !slot.live || slot.generation != asked.generation || slot.key != asked.key)
+    return nullptr;
+  return slot.base + asked.offset + from;
+}
+
+inline void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept {
+  if (asked.owner != nullptr) asked.owner->over(asked, link.peer, status, value);
+  link.remote.answered(asked);
+  surroundings_.settled();
+}
+
+}  // namespace hamlyn::interface
