@@ -165,7 +165,7 @@ Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
     answer(link, refused(packet, cause, 0));
     return cause;
   }
-  if (packet.delta <= kPutInline && element_of(packet.lead) == 0)
+  if (packet.lead.operation == Operation::get && packet.delta <= kPutInline && element_of(packet.lead) == 0)
     remember_request(link, packet, slots_[packet.slot], packet.delta, {.bytes = 0});
   std::uint32_t sent = 0;
   Piece piece = may_answer(link) ? Piece::more : Piece::none;
