@@ -170,7 +170,9 @@ enum hamlyn_notification_kind {
   HAMLYN_REMOTE_DONE = 4,        // a remote operation of this interface is over; `word` is its own
   HAMLYN_REMOTE_FAILED = 5,      // the same, but not done; `cause` says why it was refused
   HAMLYN_PUT = 6,                // puts have landed; `word` says how many
-  HAMLYN_PUT_HELD = 7            // the same, of puts that wait
+  HAMLYN_PUT_HELD = 7,           // the same, of puts that wait
+  HAMLYN_GOT = 8,                // the same, of gets that were answered here
+  HAMLYN_FETCHED = 9             // the same, of fetch-and-ops that were done here
 };
 
 enum hamlyn_failure {
@@ -484,6 +486,7 @@ typedef struct hamlyn_strides {
 
 // Bits of hamlyn_remote_options.flags.
 #define HAMLYN_NO_ANSWER UINT64_C(1)  // a fetch of which nothing comes back
+#define HAMLYN_TELL UINT64_C(16)      // the owner is told when it is done, if it wants to be; as of puts
 
 typedef struct hamlyn_remote_options {
   size_t size;

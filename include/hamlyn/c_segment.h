@@ -99,10 +99,12 @@ typedef struct hamlyn_segment_options {
 } hamlyn_segment_options;
 
 enum hamlyn_segment_kind {
-  HAMLYN_WRITTEN = 1,     // data has landed
-  HAMLYN_HELD = 2,        // data waits
-  HAMLYN_READ = 3,        // what a read of one's own has brought is here
-  HAMLYN_READ_FAILED = 4  // the same, but it was not done
+  HAMLYN_WRITTEN = 1,      // data has landed
+  HAMLYN_HELD = 2,         // data waits
+  HAMLYN_READ = 3,         // what a read of one's own has brought is here
+  HAMLYN_READ_FAILED = 4,  // the same, but it was not done
+  HAMLYN_GOT_HERE = 5,     // importers have read this
+  HAMLYN_SWAPPED = 6       // importers have done fetch-and-ops or compare-and-swaps here
 };
 
 typedef struct hamlyn_segment_record {
@@ -177,7 +179,8 @@ typedef struct hamlyn_write_options {
 typedef struct hamlyn_read_options {
   size_t size;
   const hamlyn_strides* strides;  // gathered; NULL: from one run
-  uint64_t flags;                 // HAMLYN_NOTIFY: a record tells of it in the segment where it lands
+  // HAMLYN_TELL: the exporter is told; HAMLYN_NOTIFY: a record tells of it in the segment where it lands.
+  uint64_t flags;
 } hamlyn_read_options;
 
 // Imports the segment of that name, or that ticket.
@@ -207,9 +210,9 @@ hamlyn_status hamlyn_write_flush(hamlyn_import* import, int64_t timeout, uint32_
 // hamlyn_signal) the 8-byte word at `signal`.
 hamlyn_status hamlyn_write_signal(hamlyn_import* import, size_t offset, const void* data, size_t length,
                                   size_t signal, uint64_t value, uint32_t how, int64_t timeout);
-// READ into memory, of any length; `strides` NULL: from one run.
+// READ into memory, of any length.
 hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset, void* into, size_t length,
-                          const hamlyn_strides* strides, int64_t timeout);
+                          const hamlyn_read_options* options, int64_t timeout);
 // READ into a segment of one's own, from its byte `at` on, up to 64 KiB: pending, and
 // hamlyn_read_outcome(handle) tells how it ends; of a mapped one ok at once. `handle` may be NULL.
 hamlyn_status hamlyn_read_into(hamlyn_import* import, size_t offset, hamlyn_segment* into, size_t at,
@@ -219,9 +222,10 @@ hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_han
                                   hamlyn_outcome* outcome);
 hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle, int64_t timeout,
                                hamlyn_outcome* outcome);
-// Fetch-and-op on an aligned word of 4 or 8 bytes; `outcome->value` is what stood there before.
+// Fetch-and-op on an aligned word of 4 or 8 bytes; `outcome->value` is what stood there before. `flags`: 0,
+// or HAMLYN_TELL.
 hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset, const hamlyn_fetch_request* request,
-                                  int64_t timeout, hamlyn_outcome* outcome);
+                                  uint64_t flags, int64_t timeout, hamlyn_outcome* outcome);
 // CAS on one of 8 bytes.
 hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset, uint64_t expected,
                                       uint64_t desired, int64_t timeout, hamlyn_outcome* outcome);

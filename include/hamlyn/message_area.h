@@ -15,8 +15,9 @@
 namespace hamlyn {
 
 namespace library {
+class AreaRange;
 class DurableArea;
-}
+}  // namespace library
 
 enum class Sharing : std::uint8_t {
   guarded,            // private: every byte comes through the interface
@@ -38,8 +39,11 @@ class MessageArea {
   // Error.
   MessageArea(Interface& interface, std::size_t bytes, Sharing sharing = Sharing::guarded);
   // Memory that is there already and stays the caller's: whole pages of 4096, page-aligned, writable, until
-  // this object is gone. Throws Error(invalid_argument).
-  MessageArea(Interface& interface, std::span<std::byte> memory);
+  // this object is gone. For the mapped kinds its bytes move to pages that can be shared, at the same
+  // address, and back when the area goes: nobody may touch it during the two calls. That can be done with a
+  // process's private memory (malloc, anonymous mmap) on which no other area lies; a forked child has it no
+  // more. Throws Error: invalid_argument, out_of_memory, quota_bytes; then the memory is as it was.
+  MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing = Sharing::guarded);
   // A durable area (paper 1, section 3.5.1; docs/areas.md): memory that starts with what the file has, and
   // acknowledgements of messages to it that are given only when their data is in the file and safe from a
   // crash of the host. Nobody maps it. Its space on the disk is taken here. Throws Error: disk_full,
@@ -74,6 +78,8 @@ class MessageArea {
  private:
   friend class Slot;
 
+  void make_mapped();
+
   Interface& interface_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
@@ -82,6 +88,7 @@ class MessageArea {
   Sharing sharing_ = Sharing::guarded;
   const std::uint64_t* generation_ = nullptr;  // of a mapped kind
   std::unique_ptr<library::DurableArea> durable_;
+  std::unique_ptr<library::AreaRange> range_;
 };
 
 }  // namespace hamlyn

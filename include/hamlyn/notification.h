@@ -60,6 +60,8 @@ struct Notification {
     // of several.
     put,
     put_held,  // the same, of puts that wait because that part of the slot is inhibited or not pinned
+    got,       // the same, of gets that were answered here
+    fetched,   // the same, of fetch-and-ops that were done here
   };
 
   Kind kind = Kind::message;

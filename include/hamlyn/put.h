@@ -27,6 +27,9 @@ struct Strides {
 // waits in the slot, and is refused if a put before it was, since the last fence.
 enum class Signal : std::uint8_t { none, set, add };
 
+// What was done through a MappedSlot that the owner is to be told of.
+enum class Touched : std::uint8_t { written, read, swapped };
+
 struct PutOptions {
   std::uint64_t offset = 0;  // from the ticket's base
   // The owner is told when all of it has landed, unless its slot's Control is `never`. Takes one of the
@@ -37,8 +40,10 @@ struct PutOptions {
   // Null: it lands in one run.
   const Strides* strides = nullptr;
   Signal signal = Signal::none;
-  // With no data, and `notify`: so many bytes were stored there already, through a MappedSlot.
+  // With no data, and `notify`: so many bytes were stored there already, read or swapped, through a
+  // MappedSlot.
   std::uint64_t stored = 0;
+  Touched touched = Touched::written;
 };
 
 struct Opened {

@@ -49,6 +49,9 @@ struct RemoteOptions {
   // way. As many bytes as the get has (otherwise invalid), all inside the ticket's bounds. Null: from one
   // run.
   const Strides* strides = nullptr;
+  // The owner is told when it is done (Notification::got, fetched), unless its slot's Control is `never`. Of
+  // a slot that takes puts; takes one of the places that it keeps for this link, or is answered no_place.
+  bool notify = false;
 };
 
 // Of a remote operation of one terminus. A value.

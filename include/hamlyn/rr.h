@@ -36,7 +36,7 @@ int munprot(int segment);
 
 enum rr_notify {
   RR_NOINTR = 0,  // nobody is told of anything
-  RR_INTR = 1,    // of each remote write, and of what each read of ours brings here
+  RR_INTR = 1,    // of each remote write, read and CAS, and of what each read of ours brings here
   RR_CINTR = 2    // of those with the notify bit: how it is at first
 };
 int rr_setintr(int segment, int notify);
@@ -52,8 +52,10 @@ enum rr_kind {
   RR_WRITTEN = 1,  // data has landed
   RR_WAITS = 2,    // data waits: that part is not pinned, or mprot holds it
   RR_READ = 3,     // what a read of ours has brought is here
-  RR_READ_FAILED =
-      4  // it was not done: of part that is not pinned, without the right, or the segment is gone
+  // It was not done: of part that is not pinned, without the right, or the segment is gone.
+  RR_READ_FAILED = 4,
+  RR_GOT = 5,     // others have read this
+  RR_SWAPPED = 6  // others have done CAS here
 };
 typedef struct rr_record {
   uint32_t kind;    // enum rr_kind

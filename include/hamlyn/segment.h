@@ -37,7 +37,8 @@ struct SegmentOptions {
   // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
   std::string name = {};
   std::size_t bytes = 0;  // of zeroed memory, made here; of the mapped kinds rounded up to whole pages
-  // Instead: memory that is there already and stays the caller's, whole pages. Of the kind guarded.
+  // Instead: memory that is there already and stays the caller's, whole pages. Of the mapped kinds it is
+  // moved, and nobody may touch it while the segment is made, nor while it goes (see MessageArea).
   std::span<std::byte> memory = {};
   // guarded: every access comes through this process's interface. mapped_read_only: importers of this host
   // read by loads, which need nobody's processor. mapped_read_write: those of this user write and swap so,
@@ -57,10 +58,12 @@ struct SegmentRecord {
     held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
     read = 3,         // what a read of one's own that asked for it has brought is here
     read_failed = 4,  // the same, but it was not done
+    got = 5,          // importers have read this
+    swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
   };
   Kind kind = Kind::written;
-  std::uint32_t count = 0;  // operations that it stands for: of writes that did not ask for it, all since
-                            // the last
+  std::uint32_t count = 0;  // operations that it stands for: of those that did not ask for it, all since
+                            // the last of the kind
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // from the first byte of them to behind the last
   std::uint64_t peer = 0;    // the importer's interface; 0: several
@@ -69,7 +72,7 @@ struct SegmentRecord {
 class Segment {
  public:
   // Exports it. Throws Error: name_taken, name_invalid, quota_names, quota_bytes, invalid_argument (sizes,
-  // memory that is not whole pages or not of the kind guarded), out_of_memory, node_unreachable, forked.
+  // memory that is not whole pages or cannot be moved), out_of_memory, node_unreachable, forked.
   Segment(Interface& interface, const SegmentOptions& options);
   ~Segment();  // unexports it: what importers do from here on is answered `stale`
   Segment(const Segment&) = delete;
@@ -160,8 +163,13 @@ struct WriteOptions {
 };
 
 struct ReadOptions {
-  bool notify = false;               // tell of it where it lands, by a record, when it is over
+  bool notify = false;               // tell of it in the segment where it lands, by a record, when it is over
   const Strides* strides = nullptr;  // gathered from up to three dimensions, as WRITEV scatters
+  bool tell_exporter = false;        // tell the exporter, if its Control lets
+};
+
+struct FetchOptions {
+  bool notify = false;  // tell the exporter, if its Control lets
 };
 
 class Import {
@@ -219,7 +227,7 @@ class Import {
   // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time of
   // one begins with its turn.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
-              const Strides* strides = nullptr) noexcept;
+              const ReadOptions& options = {}) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
@@ -232,11 +240,14 @@ class Import {
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
-  // there before. After link_ended nobody knows whether it was done.
-  Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout) noexcept;
+  // there before. After link_ended nobody knows whether it was done. no_place, of a mapped one: it is done,
+  // and the exporter has not been told.
+  Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
+                const FetchOptions& options = {}) noexcept;
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
-                           std::chrono::nanoseconds timeout) noexcept {
-    return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout);
+                           std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
+    return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
+                 options);
   }
   template <class Word>
   Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
@@ -272,7 +283,7 @@ class Import {
   }
   Status check_read(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
   Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
-  Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides,
+  Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
                     std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface_;

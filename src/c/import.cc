@@ -36,6 +36,20 @@ hamlyn_status write_with(const char* call, const hamlyn_write_options* options, 
                                            .element = element_in(given.flags)}));
 }
 
+// The same of reads.
+template <class Read>
+hamlyn_status read_with(const char* call, const hamlyn_read_options* options, Read&& read) noexcept {
+  hamlyn_read_options given;
+  if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
+  if ((given.flags & ~(HAMLYN_NOTIFY | HAMLYN_TELL)) != 0) return invalid_argument(call, "unknown flags");
+  if (const char* const wrong = strides_fault(given.strides)) return invalid_argument(call, wrong);
+  hamlyn::Strides strides;
+  if (given.strides != nullptr) strides = from(*given.strides);
+  return number(read(hamlyn::ReadOptions{.notify = (given.flags & HAMLYN_NOTIFY) != 0,
+                                         .strides = given.strides == nullptr ? nullptr : &strides,
+                                         .tell_exporter = (given.flags & HAMLYN_TELL) != 0}));
+}
+
 std::span<std::byte> room_at(void* into, std::size_t length) noexcept {
   return {static_cast<std::byte*>(into), length};
 }
@@ -127,33 +141,23 @@ hamlyn_status hamlyn_write_signal(hamlyn_import* import, std::size_t offset, con
 // --- reading
 
 hamlyn_status hamlyn_read(hamlyn_import* import, std::size_t offset, void* into, std::size_t length,
-                          const hamlyn_strides* strides, std::int64_t timeout) {
+                          const hamlyn_read_options* options, std::int64_t timeout) {
   if (import == nullptr || !readable(into, length)) return invalid_argument(__func__, "a NULL argument");
-  if (const char* const wrong = strides_fault(strides)) return invalid_argument(__func__, wrong);
-  hamlyn::Strides shape;
-  if (strides != nullptr) shape = from(*strides);
-  return number(import->it.read(offset, room_at(into, length), time_of(timeout),
-                                strides == nullptr ? nullptr : &shape));
+  return read_with(__func__, options, [&](const hamlyn::ReadOptions& how) {
+    return import->it.read(offset, room_at(into, length), time_of(timeout), how);
+  });
 }
 
 hamlyn_status hamlyn_read_into(hamlyn_import* import, std::size_t offset, hamlyn_segment* into,
                                std::size_t at, std::size_t length, const hamlyn_read_options* options,
                                hamlyn_remote_handle* handle) {
   if (import == nullptr || into == nullptr) return invalid_argument(__func__, "a NULL argument");
-  hamlyn_read_options given;
-  if (const char* const wrong = take_options(options, given)) return invalid_argument(__func__, wrong);
-  if ((given.flags & ~HAMLYN_NOTIFY) != 0) return invalid_argument(__func__, "unknown flags");
-  if (const char* const wrong = strides_fault(given.strides)) return invalid_argument(__func__, wrong);
-  hamlyn::Strides strides;
-  if (given.strides != nullptr) strides = from(*given.strides);
   hamlyn::RemoteHandle own;
-  const hamlyn::Status status = import->it.read(offset, into->it, at, length,
-                                                {.notify = (given.flags & HAMLYN_NOTIFY) != 0,
-                                                 .strides = given.strides == nullptr ? nullptr : &strides},
-                                                &own);
-  if (handle != nullptr && (status == hamlyn::Status::ok || status == hamlyn::Status::pending))
-    *handle = {own.sequence};
-  return number(status);
+  const hamlyn_status status = read_with(__func__, options, [&](const hamlyn::ReadOptions& how) {
+    return import->it.read(offset, into->it, at, length, how, &own);
+  });
+  if (handle != nullptr && (status == HAMLYN_OK || status == HAMLYN_PENDING)) *handle = {own.sequence};
+  return status;
 }
 
 hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
@@ -171,13 +175,15 @@ hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handl
 // --- words
 
 hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,
-                                  const hamlyn_fetch_request* request, std::int64_t timeout,
-                                  hamlyn_outcome* outcome) {
+                                  const hamlyn_fetch_request* request, std::uint64_t flags,
+                                  std::int64_t timeout, hamlyn_outcome* outcome) {
   if (import == nullptr || request == nullptr || outcome == nullptr)
     return invalid_argument(__func__, "a NULL argument");
   if (request->op < HAMLYN_ADD || request->op > HAMLYN_COMPARE_AND_SWAP)
     return invalid_argument(__func__, "no such operation");
-  return tell(import->it.fetch(offset, fetch_of(*request), time_of(timeout)), *outcome);
+  if ((flags & ~HAMLYN_TELL) != 0) return invalid_argument(__func__, "unknown flags");
+  const hamlyn::FetchOptions how{.notify = flags != 0};
+  return tell(import->it.fetch(offset, fetch_of(*request), time_of(timeout), how), *outcome);
 }
 
 hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, std::size_t offset, std::uint64_t expected,

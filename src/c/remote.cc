@@ -14,7 +14,7 @@ namespace {
 const char* read_options(const hamlyn_remote_options* given, hamlyn_remote_options& options) noexcept {
   constexpr std::size_t kFirst = offsetof(hamlyn_remote_options, strides);
   if (const char* const wrong = take_options(given, options, kFirst)) return wrong;
-  if ((options.flags & ~(HAMLYN_NO_ANSWER | kElements)) != 0) return "unknown flags";
+  if ((options.flags & ~(HAMLYN_NO_ANSWER | HAMLYN_TELL | kElements)) != 0) return "unknown flags";
   return strides_fault(options.strides);
 }
 
@@ -31,7 +31,8 @@ hamlyn_status ask_with(const char* call, const hamlyn_remote_options* options, h
                                   .queue = given.queue == nullptr ? nullptr : &given.queue->it,
                                   .word = given.word,
                                   .element = element_in(given.flags),
-                                  .strides = given.strides == nullptr ? nullptr : &strides};
+                                  .strides = given.strides == nullptr ? nullptr : &strides,
+                                  .notify = (given.flags & HAMLYN_TELL) != 0};
   hamlyn::RemoteHandle own;
   const hamlyn::Status status = ask(how, &own);
   if (handle != nullptr && (status == hamlyn::Status::ok || status == hamlyn::Status::pending))

@@ -22,7 +22,9 @@ static_assert(sizeof(rr_held) == sizeof(HeldPut) && offsetof(rr_held, notify) ==
 static_assert(RR_WRITTEN == static_cast<int>(SegmentRecord::Kind::written) &&
               RR_WAITS == static_cast<int>(SegmentRecord::Kind::held) &&
               RR_READ == static_cast<int>(SegmentRecord::Kind::read) &&
-              RR_READ_FAILED == static_cast<int>(SegmentRecord::Kind::read_failed));
+              RR_READ_FAILED == static_cast<int>(SegmentRecord::Kind::read_failed) &&
+              RR_GOT == static_cast<int>(SegmentRecord::Kind::got) &&
+              RR_SWAPPED == static_cast<int>(SegmentRecord::Kind::swapped));
 static_assert(RR_NOINTR == static_cast<int>(Control::never) && RR_INTR == static_cast<int>(Control::always) &&
               RR_CINTR == static_cast<int>(Control::conditional));
 

@@ -18,7 +18,9 @@ static_assert(sizeof(hamlyn_segment_record) == sizeof(SegmentRecord) &&
 static_assert(HAMLYN_WRITTEN == static_cast<int>(SegmentRecord::Kind::written) &&
               HAMLYN_HELD == static_cast<int>(SegmentRecord::Kind::held) &&
               HAMLYN_READ == static_cast<int>(SegmentRecord::Kind::read) &&
-              HAMLYN_READ_FAILED == static_cast<int>(SegmentRecord::Kind::read_failed));
+              HAMLYN_READ_FAILED == static_cast<int>(SegmentRecord::Kind::read_failed) &&
+              HAMLYN_GOT_HERE == static_cast<int>(SegmentRecord::Kind::got) &&
+              HAMLYN_SWAPPED == static_cast<int>(SegmentRecord::Kind::swapped));
 
 namespace {
 

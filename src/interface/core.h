@@ -289,10 +289,18 @@ class Core {
                  std::uint64_t end, std::uint64_t peer) noexcept;
   void settle_held(std::uint32_t slot) noexcept;
   static bool is_of_puts(const Notification& notification) noexcept {
-    return notification.kind == Notification::Kind::put || notification.kind == Notification::Kind::put_held;
+    return notification.kind >= Notification::Kind::put && notification.kind <= Notification::Kind::fetched;
   }
   void puts_taken(Notification& notification, std::uint32_t generation) noexcept;
   Refusal why_no_fence(Link& link, const Packet& packet) noexcept;
+
+  // Telling of gets and fetch-ops (told.cc).
+  std::uint32_t record_to_tell(const Link& link, const Packet& packet) const noexcept;
+  Refusal why_not_told(const Link& link, const Packet& packet) const noexcept;
+  void tell_of(const Link& link, const Packet& packet, Puts::Kind kind, std::uint64_t length) noexcept;
+  void forgo_place(const Link& link, const Packet& packet) noexcept;
+  void push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin, std::uint64_t length,
+                 std::uint64_t peer) noexcept;
 
   // Remote operations (remote.cc).
   enum class Piece : std::uint8_t { none, more, last };  // what could leave of an answer

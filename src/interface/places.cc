@@ -144,7 +144,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     const std::uint32_t rights = slot.rights(link.user);
     places.takes_puts = slot.puts != nullptr && (rights & Guests::kWrite) != 0;
     places.gives_gets = slot.gets != 0 && (rights & Guests::kRead) != 0;
-    if (slot.fast || places.takes_puts) places.granted = slot.queue->reserve(slot.places);
+    if (slot.fast || slot.puts != nullptr) places.granted = slot.queue->reserve(slot.places);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
   places.cause = cause != Refusal::none ? cause : Refusal::no_place;

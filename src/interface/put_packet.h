@@ -71,7 +71,8 @@ inline void tight_data(const Packet& packet, std::byte (&bytes)[kPutInline]) noe
 }
 
 // `put_block`: word 3 is the offset. An empty one that asks for notification follows a put of several
-// packets: word 4 is how long that was. Word 5 of one with data: a Signal.
+// packets, or what was done through a mapping: word 4 is how long that was, word 5 a Touched. Word 5 of one
+// with data: a Signal.
 //
 // `put_strided`: word 2 is the length of a chunk and how many a row has, word 3 the offset of the first, word
 // 4 how many rows there are, and where in the data this packet begins, word 5 the stride of rows.
@@ -98,6 +99,17 @@ inline Status check_strides(const Strides& strides, std::uint64_t length, std::u
   const bool reaches = strides.x_stride < kPutSpan && inside(strides, offset, bound);
   const bool fits = strides.y_chunks == 1 || strides.y_stride < kPutSpan;
   return reaches && fits ? Status::ok : Status::out_of_bounds;
+}
+
+// A get or a fetch of which the owner is to be told names the opening where others have an entry. No entry,
+// nor what stands there for none (Ticket), looks like that.
+inline constexpr unsigned kOpeningBits = kNameBits + kSerialBits;
+inline constexpr std::uint32_t kTells = 1u << 31;
+inline std::uint32_t telling_entry(std::uint64_t opening) noexcept {
+  return kTells | (low_half(opening) & ((1u << kOpeningBits) - 1));
+}
+inline bool asks_to_tell(const Packet& packet) noexcept {
+  return packet.entry >> kOpeningBits == kTells >> kOpeningBits;
 }
 
 // A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all

@@ -18,7 +18,8 @@ struct Core::Landing {
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
   Signal signal = Signal::none;
-  bool announcement = false;  // the data of a put of several packets, which has landed
+  bool announcement = false;  // of what was done before: a put of several packets, or through a mapping
+  Touched touched = Touched::written;
   bool strided = false;
   Strides strides;
   std::uint64_t first = 0;  // of the whole put
@@ -73,8 +74,10 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   const PutWord word = put_word_of(word_at(packet, kSlotWord));
   const std::uint32_t record = opening(link, word);
   if (record == kDeadRecord) return Refusal::stale_generation;
-  const Refusal cause =
-      records_[record].takes_puts ? land_put(link, packet, payload, word, record) : Refusal::not_permitted;
+  const bool read = packet.lead.operation == Operation::put_block && packet.lead.length == 0 &&
+                    packet.word == static_cast<std::uint64_t>(Touched::read);
+  const bool may = read ? records_[record].gives_gets : records_[record].takes_puts;
+  const Refusal cause = may ? land_put(link, packet, payload, word, record) : Refusal::not_permitted;
   if (cause == Refusal::none) return cause;
   Places& places = records_[record];
   if (places.put_refused == Refusal::none) places.put_refused = cause;
@@ -112,6 +115,8 @@ Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRec
   } else if (length == 0 && word.notify) {
     landing.announcement = true;
     length = word_at(packet, kEntryWord);
+    if (packet.word > static_cast<std::uint64_t>(Touched::swapped)) return Refusal::malformed;
+    landing.touched = static_cast<Touched>(packet.word);
   }
   if (!interface::inside(landing.begin, length, slot.bound)) return Refusal::out_of_bounds;
   if (packet.lead.operation == Operation::put_block && !landing.announcement && packet.word != 0) {
@@ -134,6 +139,16 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   Puts& puts = *slot.puts;
   const bool tells = word.notify && puts.control != Control::never;
   if (word.notify && records_[record].standing >= records_[record].granted) return Refusal::no_place;
+  if (landing.touched != Touched::written) {
+    const Puts::Kind kind = landing.touched == Touched::read ? Puts::got : Puts::fetched;
+    if (tells) {
+      push_told(record, kind, landing.begin, landing.length, link.peer);
+    } else {
+      ++records_[record].standing;
+      give_back(record);
+    }
+    return Refusal::none;
+  }
   // What was lost is not told of, and not signalled.
   Places& places = records_[record];
   if (landing.announcement && places.part_refused != Refusal::none)
@@ -159,10 +174,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
       slot.counters->bytes += landing.length;
     }
     if (tells) {
-      ++records_[record].standing;
-      slot.queue->push_put(record, records_[record].slot, landing.begin, landing.end - landing.begin,
-                           link.peer);
-      if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
+      push_told(record, Puts::landed, landing.begin, landing.end - landing.begin, link.peer);
       return Refusal::none;
     }
     if (puts.control == Control::always && !landing.announcement) {
@@ -202,36 +214,6 @@ bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bo
     std::memcpy(held.add(waiting), data, bytes);
   });
   return true;
-}
-
-// One notification stands for all of a kind until it is read.
-void Core::tell_puts(SlotRecord& slot, std::uint32_t index, Puts::Kind kind, std::uint64_t begin,
-                     std::uint64_t end, std::uint64_t peer) noexcept {
-  Puts::Told& told = slot.puts->told[kind];
-  ++told.count;
-  if (told.standing) {
-    told.begin = std::min(told.begin, begin);
-    told.end = std::max(told.end, end);
-    if (told.peer != peer) told.peer = 0;
-    return;
-  }
-  told = {true, begin, end, 1, peer};
-  Notification notification;
-  notification.kind = kind == Puts::landed ? Notification::Kind::put : Notification::Kind::put_held;
-  notification.slot = index;
-  slot.queue->push(notification, slot.generation);
-  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
-}
-
-void Core::puts_taken(Notification& notification, std::uint32_t generation) noexcept {
-  SlotRecord& slot = slots_[notification.slot];
-  if (!slot.live || slot.generation != generation || slot.puts == nullptr) return;
-  const auto kind = notification.kind == Notification::Kind::put ? Puts::landed : Puts::waiting;
-  const Puts::Told told = std::exchange(slot.puts->told[kind], {});
-  notification.offset = told.begin;
-  notification.length = told.end - told.begin;
-  notification.word = told.count;
-  notification.peer = told.peer;
 }
 
 // --- the owner's side

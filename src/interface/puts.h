@@ -47,7 +47,7 @@ struct Puts {
     return inhibited || held.overlaps(begin, end) || unpinned.any_in(begin, end);
   }
 
-  // Puts that nobody has asked to be told of, and such as wait: one notification for all of a kind that came
+  // What nobody has asked to be told of, and puts that wait: one notification for all of a kind that came
   // while none of that kind was read.
   struct Told {
     bool standing = false;
@@ -56,7 +56,7 @@ struct Puts {
     std::uint64_t count = 0;
     std::uint64_t peer = 0;  // 0: several
   };
-  enum Kind : std::uint8_t { landed, waiting, kKinds };
+  enum Kind : std::uint8_t { landed, waiting, got, fetched, kKinds };
 
   Control control = Control::conditional;
   bool inhibited = false;

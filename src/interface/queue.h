@@ -91,12 +91,12 @@ class Queue {
     ++standing_;
     count();
   }
-  // Of a put whose sender asked for it, and holds a reservation, too.
-  void push_put(std::uint32_t places, std::uint32_t slot, std::uint64_t offset, std::uint64_t length,
-                std::uint64_t peer) noexcept {
+  // Of a put, a get or a fetch whose sender asked for it, and holds a reservation, too.
+  void push_told(std::uint32_t places, Notification::Kind kind, std::uint32_t slot, std::uint64_t offset,
+                 std::uint64_t length, std::uint64_t peer) noexcept {
     push_fast(places, slot, offset, length, 1, peer);
     Notification& pushed = places_[(tail_ - 1) & mask_].notification;
-    pushed.kind = Notification::Kind::put;
+    pushed.kind = kind;
     pushed.fast = false;
   }
   // A notification passes through the empty queue without standing in it. Who lets many pass counts them

@@ -160,8 +160,10 @@ std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept {
 
 Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
   if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
-  const Refusal cause = why_no_get(slots_, link, packet);
+  Refusal cause = why_no_get(slots_, link, packet);
+  if (cause == Refusal::none) cause = why_not_told(link, packet);
   if (cause != Refusal::none) {
+    forgo_place(link, packet);
     answer(link, refused(packet, cause, 0));
     return cause;
   }
@@ -183,6 +185,11 @@ Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   if (answered && !link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   std::uint64_t before = 0;
   const Refusal cause = do_fetch(link, packet, before);
+  if (cause == Refusal::none) {
+    tell_of(link, packet, Puts::fetched, packet.delta >> 8 & 0xFF);
+  } else {
+    forgo_place(link, packet);
+  }
   if (!answered) return cause;
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
@@ -232,6 +239,8 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
     return Refusal::not_pinned;
   std::byte* const place = slot.base + packet.offset;
   if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
+  const Refusal untold = why_not_told(link, packet);
+  if (untold != Refusal::none) return untold;
   std::uint64_t operands[2];
   std::memcpy(operands, packet.data, sizeof operands);
   const Fetch fetch{static_cast<FetchOp>(op), bytes, operands[0], operands[1]};
@@ -268,6 +277,7 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
   // A key that was changed, or a slot that went, since the last piece left stops it.
   const Refusal cause = why_no_get(slots_, link, packet);
   if (cause == Refusal::none) return put_data(link, packet, owed.sent);
+  forgo_place(link, packet);
   owed.packet = words_of(refused(packet, cause, owed.sent));
   return put_owed(link, owed);
 }
@@ -276,18 +286,21 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
   copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, bytes);
+  Packet reply{};
   if (request.delta <= kPutInline && element_of(request.lead) == 0) {
-    Packet reply{};
     set_lead(reply, Operation::got, kInlineData, 0);
     set_tight_data(reply, copy, bytes);
     set_word(reply, kSlotWord, message_of(request.word));
-    return link.put_reply(reply, reply.data) == Status::ok ? Piece::last : Piece::none;
+    if (link.put_reply(reply, reply.data) != Status::ok) return Piece::none;
+  } else {
+    reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
+    reply.offset = sent;
+    if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
   }
-  Packet reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
-  reply.offset = sent;
-  if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
   sent += bytes;
-  return sent == request.delta ? Piece::last : Piece::more;
+  if (sent != request.delta) return Piece::more;
+  tell_of(link, request, Puts::got, reach_of(request));
+  return Piece::last;
 }
 
 // Level by level, a piece of each in turn. True if any left.

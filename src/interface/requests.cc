@@ -48,17 +48,30 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   Link* link = nullptr;
   const Status found = link_for(ticket, options.offset, fetch.bytes, link);
   if (found != Status::ok) return found;
+  Telling telling;
+  const Status place = find_place(ticket, options, telling);
+  if (place != Status::ok) return place;
   Packet packet;
   set_lead(packet, Operation::fetch, kInlineData, 0);
-  set_entry(packet, ticket.entry,
+  set_entry(packet, telling.entry,
             fetch_delta(static_cast<std::uint32_t>(fetch.op), fetch.bytes, options.answered));
   const std::uint64_t operands[2] = {fetch.operand, fetch.compare};
   const auto* const data = reinterpret_cast<const std::byte*>(operands);
-  if (options.answered) return put(*link, ticket, packet, data, options, queue, nullptr, handle);
+  if (options.answered)
+    return telling.asked(put(*link, ticket, packet, data, options, queue, nullptr, handle));
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(0, ticket.incarnation);
-  return link->put(packet, data, nullptr, terminus_.priority());
+  return telling.asked(link->put(packet, data, nullptr, terminus_.priority()));
+}
+
+// If the owner is to be told: how the packet says it, and the place that it takes.
+Status Requests::find_place(const Ticket& ticket, const RemoteOptions& options, Telling& telling) noexcept {
+  telling.entry = ticket.entry;
+  if (!options.notify) return Status::ok;
+  const Status status = terminus_.find_place(ticket, telling.outlet);
+  if (status == Status::ok) telling.entry = telling_entry(telling.outlet->opening);
+  return status;
 }
 
 Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
@@ -79,15 +92,18 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   const std::uint64_t reach = strides != nullptr ? span_of(*strides) : landing.length;
   const Status found = link_for(ticket, options.offset, reach, link);
   if (found != Status::ok) return found;
+  Telling telling;
+  const Status place = find_place(ticket, options, telling);
+  if (place != Status::ok) return place;
   Packet packet;
   set_lead(packet, Operation::get, 0, 0, options.element);
-  set_entry(packet, ticket.entry, static_cast<std::uint32_t>(landing.length));
+  set_entry(packet, telling.entry, static_cast<std::uint32_t>(landing.length));
   if (strides != nullptr) {
     set_lead(packet, Operation::get_strided, kInlineData, 0, options.element);
     set_gather(packet, *strides);
-    return put(*link, ticket, packet, packet.data, options, queue, &landing, handle);
+    return telling.asked(put(*link, ticket, packet, packet.data, options, queue, &landing, handle));
   }
-  return put(*link, ticket, packet, nullptr, options, queue, &landing, handle);
+  return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle));
 }
 
 Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,

@@ -90,6 +90,17 @@ class Requests {
   };
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
+  // Of a request of which the owner may be told.
+  struct Telling {
+    std::uint32_t entry = 0;
+    Outlet* outlet = nullptr;  // null: it is not
+    Status asked(Status status) const noexcept {
+      const bool left = status == Status::pending || status == Status::ok;
+      if (outlet != nullptr && left) --outlet->left;
+      return status;
+    }
+  };
+  Status find_place(const Ticket& ticket, const RemoteOptions& options, Telling& telling) noexcept;
   Status link_for(const Ticket& ticket, std::uint64_t offset, std::uint64_t length, Link*& link) noexcept;
   Status put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
              const RemoteOptions& options, Queue* queue, const Landing* landing,

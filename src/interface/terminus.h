@@ -60,6 +60,8 @@ class Terminus {
   void ask_again(const Ticket& ticket) noexcept;
   // The opening by which this terminus puts to the slot, as a fence names it.
   std::uint32_t opening_of(const Ticket& ticket) noexcept;
+  // ok: `outlet` has a place at that slot for a notification.
+  Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset) noexcept;
@@ -210,7 +212,8 @@ class Terminus {
                     const PutOptions& options) noexcept;
   Status put_announcement(Work& work) noexcept;
   void give_place_back(const Work& work) noexcept;
-  Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length) noexcept;
+  Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length,
+                  Touched touched) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
   bool store_in_place(Work& work, const Ticket& ticket, std::span<const std::byte> data,
                       std::uint64_t offset) noexcept;

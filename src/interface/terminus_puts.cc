@@ -21,6 +21,8 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
     if (options.signal > Signal::add || options.strides != nullptr || options.stored != 0)
       return Status::invalid;
   }
+  if (options.touched > Touched::swapped || (options.touched != Touched::written && options.stored == 0))
+    return Status::invalid;
   if (options.stored != 0) {
     if (!data.empty() || !options.notify || options.strides != nullptr) return Status::invalid;
     return options.stored <= room ? Status::ok : Status::out_of_bounds;
@@ -61,6 +63,15 @@ Status Terminus::way_of(const Ticket& ticket) noexcept {
   return outlet.takes_puts ? Status::ok : Status::refused;
 }
 
+Status Terminus::find_place(const Ticket& ticket, Outlet*& outlet) noexcept {
+  const Status way = way_of(ticket);
+  const bool may = way == Status::ok || (way == Status::refused && last_of_level().outlet->gives_gets);
+  if (!may) return way;
+  if (last_of_level().outlet->left == 0) return without_place();
+  outlet = last_of_level().outlet;
+  return Status::ok;
+}
+
 void Terminus::ask_again(const Ticket& ticket) noexcept {
   Link* const link = core_.find_link(ticket.interface);
   Outlet* const outlet =
@@ -89,7 +100,8 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   const Status wrong = check_put(ticket, data, options);
   if (wrong != Status::ok) return wrong;
   const Status way = way_of(ticket);
-  if (way != Status::ok) return way;
+  const bool told_of_read = options.touched == Touched::read && way == Status::refused;
+  if (way != Status::ok && !(told_of_read && last_of_level().outlet->gives_gets)) return way;
   Outlet& outlet = *last_of_level().outlet;
   Link& link = *last_of_level().link;
   if (options.notify && outlet.left == 0) return without_place();
@@ -97,7 +109,8 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
   Status status = Status::queue_full;
   if (options.stored != 0) {
-    if (alone) status = announce(link, outlet.opening, ticket.base + options.offset, options.stored);
+    if (alone)
+      status = announce(link, outlet.opening, ticket.base + options.offset, options.stored, options.touched);
     if (status == Status::ok) --outlet.left;
     return status;
   }
@@ -173,16 +186,18 @@ std::size_t Terminus::next_put(const Work& work) const noexcept {
 Status Terminus::put_announcement(Work& work) noexcept {
   Link& link = *work.link;
   if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;
-  return announce(link, work.opening, work.offset, work.strided ? span_of(work.strides) : work.length);
+  return announce(link, work.opening, work.offset, work.strided ? span_of(work.strides) : work.length,
+                  Touched::written);
 }
 
-Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offset,
-                          std::uint64_t length) noexcept {
+Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length,
+                          Touched touched) noexcept {
   Packet packet{};
   set_lead(packet, Operation::put_block, 0, 0);
   set_word(packet, kSlotWord, put_word(opening, 0, true, 0));
   packet.offset = offset;
   set_word(packet, kEntryWord, length);
+  packet.word = static_cast<std::uint64_t>(touched);
   return link.put(packet, nullptr, nullptr, priority_);
 }
 

@@ -60,9 +60,12 @@ class Control {
   void give_back_area_bytes(std::uint64_t bytes) noexcept;
 
   // For errands: message areas that others may map.
-  std::byte* make_mapped_area(std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
+  // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
+  std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
+                              const std::uint64_t** generation);
   void renew_mapped_area(std::byte* data);
-  void drop_mapped_area(std::byte* data) noexcept;
+  // `stays`: there is private memory with the same bytes there afterwards.
+  void drop_mapped_area(std::byte* data, bool stays) noexcept;
   // Maps a peer's slot; waits for its answer. Throws Error.
   ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout);
 

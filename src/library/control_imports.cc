@@ -14,16 +14,42 @@ namespace hamlyn::library {
 
 // --- our own
 
-std::byte* Control::make_mapped_area(std::size_t bytes, shm::Writers writers,
+namespace {
+
+// Puts `fresh`, which has the same bytes, where `there` is. False: it cannot be. (What can be in the way,
+// limits and the number of mappings, the kernel looks at before it drops what was there.)
+bool replace(std::byte* there, shm::Mapping& fresh) noexcept {
+  const std::size_t bytes = fresh.size();
+  if (mremap(fresh.data(), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, there) == MAP_FAILED) return false;
+  fresh.release();
+  return true;
+}
+
+}  // namespace
+
+std::byte* Control::make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
                                      const std::uint64_t** generation) {
   shm::OwnedMemory memory = shm::make_sealed_memory(bytes, writers);
   shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
-  auto* const data = static_cast<std::byte*>(memory.mapping.data());
-  MappedArea area{std::move(memory.mapping), std::move(memory.memfd), writers, std::move(page.mapping),
-                  std::move(page.memfd)};
+  auto* const data = at != nullptr ? at : static_cast<std::byte*>(memory.mapping.data());
+  // All that can fail comes before what cannot be taken back.
+  MappedArea& area =
+      mapped_areas_
+          .emplace(data,
+                   MappedArea{
+                       {}, std::move(memory.memfd), writers, std::move(page.mapping), std::move(page.memfd)})
+          .first->second;
+  if (at != nullptr) {
+    std::memcpy(memory.mapping.data(), at, bytes);
+    if (!replace(at, memory.mapping)) {
+      mapped_areas_.erase(data);
+      base::throw_system("mremap of a message area");
+    }
+  }
+  memory.mapping.release();
+  area.memory = shm::Mapping(data, bytes);
   area.generation() = 1;
   *generation = &area.generation();
-  mapped_areas_.emplace(data, std::move(area));
   return data;
 }
 
@@ -36,17 +62,25 @@ void Control::renew_mapped_area(std::byte* data) {
   base::RealMemory::store_release(area.generation(), area.generation() + 1);
   base::RealMemory::fence();
   std::memcpy(fresh.mapping.data(), data, area.memory.size());
-  const bool moved = mremap(fresh.mapping.data(), area.memory.size(), area.memory.size(),
-                            MREMAP_MAYMOVE | MREMAP_FIXED, data) != MAP_FAILED;
+  const bool moved = replace(data, fresh.mapping);
   engine_.lock_.leave();
   if (!moved) base::throw_system("mremap of a message area");
-  fresh.mapping.release();
   area.memfd = std::move(fresh.memfd);
 }
 
-void Control::drop_mapped_area(std::byte* data) noexcept {
+void Control::drop_mapped_area(std::byte* data, bool stays) noexcept {
   MappedArea& area = mapped_areas_.at(data);
   base::RealMemory::store_release(area.generation(), area.generation() + 1);
+  if (stays) {
+    const std::size_t bytes = area.memory.size();
+    area.memory.release();  // the caller's: if there is no memory, it keeps these pages
+    void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own != MAP_FAILED) {
+      shm::Mapping fresh(own, bytes);
+      std::memcpy(own, data, bytes);
+      replace(data, fresh);
+    }
+  }
   mapped_areas_.erase(data);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "library/area_file.h"
+#include "library/area_range.h"
 #include "library/control.h"
 #include "library/durable_area.h"
 #include "library/engine.h"
@@ -61,35 +62,49 @@ void count(Interface& interface, std::uint64_t bytes) noexcept {
 MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing)
     : interface_(interface), size_(bytes), sharing_(sharing) {
   check(interface, bytes);
-  library::Engine& engine = interface.engine();
   if (sharing != Sharing::guarded) {
     size_ = whole_pages(bytes);
-    const shm::Writers writers =
-        sharing == Sharing::mapped_read_only ? shm::Writers::owner : shm::Writers::everybody;
-    engine.control().take_area_bytes(size_);
-    try {
-      engine.control().have_done(
-          [&] { data_ = engine.control().make_mapped_area(size_, writers, &generation_); });
-    } catch (...) {
-      engine.control().give_back_area_bytes(size_);
-      throw;
-    }
+    make_mapped();
   } else {
-    data_ = static_cast<std::byte*>(private_memory(bytes).release());
+    shm::Mapping memory = private_memory(bytes);
+    data_ = static_cast<std::byte*>(memory.data());
+    range_ = std::make_unique<library::AreaRange>(this->bytes(), false);
+    memory.release();
   }
   wired_ = mlock(data_, whole_pages(size_)) == 0;
   count(interface, size_);
 }
 
-MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory)
-    : interface_(interface), data_(memory.data()), size_(memory.size()), callers_(true) {
+MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing)
+    : interface_(interface), data_(memory.data()), size_(memory.size()), callers_(true), sharing_(sharing) {
   if (size_ == 0 || size_ % kPage != 0 || reinterpret_cast<std::uintptr_t>(data_) % kPage != 0)
     throw Error(ErrorCode::invalid_argument, "an area over existing memory has whole pages of 4096 bytes");
-  // An error now instead of a signal when something arrives.
-  if (madvise(data_, size_, MADV_POPULATE_WRITE) != 0)
-    throw Error(ErrorCode::invalid_argument, "an area over existing memory must be mapped, and writable");
+  range_ = std::make_unique<library::AreaRange>(memory, sharing != Sharing::guarded);
+  if (sharing == Sharing::guarded) {
+    // An error now instead of a signal when something arrives.
+    if (madvise(data_, size_, MADV_POPULATE_WRITE) != 0)
+      throw Error(ErrorCode::invalid_argument, "an area over existing memory must be mapped, and writable");
+  } else {
+    check(interface, size_);
+    library::check_private(memory);
+    make_mapped();
+  }
   wired_ = mlock(data_, size_) == 0;
   count(interface, size_);
+}
+
+// Fresh memory, or, if it is the caller's, fresh pages where that is.
+void MessageArea::make_mapped() {
+  const shm::Writers writers =
+      sharing_ == Sharing::mapped_read_only ? shm::Writers::owner : shm::Writers::everybody;
+  library::Control& control = interface_.engine().control();
+  control.take_area_bytes(size_);
+  try {
+    control.have_done([&] { data_ = control.make_mapped_area(data_, size_, writers, &generation_); });
+  } catch (...) {
+    control.give_back_area_bytes(size_);
+    throw;
+  }
 }
 
 MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes)
@@ -99,6 +114,7 @@ MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t
   base::FileDescriptor opened = library::open_area_file(file, bytes);
   const std::span content(static_cast<std::byte*>(memory.data()), bytes);
   library::read_area_file(opened, content);
+  range_ = std::make_unique<library::AreaRange>(content, false);
   durable_ = std::make_unique<library::DurableArea>(interface.engine(), content, std::move(opened));
   data_ = static_cast<std::byte*>(memory.release());
   wired_ = mlock(data_, whole_pages(size_)) == 0;
@@ -113,13 +129,14 @@ MessageArea::~MessageArea() {
   } else {
     durable_.reset();
   }
-  if (callers_) {
-    if (wired_) munlock(data_, size_);
-  } else if (sharing_ == Sharing::guarded) {
-    munmap(data_, whole_pages(size_));
-  } else if (!engine.lock().forked()) {
-    engine.control().have_done([&] { engine.control().drop_mapped_area(data_); });
+  if (sharing_ != Sharing::guarded) {
+    if (engine.lock().forked()) return;
+    engine.control().have_done([&] { engine.control().drop_mapped_area(data_, callers_); });
     engine.control().give_back_area_bytes(size_);
+  } else if (!callers_) {
+    munmap(data_, whole_pages(size_));
+  } else if (wired_) {
+    munlock(data_, size_);
   }
 }
 

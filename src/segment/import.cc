@@ -29,10 +29,10 @@ bool is_stale(Refusal cause) noexcept {
   return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
 }
 
-// What the exporter is told of data that was stored there.
-PutOptions told_of(const PutOptions& put, std::size_t bytes) noexcept {
-  const std::uint64_t stored = put.strides != nullptr ? interface::span_of(*put.strides) : bytes;
-  return {.offset = put.offset, .notify = true, .stored = stored};
+// What the exporter is told of data that was stored or loaded there.
+PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides, Touched touched) noexcept {
+  const std::uint64_t reach = strides != nullptr ? interface::span_of(*strides) : bytes;
+  return {.offset = offset, .notify = true, .stored = reach, .touched = touched};
 }
 
 [[noreturn]] void throw_not_opened(Status status, Refusal cause) {
@@ -135,8 +135,9 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, const 
   if (!writes_by_stores()) return terminus_.put(ticket_, data, put, handle);
   // Data by stores; control, if it is wanted, by a packet behind them.
   const Status status = store_by_mapping(offset, data, options);
-  return status == Status::ok && options.notify ? terminus_.put(ticket_, {}, told_of(put, data.size()))
-                                                : status;
+  return status == Status::ok && options.notify
+             ? terminus_.put(ticket_, {}, told_of(offset, data.size(), options.strides, Touched::written))
+             : status;
 }
 
 Status Import::write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
@@ -147,7 +148,7 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, std::c
   if (!writes_by_stores()) return terminus_.put(ticket_, data, put, timeout);
   const Status status = store_by_mapping(offset, data, {.strides = options.strides});
   if (status != Status::ok || !options.notify) return status;
-  return terminus_.put(ticket_, {}, told_of(put, data.size()), timeout);
+  return terminus_.put(ticket_, {}, told_of(offset, data.size(), options.strides, Touched::written), timeout);
 }
 
 Outcome Import::outcome(RemoteHandle handle) const noexcept {
@@ -208,11 +209,12 @@ Status Import::load_by_mapping(std::size_t offset, std::span<std::byte> into,
 }
 
 // A run from a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
-Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides,
+Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
                           std::chrono::nanoseconds timeout) noexcept {
   const std::size_t skew = strides == nullptr ? offset % sizeof(std::uint64_t) : 0;
-  const Outcome outcome = terminus_.get(ticket_, landing_->slot, 0, into.size() + skew,
-                                        {.offset = offset - skew, .strides = strides}, timeout);
+  const Outcome outcome =
+      terminus_.get(ticket_, landing_->slot, 0, into.size() + skew,
+                    {.offset = offset - skew, .strides = strides, .notify = notify}, timeout);
   // What comes later must not land where the next read does.
   if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
   if (outcome.status != Status::ok) return ended(outcome);
@@ -226,11 +228,17 @@ Status Import::check_read(std::size_t offset, std::size_t length, const Strides*
 }
 
 Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
-                    const Strides* strides) noexcept {
+                    const ReadOptions& options) noexcept {
+  const Strides* const strides = options.strides;
   const Status wrong = check_read(offset, into.size(), strides);
   if (wrong != Status::ok) return wrong;
   if (access_ == Access::write_only) return Status::refused;
-  if (reads_by_loads()) return load_by_mapping(offset, into, strides);
+  const PutOptions told = told_of(offset, into.size(), strides, Touched::read);
+  const bool tells = options.tell_exporter && !into.empty();
+  if (reads_by_loads()) {
+    const Status status = load_by_mapping(offset, into, strides);
+    return status == Status::ok && tells ? terminus_.put(ticket_, {}, told, timeout) : status;
+  }
   library::Patience patience(timeout);
   const std::lock_guard guard(landing_mutex_);
   try {
@@ -247,12 +255,14 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
     const bool run = part.strides.x_chunks == 1 && part.strides.y_chunks == 1;
     const std::size_t at = offset + part.offset;
     if (run) part.length = std::min(part.length, landing_bytes_ - at % sizeof(std::uint64_t));
-    const Status status =
-        read_piece(at, into.subspan(done, part.length), run ? nullptr : &part.strides, patience.left());
-    if (status != Status::ok) return status;
+    const bool whole = part.length == into.size() && offset % sizeof(std::uint64_t) == 0;
+    const Status status = read_piece(at, into.subspan(done, part.length), run ? nullptr : &part.strides,
+                                     tells && whole, patience.left());
+    if (status != Status::ok || whole) return status;
     done += part.length;
   }
-  return Status::ok;
+  // Of all its pieces together.
+  return tells ? terminus_.put(ticket_, {}, told, patience.left()) : Status::ok;
 }
 
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
@@ -260,19 +270,24 @@ Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size
   if (handle != nullptr) *handle = {};
   if (access_ == Access::write_only) return Status::refused;
   if (!reads_by_loads()) {
-    RemoteOptions asked{.offset = offset, .word = 1, .strides = options.strides};  // one in the record
+    RemoteOptions asked{
+        .offset = offset, .word = 1, .strides = options.strides, .notify = options.tell_exporter};
     if (options.notify) asked.queue = &into.queue_;
     return terminus_.get(ticket_, into.slot(), at, length, asked, handle);
   }
   const auto own = into.bytes();
   if (at > own.size() || length > own.size() - at) return Status::out_of_bounds;
   const Status wrong = check_read(offset, length, options.strides);
-  return wrong == Status::ok ? load_by_mapping(offset, own.subspan(at, length), options.strides) : wrong;
+  if (wrong != Status::ok) return wrong;
+  const Status status = load_by_mapping(offset, own.subspan(at, length), options.strides);
+  if (status != Status::ok || !options.tell_exporter || length == 0) return status;
+  return terminus_.put(ticket_, {}, told_of(offset, length, options.strides, Touched::read));
 }
 
 // --- words
 
-Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout) noexcept {
+Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
+                      const FetchOptions& options) noexcept {
   if (fetch.bytes != 4 && fetch.bytes != 8) return {Status::invalid, Refusal::none, 0};
   if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
   if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
@@ -280,9 +295,12 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   if (writes_by_stores()) {
     if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
-    return {mapped_->current() ? Status::ok : Status::stale, Refusal::none, before};
+    Status status = mapped_->current() ? Status::ok : Status::stale;
+    if (status == Status::ok && options.notify)
+      status = terminus_.put(ticket_, {}, told_of(offset, fetch.bytes, nullptr, Touched::swapped), timeout);
+    return {status, Refusal::none, before};
   }
-  Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset}, timeout);
+  Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset, .notify = options.notify}, timeout);
   outcome.status = ended(outcome);
   return outcome;
 }

@@ -54,9 +54,7 @@ MessageArea Segment::make_area(Interface& interface, const SegmentOptions& optio
   if (options.memory.empty()) return {interface, options.bytes, options.sharing};
   if (options.bytes != 0 && options.bytes != options.memory.size())
     throw Error(ErrorCode::invalid_argument, "the memory of a segment has another size than the segment");
-  if (options.sharing != Sharing::guarded)
-    throw Error(ErrorCode::invalid_argument, "a segment over memory that is there already cannot be mapped");
-  return {interface, options.memory};
+  return {interface, options.memory, options.sharing};
 }
 
 Slot::Options Segment::slot_options(const SegmentOptions& options) {

@@ -20,6 +20,10 @@ inline std::optional<SegmentRecord::Kind> kind_of(Notification::Kind kind) noexc
       return SegmentRecord::Kind::read;
     case Notification::Kind::remote_failed:
       return SegmentRecord::Kind::read_failed;
+    case Notification::Kind::got:
+      return SegmentRecord::Kind::got;
+    case Notification::Kind::fetched:
+      return SegmentRecord::Kind::swapped;
     default:
       return std::nullopt;
   }

@@ -133,6 +133,8 @@ void Receiver::handle(const Notification& notification) {
     case Notification::Kind::remote_failed:
     case Notification::Kind::put:
     case Notification::Kind::put_held:
+    case Notification::Kind::got:
+    case Notification::Kind::fetched:
       break;
   }
 }

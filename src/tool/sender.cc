@@ -233,6 +233,8 @@ void Sender::handle(const Notification& notification) {
     case Notification::Kind::remote_failed:
     case Notification::Kind::put:
     case Notification::Kind::put_held:
+    case Notification::Kind::got:
+    case Notification::Kind::fetched:
       break;
   }
 }

@@ -212,6 +212,8 @@ class Siege {
     packet.delta = fetch ? interface::fetch_delta(static_cast<std::uint32_t>(1 + pick(10)),
                                                   pick(2) == 0 ? 4 : 8, pick(4) != 0)
                          : static_cast<std::uint32_t>(1 + pick(300));
+    if (pick(4) == 0)
+      packet.entry = interface::telling_entry(interface::opening_word(pick(8) == 0 ? 1 : 0, 0));
     if (!fetch && pick(2) == 0) {  // gathered
       packet.lead.operation = Operation::get_strided;
       packet.lead.length = interface::kInlineData;
@@ -407,7 +409,7 @@ class Siege {
     while (!queue_->empty()) {
       core_.take(*queue_, next);
       if (next.kind == Notification::Kind::protocol_error) ++refused_;
-      const bool put = next.kind == Notification::Kind::put || next.kind == Notification::Kind::put_held;
+      const bool put = next.kind >= Notification::Kind::put && next.kind <= Notification::Kind::fetched;
       told_ += put ? 1 : 0;
       if (next.kind == Notification::Kind::message || put) {
         ++arrived_;

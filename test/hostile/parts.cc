@@ -125,6 +125,8 @@ class Victim {
       case Notification::Kind::remote_failed:
       case Notification::Kind::put:
       case Notification::Kind::put_held:
+      case Notification::Kind::got:
+      case Notification::Kind::fetched:
         break;
     }
   }

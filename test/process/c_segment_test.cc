@@ -103,7 +103,7 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_read_into(nullptr, 0, nullptr, 0, 8, nullptr, nullptr),
       hamlyn_read_outcome(nullptr, {}, &outcome),
       hamlyn_read_wait(nullptr, {}, 0, &outcome),
-      hamlyn_import_fetch(nullptr, 0, nullptr, 0, &outcome),
+      hamlyn_import_fetch(nullptr, 0, nullptr, 0, 0, &outcome),
       hamlyn_compare_and_swap(nullptr, 0, 0, 1, 0, &outcome),
   };
   for (std::size_t i = 0; i < std::size(answers); ++i) EXPECT_EQ(answers[i], HAMLYN_INVALID_ARGUMENT) << i;

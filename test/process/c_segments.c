@@ -89,7 +89,8 @@ int c_puts(hamlyn_interface* owner, hamlyn_interface* sender) {
   CHECK(make(&back, sender, owner) == 0);
   const hamlyn_remote_options gathered = {.size = sizeof gathered, .offset = 200, .strides = &plane};
   hamlyn_remote_handle handle;
-  CHECK(hamlyn_get(all.terminus, &all.ticket, back.slot, 8, sizeof numbers, &gathered, &handle) == HAMLYN_PENDING);
+  CHECK(hamlyn_get(all.terminus, &all.ticket, back.slot, 8, sizeof numbers, &gathered, &handle) ==
+        HAMLYN_PENDING);
   OK(hamlyn_remote_wait(all.terminus, handle, LONG, &outcome));
   CHECK(memcmp(back.bytes + 8, numbers, sizeof numbers) == 0);
   const hamlyn_put_options signal = {.size = sizeof signal, .offset = 8, .signal = HAMLYN_SIGNAL_ADD};
@@ -177,13 +178,17 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
 
   uint64_t numbers[NUMBERS], back[NUMBERS] = {0};
   count_up(numbers);
-  const hamlyn_write_options scattered = {.size = sizeof scattered, .strides = &plane, .flags = HAMLYN_NOTIFY};
+  const hamlyn_write_options scattered = {
+      .size = sizeof scattered, .strides = &plane, .flags = HAMLYN_NOTIFY};
   OK(hamlyn_write_wait(import, 16, numbers, sizeof numbers, &scattered, LONG));
   hamlyn_segment_record record;
   OK(hamlyn_segment_wait(segment, LONG, &record));
   CHECK(record.kind == HAMLYN_WRITTEN && record.offset == 16 && record.length == 2080 && record.count == 1);
   CHECK(is_plane(bytes + 16));
-  OK(hamlyn_read(import, 16, back, sizeof back, &plane, LONG));
+  const hamlyn_read_options told = {.size = sizeof told, .strides = &plane, .flags = HAMLYN_TELL};
+  OK(hamlyn_read(import, 16, back, sizeof back, &told, LONG));
+  OK(hamlyn_segment_wait(segment, LONG, &record));
+  CHECK(record.kind == HAMLYN_GOT_HERE && record.offset == 16 && record.length == 2080 && record.count == 1);
   CHECK(memcmp(back, numbers, sizeof back) == 0);
 
   const hamlyn_segment_options anonymous = {.size = sizeof anonymous, .bytes = PAGE};
@@ -218,8 +223,10 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
   OK(hamlyn_compare_and_swap(import, 0, 7, 9, LONG, &outcome));
   CHECK(outcome.value == 7);
   const hamlyn_fetch_request add = {HAMLYN_ADD, 8, 1, 0};
-  OK(hamlyn_import_fetch(import, 0, &add, LONG, &outcome));
+  OK(hamlyn_import_fetch(import, 0, &add, HAMLYN_TELL, LONG, &outcome));
   CHECK(outcome.value == 9);
+  OK(hamlyn_segment_wait(segment, LONG, &record));
+  CHECK(record.kind == HAMLYN_SWAPPED && record.offset == 0 && record.length == 8 && record.peer != 0);
 
   const void* mapped = NULL;
   int current = 0;
@@ -249,10 +256,8 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
 }
 
 int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer) {
-  const hamlyn_segment_options options = {.size = sizeof options,
-                                          .name = "c.control",
-                                          .bytes = BYTES,
-                                          .control = HAMLYN_TOLD_ALWAYS};
+  const hamlyn_segment_options options = {
+      .size = sizeof options, .name = "c.control", .bytes = BYTES, .control = HAMLYN_TOLD_ALWAYS};
   hamlyn_segment* segment;
   hamlyn_import* import;
   OK(hamlyn_segment_make(exporter, &options, &segment));
@@ -340,7 +345,11 @@ int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   uint64_t word = 1;
   hamlyn_outcome outcome;
   const hamlyn_strides reserved = {.chunk = 8, .x_chunks = 1, .y_chunks = 1, .reserved = 1};
-  CHECK(hamlyn_read(import, 0, &word, 8, &reserved, LONG) == HAMLYN_INVALID_ARGUMENT);
+  hamlyn_read_options read = {.size = sizeof read, .strides = &reserved};
+  CHECK(hamlyn_read(import, 0, &word, 8, &read, LONG) == HAMLYN_INVALID_ARGUMENT);
+  read.strides = NULL;
+  read.flags = 2;
+  CHECK(hamlyn_read(import, 0, &word, 8, &read, LONG) == HAMLYN_INVALID_ARGUMENT);
   CHECK(hamlyn_read(import, BYTES - 7, &word, 8, NULL, LONG) == HAMLYN_OUT_OF_BOUNDS);
   CHECK(hamlyn_write(import, BYTES - 7, &word, 8, NULL, NULL) == HAMLYN_OUT_OF_BOUNDS);
   const hamlyn_write_options flags = {.size = sizeof flags, .flags = 16};
@@ -348,8 +357,9 @@ int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   CHECK(hamlyn_write_signal(import, 0, &word, 8, 8, 1, HAMLYN_NO_SIGNAL, LONG) == HAMLYN_INVALID_ARGUMENT);
   CHECK(hamlyn_write_signal(import, 0, &word, 8, 9, 1, HAMLYN_SIGNAL_SET, LONG) == HAMLYN_MISALIGNED);
   const hamlyn_fetch_request none = {0, 8, 1, 0}, odd = {HAMLYN_ADD, 8, 1, 0};
-  CHECK(hamlyn_import_fetch(import, 0, &none, LONG, &outcome) == HAMLYN_INVALID_ARGUMENT);
-  CHECK(hamlyn_import_fetch(import, 4, &odd, LONG, &outcome) == HAMLYN_MISALIGNED);
+  CHECK(hamlyn_import_fetch(import, 0, &none, 0, LONG, &outcome) == HAMLYN_INVALID_ARGUMENT);
+  CHECK(hamlyn_import_fetch(import, 4, &odd, 0, LONG, &outcome) == HAMLYN_MISALIGNED);
+  CHECK(hamlyn_import_fetch(import, 0, &odd, 1, LONG, &outcome) == HAMLYN_INVALID_ARGUMENT);
   CHECK(hamlyn_segment_wait_until(segment, 0, 0, 1, 0, NULL) == HAMLYN_INVALID_ARGUMENT);
   CHECK(hamlyn_segment_wait_until(segment, 0, 7, 1, 0, NULL) == HAMLYN_INVALID_ARGUMENT);
   CHECK(hamlyn_segment_wait_until(segment, BYTES, HAMLYN_EQUAL, 1, 0, NULL) == HAMLYN_OUT_OF_BOUNDS);
@@ -361,7 +371,8 @@ int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   hamlyn_write(import, 0, &word, 8, NULL, NULL);
   const hamlyn_status flushed = hamlyn_write_flush(import, LONG, &cause);
   // The superuser may always.
-  CHECK(geteuid() == 0 ? flushed != HAMLYN_REFUSED : flushed == HAMLYN_REFUSED && cause == HAMLYN_REFUSAL_NOT_PERMITTED);
+  CHECK(geteuid() == 0 ? flushed != HAMLYN_REFUSED
+                       : flushed == HAMLYN_REFUSED && cause == HAMLYN_REFUSAL_NOT_PERMITTED);
   OK(hamlyn_segment_free(segment));
   CHECK(hamlyn_write(import, 0, &word, 8, NULL, NULL) != HAMLYN_OUT_OF_BOUNDS);
   CHECK(hamlyn_write_flush(import, LONG, NULL) == HAMLYN_STALE);

@@ -1,37 +1,14 @@
 // What was once wrong with segments: tickets that lie, writes that wait while everything else changes, places
 // that were lost.
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <vector>
-
-#include "hamlyn/segment.h"
-#include "test/process/on_nodes.h"
+#include "test/process/segments.h"
 
 namespace hamlyn::test {
 namespace {
 
-std::vector<std::byte> numbers(std::size_t count, int from) {
-  std::vector<std::byte> bytes(count);
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(from + static_cast<int>(i * 7));
-  return bytes;
-}
-
-bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
-  return std::ranges::equal(one, other);
-}
-
-class SegmentsBeset : public OnNodes {
- protected:
-  void with_two(const std::function<void(Interface& exporter, Interface& importer)>& work) {
-    in_child([&] {
-      Interface exporter(options()), importer(other_options());
-      work(exporter, importer);
-    });
-  }
-};
+class SegmentsBeset : public WithSegments {};
 
 TEST_F(SegmentsBeset, are_opened_anew_when_their_protection_changes_and_nothing_is_lost_unsaid) {
   with_two([](Interface& exporter, Interface& importer) {

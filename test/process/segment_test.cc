@@ -16,43 +16,15 @@
 #include <thread>
 
 #include "hamlyn/seed.h"
-#include "test/process/on_nodes.h"
+#include "test/process/segments.h"
 
 namespace hamlyn::test {
 namespace {
 
 using std::chrono::seconds;
 
-std::vector<std::byte> numbers(std::size_t count, int from = 1) {
-  std::vector<std::byte> bytes(count);
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(from + static_cast<int>(i * 7));
-  return bytes;
-}
-
-bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
-  return std::ranges::equal(one, other);
-}
-
-template <class Work>
-ErrorCode error_of(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode{};
-}
-
-class Segments : public OnNodes {
+class Segments : public WithSegments {
  protected:
-  // In a process of their own, as two that know only the name.
-  void with_two(const std::function<void(Interface& exporter, Interface& importer)>& work) {
-    in_child([&] {
-      Interface exporter(options());
-      Interface importer(other_options());
-      work(exporter, importer);
-    });
-  }
   // Every kind there is, where it can be.
   void with_each_kind(const std::function<void(Segment&, Import&, Interface&)>& work) {
     with_two([&](Interface& exporter, Interface& importer) {
@@ -136,7 +108,7 @@ TEST_F(Segments, are_gathered_from) {
     for (const Strides& strides : {plane, rows, row, chunks}) {
       const std::size_t length = std::size_t{strides.chunk} * strides.x_chunks * strides.y_chunks;
       std::vector<std::byte> data(length);
-      ASSERT_EQ(import.read(9, data, kPatience, &strides), Status::ok);
+      ASSERT_EQ(import.read(9, data, kPatience, {.strides = &strides}), Status::ok);
       for (std::size_t at = 0; at != length; at += strides.chunk) {
         const std::size_t chunk = at / strides.chunk;
         const std::size_t place =
@@ -159,20 +131,20 @@ TEST_F(Segments, are_gathered_from) {
     }
     std::vector<std::byte> room(1600);
     const Strides beyond{.chunk = 800, .x_chunks = 2, .y_chunks = 1, .x_stride = ~std::uint64_t{0}};
-    EXPECT_EQ(import.read(0, room, kPatience, &beyond), Status::out_of_bounds);
+    EXPECT_EQ(import.read(0, room, kPatience, {.strides = &beyond}), Status::out_of_bounds);
     const Strides last{
         .chunk = 800, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = 3 * 65536 - 800};
-    EXPECT_EQ(import.read(0, room, kPatience, &last), Status::ok);
-    EXPECT_EQ(import.read(1, room, kPatience, &last), Status::out_of_bounds);
+    EXPECT_EQ(import.read(0, room, kPatience, {.strides = &last}), Status::ok);
+    EXPECT_EQ(import.read(1, room, kPatience, {.strides = &last}), Status::out_of_bounds);
     const Strides other{.chunk = 801, .x_chunks = 2, .y_chunks = 1, .x_stride = 900};
-    EXPECT_EQ(import.read(0, room, kPatience, &other), Status::invalid);
+    EXPECT_EQ(import.read(0, room, kPatience, {.strides = &other}), Status::invalid);
     const Strides none{.chunk = 0};
-    EXPECT_EQ(import.read(0, room, kPatience, &none), Status::invalid);
+    EXPECT_EQ(import.read(0, room, kPatience, {.strides = &none}), Status::invalid);
     RemoteHandle handle;
     EXPECT_EQ(import.read(0, own, 0, 1600, {.strides = &beyond}, &handle), Status::out_of_bounds);
     EXPECT_EQ(import.read(0, own, 0, 1600, {.strides = &other}, &handle), Status::invalid);
     segment.revoke();
-    EXPECT_EQ(import.read(0, room, kPatience, &last), Status::stale);
+    EXPECT_EQ(import.read(0, room, kPatience, {.strides = &last}), Status::stale);
   });
 }
 
@@ -188,6 +160,48 @@ TEST_F(Segments, tell_when_they_are_asked_to) {
     EXPECT_EQ(record.count, 1u);
     EXPECT_TRUE(same(segment.bytes().subspan(100, data.size()), data)) << "told of before it was there";
     EXPECT_EQ(segment.wait(record, std::chrono::milliseconds{1}), Status::timed_out);
+  });
+}
+
+TEST_F(Segments, tell_who_has_read_and_swapped_where) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    SegmentRecord record;
+    const auto told = [&](SegmentRecord::Kind kind, std::uint64_t offset, std::uint64_t length) {
+      ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+      EXPECT_EQ(record.kind, kind);
+      EXPECT_EQ(record.offset, offset);
+      EXPECT_EQ(record.length, length);
+      EXPECT_EQ(record.peer, importer.id());
+      EXPECT_EQ(record.count, 1u);
+    };
+    for (const std::size_t length : {1u, 40u, 3000u, 150000u}) {
+      std::vector<std::byte> room(length);
+      for (const std::size_t offset : {16u, 17u}) {
+        ASSERT_EQ(import.read(offset, room, kPatience, {.tell_exporter = true}), Status::ok);
+        told(SegmentRecord::Kind::got, offset, length);
+      }
+      ASSERT_EQ(import.read(17, room, kPatience), Status::ok);
+    }
+    const Strides plane{.chunk = 8, .x_chunks = 10, .y_chunks = 20, .x_stride = 24, .y_stride = 1000};
+    std::vector<std::byte> room(1600);
+    ASSERT_EQ(import.read(24, room, kPatience, {.strides = &plane, .tell_exporter = true}), Status::ok);
+    told(SegmentRecord::Kind::got, 24, 19224);
+    Segment own(importer, {.bytes = 4096});
+    RemoteHandle handle;
+    const Status status = import.read(32, own, 0, 100, {.tell_exporter = true}, &handle);
+    EXPECT_EQ(status, import.reads_by_loads() ? Status::ok : Status::pending);
+    told(SegmentRecord::Kind::got, 32, 100);
+    EXPECT_EQ(import.compare_and_swap(64, 0, 5, kPatience, {.notify = true}).status, Status::ok);
+    told(SegmentRecord::Kind::swapped, 64, 8);
+    EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience, {.notify = true}).value, 0u);
+    told(SegmentRecord::Kind::swapped, 72, 4);
+    EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience).value, 1u);
+    EXPECT_FALSE(segment.poll()) << "what nobody asked to be told of";
+    segment.set_control(Control::never);
+    EXPECT_EQ(import.read(0, room, kPatience, {.tell_exporter = true}), Status::ok);
+    EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience, {.notify = true}).value, 2u);
+    EXPECT_EQ(import.flush(kPatience), Status::ok);  // all before it has come
+    EXPECT_FALSE(segment.poll());
   });
 }
 
@@ -283,27 +297,6 @@ TEST_F(Segments, may_be_anonymous_and_land_what_is_read) {
     EXPECT_EQ(import.wait(handle, kPatience).status, Status::ok);
     EXPECT_TRUE(same(landing.bytes().subspan(4, 5000), std::span(data).subspan(100, 5000)));
     EXPECT_EQ(import.read(0, landing, 8190, 5, &handle), Status::invalid);
-  });
-}
-
-TEST_F(Segments, may_be_made_over_memory_that_is_there) {
-  with_two([](Interface& exporter, Interface& importer) {
-    void* const memory = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const std::span<std::byte> bytes(static_cast<std::byte*>(memory), 8192);
-    {
-      Segment segment(exporter, {.name = "heap", .memory = bytes});
-      EXPECT_EQ(segment.bytes().data(), bytes.data());
-      Import import(importer, "heap");
-      EXPECT_EQ(import.size(), 8192u);
-      EXPECT_EQ(import.write(8000, numbers(100), kPatience), Status::ok);
-      EXPECT_EQ(import.flush(kPatience), Status::ok);
-    }
-    EXPECT_TRUE(same(bytes.subspan(8000, 100), numbers(100)));
-    EXPECT_EQ(error_of([&] { Segment(exporter, {.memory = bytes.subspan(1)}); }),
-              ErrorCode::invalid_argument);
-    EXPECT_EQ(error_of([&] { Segment(exporter, {.memory = bytes, .sharing = Sharing::mapped_read_only}); }),
-              ErrorCode::invalid_argument);
-    ::munmap(memory, 8192);
   });
 }
 

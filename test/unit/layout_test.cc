@@ -93,6 +93,7 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::continue_ring), 5);
   EXPECT_EQ(static_cast<int>(Operation::area_write), 6);
   EXPECT_EQ(static_cast<int>(Operation::get), 7);
+  EXPECT_EQ(static_cast<int>(Operation::get_strided), 20);
   EXPECT_EQ(static_cast<int>(Operation::get_data), 8);
   EXPECT_EQ(static_cast<int>(Operation::fetch), 9);
   EXPECT_EQ(static_cast<int>(Operation::fetched), 10);

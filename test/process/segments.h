@@ -1,0 +1,47 @@
+#pragma once
+// What the tests of segments share: an exporter and an importer in a child of the test.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "hamlyn/segment.h"
+#include "test/process/on_nodes.h"
+
+namespace hamlyn::test {
+
+inline std::vector<std::byte> numbers(std::size_t count, int from = 1) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(from + static_cast<int>(i * 7));
+  return bytes;
+}
+
+inline bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
+  return std::ranges::equal(one, other);
+}
+
+template <class Work>
+ErrorCode error_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode{};
+}
+
+class WithSegments : public OnNodes {
+ protected:
+  // In a process of their own, as two that know only the name.
+  void with_two(const std::function<void(Interface& exporter, Interface& importer)>& work) {
+    in_child([&] {
+      Interface exporter(options());
+      Interface importer(other_options());
+      work(exporter, importer);
+    });
+  }
+};
+
+}  // namespace hamlyn::test
