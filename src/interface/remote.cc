@@ -210,7 +210,9 @@ Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
 // So that others like it need not be looked up (serve_like_before).
 void Core::remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
                             const Fetch& fetch) noexcept {
-  if (slot.mode != Mode::guarded || (slot.puts != nullptr && slot.puts->unpinned.any())) return;
+  const Puts* const puts = slot.puts.get();
+  if (slot.mode != Mode::guarded || asks_to_tell(packet)) return;
+  if (puts != nullptr && (puts->unpinned.any() || puts->control == Control::always)) return;
   link.same_request = {.kind = word_at(packet, kLeadWord) >> 32,
                        .slot_word = word_at(packet, kSlotWord),
                        .key = packet.key,
