@@ -7,6 +7,7 @@ constexpr double kTwoPackets = 2 * 8192;
 constexpr double kColdNanoseconds = 3000;
 constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;
+constexpr double kNameReads = 1.3;
 
 Figure bound(const char* name, const Figure& base, double more) {
   const double value = base.summary.median + more;
@@ -30,6 +31,10 @@ void add_derived(std::vector<Figure>& figures) {
   const Figure* wake = find(figures, "limit.wake.oneway");
   if (write != nullptr && wake != nullptr)
     derived.push_back(bound("limit.segment.notify.40.oneway", *write, kNotifyWakes * wake->summary.median));
+  const Figure* cached = find(figures, "ofi.names.import.cached");
+  const Figure* read = find(figures, "ofi.segment.read.40.roundtrip");
+  if (cached != nullptr && read != nullptr)
+    derived.push_back(bound("limit.names.import.uncached", *cached, kNameReads * read->summary.median));
   for (Figure& figure : derived) figures.push_back(std::move(figure));
 }
 
