@@ -78,6 +78,7 @@ Meter meter(const char* name, Clerks clerks, Measure measure) {
         [&](Room& room) {
           Ends ends{clerks};
           ends.owner.publish(ends.name, ends.slot.ticket());
+          ends.asker.lookup(ends.name, seconds{20});  // the two nodes may not have met yet
           if (clerks == Clerks::yes) warm_up(ends);
           room.report(measure(ends));
         },
