@@ -34,6 +34,19 @@ inline void copy_up_to_16(std::byte* to, const std::byte* from, std::size_t byte
   for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
+// Copies to memory that another processor has read since it was written last. A string instruction asks for
+// such lines without their old bytes and for many at a time, stores one by one wait for each: twice as fast
+// from 1 KiB on (docs/performance.md).
+inline void copy_over_read_lines(void* to, const void* from, std::size_t bytes) noexcept {
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (bytes >= 1024) {
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
 struct TwoWords {
   std::uint64_t first, second;
 };
@@ -73,6 +86,20 @@ inline void copy_words(void* to, const void* from) noexcept {
   }
 }
 
+// Copies what can be copied fast in words of 8 bytes, and moves on behind them. The elements of a string
+// instruction are words: if one side is aligned, none is torn there.
+inline void copy_many_words(std::byte*& to, const std::byte*& from, std::size_t& bytes) noexcept {
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (bytes >= 512) {
+    std::size_t words = bytes / sizeof(std::uint64_t);
+    bytes %= sizeof(std::uint64_t);
+    asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
+  }
+#else
+  static_cast<void>(to), static_cast<void>(from), static_cast<void>(bytes);
+#endif
+}
+
 // Copies memory that other threads may write at the same time: an aligned word of 8 bytes is copied as it was
 // at one moment.
 inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
@@ -91,6 +118,7 @@ inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t b
       copy(std::uint8_t{});
     }
   }
+  copy_many_words(to, from, bytes);
   while (bytes >= sizeof(std::uint64_t)) copy(std::uint64_t{});
   if (bytes >= sizeof(std::uint32_t)) copy(std::uint32_t{});
   while (bytes != 0) copy(std::uint8_t{});
@@ -122,6 +150,7 @@ inline void copy_to_shared(std::byte* to, const std::byte* from, std::size_t byt
       copy(std::uint8_t{});
     }
   }
+  copy_many_words(to, from, bytes);
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   // Halves of an aligned store of 16 bytes are never torn on these processors, and it is twice as fast as
   // two.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/fence.h"
 
 namespace hamlyn::base {
@@ -34,7 +35,7 @@ struct RealMemory {
     std::memcpy(to, from, bytes);
   }
   static void copy_to_peer(void* to, const void* from, std::size_t bytes) noexcept {
-    std::memcpy(to, from, bytes);
+    copy_over_read_lines(to, from, bytes);
   }
 };
 

@@ -206,9 +206,10 @@ class Core {
   // The same for a request, if the answer can leave at once; and for its answer (short_remote.h).
   static bool serve_like_before(const Link& link, const Words& words, Words& reply) noexcept;
   Refusal take_short_answer(Link& link, const Words& words) noexcept;
-  // The same for a whole message in one packet.
-  bool take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
-                  Notification& out) noexcept;
+  // The same for a whole message in one packet, or a packet of a group, which may make it whole.
+  enum class Arrived : std::uint8_t { other, part, whole };
+  Arrived take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
+                     Notification& out) noexcept;
   ShortRun& short_run() noexcept { return short_run_; }
   // Opens one of at most `most` packets if it can be. Nothing else is open.
   void open_run(Link& link, Queue& queue, std::uint32_t most) noexcept;
@@ -243,10 +244,17 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
-  bool take_fast(const Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
-                 Notification& out) noexcept;
-  static bool take_counted(const Link& link, const Words& words, const SlotRecord& slot,
-                           const Payload& payload, Notification& out) noexcept;
+  Arrived take_fast(const Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
+                    Notification& out) noexcept;
+  Arrived take_counted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
+                       Notification& out) noexcept;
+  Arrived take_member(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
+                      Notification& out) noexcept;
+  static void land_counted(const Words& words, const SlotRecord& slot, const Payload& payload) noexcept;
+  // What a group's count lacks.
+  static std::uint32_t missing(const MetadataEntry& entry) noexcept { return 0u - entry.accumulator; }
+  bool add_member(Link& link, SlotRecord& slot, std::uint32_t entry, std::uint64_t offset,
+                  std::uint64_t length, std::uint32_t delta) noexcept;
   static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
   void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
   void forget_slots() noexcept;
@@ -344,8 +352,14 @@ class Core {
   std::uint64_t* links_of(SlotRecord& slot, std::uint32_t entry) noexcept {
     return slot.links.data() + entry * link_words_;
   }
+  // That link has a part in that group.
+  void note_filler(Link& link, SlotRecord& slot, std::uint32_t entry) noexcept {
+    links_of(slot, entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
+    link.fills_entries = true;
+  }
   void forget_deadline(MetadataEntry& entry) noexcept;
 
+  static constexpr std::size_t kBits = 64;         // of a word of a set of links
   static constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: where a freed place record's name leads
 
   Surroundings& surroundings_;

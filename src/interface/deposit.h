@@ -163,12 +163,12 @@ __attribute__((always_inline)) inline bool Core::put_like_before(Link& link, con
   return true;
 }
 
-// Every check of deposit, for a whole message in one packet that comes for the owner of an empty queue: it is
-// landed, and told of without standing in the queue. Its lead was checked. False: something else, and nothing
-// was done.
-__attribute__((always_inline)) inline bool Core::take_whole(Link& link, const Words& words,
-                                                            const Payload& payload, Queue& queue,
-                                                            Notification& out) noexcept {
+// Every check of deposit, for a message in one packet, or a packet of a group, that comes for the owner of an
+// empty queue: it is landed, and if it makes a message or a group whole, that is told of without standing in
+// the queue. Its lead was checked. Arrived::other: something else, and nothing was done.
+__attribute__((always_inline)) inline Core::Arrived Core::take_whole(Link& link, const Words& words,
+                                                                     const Payload& payload, Queue& queue,
+                                                                     Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t named = low_half(words.word[kSlotWord]);
   const std::uint32_t index = masked_index(named, slots_.size());
@@ -177,62 +177,106 @@ __attribute__((always_inline)) inline bool Core::take_whole(Link& link, const Wo
   if (named != index || slot.generation != high_half(words.word[kSlotWord]) || !slot.live ||
       slot.mode != Mode::guarded || slot.key != words.word[kKeyWord] ||
       !inside(offset, lead.length, slot.bound) || slot.queue != &queue) [[unlikely]] {
-    return false;
+    return Arrived::other;
   }
-  const bool whole = low_half(words.word[kEntryWord]) == kNoEntry
-                         ? take_fast(link, words, slot, payload, out)
-                         : take_counted(link, words, slot, payload, out);
-  if (!whole) [[unlikely]]
-    return false;
-  ++slot.counters->messages;
-  slot.counters->bytes += lead.length;
-  queue.pass();
-  queue.count();
-  return true;
+  const Arrived arrived = low_half(words.word[kEntryWord]) == kNoEntry
+                              ? take_fast(link, words, slot, payload, out)
+                              : take_counted(link, words, slot, payload, out);
+  if (arrived == Arrived::whole) [[likely]] {
+    ++slot.counters->messages;
+    queue.pass();
+    queue.count();
+  }
+  return arrived;
 }
 
 // In fast mode. The shortest ones are left to the way that remembers them for the next (SameSlot).
-inline bool Core::take_fast(const Link& link, const Words& words, const SlotRecord& slot,
-                            const Payload& payload, Notification& out) noexcept {
+inline Core::Arrived Core::take_fast(const Link& link, const Words& words, const SlotRecord& slot,
+                                     const Payload& payload, Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t place = high_half(words.word[kEntryWord]);
   const std::uint32_t index = low_half(words.word[kSlotWord]);
   if (!slot.fast || lead.length <= kInlineData || lead.metadata_length != 0 || place >= link.places.size())
-    return false;
+    return Arrived::other;
   const std::uint32_t record = link.places[place];
   Places& places = records_[record];
   if (places.slot != index || places.generation != slot.generation || places.standing >= places.granted)
-    return false;
+    return Arrived::other;
   const std::uint64_t offset = words.word[kOffsetWord];
-  move_bytes(slot.base + offset, lead.length, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
-             payload);
+  land_counted(words, slot, payload);
   fast_notification(out, slot.queue->next_wraps(), index, offset, lead.length, words.word[kUserWord],
                     link.peer);
+  slot.counters->bytes += lead.length;
   if (++places.freed == places.tell_at) give_back_slowly(record);
-  return true;
+  return Arrived::whole;
 }
 
-// Into an entry that nothing else is known of but that it is armed.
-inline bool Core::take_counted(const Link& link, const Words& words, const SlotRecord& slot,
-                               const Payload& payload, Notification& out) noexcept {
+inline void Core::land_counted(const Words& words, const SlotRecord& slot, const Payload& payload) noexcept {
+  const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
+  move_bytes(slot.base + words.word[kOffsetWord], lead.length,
+             reinterpret_cast<const std::byte*>(&words.word[kDataWord]), payload);
+}
+
+// Into an entry that nothing else is known of but that it is armed, or that a group fills.
+inline Core::Arrived Core::take_counted(Link& link, const Words& words, SlotRecord& slot,
+                                        const Payload& payload, Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
-  if (entry_index >= slot.entry_count || high_half(words.word[kEntryWord]) != 0 || slot.messages_to_go != 0)
-    return false;
+  if (entry_index >= slot.entry_count || slot.messages_to_go != 0) return Arrived::other;
   MetadataEntry& entry = slot.entries[entry_index];
   const std::uint64_t message = words.word[kUserWord];
-  if (entry.state != EntryState::armed || entry.incarnation != incarnation_of(message)) return false;
+  if (entry.incarnation != incarnation_of(message)) return Arrived::other;
+  if (entry.state == EntryState::gathering) return take_member(link, words, slot, payload, out);
+  if (entry.state != EntryState::armed || high_half(words.word[kEntryWord]) != 0) return Arrived::other;
   const std::uint64_t offset = words.word[kOffsetWord];
-  move_bytes(slot.base + offset, lead.length, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
-             payload);
+  land_counted(words, slot, payload);
   if (lead.metadata_length != 0) std::memcpy(entry.user, payload.metadata, lead.metadata_length);
   entry.user_length = lead.metadata_length;
   entry.message = message_of(message);
   entry.length = lead.length;
   entry.offset = offset;
   entry.state = EntryState::read;
+  slot.counters->bytes += lead.length;
   entry_notification(out, slot.queue->next_wraps(), low_half(words.word[kSlotWord]), entry_index,
                      message_of(message), offset, lead.length, link.peer);
+  return Arrived::whole;
+}
+
+// A packet of a group. What the group's count forbids is left to the long way, which says so.
+inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecord& slot,
+                                       const Payload& payload, Notification& out) noexcept {
+  const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
+  const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
+  const std::uint32_t delta = high_half(words.word[kEntryWord]);
+  MetadataEntry& entry = slot.entries[entry_index];
+  if (delta == 0 || delta > missing(entry)) return Arrived::other;
+  land_counted(words, slot, payload);
+  if (lead.metadata_length != 0) {
+    std::memcpy(entry.user, payload.metadata, lead.metadata_length);
+    entry.user_length = lead.metadata_length;
+  }
+  if (!add_member(link, slot, entry_index, words.word[kOffsetWord], lead.length, delta)) return Arrived::part;
+  entry.state = EntryState::read;
+  slot.counters->bytes += entry.length;
+  entry_notification(out, slot.queue->next_wraps(), low_half(words.word[kSlotWord]), entry_index,
+                     entry.message, entry.offset, entry_bytes(slot, entry), entry.link != 0 ? link.peer : 0);
+  return Arrived::whole;
+}
+
+// What the bytes of a packet add to its group once they have landed. True: it is whole. The sum of honest
+// shares passes zero once, with the last packet: each is at least the number of its packets, so that no
+// packet adds less than one and no sum before the last comes to zero.
+inline bool Core::add_member(Link& link, SlotRecord& slot, std::uint32_t entry_index, std::uint64_t offset,
+                             std::uint64_t length, std::uint32_t delta) noexcept {
+  MetadataEntry& entry = slot.entries[entry_index];
+  const bool first = entry.accumulator == 1;
+  entry.offset = first ? offset : std::min(entry.offset, offset);
+  entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
+  entry.length += static_cast<std::uint32_t>(length);
+  note_filler(link, slot, entry_index);
+  entry.accumulator += delta;
+  if (entry.accumulator != 0) return false;
+  ++entry.incarnation;
   return true;
 }
 

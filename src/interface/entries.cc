@@ -7,8 +7,6 @@ namespace hamlyn::interface {
 
 namespace {
 
-constexpr std::size_t kBits = 64;
-
 // Whether a message, or a group's, may still come. Then it cannot be armed.
 bool waits(const MetadataEntry& entry) noexcept {
   return entry.state == EntryState::armed || entry.state == EntryState::filling ||
@@ -69,7 +67,7 @@ Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, cons
   SlotRecord& slot = slots_[slot_index];
   if (entry_index >= slot.entry_count || slot.access == Access::read_only) return Status::invalid;
   if (link_words_ == 0) make_link_indices();
-  slot.links.resize(slot.entry_count * link_words_);
+  if (slot.links.size() != slot.entry_count * link_words_) slot.links.resize(slot.entry_count * link_words_);
   const Status armed =
       slot.mode == Mode::guarded ? arm(slot_index, entry_index) : arm_anew(slot_index, entry_index, limits);
   if (armed != Status::ok) return armed;
@@ -122,10 +120,10 @@ Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::ui
   if (entry.state != EntryState::armed && entry.state != EntryState::gathering) return Status::invalid;
   Link* const link = find_link(peer);
   if (link == nullptr) return Status::connecting;
-  link->fills_entries = true;
   if (entry.state == EntryState::gathering) {
-    links_of(slot, entry_index)[link->index / kBits] |= std::uint64_t{1} << link->index % kBits;
+    note_filler(*link, slot, entry_index);
   } else {
+    link->fills_entries = true;
     entry.link = link->serial;
   }
   return Status::ok;
@@ -198,15 +196,12 @@ void Core::make_link_indices() {
 
 // --- groups (paper 0, section 2.5)
 
-// What deposit_counted has checked of any packet is checked; here is what the group's count asks for. The sum
-// of honest shares passes zero once, with the last packet: each is at least the number of its packets, so
-// that no packet adds less than one and no sum before the last comes to zero.
+// What deposit_counted has checked of any packet is checked; here is what the group's count asks for.
 Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
   MetadataEntry& entry = slot.entries[packet.entry];
-  const std::uint32_t missing = 0u - entry.accumulator;
   if (packet.delta == 0) return Refusal::bad_share;
-  if (packet.delta > missing) {
+  if (packet.delta > missing(entry)) {
     // Somebody has sent more than its share: the count means nothing any more.
     fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
     return Refusal::bad_share;
@@ -216,17 +211,8 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
   }
-  const bool first = entry.accumulator == 1;
-  entry.offset = first ? packet.offset : std::min(entry.offset, packet.offset);
-  entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
-  entry.length += static_cast<std::uint32_t>(length);
-  links_of(slot, packet.entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
-  link.fills_entries = true;
-  entry.accumulator += packet.delta;
-  if (entry.accumulator == 0) {
-    ++entry.incarnation;
+  if (add_member(link, slot, packet.entry, packet.offset, length, packet.delta))
     complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
-  }
   return Refusal::none;
 }
 

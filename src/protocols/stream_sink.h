@@ -164,7 +164,7 @@ class StreamSink {
     in_order_ = read_ = released_ = told_ = 0;
     current_ = needs_before_ = needs_in_all_ = needs_gone_ = 0;
     sender_ = 0;
-    told_at_ = given_ = given_back_ = 0;
+    untold_ = given_ = given_back_ = 0;
     at_ = nullptr;
   }
 
@@ -276,7 +276,7 @@ class StreamSink {
       if (ring.number <= current_) return false;
       current_ = ring.number;  // it has gone on in a longer ring
       needs_before_ = parcel.needs;
-      told_at_ = 0;
+      untold_ = 0;
     }
     const std::uint64_t room = room_for(parcel.length);
     if (room != 0) {
@@ -340,15 +340,16 @@ class StreamSink {
       if (!parcel.passed || parcel.records > given_back_) break;
       last = parcel.ring;
       last->tail = parcel.at;
+      if (last->number == current_) untold_ += room_for(parcel.length);
       parcel = Parcel{};
       ++released_;
     }
     if (last == nullptr) return;
     drop_rings(last->number);
     if (end_ != Status::ok) return;
-    const std::uint32_t parcels = released_ - told_;
-    const std::uint64_t bytes = last->number == current_ ? last->tail - told_at_ : 0;
-    if (wants_ || parcels >= limits_.parcels / 4 || bytes >= last->size / 4) {
+    // What the sender has left out of its ring does not count: told of each parcel, it begins anew at the
+    // start of the ring with each, and would be told of each for ever.
+    if (wants_ || released_ - told_ >= limits_.parcels / 4 || untold_ >= last->size / 4) {
       owe(kReleased);
       settle();
     }
@@ -376,7 +377,7 @@ class StreamSink {
   }
   void told() noexcept {
     told_ = released_;
-    if (const Ring* ring = current()) told_at_ = ring->tail;
+    untold_ = 0;
     owe_no_more(kReleased);
     wants_ = false;
   }
@@ -470,7 +471,7 @@ class StreamSink {
   std::uint32_t read_ = 0;          // and were given out
   std::uint32_t released_ = 0;      // and were released
   std::uint32_t told_ = 0;          // and the sender knows
-  std::uint64_t told_at_ = 0;       // the same in bytes of the current ring
+  std::uint64_t untold_ = 0;        // bytes of the current ring released since
   std::byte* at_ = nullptr;         // where the next record begins in the batch at `read_`; null: in none
   std::byte* until_ = nullptr;      // and where the batch ends
   std::uint64_t given_ = 0;         // records

@@ -29,11 +29,15 @@ struct Receiver {
     slots.push_back(make(other, {.entries = kEntries, .places = 4}));
     slots.push_back(make(queue, {.entries = kEntries, .places = 4}));
     slots.back()->notify_after(3);
-    for (std::uint32_t e = 0; e < kEntries; ++e) slots[2]->arm(e);
+    slots.push_back(make(queue, {.entries = kEntries}));
+    for (std::uint32_t e = 0; e < kEntries; ++e) slots[2]->arm(e), slots[kGroups]->disarm(e), arm(kGroups, e);
   }
   std::unique_ptr<TestSlot> make(interface::Queue* of, const Slot::Options& options) {
     areas.push_back(std::make_unique<Area>(kArea));
     return std::make_unique<TestSlot>(party, *areas.back(), of, options);
+  }
+  Status arm(std::size_t slot, std::uint32_t entry) {
+    return slot == kGroups ? party.core.arm_group(slots[slot]->index(), entry, {}) : slots[slot]->arm(entry);
   }
   std::vector<Notification> told() {
     std::vector<Notification> all;
@@ -42,6 +46,8 @@ struct Receiver {
     }
     return all;
   }
+
+  static constexpr std::size_t kGroups = 6;  // whose entries are filled by groups
 
   Party& party;
   interface::Queue* queue = party.core.make_queue(64);
@@ -83,12 +89,15 @@ class ShmShort : public Conformance {
   };
   Plan plan() {
     Plan p{};
-    p.slot = random.one_in(2) ? 0 : random.below(6);
+    p.slot = random.one_in(2) ? 0 : random.below(7);
     constexpr std::size_t kLengths[] = {0, 1, 8, 15, 16, 17, 63, 64, 200, kArea};
     p.length = kLengths[random.below(std::size(kLengths))];
     p.metadata = random.one_in(3) ? random.below(61) : 0;
     p.entry = random.one_in(3) ? Ticket::kFast : static_cast<std::uint32_t>(random.below(kEntries + 1));
     p.delta = random.one_in(4) ? static_cast<std::uint32_t>(random.below(4)) - 2 : 0;
+    // Shares that are honest, none at all, or more than is left.
+    constexpr std::uint32_t kShares[] = {0xFFFFFFFFu, 0x80000000u, 0x7FFFFFFFu, 0x40000000u, 3, 0};
+    if (p.slot == Receiver::kGroups) p.delta = kShares[random.below(std::size(kShares))];
     p.message = static_cast<std::uint32_t>(random.below(3));
     const std::uint64_t offsets[] = {0, kArea - p.length, kArea - p.length + 1, kArea, ~std::uint64_t{0}};
     p.offset = offsets[random.one_in(3) ? random.below(std::size(offsets)) : 0];
@@ -128,6 +137,9 @@ class ShmShort : public Conformance {
         const interface::MetadataEntry& b = two.slots[s]->entry(e);
         EXPECT_EQ(a.state, b.state) << "slot " << s << " entry " << e;
         EXPECT_EQ(a.incarnation, b.incarnation);
+        if (a.state == interface::EntryState::gathering) {
+          EXPECT_EQ(a.accumulator, b.accumulator);
+        }
         EXPECT_TRUE(same(one.slots[s]->metadata(e), two.slots[s]->metadata(e)));
       }
     }
@@ -176,7 +188,7 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_any_packet) {
     for (std::size_t s = 0; s < long_way.slots.size(); ++s) {
       for (std::uint32_t e = 0; e < kEntries; ++e) {
         if (random.below(3) != 0) continue;
-        EXPECT_EQ(long_way.slots[s]->arm(e), short_way.slots[s]->arm(e));
+        EXPECT_EQ(long_way.arm(s, e), short_way.arm(s, e));
       }
     }
   }

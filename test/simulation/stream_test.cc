@@ -311,6 +311,54 @@ class Program {
   Status closed_ = Status::pending;
 };
 
+// Each record is sent, received and released before the next. When all is free the sender begins anew at the
+// start of the ring; that it leaves out the rest each time must not look as if so much had been released.
+TEST(StreamReleases, are_told_of_together_also_to_one_who_sends_one_by_one) {
+  constexpr std::uint32_t kParcels = 64, kRecords = 256;
+  sim::SimNet net(1, {});
+  StreamNode here{1}, there{2};
+  std::tie(here.link, there.link) = net.join(1, 2);
+  here.party.core.add_link(*here.link);
+  there.party.core.add_link(*there.link);
+  SimPort sends(
+      here, [](const Notification&) {}, 4),
+      receives(
+          there, [](const Notification&) {}, 4);
+  protocols::StreamSink<SimPort> sink(receives, {4096, 4096, kParcels});
+  Ticket door;
+  ASSERT_EQ(sink.offer(door), Status::ok);
+  protocols::StreamSource<SimPort> source(sends, door, 2048);
+  int told = 0;
+  const auto settle = [&] {
+    for (int turn = 0; turn < 8; ++turn) {
+      net.step(), net.settle(), net.pass(1000);
+      here.party.core.run(), there.party.core.run();
+      while (const auto next = simulation::take(there.party, there.queue))
+        sink.arrived(*next, [](std::uint64_t) { return true; });
+      while (const auto next = simulation::take(here.party, here.queue)) {
+        told += protocols::message_of(next->word).what == protocols::StreamWord::released;
+        source.arrived(*next);
+      }
+      sink.settle();
+    }
+  };
+  for (int turn = 0; turn < 100 && source.open() != Status::ok; ++turn) settle();
+  for (std::uint32_t i = 1; i <= kRecords; ++i) {
+    SendHandle handle;
+    ASSERT_EQ(source.post(simulation::pattern(64, i), &handle), Status::ok);
+    for (int turn = 0; turn < 100 && protocols::for_now(source.flush()); ++turn) settle();
+    settle();
+    StreamRecord record;
+    ASSERT_TRUE(sink.next(record));
+    EXPECT_TRUE(simulation::same(record.bytes, simulation::pattern(64, i)));
+    ASSERT_EQ(sink.release(i), Status::ok);
+    settle();
+  }
+  EXPECT_EQ(told, kRecords / (kParcels / 4));
+  here.end_link();
+  there.end_link();
+}
+
 TEST(StreamPrograms, keep_every_promise_whatever_goes_wrong) {
   constexpr std::uint64_t kSeeds = 800;
   std::uint64_t received = 0, rings = 0;

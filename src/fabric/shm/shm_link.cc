@@ -80,7 +80,7 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   counters->bytes_out += packet.lead.length;
   if (bell_.must_ring()) [[unlikely]]
     ring();
-  if (++puts_ <= kBurst) out_.prefetch_next(std::min(cells, kPrepared));
+  if (++puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells);
   return Status::ok;
 }
 
@@ -310,19 +310,27 @@ inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
 
 bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
   interface::Words words;
-  if (!first_in_line(words)) return false;
-  const Lead lead = lead_of(words.word[interface::kLeadWord]);
-  const std::uint32_t cells = cells_of(lead);
-  if (lead.operation != Operation::write || lead.length > mtu_ ||
-      lead.metadata_length > interface::kMetadataLimit || cells >= in_.count() ||
-      !core.take_whole(*this, words, in_.payload(lead), queue, out)) {
-    return false;
+  // The rest of a group may stand behind a packet of it.
+  for (unsigned taken = 0; taken != Core::kSweepBudget && first_in_line(words); ++taken) {
+    const Lead lead = lead_of(words.word[interface::kLeadWord]);
+    const std::uint32_t cells = cells_of(lead);
+    if (lead.operation != Operation::write || lead.length > mtu_ ||
+        lead.metadata_length > interface::kMetadataLimit || cells >= in_.count()) {
+      return false;
+    }
+    const Core::Arrived arrived = core.take_whole(*this, words, in_.payload(lead), queue, out);
+    if (arrived == Core::Arrived::other) return false;
+    ++counters->packets_in;
+    counters->bytes_in += lead.length;
+    if (cells != 1) {
+      in_.skip(cells);
+      if (in_.credit_due()) publish_taken();
+    } else if (!in_.step()) [[unlikely]] {
+      after_step();
+    }
+    if (arrived == Core::Arrived::whole) return true;
   }
-  ++counters->packets_in;
-  counters->bytes_in += lead.length;
-  in_.skip(cells);
-  if (in_.credit_due()) publish_taken();
-  return true;
+  return false;
 }
 
 // All but the shortest packets. False: the peer does not keep to the protocol.

@@ -74,7 +74,7 @@ class ShmLink final : public interface::Link {
     in_.step();
     return Taken::taken;
   }
-  // The same for a whole message of one packet. False: nothing was done.
+  // The same for a whole message of one packet, and for a group's. False: none has become whole.
   bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
   // The same for a request of one cell, which is served.
   bool take_request(interface::Core& core) noexcept;
