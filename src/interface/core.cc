@@ -97,7 +97,7 @@ void Core::drain(Link& link) noexcept {
 
 bool Core::something_to_do() noexcept {
   for (Link* link : links()) {
-    if (link->something_arrived()) {
+    if (!link->sweep.demoted && link->something_arrived()) {
       sweep_.warm(*link);  // a peer that does not announce what it sends must not keep us awake
       return true;
     }
@@ -461,6 +461,7 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++counters_.refused[place(cause)];
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
+  Sweep::refused(link);
   if (slot < slots_.size() && slots_[slot].live) ++slots_[slot].counters->refused;
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));

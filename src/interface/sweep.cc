@@ -1,6 +1,7 @@
 #include "interface/sweep.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/memory.h"
 #include "interface/core.h"
@@ -24,6 +25,7 @@ ColdLook Link::cold_look() const noexcept { return {&kZero, &kZero, 0, 0}; }
 
 void Sweep::add(Link& link) {
   cold_.reserve(links_.size() + 1);
+  demoted_.reserve(links_.size() + 1);
   links_.push_back(&link);
   cold_.push_back(link.by_gate ? kNever : link.cold_look());
   // What comes by the gate needs no look of its own, as if it were hot.
@@ -34,6 +36,7 @@ void Sweep::add(Link& link) {
 
 void Sweep::remove(Link& link) noexcept {
   if (link.sweep.hot && !link.by_gate) cool(link);
+  std::erase(demoted_, &link);
   --sources_;
   // The last one takes its place.
   const std::uint32_t index = link.sweep.index;
@@ -59,7 +62,7 @@ void Sweep::cool(Link& link) noexcept {
 }
 
 void Sweep::warm(Link& link) noexcept {
-  if (link.sweep.hot) return;
+  if (link.sweep.hot || link.sweep.demoted) return;
   if (hot_count_ == kHot) {
     // Not the last one: it may be looked at without our knowing (Core::direct_link).
     victim_ = (victim_ + 1) % kHot;
@@ -80,10 +83,47 @@ void Sweep::cool_down() noexcept {
 }
 
 bool Sweep::arrive(Core& core, Link& link) noexcept {
-  if (link.arrive(core, Core::kSweepBudget) == 0) return false;
+  const unsigned taken = link.arrive(core, Core::kSweepBudget);
+  if (taken == 0) return false;
   link.sweep.brought = true;
   last_ = &link;
+  if (link.sweep.on_trial) [[unlikely]]
+    judge(link, taken);
   return true;
+}
+
+void Sweep::refused(Link& link) noexcept {
+  if (link.by_gate) return;
+  link.sweep.on_trial = true;
+  ++link.sweep.refused;
+}
+
+void Sweep::judge(Link& link, unsigned taken) noexcept {
+  SweepPlace& place = link.sweep;
+  // What came straight from the link since then is not counted among the good.
+  const std::uint32_t bad = std::exchange(place.refused, 0);
+  const std::uint32_t good = taken - std::min<std::uint32_t>(bad, taken);
+  place.guilt = std::min(place.guilt + bad, kMostGuilt);
+  place.guilt -= std::min(place.guilt, kGoodWeighs * good);
+  if (place.guilt == 0) {
+    place.on_trial = false;
+    if (!std::exchange(place.demoted, false)) return;
+    std::erase(demoted_, &link);
+    cold_[place.index] = link.cold_look();
+  } else if (place.guilt >= kDemotedFrom && !place.demoted) {
+    if (place.hot) cool(link);
+    cold_[place.index] = kNever;
+    place.demoted = true;
+    demoted_.push_back(&link);  // there is room (add)
+    if (last_ == &link) last_ = nullptr;
+  }
+}
+
+bool Sweep::look_at_demoted(Core& core) noexcept {
+  Link& link = *demoted_[runs_ / kDemotedEvery % demoted_.size()];
+  const unsigned taken = link.arrive(core, kDemotedBudget);
+  if (taken != 0) judge(link, taken);
+  return taken != 0;
 }
 
 // It may have brought nothing but replies: then it is told of those only.
@@ -92,7 +132,7 @@ bool Sweep::look_at(Core& core, Link& link) noexcept {
     warm(link);
     return true;
   }
-  if (!link.sweep.hot) cold_[link.sweep.index] = link.cold_look();
+  if (!link.sweep.hot && !link.sweep.demoted) cold_[link.sweep.index] = link.cold_look();
   return false;
 }
 
@@ -104,6 +144,7 @@ bool Sweep::run(Core& core) noexcept {
   if (gate_ != nullptr) moved |= gate_->arrive(core);
   quiet_ = moved ? 0 : quiet_ + 1;
   if (++runs_ % kCoolEvery == 0) cool_down();
+  if (!demoted_.empty() && runs_ % kDemotedEvery == 0) moved |= look_at_demoted(core);
   return moved;
 }
 

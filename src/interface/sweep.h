@@ -5,7 +5,9 @@
 // that a link that was cold for long is found soon, and is small while something does.
 //
 // No structure is written by several senders, and nothing is asked of them: a peer can spoil its own link's
-// look, never another's.
+// look, never another's. A link of which mostly what must be refused comes is *demoted*: it is looked at
+// rarely, for a few packets, until it has brought good ones for a while. So a flood of forged packets costs
+// others next to nothing, however cheap they are to make (docs/performance.md has the figures).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +32,10 @@ struct SweepPlace {
   std::uint32_t index = 0;
   bool hot = false;
   bool brought = false;  // something, since the hot links were last looked through
+  bool demoted = false;
+  bool on_trial = false;      // something of it was refused lately
+  std::uint32_t refused = 0;  // since it was judged last
+  std::uint32_t guilt = 0;    // refused packets, less the good ones that came after them
 };
 
 class Sweep {
@@ -39,6 +45,11 @@ class Sweep {
   static constexpr std::uint32_t kGrowEvery = 8;      // runs without anything double the slice,
   static constexpr std::uint32_t kMostDoublings = 3;  // so often at most
   static constexpr std::uint32_t kCoolEvery = 1024;   // runs; hot links that brought nothing are cold then
+  static constexpr std::uint32_t kDemotedFrom = 256;  // guilt; at none the link is as others again
+  static constexpr std::uint32_t kMostGuilt = 512;
+  static constexpr std::uint32_t kGoodWeighs = 4;       // refused ones
+  static constexpr std::uint32_t kDemotedEvery = 1024;  // runs, for one of the demoted
+  static constexpr unsigned kDemotedBudget = 8;         // packets
 
   const std::vector<Link*>& links() const noexcept { return links_; }
   void add(Link& link);
@@ -47,6 +58,8 @@ class Sweep {
   void set_gate(Gate* gate) noexcept;
   // Something is expected of it.
   void warm(Link& link) noexcept;
+  // A packet of it was refused.
+  static void refused(Link& link) noexcept;
   // The link that brought something last; null after any link has come or gone.
   Link* last() const noexcept { return last_; }
 
@@ -57,6 +70,8 @@ class Sweep {
   bool arrive(Core& core, Link& link) noexcept;
   bool look_at(Core& core, Link& link) noexcept;
   bool slice(Core& core) noexcept;
+  void judge(Link& link, unsigned taken) noexcept;
+  bool look_at_demoted(Core& core) noexcept;
   void cool(Link& link) noexcept;
   void cool_down() noexcept;
 
@@ -68,6 +83,7 @@ class Sweep {
   std::size_t next_ = 0;    // where the slice begins
   std::uint32_t quiet_ = 0;
   std::uint32_t runs_ = 0;
+  std::vector<Link*> demoted_;
   Link* last_ = nullptr;
   Gate* gate_ = nullptr;
   std::size_t sources_ = 0;  // links, and the gate

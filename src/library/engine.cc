@@ -118,7 +118,7 @@ void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
   for (interface::Link* link : core_.links()) {
     if (link->by_gate) continue;
     shm::ShmLink& shm = shm_link(link);
-    if (shm.empty_rings >= kEmptyRings || watched.count == Watched::kMost) {
+    if (shm.empty_rings >= kEmptyRings || shm.sweep.demoted || watched.count == Watched::kMost) {
       links_demoted_ = true;
       continue;
     }

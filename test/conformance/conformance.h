@@ -63,10 +63,19 @@ class Conformance : public testing::TestWithParam<FabricKind> {
   }
   // Everything that is under way arrives and is handed over.
   void rest() {
-    for (int quiet = 0; quiet < 8;) {
+    for (std::uint32_t quiet = 0; quiet < enough();) {
       fabric->settle();
       quiet = turn() ? 0 : quiet + 1;
     }
+  }
+  // Turns in which nothing moves, until nothing will.
+  std::uint32_t enough() {
+    for (const Party* party : {&alice, &bob, &carol}) {
+      for (const interface::Link* link : party->core.links()) {
+        if (link->sweep.demoted) return 2 * interface::Sweep::kDemotedEvery;
+      }
+    }
+    return 8;
   }
 
   Notification next(Party& party, interface::Queue* from) {

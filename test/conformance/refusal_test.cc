@@ -332,7 +332,7 @@ TEST_P(Refusals, are_merged_by_link_and_cause) {
   Packet bad_key = hand_made(slot.ticket(0), 0), bad_entry = bad_key;
   bad_key.key ^= 1;
   bad_entry.entry = 1;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 100; ++i) {
     inject(bad_key);
     inject(bad_entry);
     inject(bad_key, carol, bob);
@@ -348,14 +348,14 @@ TEST_P(Refusals, are_merged_by_link_and_cause) {
     ++notifications;
   }
   EXPECT_EQ(notifications, 6);
-  EXPECT_EQ(told[0][0], 500u);
-  EXPECT_EQ(told[0][1], 500u);
-  EXPECT_EQ(told[1][0], 500u);
-  EXPECT_EQ(bob.refused(Refusal::bad_key), 1000u);
+  EXPECT_EQ(told[0][0], 100u);
+  EXPECT_EQ(told[0][1], 100u);
+  EXPECT_EQ(told[1][0], 100u);
+  EXPECT_EQ(bob.refused(Refusal::bad_key), 200u);
   EXPECT_EQ(bob.core.find_link(carol.id)->counters->refused[static_cast<std::size_t>(Refusal::bad_key)],
-            500u);
+            100u);
   EXPECT_EQ(bob.core.find_link(alice.id)->counters->refused[static_cast<std::size_t>(Refusal::bad_key)],
-            500u);
+            100u);
   EXPECT_EQ(bob.counters().events_lost, 0u);
 }
 

@@ -136,6 +136,8 @@ void add_urgent_and_links(Collection& all) {
        {std::size_t{1}, std::size_t{16}, std::size_t{64}, std::size_t{256}, std::size_t{1000}})
     all.add(links_latency(links));
   all.add(cold_link_latency(1000));
+  all.add(beside_latency());
+  all.add(beset_latency());
 }
 
 void add_wake(Collection& all) {

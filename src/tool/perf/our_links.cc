@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -44,6 +45,15 @@ class Peers {
       expect(status == Status::no_place || status == Status::queue_full, name(status));
       peers_[peer]->interface.run();
     }
+  }
+  // So many packets that nobody can accept, by that peer's link, or as many as it takes.
+  void forge(std::size_t peer, unsigned packets) {
+    Ticket ticket = receiver_;
+    ticket.entry = 0;
+    ticket.key ^= 1;
+    static constexpr std::array<std::byte, 16> kNothing{};  // may wait to be sent
+    while (packets != 0 && peers_[peer]->terminus.send(ticket, kNothing) == Status::ok) --packets;
+    peers_[peer]->interface.run();
   }
   // To and fro: there by that peer's link, back by the first one's.
   void exchange(std::size_t peer, std::uint64_t number) {
@@ -105,6 +115,25 @@ void ask_cold(Room& room, std::size_t links, const std::string& meeting) {
   peers.send(0, kGoodbye);
 }
 
+// The busy link's messages beside another, which brings nothing, or nothing that can be accepted: as much as
+// it can before each message. The two alternate in one process: there are two processors.
+void ask_beside(Room& room, unsigned forged, const std::string& meeting) {
+  constexpr std::uint64_t kBeside = kExchanges / 2;
+  Peers peers{2, meeting};
+  std::vector<double> there_and_back;
+  for (std::uint64_t i = 0; i < kWarmUp + kBeside; ++i) {
+    peers.forge(1, forged);
+    const std::uint64_t start = hamlyn_ticks();
+    peers.exchange(0, i);
+    if (i >= kWarmUp)
+      there_and_back.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick() / 2);
+  }
+  room.report(there_and_back);
+  peers.send(0, kGoodbye);
+}
+void ask_alone(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 0, meeting); }
+void ask_beset(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 512, meeting); }
+
 void answer(std::size_t links, const std::string& meeting) {
   Interface interface;
   MessageArea area{interface, 4096};
@@ -118,7 +147,7 @@ void answer(std::size_t links, const std::string& meeting) {
   Notification first;
   expect(queue.receive(first, seconds{50}) == Status::ok, "no message came");
   for (std::optional<Notification> arrival = first;; arrival = queue.poll()) {
-    if (!arrival) continue;
+    if (!arrival || arrival->cause == Refusal::bad_key) continue;
     expect(arrival->kind == Notification::Kind::message, name(arrival->cause));
     if (arrival->word == kGoodbye) return;
     const ShortMessage message{arrival->word};
@@ -132,22 +161,26 @@ void answer(std::size_t links, const std::string& meeting) {
 
 using Asker = void (*)(Room&, std::size_t, const std::string&);
 
-Meter meter(const std::string& kind, std::size_t links, Asker asker) {
+Meter meter(const std::string& name, std::size_t links, Asker asker) {
   const auto round = [links, asker](Cores cores, int) {
     const std::string meeting = new_meeting();
     return run_pair(
         cores, {.results = kExchanges}, [&](Room& room) { asker(room, links, meeting); },
         [&](Room&) { answer(links, meeting); });
   };
-  return {.name = "shm.links" + std::to_string(links) + kind + ".16.oneway",
-          .round = round,
-          .single_operations = true};
+  return {.name = "shm." + name + ".16.oneway", .round = round, .single_operations = true};
 }
 
 }  // namespace
 
-Meter links_latency(std::size_t links) { return meter("", links, ask); }
+Meter links_latency(std::size_t links) { return meter("links" + std::to_string(links), links, ask); }
 
-Meter cold_link_latency(std::size_t links) { return meter(".cold", links, ask_cold); }
+Meter cold_link_latency(std::size_t links) {
+  return meter("links" + std::to_string(links) + ".cold", links, ask_cold);
+}
+
+Meter beside_latency() { return meter("beside", 2, ask_alone); }
+
+Meter beset_latency() { return meter("beset", 2, ask_beset); }
 
 }  // namespace hamlyn::tool::perf

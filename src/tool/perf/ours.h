@@ -41,6 +41,9 @@ Meter urgent_latency();
 Meter links_latency(std::size_t links);
 // There by a link of those that was silent for long; of the way there alone.
 Meter cold_link_latency(std::size_t links);
+// The same beside a second link, which is idle; which brings as many forged packets as it can.
+Meter beside_latency();
+Meter beset_latency();
 // Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.
 Meter fetch_add_round_trip(Place place);
 Meter get_round_trip(Place place);

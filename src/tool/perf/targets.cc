@@ -32,6 +32,7 @@ const std::vector<Target>& all_targets() {
       {"shm.links64.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
       {"shm.links256.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
       {"shm.links1000.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
+      {"shm.beset.16.oneway", at_most, 1.1, "shm.beside.16.oneway", {}},
       {"shm.links1000.cold.16.oneway", at_most, 1, "limit.links1000.cold.16.oneway", {}},
       {"shm.segment.write.mapped.40.oneway", at_most, 1.15, "limit.cacheline.oneway", {}},
       {"shm.segment.write.40.oneway", at_most, 1.5, "limit.cacheline.oneway", {}},

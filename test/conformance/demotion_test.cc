@@ -1,0 +1,113 @@
+// A link of which mostly what must be refused comes is looked at rarely (interface/sweep.h), whatever its
+// peer makes of it, and is as others again when it has brought good packets for a while.
+#include "test/conformance/conformance.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::Packet;
+using interface::Sweep;
+using interface::Terminus;
+
+class Demotion : public Conformance {
+ protected:
+  interface::Link& from_alice() {
+    return *bob.core.find_link(alice.id);
+  }
+  Packet forged() {
+    Packet packet = hand_made(slot.ticket(), 16);
+    packet.key ^= 1;
+    return packet;
+  }
+  // Packets of alice's that are refused, until her link is demoted.
+  void beset() {
+    for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom && !from_alice().sweep.demoted; ++i) {
+      inject(forged());
+      if (i % 16 == 0) rest();
+    }
+    ASSERT_TRUE(from_alice().sweep.demoted);
+  }
+
+  Area area{4096};
+  TestSlot slot{bob, area, queue, {.entries = 1, .places = 16}};
+};
+
+TEST_P(Demotion, of_a_link_that_brings_what_is_refused_takes_it_out_of_the_way_of_others) {
+  Terminus from_carol{carol.core, 63};
+  ASSERT_EQ(send_fast(from_carol, slot.ticket(), {}), Status::ok);
+  rest();
+  while (take(bob, queue)) {
+  }
+  beset();
+  while (take(bob, queue)) {
+  }
+  const std::uint64_t before = bob.refused(Refusal::bad_key);
+  inject(forged());
+  fabric->settle();
+  std::uint64_t carols = 0;
+  const std::uint64_t turns = 4 * Sweep::kDemotedEvery;
+  for (std::uint64_t i = 0; i < turns; ++i) {
+    fabric->settle();
+    carol.core.run();
+    if (i % 64 == 0) {
+      ASSERT_EQ(send_fast(from_carol, slot.ticket(), {}, i), Status::ok);
+      fabric->settle();
+    }
+    // Full, as a flood keeps it.
+    while (alice.core.find_link(bob.id)->put(forged(), junk, junk) == Status::ok) fabric->settle();
+    bob.core.run();
+    while (const auto arrival = take(bob, queue)) carols += arrival->peer == carol.id;
+    EXPECT_EQ(carols, i / 64 + 1) << "others wait for it";
+  }
+  const std::uint64_t refused = bob.refused(Refusal::bad_key) - before;
+  EXPECT_GT(refused, 0u) << "it is never looked at again";
+  EXPECT_LE(refused, turns / Sweep::kDemotedEvery * Sweep::kDemotedBudget);
+}
+
+TEST_P(Demotion, ends_with_good_packets) {
+  beset();
+  Terminus terminus{alice.core, 63};
+  std::uint64_t sent = 0, came = 0;
+  until([&] {
+    if (from_alice().sweep.demoted && terminus.send_fast(slot.ticket(), {}, sent, 0) == Status::ok) ++sent;
+    while (const auto arrival = take(bob, queue)) came += arrival->kind == Notification::Kind::message;
+    return !from_alice().sweep.demoted && came == sent;
+  });
+  EXPECT_FALSE(from_alice().sweep.demoted);
+  EXPECT_EQ(came, sent) << "what is good is only late";
+  EXPECT_GE(sent, Sweep::kDemotedFrom / Sweep::kGoodWeighs / 2);
+  rest();
+  ASSERT_EQ(send_fast(terminus, slot.ticket(), {}, 7), Status::ok);
+  fabric->settle();
+  for (int i = 0; i < 64 && queue->empty(); ++i) turn();
+  EXPECT_EQ(next().word, 7u);
+}
+
+TEST_P(Demotion, is_not_for_a_refusal_now_and_then) {
+  Terminus terminus{alice.core, 63};
+  for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
+    inject(forged());
+    ASSERT_EQ(send_fast(terminus, slot.ticket(), {}, i), Status::ok);
+    rest();
+    while (take(bob, queue)) {
+    }
+  }
+  EXPECT_FALSE(from_alice().sweep.demoted);
+}
+
+TEST_P(Demotion, ends_with_its_link) {
+  beset();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  EXPECT_EQ(bob.core.find_link(alice.id), nullptr);
+  turns(4 * static_cast<int>(Sweep::kDemotedEvery));
+}
+
+// What comes by a gate has a budget of its own.
+INSTANTIATE_TEST_SUITE_P(fabric, Demotion,
+                         testing::Values(FabricKind{"shm", make_shm_fabric},
+                                         FabricKind{"sim", make_sim_fabric}),
+                         fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test
