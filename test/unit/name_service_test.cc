@@ -13,6 +13,7 @@
 #include <set>
 
 #include "segment/probe.h"
+#include "segment/read_places.h"
 #include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
 
@@ -553,6 +554,38 @@ TEST(LookUpCosts, MeasureBothWaysAndTakeTheCheaper) {
   EXPECT_EQ(costs.most_reads(), 1u);
   costs.was_asked(1e12);
   EXPECT_EQ(costs.most_reads(), 64u);
+}
+
+TEST(ReadPlaces, ANodeThatDoesNotAnswerHoldsItsShareAndIsNotReadUntilItDoes) {
+  using std::chrono::milliseconds;
+  ReadPlaces places;
+  const ReadPlaces::Time start{std::chrono::hours{1}};
+  EXPECT_EQ(places.deadline(), std::nullopt);
+  std::set<std::size_t> of_two;
+  while (const auto place = places.take(2, start)) of_two.insert(*place);
+  EXPECT_EQ(of_two.size(), ReadPlaces::kMostOfNode);
+  const auto other = places.take(3, start + milliseconds{100});
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(of_two.contains(*other));
+  EXPECT_EQ(places.deadline(), start + ReadPlaces::kLate);
+  EXPECT_EQ(places.find_late(start + ReadPlaces::kLate - milliseconds{1}), std::nullopt);
+  std::set<std::size_t> late;
+  while (const auto place = places.find_late(start + ReadPlaces::kLate)) late.insert(*place);
+  EXPECT_EQ(late, of_two);
+  EXPECT_EQ(places.deadline(), start + milliseconds{100} + ReadPlaces::kLate);
+  // All answers but one have come.
+  for (const std::size_t place : of_two) {
+    EXPECT_EQ(places.take(2, start), std::nullopt);
+    EXPECT_TRUE(places.taken(place) && places.late(place));
+    places.give(place);
+  }
+  EXPECT_TRUE(places.take(2, start));
+  EXPECT_FALSE(places.late(*other));
+  for (std::uint32_t node = 4; places.take(node, start); ++node) {
+  }
+  EXPECT_EQ(places.take(3, start), std::nullopt) << "all are taken";
+  places.give(*other);
+  EXPECT_EQ(places.take(3, start), other);
 }
 
 TEST(NameCache, KeepsTheNewerAndALimit) {
