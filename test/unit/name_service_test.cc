@@ -73,7 +73,7 @@ class Sites {
 
     bool start() override {
       ++starts;
-      return true;
+      return startable;
     }
     bool say(const ClerkMessage& message) override {
       if (message.kind == ClerkKind::read && deaf) return false;
@@ -95,6 +95,7 @@ class Sites {
     NameService service;
     std::map<std::uint16_t, unsigned> said;
     int starts = 0;
+    bool startable = true;
     bool deaf = false;
     std::vector<std::unique_ptr<std::vector<std::uint64_t>>> memories;
     const std::vector<std::uint64_t>* shown = nullptr;  // what its clerk lets others read
@@ -402,6 +403,31 @@ TEST(NameService, AClerkThatEndsLeavesNobodyWaiting) {
   sites.now += 2'000'000'000;
   EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind::found);
   EXPECT_EQ(sites.at(1).starts, 2);
+}
+
+TEST(NameService, AClerkThatNeverLastsIsStartedLessAndLessOften) {
+  Sites sites{2};
+  sites.warm(1, 2);
+  auto& site = sites.at(1);
+  const auto starts_in = [&](std::int64_t seconds) {
+    const int before = site.starts;
+    for (std::int64_t i = 0; i < seconds * 8; ++i) {
+      EXPECT_EQ(sites.look(1, "warm.2").kind, ReplyKind::found) << "by asking";
+      sites.now += 125'000'000;
+    }
+    return site.starts - before;
+  };
+  site.service.ended(site.world.now);  // it had lasted
+  EXPECT_EQ(starts_in(1), 1);
+  site.service.ended(site.world.now);
+  site.startable = false;
+  const int in_vain = starts_in(120);
+  EXPECT_GE(in_vain, 6);
+  EXPECT_LE(in_vain, 10);
+  site.startable = true;
+  EXPECT_EQ(starts_in(60), 1);
+  site.service.ended(site.world.now);  // that one has lasted
+  EXPECT_EQ(starts_in(1), 1);
 }
 
 TEST(NameService, WhatIsReadForTooLongIsAskedForAndAClerkThatIsStuckIsEnded) {
