@@ -81,7 +81,8 @@ int rr_cleanimport(int segment);
 
 // --- the instructions (section 4.2.3)
 
-// The notify bit: the most significant one of an offset that something is written to.
+// The notify bit: the most significant one of an offset. Of an offset in somebody else's segment it tells its
+// exporter, unless rr_setintr says otherwise; of `to` in one's own, oneself.
 #define RR_NOTIFY UINT32_C(0x80000000)
 
 // Writes ten words to <segment, offset>. It is on its way when this returns.
@@ -90,14 +91,16 @@ int rwi(int segment, uint32_t offset, uint32_t word0, uint32_t word1, uint32_t w
 // Writes `count` bytes from `data`, which may be used again when this returns.
 int rwblk(int segment, uint32_t offset, uint32_t count, const void* data);
 // Reads ten words from <remote, from> to <local, to>, a segment of one's own. It does not wait for them: look
-// at the memory, or set the notify bit of `to`.
+// at the memory, or set the notify bit of `to`. That of `from` tells the exporter.
 int rri(int remote, int local, uint32_t from, uint32_t to);
-// The same with `count` bytes. Of more than 64 KiB it waits for all but the last piece.
+// The same with `count` bytes. Of more than 64 KiB it waits for all but the last piece, and that is what is
+// told of.
 int rrblk(int remote, int local, uint32_t from, uint32_t to, uint32_t count);
 // CAS-II on the two words at <remote, at>, the value and the nonce of its last writer: if the value is
 // `expected`, the two become `desired` and `nonce`. <local, to> gets two words: what the value was, and the
 // nonce that is there now, which is `nonce` if it was swapped. They are there when this returns 0. Both
-// places are multiples of 8; `remote` may be a segment of one's own.
+// places are multiples of 8; `remote` may be a segment of one's own. The notify bit of `at` tells the
+// exporter, of each try, if others swap meanwhile and it takes several.
 int rrcsi(int remote, int local, uint32_t at, uint32_t to, uint32_t expected, uint32_t desired,
           uint32_t nonce);
 

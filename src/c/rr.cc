@@ -3,17 +3,20 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <memory>
 
+#include "c/rr_swap.h"
 #include "c/rr_table.h"
 #include "c/status.h"
 
 using namespace hamlyn;
 using hamlyn::c::Exported;
 using hamlyn::c::Imported;
+using hamlyn::c::swap_value;
+using hamlyn::c::Two;
+using hamlyn::c::word_of;
 
 static_assert(sizeof(rr_record) == sizeof(SegmentRecord) &&
               offsetof(rr_record, offset) == offsetof(SegmentRecord, offset) &&
@@ -33,6 +36,9 @@ namespace {
 // For room in the work queue, answers, and what a link needs to be made. A link whose other side takes
 // nothing for so long has ended anyway.
 constexpr std::chrono::seconds kPatience{10};
+std::chrono::steady_clock::time_point patience_from_now() noexcept {
+  return std::chrono::steady_clock::now() + kPatience;
+}
 constexpr std::uint32_t kCell = 40;  // ten words
 constexpr std::uint32_t kPiece = 65536;
 
@@ -40,7 +46,9 @@ constexpr std::uint32_t kPiece = 65536;
 
 struct Process {
   explicit Process(const Process* parent) : table(parent == nullptr ? nullptr : &parent->table) {}
-  Interface interface;
+  Interface interface {
+    { .dead = kPatience }
+  };  // nobody can ask for another one
   c::RrTable table;
 };
 
@@ -226,10 +234,10 @@ int part_of(Exported& of, const char* from, int length, Part& part) noexcept {
 
 // Starts it; waits while there is no room to.
 Status start_read(Imported& source, Segment& into, std::size_t from, std::size_t to, std::size_t length,
-                  bool notify, RemoteHandle& handle) noexcept {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+                  const ReadOptions& options, RemoteHandle& handle) noexcept {
+  const auto end = patience_from_now();
   for (bool refused = false;;) {
-    const Status status = source.import.read(from, into, to, length, {.notify = notify}, &handle);
+    const Status status = source.import.read(from, into, to, length, options, &handle);
     const bool later =
         status == Status::queue_full || status == Status::connecting || status == Status::no_place;
     if (!later || std::chrono::steady_clock::now() > end) return status;
@@ -250,7 +258,7 @@ int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std:
   if (source == nullptr) return -1;
   const auto landing = exported(local);
   if (landing == nullptr) return -1;
-  std::uint64_t at = to & ~RR_NOTIFY, place = from;
+  std::uint64_t at = to & ~RR_NOTIFY, place = from & ~RR_NOTIFY;
   if (!inside(at, count, landing->segment.bytes().size())) return fail(EFAULT);
   const Control control = landing->control.load(std::memory_order_relaxed);
   const bool notify =
@@ -258,8 +266,9 @@ int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std:
   for (std::uint32_t left = count; left != 0;) {
     const std::uint32_t length = std::min(left, kPiece);
     const bool last = length == left;
+    const ReadOptions options{.notify = notify && last, .tell_exporter = (from & RR_NOTIFY) != 0 && last};
     RemoteHandle handle;
-    const Status status = start_read(*source, landing->segment, place, at, length, notify && last, handle);
+    const Status status = start_read(*source, landing->segment, place, at, length, options, handle);
     if (status != Status::pending) return answer(status);
     if (!last) {
       const Outcome outcome = source->import.wait(handle, kPatience);
@@ -281,36 +290,13 @@ int write_block(int segment, std::uint32_t offset, const void* data, std::uint32
                 target->import.refusal());
 }
 
-// The two words of CAS-II.
-struct Two {
-  std::uint32_t value = 0;
-  std::uint32_t nonce = 0;
-};
-std::uint64_t word_of(Two two) noexcept { return std::bit_cast<std::uint64_t>(two); }
-
-// `swap(expected, desired)` is a compare-and-swap of 8 bytes; its outcome's value is what stood there. CAS-II
-// asks for the value alone, so it is tried again while only the nonce is another one than was guessed:
-// somebody else has then swapped.
-template <class Swap>
-Outcome swap_value(Swap swap, std::uint32_t expected, Two desired, std::uint32_t guess, Two& result) {
-  for (;;) {
-    const Two hoped{expected, guess};
-    const Outcome outcome = swap(word_of(hoped), word_of(desired));
-    if (outcome.status != Status::ok) return outcome;
-    const Two found = std::bit_cast<Two>(outcome.value);
-    const bool swapped = outcome.value == word_of(hoped);
-    result = {found.value, swapped ? desired.nonce : found.nonce};
-    if (swapped || found.value != expected) return outcome;
-    guess = found.nonce;
-  }
-}
-
 Outcome swap_there(Imported& target, std::uint32_t at, std::uint32_t expected, Two desired, Two& result) {
+  const FetchOptions options{.notify = (at & RR_NOTIFY) != 0};
   const auto swap = [&](std::uint64_t hoped, std::uint64_t wanted) {
-    return target.import.compare_and_swap(at, hoped, wanted, kPatience);
+    return target.import.compare_and_swap(at & ~RR_NOTIFY, hoped, wanted, kPatience, options);
   };
   const std::uint32_t guess = target.nonce.load(std::memory_order_relaxed);
-  const Outcome outcome = swap_value(swap, expected, desired, guess, result);
+  const Outcome outcome = swap_value(swap, expected, desired, guess, result, patience_from_now());
   target.nonce.store(result.nonce, std::memory_order_relaxed);
   return outcome;
 }
@@ -321,7 +307,7 @@ Outcome swap_here(Exported& target, std::uint32_t at, std::uint32_t expected, Tw
     word.compare_exchange_strong(hoped, wanted);
     return Outcome{Status::ok, Refusal::none, hoped};
   };
-  return swap_value(swap, expected, desired, 0, result);
+  return swap_value(swap, expected, desired, 0, result, patience_from_now());
 }
 
 bool word_inside(Exported& of, std::uint32_t offset) noexcept {
@@ -467,8 +453,9 @@ int rrcsi(int remote, int local, std::uint32_t at, std::uint32_t to, std::uint32
   Two found;
   Outcome outcome;
   if (const auto own = find(remote).first) {
-    if (!word_inside(*own, at)) return fail(EFAULT);
-    outcome = swap_here(*own, at, expected, {desired, nonce}, found);
+    const std::uint32_t here = at & ~RR_NOTIFY;  // nobody is told of what is done at home
+    if (!word_inside(*own, here)) return fail(EFAULT);
+    outcome = swap_here(*own, here, expected, {desired, nonce}, found);
   } else {
     const auto target = imported(remote, true, true);
     if (target == nullptr) return -1;

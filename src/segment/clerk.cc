@@ -23,13 +23,14 @@
 #include "hamlyn/terminus.h"
 #include "segment/clerk_wire.h"
 #include "segment/probe.h"
+#include "segment/read_places.h"
 
 namespace hamlyn::segment {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kPlaces = 48;  // reads under way; a terminus has 63 entries
+constexpr std::size_t kPlaces = ReadPlaces::kPlaces;
 constexpr std::chrono::microseconds kAwake{
     200};  // for the answer of a read, before anything else is waited for
 constexpr std::chrono::milliseconds kRefresh{1000};
@@ -84,13 +85,13 @@ class Clerk {
       while (take_order()) {
       }
       take_answers();
+      give_up_late();
       if (Clock::now() >= next_refresh_) refresh();
     }
   }
 
  private:
   struct Read {
-    bool busy = false;
     ClerkMessage order;
     std::optional<Probe> probe;  // none: it is of a header
   };
@@ -102,12 +103,15 @@ class Clerk {
   };
 
   void wait() {
-    if (under_way_ != 0) {
+    const auto late = places_.deadline();
+    if (late) {
       Notification answer;
       if (queue_.receive(answer, kAwake) == Status::ok) return take_answer(answer);
     }
-    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(next_refresh_ - Clock::now());
-    const int time = watched_.empty() ? -1 : static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
+    const auto until = std::min(late.value_or(next_refresh_), next_refresh_);
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    const bool idle = watched_.empty() && !late;
+    const int time = idle ? -1 : static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
     std::array<pollfd, 2> waits{{{daemon_.get(), POLLIN, 0}, {queue_.descriptor(), POLLIN, 0}}};
     ::poll(waits.data(), waits.size(), time);
   }
@@ -173,18 +177,12 @@ class Clerk {
       if (!watched.looking) look_at_header(order.node, watched);
       return say(ClerkKind::unknown, order);
     }
-    const auto place = free_place();
+    const auto place = places_.take(order.node, Clock::now());
     if (!place) return say(ClerkKind::unknown, order);
     reads_[*place].order = order;
     reads_[*place].probe.emplace(key_, RegistryShape{order.table, order.buckets}, name_in(order),
                                  order.reads);
     if (const auto trouble = get(*place)) say(*trouble, order);
-  }
-
-  std::optional<std::size_t> free_place() const {
-    const auto free = std::ranges::find(reads_, false, &Read::busy);
-    return free == reads_.end() ? std::nullopt
-                                : std::optional{static_cast<std::size_t>(free - reads_.begin())};
   }
 
   // What to say if it could not be asked for.
@@ -194,21 +192,16 @@ class Clerk {
     const std::size_t bytes = read.probe ? kBucketBytes : kRegistryHeader;
     const Status status = terminus_.get(read.order.registry, landing_slot_, place * kBucketBytes, bytes,
                                         {.offset = from, .queue = &queue_, .word = place});
-    if (status == Status::pending) {
-      under_way_ += read.busy ? 0 : 1;
-      read.busy = true;
-      return std::nullopt;
-    }
-    end(read);
+    if (status == Status::pending) return std::nullopt;
+    end(place);
     const bool later =
         status == Status::connecting || status == Status::queue_full || status == Status::no_place;
     return later ? ClerkKind::unknown : ClerkKind::lost;
   }
 
-  void end(Read& read) {
-    under_way_ -= read.busy ? 1 : 0;
-    read.busy = false;
-    read.probe.reset();
+  void end(std::size_t place) {
+    places_.give(place);
+    reads_[place].probe.reset();
   }
 
   void take_answers() {
@@ -219,12 +212,17 @@ class Clerk {
     const bool done = answer.kind == Notification::Kind::remote_done;
     if ((!done && answer.kind != Notification::Kind::remote_failed) || answer.word >= kPlaces) return;
     const auto place = static_cast<std::size_t>(answer.word);
+    if (!places_.taken(place)) return;
+    if (places_.late(place)) return end(place);  // it was given up
     Read& read = reads_[place];
-    if (!read.busy) return;
-    if (!read.probe) return take_header(read, place, done);
     const ClerkMessage order = read.order;
+    if (!read.probe) {
+      const auto changes = done ? changes_in(order, place) : std::nullopt;
+      end(place);
+      return take_changes(order, changes);
+    }
     if (!done) {
-      end(read);
+      end(place);
       return say(ClerkKind::lost, order);
     }
     const Probe::Says says =
@@ -245,8 +243,17 @@ class Clerk {
       put_name(out, name_in(order));
       put_what(out, read.probe->record());
     }
-    end(read);
+    end(place);
     say(out);
+  }
+
+  // The daemon asks instead, and what was read there may have changed.
+  void give_up_late() {
+    while (const auto place = places_.find_late(Clock::now())) {
+      const ClerkMessage order = reads_[*place].order;
+      if (reads_[*place].probe) say(ClerkKind::unknown, order);
+      take_changes(order, std::nullopt);
+    }
   }
 
   std::span<std::byte> landed(std::size_t place, std::size_t bytes) {
@@ -256,7 +263,7 @@ class Clerk {
   // What has changed.
 
   void look_at_header(std::uint32_t node, Watched& watched) {
-    const auto place = free_place();
+    const auto place = places_.take(node, Clock::now());
     if (!place) return;
     Read& read = reads_[*place];
     read.order = {};
@@ -265,22 +272,24 @@ class Clerk {
     watched.looking = !get(*place);
   }
 
-  void take_header(Read& read, std::size_t place, bool done) {
-    const ClerkMessage order = read.order;
-    end(read);
+  std::optional<std::uint64_t> changes_in(const ClerkMessage& order, std::size_t place) {
+    const std::span<const std::byte, kRegistryHeader> header{landed(place, kRegistryHeader)};
+    std::uint64_t changes = 0;
+    const bool whole = read_changes(header, {order.table, order.buckets}, changes);
+    return whole ? std::optional{changes} : std::nullopt;
+  }
+
+  // Nothing: it could not be looked at.
+  void take_changes(const ClerkMessage& order, std::optional<std::uint64_t> changes) {
     const auto found = watched_.find(order.node);
     if (found == watched_.end() || found->second.registry.generation != order.table) return;
     Watched& watched = found->second;
     watched.looking = false;
-    std::uint64_t changes = 0;
-    const bool whole =
-        done && read_changes(std::span<const std::byte, kRegistryHeader>{landed(place, kRegistryHeader)},
-                             {order.table, order.buckets}, changes);
-    if (whole && watched.changes == changes) return;
+    if (changes && watched.changes == changes) return;
     const bool first = !watched.changes;
     watched.changes = changes;
-    if (!whole) watched_.erase(found);
-    if (!whole || !first) say(ClerkKind::changed, order);
+    if (!changes) watched_.erase(found);
+    if (!changes || !first) say(ClerkKind::changed, order);
   }
 
   void refresh() {
@@ -310,8 +319,8 @@ class Clerk {
   Slot landing_slot_{landing_, queue_, {.fast = false, .places = 0}};
   Terminus terminus_{interface_};
   std::unique_ptr<Table> table_;
+  ReadPlaces places_;
   std::array<Read, kPlaces> reads_;
-  std::size_t under_way_ = 0;
   std::map<std::uint32_t, Watched> watched_;  // by node
   Clock::time_point next_refresh_ = Clock::now() + kRefresh;
 };

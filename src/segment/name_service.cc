@@ -8,9 +8,11 @@
 namespace hamlyn::segment {
 namespace {
 
-constexpr std::int64_t kAgain = 250'000'000;       // ns, before what has failed is tried again
-constexpr std::int64_t kRest = 100'000'000;        // ns, after a registry could not be read
-constexpr std::int64_t kSoon = 500'000'000;        // ns, for a read; a quarter of what a look-up has
+constexpr std::int64_t kAgain = 250'000'000;         // ns, before what has failed is tried again
+constexpr std::int64_t kMostAgain = 32'000'000'000;  // ns, for a clerk that never lasts
+constexpr std::int64_t kLasts = 10'000'000'000;      // ns
+constexpr std::int64_t kRest = 100'000'000;          // ns, after a registry could not be read
+constexpr std::int64_t kSoon = 500'000'000;          // ns, for a read; a quarter of what a look-up has
 constexpr std::int64_t kPatience = 2'000'000'000;  // ns, for a clerk: longer than a link takes to be given up
 // Reads under way; beyond, nodes are asked. A clerk has 48 places, a link 16, and looks at headers, too.
 constexpr std::size_t kMostUnderWay = 40;
@@ -27,12 +29,12 @@ NameRecord record_of(std::string_view name, const node::RegisteredName& what) {
 }  // namespace
 
 NameService::NameService(node::Node& node, Outside& outside, const Options& options)
-    : node_(node), outside_(outside), options_(options), tables_(options.generation) {}
+    : node_(node), outside_(outside), options_(options), start_rest_(kAgain), tables_(options.generation) {}
 
 bool NameService::running() {
   if (running_ || options_.after == 0 || outside_.now_ns() < start_after_) return running_;
-  start_after_ = outside_.now_ns() + kAgain;
-  if (!outside_.start()) return false;
+  started_ = outside_.now_ns();
+  if (!outside_.start()) return rest(), false;
   running_ = true;
   ClerkMessage begin;
   begin.kind = ClerkKind::begin;
@@ -41,10 +43,17 @@ bool NameService::running() {
   return true;
 }
 
+// Starting one takes a good part of a second of a processor: it is not done over and over for nothing.
+void NameService::rest() {
+  const std::int64_t now = outside_.now_ns();
+  start_rest_ = now - started_ >= kLasts ? kAgain : std::min(start_rest_ * 2, kMostAgain);
+  start_after_ = now + start_rest_;
+}
+
 void NameService::ended(node::Time now) {
   running_ = false;
   shown_.reset();
-  start_after_ = outside_.now_ns() + kAgain;
+  rest();
   renewals_.clear();
   for (auto& [node, peer] : peers_) peer.reading = 0;
   for (const auto& [read, pending] : std::exchange(reads_, {}))

@@ -79,6 +79,7 @@ class NameService final : public node::Clerk {
   void interface_gone(std::uint64_t interface) override;
 
   bool running();
+  void rest();
   bool write_all(std::uint32_t buckets);
   void show_table();
   void take_ready(const ClerkMessage& message);
@@ -92,7 +93,9 @@ class NameService final : public node::Clerk {
   const Options options_;
   std::uint32_t looked_ = 0;  // names, on other nodes
   bool running_ = false;
+  std::int64_t started_ = 0;
   std::int64_t start_after_ = 0;
+  std::int64_t start_rest_;  // before the next start
   std::optional<Registry> registry_;
   std::uint64_t tables_ = 0;  // made so far
   std::optional<FarRegistry> shown_;

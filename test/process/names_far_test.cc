@@ -1,10 +1,14 @@
 // Names between two nodes whose clerks read each other's registries.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <random>
 #include <stdexcept>
 
 #include "base/socket.h"
@@ -104,6 +108,21 @@ class Names : public testing::Test {
     }));
   }
 
+  // The memory of a node's registry, as somebody has it who should not.
+  std::span<std::byte> registry_of(int node) {
+    const std::string folder = "/proc/" + std::to_string(nodes_.daemon(node).command().pid()) + "/fd/";
+    for (const auto& each : std::filesystem::directory_iterator(folder)) {
+      std::error_code none;
+      if (!std::filesystem::read_symlink(each.path(), none).string().starts_with("/memfd:hamlyn-names"))
+        continue;
+      const base::FileDescriptor memory(::open(each.path().c_str(), O_RDWR | O_CLOEXEC));
+      const auto bytes = std::filesystem::file_size(each.path());
+      void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+      if (at != MAP_FAILED) return {static_cast<std::byte*>(at), bytes};
+    }
+    return {};
+  }
+
   TwoNodes nodes_{"clerk_after = 1\n"};
   Interface owner_{nodes_.at(2)};
   Interface plain_{nodes_.at(1)};
@@ -149,6 +168,30 @@ TEST_F(Names, are_found_while_their_nodes_daemon_is_stopped_and_are_what_they_ar
     return !now.empty() && now != first && !there.empty() && there != second;
   }));
   warm_up();
+}
+
+TEST_F(Names, are_right_though_somebody_scribbles_over_their_registry) {
+  warm_up();
+  for (std::uint64_t key = 1; key <= 10; ++key) publish("name" + std::to_string(key), key);
+  const auto memory = registry_of(2);
+  ASSERT_FALSE(memory.empty());
+  // Without the header it would not be read at all.
+  const auto buckets = memory.subspan(64);
+  std::mt19937_64 chance(1994);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t bytes = round % 10 == 0 ? buckets.size() : 1024;
+    const std::size_t from = chance() % (buckets.size() - bytes + 1);
+    for (std::byte& each : buckets.subspan(from, bytes)) each = static_cast<std::byte>(chance());
+    const std::uint64_t key = chance() % 10 + 1;
+    ASSERT_EQ(look("name" + std::to_string(key), 2).ticket.key, key);
+    ASSERT_EQ(plain_.lookup("name" + std::to_string(key), {.cached = true}).key, key);
+    ASSERT_EQ(look("nobody").error, static_cast<std::uint32_t>(ErrorCode::name_unknown));
+  }
+  // The next table is another one.
+  for (std::uint64_t key = 11; key <= 60; ++key) publish("name" + std::to_string(key), key);
+  for (std::uint64_t key = 1; key <= 60; ++key) ASSERT_EQ(look("name" + std::to_string(key)).ticket.key, key);
+  warm_up();
+  ::munmap(memory.data(), memory.size());
 }
 
 }  // namespace

@@ -73,17 +73,21 @@ struct Results {
     EXPECT_EQ(errno, error) << #call;  \
   } while (false)
 
-class Rr : public testing::Test {
+class Rr : public OnNodes {
  protected:
-  explicit Rr(mode_t mode = 0700) : folder_(mode) {}
+  enum class Side { exporter, importer };  // of one node, or of two
 
-  // A process of its own that finds the test's daemon where it looks for that of its user.
-  Actor process(const std::function<int(Line&)>& part, int user = -1) {
-    const std::string runtime = folder_.file("runtime" + std::to_string(user));
+  virtual std::string socket(Side side) const {
+    return side == Side::exporter ? options().node : other_options().node;
+  }
+  // A process of its own that finds the daemon of its side where it looks for that of its user.
+  Actor process(Side side, const std::function<int(Line&)>& part, int user = -1) {
+    const std::string runtime =
+        folder_.file("runtime" + std::to_string(user) + (side == Side::exporter ? "e" : "i"));
     const std::string hamlyn = runtime + "/hamlyn";
     ::mkdir(runtime.c_str(), 0700);
     ::mkdir(hamlyn.c_str(), 0700);
-    if (::symlink(folder_.file("node").c_str(), (hamlyn + "/node.sock").c_str()) != 0 && errno != EEXIST)
+    if (::symlink(socket(side).c_str(), (hamlyn + "/node.sock").c_str()) != 0 && errno != EEXIST)
       ADD_FAILURE() << "no symbolic link";
     if (user != -1) {
       const auto id = static_cast<uid_t>(user);
@@ -97,24 +101,31 @@ class Rr : public testing::Test {
         },
         user);
   }
-  // The two of most tests: one exports, and waits; the other does something.
-  void with_exporter(const std::function<void(Line&)>& exports, const std::function<void()>& imports) {
-    Actor exporter = process([&](Line& line) {
-      exports(line);
-      return 0;
-    });
+  // The two of most tests take turns, the exporter first: who puts a mark lets the other go on, and takes one
+  // to wait for its own next turn. The last turn is the exporter's.
+  void take_turns(const std::function<void(Line&)>& exports, const std::function<void(Line&)>& imports) {
+    const auto part = [](const std::function<void(Line&)>& work) {
+      return [&work](Line& line) {
+        work(line);
+        return 0;
+      };
+    };
+    Actor exporter = process(Side::exporter, part(exports));
     ASSERT_TRUE(exporter.line().take<char>());
-    Actor importer = process([&](Line&) {
-      imports();
-      return 0;
-    });
+    Actor importer = process(Side::importer, part(imports));
+    while (importer.line().take<char>()) {
+      exporter.line().put('.');
+      if (!exporter.line().take<char>()) break;
+      importer.line().put('.');
+    }
     EXPECT_EQ(importer.wait(), 0);
     exporter.line().put('.');
     EXPECT_EQ(exporter.wait(), 0);
   }
-
-  Folder folder_;
-  Daemon daemon_{folder_.file("node"), {"--service"}};
+  // One exports, and waits; the other does something.
+  void with_exporter(const std::function<void(Line&)>& exports, const std::function<void()>& imports) {
+    take_turns(exports, [&](Line&) { imports(); });
+  }
 };
 
 inline constexpr std::uint32_t kWords[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};

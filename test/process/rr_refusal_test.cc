@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 
+#include "c/rr_swap.h"
 #include "c/rr_table.h"
 #include "test/process/rr_ends.h"
 
@@ -75,40 +76,31 @@ TEST_F(Rr, what_cannot_be_is_refused_with_a_reason) {
 }
 
 TEST_F(Rr, what_was_deleted_is_stale) {
-  Actor exporter = process([](Line& line) {
-    char* address = nullptr;
-    int segment = fragment_export(&address);
-    line.put('e');
-    line.take<char>();
-    EXPECT_EQ(rr_cleanexport(segment), 0);
-    segment = fragment_export(&address);
-    line.put('s');
-    line.take<char>();
-    EXPECT_EQ(address[0], 0);
-    return 0;
-  });
-  ASSERT_TRUE(exporter.line().take<char>());
-  Actor importer = process([](Line& line) {
-    const int segment = fragment_import();
-    Results results;
-    line.put('i');
-    line.take<char>();
-    EXPECT_ERRNO(rrcsi(segment, results.segment, 0, 0, 0, 1, 1), ESTALE);
-    write_ten(segment, 0);
-    EXPECT_ERRNO(rr_cleanimport(segment), ESTALE);
-    return 0;
-  });
-  ASSERT_TRUE(importer.line().take<char>());
-  exporter.line().put('d');
-  ASSERT_TRUE(exporter.line().take<char>());
-  importer.line().put('d');
-  EXPECT_EQ(importer.wait(), 0);
-  exporter.line().put('.');
-  EXPECT_EQ(exporter.wait(), 0);
+  take_turns(
+      [](Line& line) {
+        char* address = nullptr;
+        int segment = fragment_export(&address);
+        line.put('e');
+        line.take<char>();
+        EXPECT_EQ(rr_cleanexport(segment), 0);
+        segment = fragment_export(&address);
+        line.put('s');
+        line.take<char>();
+        EXPECT_EQ(address[0], 0);
+      },
+      [](Line& line) {
+        const int segment = fragment_import();
+        Results results;
+        line.put('i');
+        line.take<char>();
+        EXPECT_ERRNO(rrcsi(segment, results.segment, 0, 0, 0, 1, 1), ESTALE);
+        write_ten(segment, 0);
+        EXPECT_ERRNO(rr_cleanimport(segment), ESTALE);
+      });
 }
 
 TEST_F(Rr, an_exporters_death_is_told) {
-  Actor exporter = process([](Line& line) {
+  Actor exporter = process(Side::exporter, [](Line& line) {
     char* address = nullptr;
     fragment_export(&address);
     line.put('e');
@@ -116,7 +108,7 @@ TEST_F(Rr, an_exporters_death_is_told) {
     return 0;
   });
   ASSERT_TRUE(exporter.line().take<char>());
-  Actor importer = process([](Line& line) {
+  Actor importer = process(Side::importer, [](Line& line) {
     const int segment = fragment_import();
     Results results;
     line.put('i');
@@ -163,15 +155,18 @@ TEST_F(Rr, a_forked_child_has_none_and_makes_its_own) {
 
 class RrOfUsers : public Rr {
  protected:
-  RrOfUsers() : Rr(0755) {}
+  RrOfUsers() { ::chmod(folder_.path().c_str(), 0755); }
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "other users' processes need the superuser";
   }
+  std::string socket(Side) const override { return folder_.file("service"); }
+  Daemon service_{folder_.file("service"), {"--service"}};
 };
 
 TEST_F(RrOfUsers, rights_are_those_of_files) {
   constexpr int kOwner = 41001, kOther = 41002;
   Actor exporter = process(
+      Side::exporter,
       [](Line& line) {
         char* address = nullptr;
         const int segment = fragment_export(&address);  // 0660
@@ -185,6 +180,7 @@ TEST_F(RrOfUsers, rights_are_those_of_files) {
       kOwner);
   ASSERT_TRUE(exporter.line().take<char>());
   Actor other = process(
+      Side::importer,
       [](Line& line) {
         line.take<char>();
         EXPECT_ERRNO(rr_import("ServiceFubar", O_RDONLY), EACCES);
@@ -195,6 +191,7 @@ TEST_F(RrOfUsers, rights_are_those_of_files) {
       },
       kOther);
   Actor importer = process(
+      Side::importer,
       [](Line& line) {
         const int segment = fragment_import();
         Results results;
@@ -223,6 +220,23 @@ TEST_F(RrOfUsers, rights_are_those_of_files) {
   ASSERT_TRUE(exporter.line().take<char>());
   importer.line().put('p');
   EXPECT_EQ(importer.wait(), 0);
+}
+
+// As it is with one who writes another nonce before each try.
+TEST(RrSwap, a_nonce_that_never_stays_holds_nobody_up_for_ever) {
+  std::uint32_t nonce = 0;
+  int tries = 0;
+  const auto swap = [&](std::uint64_t, std::uint64_t) {
+    ++tries;
+    return Outcome{Status::ok, Refusal::none, c::word_of({0, ++nonce})};
+  };
+  c::Two result;
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_EQ(c::swap_value(swap, 0, {1, 77}, 0, result, now).status, Status::timed_out);
+  EXPECT_EQ(tries, 1);
+  EXPECT_EQ(c::swap_value(swap, 0, {1, 77}, nonce, result, now + std::chrono::milliseconds{20}).status,
+            Status::timed_out);
+  EXPECT_GT(tries, 2);
 }
 
 // Of nothing: the table looks only at whether there is something.

@@ -1,6 +1,8 @@
 // The thesis's own interface (hamlyn/rr.h): its code fragments between processes, and what differs.
 #include "hamlyn/rr.h"
 
+#include "node/node_wire.h"
+
 #include "test/process/rr_ends.h"
 
 namespace hamlyn::test {
@@ -74,7 +76,7 @@ TEST_F(Rr, a_lock_by_cas_is_held_by_one) {
       ++done;
     }
   };
-  Actor exporter = process([&](Line& line) {
+  Actor exporter = process(Side::exporter, [&](Line& line) {
     char* address = nullptr;
     const int segment = fragment_export(&address);
     line.put('e');
@@ -86,7 +88,7 @@ TEST_F(Rr, a_lock_by_cas_is_held_by_one) {
   });
   ASSERT_TRUE(exporter.line().take<char>());
   const auto importer = [&](unsigned who) {
-    return process([&, who](Line&) {
+    return process(Side::importer, [&, who](Line&) {
       Results results;
       const int segment = fragment_import();
       count_to(segment, nullptr, who, results);
@@ -129,51 +131,44 @@ TEST_F(Rr, cas_says_who_was_last) {
 }
 
 TEST_F(Rr, writes_wait_for_what_is_not_pinned) {
-  Actor exporter = process([](Line& line) {
-    char* address = nullptr;
-    int control = -1, data = -1;
-    const int segment = fragment_export(&address);
-    fragment_descriptors(segment, &control, &data);
-    EXPECT_EQ(rr_remap(segment, address + 5000, 1, nullptr, 0), address);
-    line.put('e');
-    char room[256];
-    rr_held held;
-    EXPECT_TRUE(ready(data));
-    EXPECT_EQ(::read(data, room, sizeof room), static_cast<ssize_t>(sizeof held) + 40);
-    std::memcpy(&held, room, sizeof held);
-    EXPECT_EQ(held.offset, 4096u);
-    EXPECT_EQ(held.notify, 1);
-    EXPECT_EQ(std::memcmp(room + sizeof held, kWords, 40), 0);
-    EXPECT_EQ(address[4096], 0);
-    EXPECT_EQ(record_from(control).kind, static_cast<std::uint32_t>(RR_WAITS));
-    EXPECT_EQ(rr_remap(segment, address, 4096, address + 4096, 4096), address);
-    line.put('p');
-    line.take<char>();
-    EXPECT_EQ(address[4096], 1);
-    EXPECT_EQ(address[0], 0);
-    return 0;
-  });
-  ASSERT_TRUE(exporter.line().take<char>());
-  Actor importer = process([](Line& line) {
-    const int segment = fragment_import();
-    Results results;
-    EXPECT_EQ(rri(segment, results.segment, 4096, 0 | RR_NOTIFY), 0);
-    EXPECT_EQ(record_from(results.control).kind, static_cast<std::uint32_t>(RR_READ_FAILED));
-    EXPECT_EQ(write_ten(segment, 4096 | RR_NOTIFY), 0);
-    line.put('w');
-    line.take<char>();
-    EXPECT_EQ(write_ten(segment, 4096), 0);
-    EXPECT_EQ(write_ten(segment, 0), 0);
-    EXPECT_ERRNO(rrcsi(segment, results.segment, 0, 0, 0, 1, 1), EAGAIN);
-    EXPECT_EQ(rr_cleanimport(segment), 0);
-    return 0;
-  });
-  ASSERT_TRUE(importer.line().take<char>());
-  ASSERT_TRUE(exporter.line().take<char>());
-  importer.line().put('p');
-  EXPECT_EQ(importer.wait(), 0);
-  exporter.line().put('.');
-  EXPECT_EQ(exporter.wait(), 0);
+  take_turns(
+      [](Line& line) {
+        char* address = nullptr;
+        int control = -1, data = -1;
+        const int segment = fragment_export(&address);
+        fragment_descriptors(segment, &control, &data);
+        EXPECT_EQ(rr_remap(segment, address + 5000, 1, nullptr, 0), address);
+        line.put('e');
+        line.take<char>();
+        char room[256];
+        rr_held held;
+        EXPECT_TRUE(ready(data));
+        EXPECT_EQ(::read(data, room, sizeof room), static_cast<ssize_t>(sizeof held) + 40);
+        std::memcpy(&held, room, sizeof held);
+        EXPECT_EQ(held.offset, 4096u);
+        EXPECT_EQ(held.notify, 1);
+        EXPECT_EQ(std::memcmp(room + sizeof held, kWords, 40), 0);
+        EXPECT_EQ(address[4096], 0);
+        EXPECT_EQ(record_from(control).kind, static_cast<std::uint32_t>(RR_WAITS));
+        EXPECT_EQ(rr_remap(segment, address, 4096, address + 4096, 4096), address);
+        line.put('p');
+        line.take<char>();
+        EXPECT_EQ(address[4096], 1);
+        EXPECT_EQ(address[0], 0);
+      },
+      [](Line& line) {
+        const int segment = fragment_import();
+        Results results;
+        EXPECT_EQ(rri(segment, results.segment, 4096, 0 | RR_NOTIFY), 0);
+        EXPECT_EQ(record_from(results.control).kind, static_cast<std::uint32_t>(RR_READ_FAILED));
+        EXPECT_EQ(write_ten(segment, 4096 | RR_NOTIFY), 0);
+        line.put('w');
+        line.take<char>();
+        EXPECT_EQ(write_ten(segment, 4096), 0);
+        EXPECT_EQ(write_ten(segment, 0), 0);
+        EXPECT_ERRNO(rrcsi(segment, results.segment, 0, 0, 0, 1, 1), EAGAIN);
+        EXPECT_EQ(rr_cleanimport(segment), 0);
+      });
 }
 
 TEST_F(Rr, mprot_holds_what_comes) {
@@ -227,6 +222,55 @@ TEST_F(Rr, notification_is_as_it_was_set) {
           EXPECT_EQ(rr_cleanimport(segment), 0);
         });
   }
+}
+
+// The notify bit of an offset in the exporter's segment; what is done without it is told of to nobody.
+TEST_F(Rr, exporters_are_told_of_reads_and_cas_that_ask_for_it) {
+  take_turns(
+      [](Line& line) {
+        char* address = nullptr;
+        const int segment = fragment_export(&address);
+        const int control = rr_getfd(segment, RR_CONTROL);
+        line.put('e');
+        line.take<char>();
+        std::uint64_t peer = 0;
+        const auto expect = [&](rr_kind kind, std::uint64_t offset, std::uint64_t length) {
+          const rr_record record = record_from(control);
+          EXPECT_EQ(record.kind, static_cast<std::uint32_t>(kind));
+          EXPECT_EQ(record.offset, offset);
+          EXPECT_EQ(record.length, length);
+          EXPECT_EQ(record.count, 1u);
+          peer = record.peer;
+        };
+        expect(RR_GOT, 80, 40);
+        expect(RR_GOT, 4096, 100);
+        expect(RR_SWAPPED, 8, 8);
+        expect(RR_SWAPPED, 8, 8);  // it did not swap
+        EXPECT_TRUE(nodes == nullptr || peer >> node::kNodeShift == 2);
+        EXPECT_EQ(rr_setintr(segment, RR_NOINTR), 0);
+        line.put('n');
+        line.take<char>();
+        rr_record more;
+        EXPECT_EQ(::read(control, &more, sizeof more), -1);
+        EXPECT_EQ(errno, EAGAIN);
+      },
+      [](Line& line) {
+        const int segment = fragment_import();
+        Results results;
+        EXPECT_EQ(rri(segment, results.segment, 120, 0), 0);
+        EXPECT_EQ(rrcsi(segment, results.segment, 8, 0, 0, 1, 1), 0);
+        EXPECT_EQ(rri(segment, results.segment, 80 | RR_NOTIFY, 0), 0);
+        EXPECT_EQ(rrblk(segment, results.segment, 4096 | RR_NOTIFY, 0, 100), 0);
+        EXPECT_EQ(rrcsi(segment, results.segment, 8 | RR_NOTIFY, 0, 1, 7, 2), 0);
+        EXPECT_EQ(rrcsi(segment, results.segment, 8 | RR_NOTIFY, 0, 0, 8, 3), 0);
+        EXPECT_EQ(results.word(0).value, 7u);
+        EXPECT_EQ(rrcsi(results.segment, results.segment, 64 | RR_NOTIFY, 0, 0, 1, 1), 0);
+        line.put('d');
+        line.take<char>();
+        EXPECT_EQ(rri(segment, results.segment, 80 | RR_NOTIFY, 0), 0);
+        EXPECT_EQ(rrcsi(segment, results.segment, 8 | RR_NOTIFY, 0, 7, 8, 4), 0);
+        EXPECT_EQ(rr_cleanimport(segment), 0);
+      });
 }
 
 TEST_F(Rr, long_blocks_go_in_pieces) {

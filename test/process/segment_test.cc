@@ -23,24 +23,7 @@ namespace {
 
 using std::chrono::seconds;
 
-class Segments : public WithSegments {
- protected:
-  // Every kind there is, where it can be.
-  void with_each_kind(const std::function<void(Segment&, Import&, Interface&)>& work) {
-    with_two([&](Interface& exporter, Interface& importer) {
-      for (const Sharing sharing :
-           {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
-        SCOPED_TRACE(static_cast<int>(sharing));
-        Segment segment(exporter, {.name = "kinds", .bytes = 3 * 65536, .sharing = sharing});
-        Import import(importer, "kinds");
-        const bool here = nodes == nullptr;
-        EXPECT_EQ(import.reads_by_loads(), here && sharing != Sharing::guarded);
-        EXPECT_EQ(import.writes_by_stores(), here && sharing == Sharing::mapped_read_write);
-        work(segment, import, importer);
-      }
-    });
-  }
-};
+using Segments = WithSegments;
 
 TEST_F(Segments, are_written_and_read_without_their_exporter) {
   with_each_kind([](Segment& segment, Import& import, Interface&) {

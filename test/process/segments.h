@@ -42,6 +42,25 @@ class WithSegments : public OnNodes {
       work(exporter, importer);
     });
   }
+  // Every kind there is, where it can be, of 3 * 65536 bytes.
+  void with_each_kind(const std::function<void(Segment&, Import&, Interface&)>& work,
+                      SegmentOptions options = {}) {
+    with_two([&](Interface& exporter, Interface& importer) {
+      for (const Sharing sharing :
+           {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
+        SCOPED_TRACE(static_cast<int>(sharing));
+        options.name = "kinds";
+        options.bytes = std::size_t{3} * 65536;
+        options.sharing = sharing;
+        Segment segment(exporter, options);
+        Import import(importer, "kinds");
+        const bool here = nodes == nullptr;
+        EXPECT_EQ(import.reads_by_loads(), here && sharing != Sharing::guarded);
+        EXPECT_EQ(import.writes_by_stores(), here && sharing == Sharing::mapped_read_write);
+        work(segment, import, importer);
+      }
+    });
+  }
 };
 
 }  // namespace hamlyn::test

@@ -1,19 +1,16 @@
-// Compare-and-swap over datagrams that get lost, repeated, late and out of order: where CAS-II as published
-// errs, what hostile and forgotten requesters meet, and, over many seeds, that every history is one that some
-// order of its operations explains.
+// Compare-and-swap over datagrams that get lost, repeated, late and out of order, by hand: where CAS-II as
+// published errs, and what hostile and forgotten requesters meet.
 #include "segment/lossy_swap.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "fabric/sim/generator.h"
-#include "fabric/sim/sim_datagrams.h"
+#include "test/support/swap_storm.h"
 
 namespace hamlyn::test {
 namespace {
@@ -25,11 +22,7 @@ using segment::SwapPacket;
 using segment::SwapRequester;
 using segment::SwapTarget;
 
-segment::Chance chance_of(std::uint64_t seed) {
-  return [generator = std::make_shared<sim::Generator>(seed)] { return generator->next(); };
-}
-
-// --- by hand: a wire whose letters lie on a table
+// --- a wire whose letters lie on a table
 
 struct Letter {
   Peer from, to;
@@ -382,226 +375,6 @@ TEST(SwapWire, has_the_bytes_that_the_page_says) {
   beyond[32] = std::byte{10};
   EXPECT_FALSE(segment::swap_packet(beyond)) << "its floor is above it";
   EXPECT_FALSE(segment::swap_packet(std::span(bytes).first(63)));
-}
-
-// --- histories
-
-constexpr std::uint64_t kTick = 8;    // between looks
-constexpr std::uint64_t kEnd = 6000;  // of what is begun
-constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-
-struct Event {
-  std::uint64_t begun = 0, over = kNever;  // never: nobody knows whether it was done
-  std::uint64_t expected = 0, desired = 0, found = 0;
-};
-
-// Whether the operations on one word can be put into an order that agrees with their times, and in which each
-// finds what it says: once each, those of unknown end at most once (Wing and Gong, with what was tried kept).
-class Explanation {
- public:
-  explicit Explanation(std::vector<Event> events) : events_(std::move(events)), done_(events_.size()) {}
-  bool exists(std::uint64_t value) {
-    std::uint64_t first_end = kNever;
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      if (!done_[i]) first_end = std::min(first_end, events_[i].over);
-    }
-    if (first_end == kNever) return true;  // the others may never have been done
-    if (!tried_.insert({done_, value}).second) return false;
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      const Event& each = events_[i];
-      if (done_[i] || each.begun > first_end) continue;
-      if (each.over != kNever && each.found != value) continue;
-      if (each.over == kNever && each.expected != value) continue;  // it would do nothing
-      done_[i] = true;
-      if (exists(value == each.expected ? each.desired : value)) return true;
-      done_[i] = false;
-    }
-    return false;
-  }
-
- private:
-  const std::vector<Event> events_;
-  std::vector<bool> done_;
-  std::set<std::pair<std::vector<bool>, std::uint64_t>> tried_;
-};
-
-TEST(SwapHistories, are_told_from_those_that_cannot_be) {
-  const auto explained = [](std::vector<Event> events) { return Explanation(std::move(events)).exists(0); };
-  EXPECT_TRUE(explained({{1, 4, 0, 1, 0}, {2, 3, 1, 2, 1}}));
-  EXPECT_FALSE(explained({{1, 2, 0, 1, 0}, {3, 4, 0, 2, 0}})) << "both found 0";
-  EXPECT_FALSE(explained({{1, 2, 1, 2, 1}, {3, 4, 0, 1, 0}})) << "what came later was found";
-  EXPECT_TRUE(explained({{1, kNever, 0, 1, 0}, {3, 4, 1, 2, 1}}));
-  EXPECT_TRUE(explained({{1, kNever, 0, 1, 0}, {3, 4, 0, 2, 0}}));
-  EXPECT_FALSE(explained({{1, kNever, 0, 1, 0}, {2, 3, 1, 0, 1}, {4, 5, 1, 2, 1}})) << "swapped twice";
-}
-
-class Storm {
- public:
-  explicit Storm(std::uint64_t seed)
-      : chance_(seed), net_(seed, weather(chance_)), target_port_(net_.make_port()) {
-    const auto requesters = static_cast<std::size_t>(chance_.between(2, 5));
-    for (std::size_t i = 0; i < requesters; ++i) {
-      Party& party = parties_.emplace_back();
-      party.port = net_.make_port();
-      party.target = party.port->insert(target_port_->address());
-      target_port_->insert(party.port->address());
-      start(party);
-    }
-    start_target();
-  }
-
-  void run() {
-    const auto all_over = [&] {
-      return std::ranges::all_of(parties_, [](const Party& party) { return party.open.empty(); });
-    };
-    for (now_ = 1; now_ < kEnd || (now_ < 40 * kEnd && !all_over()); now_ += kTick) step(now_ < kEnd);
-    EXPECT_TRUE(all_over()) << "not over after so long";
-    for (std::size_t word = 0; word < kWords; ++word) {
-      history_[word].push_back({now_, now_ + 1, memory_[word], memory_[word], memory_[word]});
-      EXPECT_TRUE(Explanation(history_[word]).exists(0)) << "no order explains word " << word;
-    }
-  }
-
-  std::size_t known() const {
-    std::size_t count = 0;
-    for (const auto& each : history_)
-      count += static_cast<std::size_t>(
-          std::ranges::count_if(each, [](const Event& event) { return event.over != kNever; }));
-    return count;
-  }
-
- private:
-  static constexpr std::size_t kWords = 2, kMostEvents = 70;
-  struct Open {
-    std::uint64_t number;
-    std::size_t word, event;
-  };
-  struct Party {
-    std::unique_ptr<sim::SimDatagramPort> port;
-    Peer target = 0;
-    std::unique_ptr<SwapRequester> requester;
-    std::vector<Open> open;
-    std::uint64_t last[kWords] = {};
-  };
-
-  static sim::SimDatagramNet::Weather weather(sim::Generator& chance) {
-    return {.least_delay = 1,
-            .most_delay = chance.between(10, 600),
-            .lost_one_in = chance.between(2, 6),
-            .repeated_one_in = chance.between(1, 4)};
-  }
-  void start(Party& party) {
-    party.requester = std::make_unique<SwapRequester>(
-        *party.port, party.target, SwapRequester::Options{.first_wait = 60, .most_wait = 400},
-        chance_of(chance_.next()));
-    party.open.clear();  // nobody knows how those end
-  }
-  void start_target() {
-    target_ = std::make_unique<SwapTarget>(*target_port_, std::as_writable_bytes(std::span(memory_)),
-                                           parties_.size(), chance_of(chance_.next()));
-  }
-
-  void step(bool begins) {
-    net_.pass(kTick);
-    target_->run();
-    if (begins && chance_.one_in(400)) start_target();
-    if (begins && chance_.one_in(400)) target_->forget(chance_.below(parties_.size()));
-    for (Party& party : parties_) {
-      if (begins && chance_.one_in(400)) start(party);
-      party.requester->run(now_);
-      look(party);
-      if (begins && chance_.one_in(8) && party.open.size() < 3) begin(party);
-    }
-  }
-  void look(Party& party) {
-    std::erase_if(party.open, [&](const Open& open) {
-      const SwapRequester::Answer answer = party.requester->answer(open.number);
-      if (answer.status == Status::pending) return false;
-      if (answer.status == Status::ok) {
-        Event& event = history_[open.word][open.event];
-        event.over = now_;
-        event.found = answer.found;
-        party.last[open.word] = answer.found == event.expected ? event.desired : answer.found;
-      } else {
-        EXPECT_EQ(answer.status, Status::link_ended);
-      }
-      return true;
-    });
-  }
-  // Of few values, so that they come back.
-  void begin(Party& party) {
-    const std::size_t word = chance_.below(kWords);
-    if (history_[word].size() == kMostEvents) return;
-    const std::uint64_t expected = party.last[word], desired = chance_.below(3);
-    Open open{0, word, history_[word].size()};
-    if (party.requester->begin(word * 8, expected, desired, now_, open.number) != Status::ok) return;
-    history_[word].push_back({.begun = now_, .expected = expected, .desired = desired});
-    party.open.push_back(open);
-  }
-
-  sim::Generator chance_;
-  sim::SimDatagramNet net_;
-  std::unique_ptr<sim::SimDatagramPort> target_port_;
-  std::unique_ptr<SwapTarget> target_;
-  std::vector<Party> parties_;
-  std::uint64_t memory_[kWords] = {};
-  std::vector<Event> history_[kWords];
-  std::uint64_t now_ = 0;
-};
-
-TEST(SwapHistories, of_many_storms_are_explained) {
-  std::size_t known = 0;
-  for (std::uint64_t seed = 1; seed <= 30 && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Storm storm(seed);
-    storm.run();
-    known += storm.known();
-  }
-  EXPECT_GT(known, 30u * 50);
-}
-
-// Each success counts one up: as many as there were are in the word.
-TEST(SwapHistories, count_every_success_once) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    sim::SimDatagramNet net(seed, {.most_delay = 300, .lost_one_in = 2, .repeated_one_in = 2});
-    std::uint64_t memory[1] = {};
-    const auto target_port = net.make_port(), port = net.make_port(), other_port = net.make_port();
-    SwapTarget target(*target_port, std::as_writable_bytes(std::span(memory)), 2, chance_of(seed));
-    std::uint64_t now = 1, successes = 0;
-    struct Counter {
-      SwapRequester requester;
-      std::uint64_t number = 0, value = 0;
-    };
-    std::vector<std::unique_ptr<Counter>> counters;
-    for (auto* const each : {port.get(), other_port.get()}) {
-      target_port->insert(each->address());
-      const Peer peer = each->insert(target_port->address());
-      counters.push_back(std::make_unique<Counter>(
-          SwapRequester(*each, peer, {.first_wait = 50, .most_wait = 200}, chance_of(seed * 77 + now++))));
-    }
-    for (bool over = false; now < 40 * kEnd && !over; now += kTick) {
-      net.pass(kTick);
-      target.run();
-      over = true;
-      for (const auto& each : counters) {
-        each->requester.run(now);
-        const SwapRequester::Answer answer = each->requester.answer(each->number);
-        over = over && each->number == 0 && now > kEnd;
-        if (answer.status == Status::pending) continue;
-        if (answer.status == Status::ok) {
-          const bool swapped = answer.found == each->value;
-          successes += swapped ? 1 : 0;
-          each->value = answer.found + (swapped ? 1 : 0);
-        }
-        each->number = 0;
-        if (now > kEnd) continue;
-        ASSERT_EQ(each->requester.begin(0, each->value, each->value + 1, now, each->number), Status::ok);
-      }
-    }
-    EXPECT_EQ(memory[0], successes);
-    EXPECT_GT(successes, 5u);
-  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "segment/probe.h"
+#include "segment/read_places.h"
 #include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
 
@@ -72,7 +73,7 @@ class Sites {
 
     bool start() override {
       ++starts;
-      return true;
+      return startable;
     }
     bool say(const ClerkMessage& message) override {
       if (message.kind == ClerkKind::read && deaf) return false;
@@ -94,6 +95,7 @@ class Sites {
     NameService service;
     std::map<std::uint16_t, unsigned> said;
     int starts = 0;
+    bool startable = true;
     bool deaf = false;
     std::vector<std::unique_ptr<std::vector<std::uint64_t>>> memories;
     const std::vector<std::uint64_t>* shown = nullptr;  // what its clerk lets others read
@@ -403,6 +405,31 @@ TEST(NameService, AClerkThatEndsLeavesNobodyWaiting) {
   EXPECT_EQ(sites.at(1).starts, 2);
 }
 
+TEST(NameService, AClerkThatNeverLastsIsStartedLessAndLessOften) {
+  Sites sites{2};
+  sites.warm(1, 2);
+  auto& site = sites.at(1);
+  const auto starts_in = [&](std::int64_t seconds) {
+    const int before = site.starts;
+    for (std::int64_t i = 0; i < seconds * 8; ++i) {
+      EXPECT_EQ(sites.look(1, "warm.2").kind, ReplyKind::found) << "by asking";
+      sites.now += 125'000'000;
+    }
+    return site.starts - before;
+  };
+  site.service.ended(site.world.now);  // it had lasted
+  EXPECT_EQ(starts_in(1), 1);
+  site.service.ended(site.world.now);
+  site.startable = false;
+  const int in_vain = starts_in(120);
+  EXPECT_GE(in_vain, 6);
+  EXPECT_LE(in_vain, 10);
+  site.startable = true;
+  EXPECT_EQ(starts_in(60), 1);
+  site.service.ended(site.world.now);  // that one has lasted
+  EXPECT_EQ(starts_in(1), 1);
+}
+
 TEST(NameService, WhatIsReadForTooLongIsAskedForAndAClerkThatIsStuckIsEnded) {
   Sites sites{2};
   sites.warm(1, 2);
@@ -553,6 +580,38 @@ TEST(LookUpCosts, MeasureBothWaysAndTakeTheCheaper) {
   EXPECT_EQ(costs.most_reads(), 1u);
   costs.was_asked(1e12);
   EXPECT_EQ(costs.most_reads(), 64u);
+}
+
+TEST(ReadPlaces, ANodeThatDoesNotAnswerHoldsItsShareAndIsNotReadUntilItDoes) {
+  using std::chrono::milliseconds;
+  ReadPlaces places;
+  const ReadPlaces::Time start{std::chrono::hours{1}};
+  EXPECT_EQ(places.deadline(), std::nullopt);
+  std::set<std::size_t> of_two;
+  while (const auto place = places.take(2, start)) of_two.insert(*place);
+  EXPECT_EQ(of_two.size(), ReadPlaces::kMostOfNode);
+  const auto other = places.take(3, start + milliseconds{100});
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(of_two.contains(*other));
+  EXPECT_EQ(places.deadline(), start + ReadPlaces::kLate);
+  EXPECT_EQ(places.find_late(start + ReadPlaces::kLate - milliseconds{1}), std::nullopt);
+  std::set<std::size_t> late;
+  while (const auto place = places.find_late(start + ReadPlaces::kLate)) late.insert(*place);
+  EXPECT_EQ(late, of_two);
+  EXPECT_EQ(places.deadline(), start + milliseconds{100} + ReadPlaces::kLate);
+  // All answers but one have come.
+  for (const std::size_t place : of_two) {
+    EXPECT_EQ(places.take(2, start), std::nullopt);
+    EXPECT_TRUE(places.taken(place) && places.late(place));
+    places.give(place);
+  }
+  EXPECT_TRUE(places.take(2, start));
+  EXPECT_FALSE(places.late(*other));
+  for (std::uint32_t node = 4; places.take(node, start); ++node) {
+  }
+  EXPECT_EQ(places.take(3, start), std::nullopt) << "all are taken";
+  places.give(*other);
+  EXPECT_EQ(places.take(3, start), other);
 }
 
 TEST(NameCache, KeepsTheNewerAndALimit) {

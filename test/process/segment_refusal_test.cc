@@ -1,0 +1,164 @@
+// What segments refuse, of each kind: edges, shapes that overflow, what is no more, and more notifications
+// than there are places for.
+#include "test/process/segments.h"
+
+namespace hamlyn::test {
+namespace {
+
+constexpr std::uint64_t kMost = ~std::uint64_t{0};
+constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+
+class SegmentsRefuse : public WithSegments {
+ protected:
+  static bool untouched(std::span<const std::byte> memory) {
+    return std::ranges::all_of(memory, [](std::byte each) { return each == std::byte{0}; });
+  }
+  // How a read into a segment ends, whoever finds out.
+  static Status end_of(Import& import, Status status, RemoteHandle handle) {
+    if (status != Status::pending) return status;
+    const Outcome outcome = import.wait(handle, kPatience);
+    return outcome.cause == Refusal::out_of_bounds ? Status::out_of_bounds : outcome.status;
+  }
+};
+
+TEST_F(SegmentsRefuse, words_at_and_past_every_edge) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    const std::size_t size = import.size();
+    EXPECT_EQ(import.fetch(size - 8, {.operand = 0}, kPatience).status, Status::ok);
+    EXPECT_EQ(import.fetch(size - 4, {.bytes = 4, .operand = 0}, kPatience).status, Status::ok);
+    for (const std::uint64_t past : {std::uint64_t{size - 4}, std::uint64_t{size}, kMost - 7, kMost - 3}) {
+      EXPECT_EQ(import.fetch(past, {.operand = 1}, kPatience).status, Status::out_of_bounds) << past;
+      EXPECT_EQ(import.compare_and_swap(past, 0, 1, kPatience).status, Status::out_of_bounds) << past;
+    }
+    EXPECT_EQ(import.fetch(size - 6, {.bytes = 4, .operand = 1}, kPatience).status, Status::misaligned);
+    // A signal that cannot be is found out before its data is written.
+    const auto data = numbers(40);
+    const auto signal = [&](std::uint64_t offset, std::uint64_t at) {
+      return import.write_signal(offset, data, at, 1, Import::Signal::add, kPatience);
+    };
+    for (const std::uint64_t past : {std::uint64_t{size}, kMost - 7})
+      EXPECT_EQ(signal(0, past), Status::out_of_bounds) << past;
+    EXPECT_EQ(signal(0, size - 4), Status::misaligned);
+    for (const std::uint64_t past : {std::uint64_t{size - 39}, std::uint64_t{size}, kMost - 8})
+      EXPECT_EQ(signal(past, 0), Status::out_of_bounds) << past;
+    const auto ready = [](std::uint64_t) { return true; };
+    EXPECT_EQ(segment.wait_until(size, ready, kPatience), Status::out_of_bounds);
+    EXPECT_EQ(segment.wait_until(kMost - 7, ready, kPatience), Status::out_of_bounds);
+    EXPECT_EQ(segment.wait_until(size - 4, ready, kPatience), Status::out_of_bounds);
+    EXPECT_EQ(segment.wait_until(12, ready, kPatience), Status::misaligned);
+    EXPECT_EQ(segment.wait_until(size - 8, ready, kPatience), Status::ok);
+    EXPECT_EQ(import.flush(kPatience), Status::ok);
+    EXPECT_TRUE(untouched(segment.bytes()));
+    // What is read into a segment has two places that it may leave.
+    std::ranges::fill(segment.bytes(), std::byte{1});
+    Segment own(importer, {.bytes = 4096});
+    const auto read = [&](std::uint64_t from, std::uint64_t to, std::size_t length) {
+      RemoteHandle handle;
+      const Status status = import.read(from, own, to, length, &handle);
+      return end_of(import, status, handle);
+    };
+    for (const std::uint64_t past : {std::uint64_t{size - 39}, std::uint64_t{size}, kMost - 39})
+      EXPECT_EQ(read(past, 0, 40), Status::out_of_bounds) << past;
+    for (const std::uint64_t past : {std::uint64_t{4096 - 39}, std::uint64_t{4096}, kMost - 39})
+      EXPECT_NE(read(0, past, 40), Status::ok) << past;
+    EXPECT_TRUE(untouched(own.bytes()));
+    EXPECT_EQ(read(size - 40, 4096 - 40, 40), Status::ok);
+  });
+}
+
+TEST_F(SegmentsRefuse, shapes_that_overflow) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    Segment own(importer, {.bytes = 4096});
+    struct Case {
+      std::uint64_t offset;
+      Strides strides;
+    };
+    // As many bytes of data as there are, and products and sums that are small again modulo 2^64.
+    const Case cases[] = {
+        {0, {.chunk = 8, .x_chunks = 3, .y_chunks = 1, .x_stride = kHalf}},
+        {0, {.chunk = 8, .x_chunks = 1, .y_chunks = 3, .y_stride = kHalf}},
+        {0, {.chunk = 6, .x_chunks = 2, .y_chunks = 2, .x_stride = kHalf, .y_stride = kHalf}},
+        {0, {.chunk = 12, .x_chunks = 2, .y_chunks = 1, .x_stride = kMost - 11}},
+        {16, {.chunk = 12, .x_chunks = 2, .y_chunks = 1, .x_stride = kMost - 27}},
+        {kMost - 15, {.chunk = 12, .x_chunks = 2, .y_chunks = 1, .x_stride = 16}},
+        {0, {.chunk = 1, .x_chunks = 24, .y_chunks = 1, .x_stride = kMost / 23 + 1}},
+    };
+    const auto data = numbers(24);
+    std::vector<std::byte> room(24);
+    for (const auto& [offset, strides] : cases) {
+      SCOPED_TRACE(testing::Message() << offset << " " << strides.x_stride << " " << strides.y_stride);
+      EXPECT_EQ(import.write(offset, data, {.strides = &strides}), Status::out_of_bounds);
+      EXPECT_EQ(import.write(offset, data, kPatience, {.strides = &strides}), Status::out_of_bounds);
+      EXPECT_EQ(import.read(offset, room, kPatience, {.strides = &strides}), Status::out_of_bounds);
+      RemoteHandle handle;
+      EXPECT_EQ(import.read(offset, own, 0, 24, {.strides = &strides}, &handle), Status::out_of_bounds);
+    }
+    // More data than there can be, in numbers that are small again modulo 2^32 and 2^64.
+    constexpr std::uint32_t kMany = 1u << 16, kFull = ~std::uint32_t{0};
+    for (const Strides& strides : {Strides{.chunk = kMany, .x_chunks = kMany, .y_chunks = 1},
+                                   Strides{.chunk = 24, .x_chunks = kMany, .y_chunks = kMany},
+                                   Strides{.chunk = kFull, .x_chunks = kFull, .y_chunks = kFull}}) {
+      EXPECT_EQ(import.write(0, data, kPatience, {.strides = &strides}), Status::invalid);
+      EXPECT_EQ(import.write(0, {}, kPatience, {.strides = &strides}), Status::invalid);
+      EXPECT_EQ(import.read(0, room, kPatience, {.strides = &strides}), Status::invalid);
+    }
+    EXPECT_EQ(import.flush(kPatience), Status::ok);
+    EXPECT_TRUE(untouched(segment.bytes()));
+  });
+}
+
+// Where it is open already the first operation says it, if the import does not.
+TEST_F(SegmentsRefuse, imports_of_what_is_no_more) {
+  with_each_kind([this](Segment& segment, Import& import, Interface& importer) {
+    const Ticket old = segment.ticket();
+    segment.revoke();
+    std::byte room[8];
+    try {
+      EXPECT_EQ(Import(importer, old).read(0, room, kPatience), Status::stale);
+    } catch (const Error& error) {  // the news has come
+      EXPECT_EQ(error.code(), ErrorCode::seed_stale);
+    }
+    Interface other(other_options());
+    EXPECT_EQ(error_of([&] { Import(other, old); }), ErrorCode::seed_stale);
+    EXPECT_EQ(import.read(0, room, kPatience), Status::stale);
+  });
+  with_two([](Interface& exporter, Interface& importer) {
+    auto segment = std::make_unique<Segment>(exporter, SegmentOptions{.name = "short", .bytes = 64});
+    const Ticket old = segment->ticket();
+    segment.reset();
+    const Import::Options at_once{.timeout = std::chrono::milliseconds{0}};
+    EXPECT_EQ(error_of([&] { Import(importer, "short", at_once); }), ErrorCode::name_unknown);
+    EXPECT_EQ(error_of([&] { Import(importer, old); }), ErrorCode::seed_stale);
+  });
+}
+
+// Each stands for itself until it is read: one more than that is not taken, and what asked for it is not
+// done, but in memory that is mapped.
+TEST_F(SegmentsRefuse, more_notifications_than_there_are_places) {
+  with_each_kind(
+      [](Segment& segment, Import& import, Interface&) {
+        constexpr std::chrono::milliseconds kSoon{1};
+        const auto data = numbers(40);
+        std::vector<std::byte> room(40);
+        for (int round = 0; round < 3; ++round) {
+          ASSERT_EQ(import.write(0, data, kPatience, {.notify = true}), Status::ok);
+          ASSERT_EQ(import.read(0, room, kPatience, {.tell_exporter = true}), Status::ok);
+          EXPECT_EQ(import.write(64, data, {.notify = true}), Status::no_place);
+          EXPECT_EQ(import.write(64, data, kSoon, {.notify = true}), Status::timed_out);
+          EXPECT_NE(import.read(64, room, kSoon, {.tell_exporter = true}), Status::ok);
+          EXPECT_NE(import.fetch(128, {}, kSoon, {.notify = true}).status, Status::ok);
+          ASSERT_EQ(import.write(64, data, kPatience), Status::ok) << "without control it is as ever";
+          ASSERT_EQ(import.read(64, room, kPatience), Status::ok);
+          SegmentRecord record;
+          ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+          EXPECT_EQ(record.kind, SegmentRecord::Kind::written);
+          ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+          EXPECT_EQ(record.kind, SegmentRecord::Kind::got);
+          EXPECT_FALSE(segment.poll());
+        }
+      },
+      {.places = 2});
+}
+
+}  // namespace
+}  // namespace hamlyn::test
