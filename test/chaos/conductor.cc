@@ -63,7 +63,6 @@ void Conductor::run(const std::function<void(const Look&)>& tell) {
 
 void Conductor::start(std::uint32_t seat) {
   Seat& its = ledger_.seats[seat];
-  its.interface = 0;
   its.quiet = false;
   std::strncpy(its.role.data(), cast_[seat].role, its.role.size() - 1);
   const std::uint64_t seed = plan_.seed * 0x9E3779B97F4A7C15u + seat * 1000003u + its.life;
@@ -81,8 +80,9 @@ void Conductor::reap() {
                            (held_[seat].killed && *status == 128 + SIGKILL);
     if (!as_wanted)
       ledger_.fault(fmt::format("seat {} ({}) ended with status {}", seat, cast_[seat].role, *status));
-    judge_.hurt(seat);
+    ledger_.seats[seat].interface = 0;
     ++ledger_.seats[seat].life;
+    judge_.hurt(seat);
     held_[seat] = {};
     if (!leaving_) start(seat);
   }

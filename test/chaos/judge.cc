@@ -67,7 +67,7 @@ void Judge::judge(Account& account) {
                               ledger_.seats[from].role.data(), account.to.load(),
                               &account - ledger_.accounts.data(), account.serial.load(), number));
   };
-  if (told && account.untouched)
+  if (told && account.untouched && !no_receiver)
     wrong(fmt::format("a way ended though nobody was hurt ({}),", name(ledger_.seats[from].last)).c_str(), 0);
   if (told) ++tally.ends;
   for (std::uint32_t i = 0; i < kLetters; ++i) {

@@ -59,7 +59,6 @@ Ledger& make_ledger() {
 
 Book::Book(Ledger& ledger, std::uint32_t seat, std::uint32_t to, std::uint64_t interface) : ledger_(ledger) {
   const std::uint32_t life = ledger.seats[to].life;
-  if (ledger.seats[to].interface != interface) return;
   const std::uint64_t self = (std::uint64_t{seat} + 1) << 32 | ledger.seats[seat].life;
   for (Account& account : ledger.accounts) {
     std::uint64_t nobody = 0;
@@ -68,6 +67,11 @@ Book::Book(Ledger& ledger, std::uint32_t seat, std::uint32_t to, std::uint64_t i
     account.to_life = life;
     account.serial = ++ledger.serials;
     account.untouched = true;
+    // Whoever is killed from here on has this account marked. Who was before is not there any more.
+    if (ledger.seats[to].interface != interface || ledger.seats[to].life != life) {
+      account.sender = 0;
+      return;
+    }
     account.open = true;
     account_ = &account;
     return;
