@@ -319,10 +319,15 @@ void Server::forget_departed() {
       ++at;
       continue;
     }
-    watch(at->second.pidfd->get(), at->first, 0, EPOLL_CTL_DEL);
-    if (unread_.contains(at->second.uid)) count_unread(at->second.uid);
-    at = departed_.erase(at);
+    at = forget(at);
   }
+}
+
+std::map<std::uint64_t, Server::Departed>::iterator Server::forget(
+    std::map<std::uint64_t, Departed>::iterator departed) {
+  watch(departed->second.pidfd->get(), departed->first, 0, EPOLL_CTL_DEL);
+  if (unread_.contains(departed->second.uid)) count_unread(departed->second.uid);
+  return departed_.erase(departed);
 }
 
 void Server::drop(std::uint64_t id, const char* why) {
@@ -356,7 +361,7 @@ void Server::end(std::uint64_t id) {
   const bool unread = peer.unread != 0;
   departed_[id] = {uid, std::move(peer.pidfd), now() + kDepartedTime};
   // Who comes and goes without end would fill the table of descriptors; the oldest is not waited for.
-  if (departed_.size() > kMaxDeparted) departed_.begin()->second.until = Time::min();
+  if (departed_.size() > kMaxDeparted) forget(departed_.begin());
   peers_.erase(found);
   if (unread) count_unread(uid);
 }

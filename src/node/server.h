@@ -87,6 +87,7 @@ class Server final : public Outside {
   void ended(std::uint64_t id);
   void end(std::uint64_t id);
   void forget_departed();
+  std::map<std::uint64_t, Departed>::iterator forget(std::map<std::uint64_t, Departed>::iterator departed);
   void discard(Outgoing& message);
   void post(Peer& peer, std::uint64_t id, Outgoing message);
   void flush(std::uint64_t id);

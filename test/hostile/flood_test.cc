@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <climits>
+#include <deque>
+#include <filesystem>
 #include <vector>
 
+#include "node/address.h"
 #include "test/hostile/world.h"
 
 namespace hamlyn::test {
@@ -146,6 +149,39 @@ TEST_P(HostileFlood, HangsUpAndGoesOnWriting) {
   world.expect_clean();
 }
 
+// It lives, rings and sends, and takes nothing of what it is sent.
+TEST_P(HostileFlood, NeverReturnsCredits) {
+  World::Options stage = options();
+  stage.victim.stall = 300ms;
+  World world(stage);
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    line.put(self.id());
+    while (!link.ended()) {
+      link.ring();
+      if (link.put(packet_for(world.tickets().counted[0], 16))) pause_briefly();
+    }
+    return line.take<char>() ? 0 : 1;
+  });
+  const auto id = rogue.line().take<std::uint64_t>();
+  ASSERT_TRUE(id);
+  Ticket back;
+  back.interface = *id;
+  back.entry = 0;
+  back.bound = 1 << 20;
+  world.send_to(back);
+  world.expect_goes_on();
+  EXPECT_TRUE(eventually([&] {
+    world.send_to(back);
+    return world.counters().links_stalled == 1;
+  })) << "what it does not take ends its link";
+  world.expect_goes_on();
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  EXPECT_TRUE(eventually([&] { return world.counters().links == 1; }));
+  world.expect_clean();
+}
+
 TEST_P(HostileFlood, NeverShowsItsPage) {
   World world(options());
   Actor rogue = world.rogue([&](Line&, Rogue& self) {
@@ -154,6 +190,49 @@ TEST_P(HostileFlood, NeverShowsItsPage) {
   });
   world.expect_goes_on();
   EXPECT_EQ(rogue.wait(), 0) << "the victim does not wait for ever";
+  world.expect_clean();
+}
+
+// Connections to the daemon that say nothing (slow-loris), more than it takes of all users, and made so fast
+// that it has not yet done with those that it has dropped: it keeps a bounded number of descriptors, and goes
+// on.
+TEST_P(HostileFlood, ConnectsToTheDaemonAndSaysNothing) {
+  constexpr int kConnections = 6000;
+  World::Options stage = options();
+  stage.config = "[total]\ninterfaces = 64\n";
+  World world(stage);
+  Actor rogue = world.rogue([&](Line& line, Rogue&) {
+    std::deque<base::FileDescriptor> silent;
+    for (int made = 0; made < kConnections;) {
+      try {
+        silent.push_back(node::connect_to(world.node()));
+        ++made;
+      } catch (const Error&) {
+        pause_briefly();  // the daemon's queue is full
+      }
+      if (silent.size() > 600) silent.pop_front();
+    }
+    line.put('.');
+    return line.take<char>() ? 0 : 1;
+  });
+  std::size_t most = 0;
+  const auto done = [&] {
+    const std::filesystem::directory_iterator open("/proc/" + std::to_string(world.daemon_pid()) + "/fd");
+    most = std::max<std::size_t>(most, static_cast<std::size_t>(std::distance(begin(open), end(open))));
+    return rogue.line().take<char>(0ms).has_value();
+  };
+  EXPECT_TRUE(eventually(done));
+  EXPECT_LT(most, 1500u) << "of the daemon's, which waits for the end of 1024 processes";
+  Actor newcomer(
+      [&](Line&) {
+        Rogue(world.node()).connect(world.victim());
+        return 0;
+      },
+      world.victim_user());
+  EXPECT_EQ(newcomer.wait(), 0) << "somebody else is served";
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  EXPECT_TRUE(eventually([&] { return world.counters().links == 1; }));
   world.expect_clean();
 }
 

@@ -74,6 +74,7 @@ class World {
   const std::string& node() const noexcept { return node_; }
   int rogue_user() const noexcept { return rogue_user_; }
   int victim_user() const noexcept { return victim_user_; }
+  pid_t daemon_pid() const noexcept { return daemon_->command().pid(); }
   pid_t victim_pid() const noexcept { return victim_->pid(); }
 
   // Lets `part` run as a rogue.

@@ -1,0 +1,43 @@
+#pragma once
+// Conservation. When an account is over, because its sender has closed it or was killed, each letter of it is
+// looked at: what was accepted has come once, what was refused has not, and what nobody can know is counted
+// as that. Then the account is free again, after a time in which what was on its way may still come.
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include "test/chaos/ledger.h"
+
+namespace hamlyn::chaos {
+
+class Judge {
+ public:
+  explicit Judge(Ledger& ledger) : ledger_(ledger) {}
+
+  // Once per tick of `passed` ms of the driver's own time. `stopped`: whether somebody at that seat cannot
+  // run now.
+  void look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& stopped);
+  // Somebody has hurt who sits there; or everybody.
+  void hurt(std::uint32_t seat) noexcept;
+  void hurt_all() noexcept;
+  // No account is open.
+  bool all_over() const noexcept;
+
+ private:
+  enum class State : std::uint8_t { open, judged };
+  struct Case {
+    State state = State::open;
+    std::uint32_t waited = 0;  // ms since it was over, or judged
+  };
+
+  bool sender_gone(const Account& account) const noexcept;
+  bool receiver_gone(const Account& account) const noexcept;
+  bool complete(const Account& account) const noexcept;
+  void judge(Account& account);
+  void free(Account& account) noexcept;
+
+  Ledger& ledger_;
+  std::array<Case, kAccounts> cases_{};
+};
+
+}  // namespace hamlyn::chaos

@@ -1,0 +1,31 @@
+#pragma once
+// One process that plays a part, from its fork to its end.
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "test/chaos/cast.h"
+
+namespace hamlyn::chaos {
+
+class Player {
+ public:
+  static constexpr int kSorry = 3;  // ended by an Error that chaos may cause
+
+  Player(Ledger& ledger, const Part& part, std::uint32_t seat, const std::string& node, std::uint64_t seed);
+  ~Player();  // kills it if it is there
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+
+  pid_t pid() const noexcept { return pid_; }
+  void signal(int number) const noexcept;
+  // As a shell has it; nothing: it runs.
+  std::optional<int> ended() noexcept;
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace hamlyn::chaos
