@@ -273,6 +273,7 @@ class Core {
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
   Refusal why_no_places(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
+  static Outlet* answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 

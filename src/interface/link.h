@@ -44,7 +44,7 @@ struct Places {
   std::uint32_t serial = 0;  // of this opening
 
   // Half of them free again: worth a reply.
-  bool credit_due() const noexcept { return freed - told >= (granted + 1) / 2; }
+  bool credit_due() const noexcept { return granted != 0 && freed - told >= (granted + 1) / 2; }
   void find_tell_at() noexcept { tell_at = over ? freed + 1 : told + (granted + 1) / 2; }
 };
 
@@ -66,6 +66,7 @@ struct Outlet {
   std::uint32_t freed = 0;    // as the receiver told last, modulo 2^32
   std::uint32_t record = 0;   // the receiver's name for it
   std::uint64_t opening = 0;  // the same, for puts (put_packet.h)
+  std::uint32_t question = 0;  // the last that was asked for it
   bool asked = false;
   bool refused = false;
   Refusal cause{};          // why it was refused, or is over
@@ -119,6 +120,15 @@ struct SameRequest {
   } op;
 };
 
+// Grants and credits name what they answer: the sender's outlet (its lowest bits), and which of the questions
+// that this link has asked so far. One that answers an earlier question, whose opening has ended since, was
+// overtaken by that end.
+inline constexpr unsigned kOutletBits = 8;
+inline constexpr std::uint32_t kQuestions = 1u << (32 - kOutletBits);  // then their numbers come again
+inline std::uint64_t outlet_word(std::size_t outlet, std::uint64_t question) noexcept {
+  return outlet | (question % kQuestions) << kOutletBits;
+}
+
 // Messages per link and direction whose delivery is to be acknowledged and is not yet.
 inline constexpr std::uint32_t kAcknowledgementLimit = 32;
 
@@ -170,6 +180,7 @@ struct User {
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
+  static_assert(kPlacesLimit == std::size_t{1} << kOutletBits);
 
   virtual ~Link() = default;
 
@@ -258,6 +269,7 @@ class Link {
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
+  std::uint64_t questions = 0;  // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them

@@ -154,10 +154,23 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   return cause;
 }
 
+// Null: the question was never asked, which `cause` says, or what it opened has ended.
+Outlet* Core::answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept {
+  cause = Refusal::malformed;
+  const std::uint64_t name = packet.word % Link::kPlacesLimit;
+  const std::uint64_t question = packet.word >> kOutletBits;
+  if (question >= kQuestions || name >= link.outlets.size()) return nullptr;
+  if ((link.questions - question) % kQuestions >= link.questions) return nullptr;
+  cause = Refusal::none;
+  Outlet& outlet = *link.outlets[name];
+  return outlet.asked && outlet.question == question ? &outlet : nullptr;
+}
+
 Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
-  if (packet.word >= link.outlets.size()) return Refusal::malformed;
-  Outlet& outlet = *link.outlets[packet.word];
-  if (!outlet.asked) return Refusal::malformed;
+  Refusal cause;
+  Outlet* const answered = answered_outlet(link, packet, cause);
+  if (answered == nullptr) return cause;
+  Outlet& outlet = *answered;
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
   if (packet.delta == 0 && packet.offset == 0) {
     reopen(outlet);
@@ -188,8 +201,10 @@ void Core::reopen(Outlet& outlet) noexcept {
 }
 
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
-  if (packet.word >= link.outlets.size()) return Refusal::malformed;
-  Outlet& outlet = *link.outlets[packet.word];
+  Refusal cause;
+  Outlet* const answered = answered_outlet(link, packet, cause);
+  if (answered == nullptr) return cause;
+  Outlet& outlet = *answered;
   if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
     outlet.left += packet.delta - outlet.freed;
     outlet.freed = packet.delta;
@@ -233,8 +248,10 @@ void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   packet.slot = outlet.slot;
   packet.generation = outlet.generation;
   packet.key = outlet.key;
-  packet.word = name;
-  outlet.asked = link.put(packet, nullptr, nullptr, level) == Status::ok;
+  packet.word = outlet_word(name, link.questions + 1);
+  if (link.put(packet, nullptr, nullptr, level) != Status::ok) return;
+  outlet.asked = true;
+  outlet.question = static_cast<std::uint32_t>(++link.questions % kQuestions);
 }
 
 }  // namespace hamlyn::interface

@@ -376,6 +376,39 @@ TEST_P(Put, is_only_for_those_whom_the_slot_is_open_to) {
   EXPECT_EQ(touched(), 0u);
 }
 
+TEST_P(Put, late_answers_of_an_opening_that_has_ended_change_nothing) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  interface::Link* const back = bob.core.find_link(alice.id);
+  const auto late = [&](Operation operation, std::uint64_t question) {
+    Packet reply{};
+    set_lead(reply, operation, 0, 0);
+    reply.word = interface::outlet_word(0, question);
+    reply.entry = 200;
+    reply.delta = 9;
+    reply.offset = interface::kOpenForPuts | 5;
+    ASSERT_TRUE(until([&] { return back->put_reply(reply, nullptr) == Status::ok; }));
+    rest();
+  };
+  const auto all_late = [&] {
+    late(Operation::grant, 1);
+    late(Operation::credit, 1);
+  };
+  all_late();  // before it is asked for anew
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 2), {.notify = true}), Status::ok);
+    all_late();
+  }
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 3), {.notify = true}), Status::no_place);
+  EXPECT_EQ(alice.refused_in_all() + bob.refused_in_all(), 0u);
+  EXPECT_EQ(told().size(), 4u);
+  late(Operation::grant, 3);
+  late(Operation::credit, 3);
+  EXPECT_EQ(alice.refused(Refusal::malformed), 2u) << "of a question that was never asked";
+}
+
 // --- fences
 
 TEST_P(Put, a_fence_says_that_all_before_it_has_landed) {
