@@ -9,6 +9,7 @@
 #include "hamlyn/notification.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/status.h"
+#include "hamlyn/ticket.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
 #include "interface/packet.h"
@@ -62,19 +63,24 @@ struct Outlet {
   std::uint64_t key = 0;
   FastTarget target;  // once it is open
   std::uint32_t granted = 0;
-  std::uint32_t left = 0;     // places that are free
-  std::uint32_t freed = 0;    // as the receiver told last, modulo 2^32
-  std::uint32_t record = 0;   // the receiver's name for it
-  std::uint64_t opening = 0;  // the same, for puts (put_packet.h)
+  std::uint32_t left = 0;      // places that are free
+  std::uint32_t freed = 0;     // as the receiver told last, modulo 2^32
+  std::uint32_t record = 0;    // the receiver's name for it
+  std::uint64_t opening = 0;   // the same, for puts (put_packet.h)
   std::uint32_t question = 0;  // the last that was asked for it
   bool asked = false;
   bool refused = false;
   Refusal cause{};          // why it was refused, or is over
   bool takes_puts = false;  // though there may be no place
   bool gives_gets = false;
-  bool unfenced = false;  // puts have left by it since a fence
-  bool lost = false;      // it ended with some, and was opened anew
+  std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
+  std::array<bool, kPriorities> unfenced{};  // levels at which puts have left by it since a fence
+  bool lost = false;                         // it ended with some, and was opened anew
 
+  bool is_of(const Ticket& ticket) const noexcept {
+    return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
+  }
+  bool any_unfenced() const noexcept { return unfenced != decltype(unfenced){}; }
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
 };
 
@@ -269,7 +275,7 @@ class Link {
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
-  std::uint64_t questions = 0;  // that were asked for them so far
+  std::uint64_t questions = 0;       // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them

@@ -106,22 +106,38 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle));
 }
 
-Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,
-                       RemoteHandle* handle) noexcept {
+Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
+                       Mark* mark) noexcept {
   if (handle != nullptr) *handle = {};
   Link* link = nullptr;
   const Status found = link_for(ticket, 0, 0, link);
   if (found != Status::ok) return found;
   if (!link->in_order) {
-    if (fence_link_ != link->serial) fence_mark_ = link->put_count();
-    fence_link_ = link->serial;
-    if (link->taken_count() < fence_mark_) return Status::queue_full;
-    fence_link_ = 0;
+    if (mark == nullptr) mark = &mark_;
+    if (mark->link != link->serial) *mark = {link->serial, link->put_count()};
+    if (link->taken_count() < mark->count) return Status::queue_full;
   }
+  Outlet* const outlet = terminus_.outlet_of(ticket);
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
-  set_entry(packet, kNoEntry, terminus_.opening_of(ticket));
-  return put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
+  set_entry(packet, kNoEntry, Terminus::opening_of(outlet));
+  const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
+  if (status == Status::pending) {
+    mark_ = {};
+    if (outlet != nullptr) fenced(*link, *outlet, terminus_.priority());
+  }
+  return status;
+}
+
+// A fence of that level has left: it tells of what was lost, and of the puts that are there before it. What
+// may come behind it, of another level, or of another terminus where it has not waited for that, it does not.
+void Requests::fenced(Link& link, Outlet& outlet, Priority level) noexcept {
+  outlet.lost = false;
+  if (link.in_order) {
+    outlet.unfenced[static_cast<std::size_t>(level)] = false;
+  } else if (link.taken_count() >= outlet.put_mark) {
+    outlet.unfenced = {};
+  }
 }
 
 // A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is

@@ -467,7 +467,7 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
     return Status::connecting;
   }
   core_.warm(*link);
-  Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
+  Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
   level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
   *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};

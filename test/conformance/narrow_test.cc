@@ -55,5 +55,20 @@ TEST_F(Narrow, a_slot_without_places_has_nothing_to_tell_of) {
   EXPECT_TRUE(within(200, [&] { return terminus.requests().outcome(handle).status == Status::ok; }));
 }
 
+TEST_F(Narrow, grants_leave_between_urgent_answers) {
+  TestSlot words(bob, area, queue, {.fetches = true});
+  TestSlot slot(bob, area, queue, {.places = 4});
+  Terminus urgent{alice.core, 63, Priority::urgent}, normal{alice.core, 63};
+  const auto ask = [&] {
+    while (urgent.requests().fetch(words.ticket(), {.operand = 1}, {}, nullptr, nullptr) == Status::pending) {
+    }
+  };
+  // There is always another request before the answer of the one before has made its room.
+  EXPECT_TRUE(within(1000, [&] {
+    ask();
+    return normal.send_fast(slot.ticket(), {}, 0, 0) == Status::ok;
+  }));
+}
+
 }  // namespace
 }  // namespace hamlyn::test
