@@ -378,7 +378,9 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
 // Its link has ended: whether it was done is not known.
 void Core::fail_requests(Link& link) noexcept {
   for (Asked& asked : link.remote.asked) {
-    if (asked.busy) finish(link, asked, Status::link_ended, 0);
+    if (!asked.busy) continue;
+    if (asked.fenced != nullptr) asked.fenced->lost = true;  // the next one must say so
+    finish(link, asked, Status::link_ended, 0);
   }
   link.remote.owed_busy = 0;
 }

@@ -19,6 +19,7 @@
 namespace hamlyn::interface {
 
 class Requests;
+struct Outlet;
 
 // Does it on the word at `place`, of fetch.bytes and aligned. What stood there before.
 std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept;
@@ -42,6 +43,7 @@ struct Asked {
   bool fetch = false;
   bool lost = false;          // its landing has gone since
   Refusal cause{};            // why the other side stopped
+  Outlet* fenced = nullptr;   // of a fence: by which puts had left that no other had asked for
   Requests* owner = nullptr;  // null: nobody wants to hear of it any more
   std::uint32_t record = 0;   // the owner's name for it
   std::uint32_t length = 0;   // of a get

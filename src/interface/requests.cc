@@ -121,11 +121,15 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
   set_entry(packet, kNoEntry, Terminus::opening_of(outlet));
+  const Priority level = terminus_.priority();
+  if (!link->remote.may_ask(level)) return Status::queue_full;
+  Asked& asked = link->remote.next(level);
   const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
-  if (status == Status::pending) {
-    mark_ = {};
-    if (outlet != nullptr) fenced(*link, *outlet, terminus_.priority());
-  }
+  if (status != Status::pending) return status;
+  mark_ = {};
+  if (outlet == nullptr) return status;
+  if (outlet->lost || outlet->any_unfenced()) asked.fenced = outlet;
+  fenced(*link, *outlet, level);
   return status;
 }
 
@@ -173,6 +177,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   }
   work.use(asked);
   asked.fetch = landing == nullptr;
+  asked.fenced = nullptr;
   asked.cause = Refusal::none;
   asked.owner = this;
   asked.record = index;

@@ -498,6 +498,17 @@ TEST_P(Put, a_fence_says_that_puts_may_be_lost_with_their_link) {
     EXPECT_EQ(fence(slot.ticket()).cause, fenced ? Refusal::none : Refusal::stale_generation);
     EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
   }
+  // Nor does a fence that is not answered answer for them.
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle handle;
+  ASSERT_EQ(terminus.requests().fence(slot.ticket(), {}, nullptr, &handle), Status::pending);
+  fabric->end(alice, bob);
+  ASSERT_EQ(terminus.requests().outcome(handle).status, Status::link_ended);
+  fabric->end(bob, alice);
+  fabric->join(alice, bob);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
 TEST_P(Put, a_signal_is_refused_when_what_it_signals_may_be_lost_with_an_opening) {
