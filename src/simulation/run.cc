@@ -8,14 +8,15 @@ constexpr int kSteps = 1200;
 constexpr int kPatience = 100000;  // turns in which a run must come to rest
 constexpr std::size_t kAll = 100000;
 
-void step(World& world) {
+// The process that did something; null if none did.
+Process* step(World& world) {
   sim::Generator& chance = world.chance();
   Process& process = world.any();
   const std::uint64_t dice = chance.below(1000);
-  if (!process.alive) return;
+  if (!process.alive) return nullptr;
   if (process.stopped) {
     if (dice < 200) world.go_on(process);
-    return;
+    return nullptr;
   }
   if (dice < 450) {
     world.operations()[chance.below(world.operations().size())]->start(process);
@@ -38,6 +39,7 @@ void step(World& world) {
   } else {
     world.come();
   }
+  return &process;
 }
 
 void check(World& world) {
@@ -53,6 +55,10 @@ bool turn(World& world, Process& process) {
   bool moved = process.core().run();
   for (interface::Queue* queue : process.queues) moved |= world.read(process, *queue, kAll);
   for (const auto& operation : world.operations()) operation->step(process);
+  for (const auto& operation : world.operations()) {
+    moved |= operation->end(process);
+    operation->check(process);
+  }
   // What waits for its time is not at rest.
   process.core().expire(world.net().now());
   return moved || process.core().next_deadline() != interface::Deadlines::kNever;
@@ -91,7 +97,10 @@ Result run(std::uint64_t seed, Trace::Reader reader) {
   World world(seed, std::move(reader));
   try {
     for (int i = 0; i < kSteps; ++i) {
-      step(world);
+      Process* const process = step(world);
+      if (process != nullptr && process->alive) {
+        for (const auto& operation : world.operations()) operation->check(*process);
+      }
       check(world);
     }
     come_to_rest(world);
