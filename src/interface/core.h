@@ -3,6 +3,7 @@
 // that packets come and go by. It has no threads, no clock and no system calls; whoever runs it holds the run
 // lock.
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -187,6 +188,7 @@ class Core {
   TerminusCounters& add_terminus(Terminus& terminus);
   void drop_terminus(Terminus& terminus) noexcept;
   std::uint32_t next_message() noexcept { return next_message_++; }
+  std::uint64_t next_terminus_bit() noexcept { return terminus_bit_ = std::rotl(terminus_bit_, 1); }
   Surroundings& surroundings() noexcept { return surroundings_; }
   CounterPage& counters() noexcept { return counters_; }
 
@@ -388,6 +390,7 @@ class Core {
   std::uint32_t lent_ = 0;  // messages whose buffers are still read
   Departures departures_{*this};
   std::uint32_t next_message_ = 1;
+  std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
 };

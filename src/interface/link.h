@@ -74,13 +74,12 @@ struct Outlet {
   bool takes_puts = false;  // though there may be no place
   bool gives_gets = false;
   std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
-  std::array<bool, kPriorities> unfenced{};  // levels at which puts have left by it since a fence
-  bool lost = false;                         // it ended with some, and was opened anew
+  std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
+  std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
 
   bool is_of(const Ticket& ticket) const noexcept {
     return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
   }
-  bool any_unfenced() const noexcept { return unfenced != decltype(unfenced){}; }
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
 };
 

@@ -203,7 +203,7 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.slot = outlet.slot;
   anew.generation = outlet.generation;
   anew.key = outlet.key;
-  anew.lost = outlet.lost || outlet.any_unfenced();
+  anew.lost = outlet.lost | outlet.unfenced;
   anew.put_mark = outlet.put_mark;
   outlet = anew;
 }
@@ -212,7 +212,7 @@ void Core::reopen(Outlet& outlet) noexcept {
 void Core::remember_lost(Link& link) noexcept {
   std::erase_if(link.outlets, [](const auto& outlet) {
     reopen(*outlet);
-    return !outlet->lost;
+    return outlet->lost == 0;
   });
   if (link.outlets.empty()) return;
   try {

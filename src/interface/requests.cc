@@ -120,28 +120,22 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   Outlet* const outlet = terminus_.outlet_of(ticket);
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
-  set_entry(packet, kNoEntry, Terminus::opening_of(outlet));
+  set_entry(packet, kNoEntry, terminus_.opening_of(outlet));
   const Priority level = terminus_.priority();
   if (!link->remote.may_ask(level)) return Status::queue_full;
   Asked& asked = link->remote.next(level);
   const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
   if (status != Status::pending) return status;
-  mark_ = {};
-  if (outlet == nullptr) return status;
-  if (outlet->lost || outlet->any_unfenced()) asked.fenced = outlet;
-  fenced(*link, *outlet, level);
-  return status;
-}
-
-// A fence of that level has left: it tells of what was lost, and of the puts that are there before it. What
-// may come behind it, of another level, or of another terminus where it has not waited for that, it does not.
-void Requests::fenced(Link& link, Outlet& outlet, Priority level) noexcept {
-  outlet.lost = false;
-  if (link.in_order) {
-    outlet.unfenced[static_cast<std::size_t>(level)] = false;
-  } else if (link.taken_count() >= outlet.put_mark) {
-    outlet.unfenced = {};
+  if (outlet != nullptr) {
+    asked.fenced = outlet;
+    asked.fenced_by = (outlet->lost | outlet->unfenced) & terminus_.bit();
+    outlet->lost &= ~terminus_.bit();
+    // What was put since it began to wait, by another thread, it says nothing of.
+    if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
+      outlet->unfenced &= ~terminus_.bit();
   }
+  mark_ = {};
+  return status;
 }
 
 // A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is
@@ -177,7 +171,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   }
   work.use(asked);
   asked.fetch = landing == nullptr;
-  asked.fenced = nullptr;
+  asked.fenced_by = 0;
   asked.cause = Refusal::none;
   asked.owner = this;
   asked.record = index;

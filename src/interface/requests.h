@@ -114,7 +114,6 @@ class Requests {
              const RemoteOptions& options, Queue* queue, const Landing* landing,
              RemoteHandle* handle) noexcept;
   std::uint32_t free_record() noexcept;
-  static void fenced(Link& link, Outlet& outlet, Priority level) noexcept;
   void tell(Record& record, const Asked& asked, std::uint64_t peer) noexcept;
 
   Core& core_;

@@ -18,6 +18,7 @@ Outlet Terminus::nowhere;
 Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     : core_(core),
       priority_(priority),
+      bit_(core.next_terminus_bit()),
       counters_(core.add_terminus(*this)),
       work_(entries),
       lanes_(entries),

@@ -60,7 +60,10 @@ class Terminus {
   void ask_again(const Ticket& ticket) noexcept;
   // The way of puts to the slot, null if there is none, for a fence; and how that names the opening.
   Outlet* outlet_of(const Ticket& ticket) noexcept;
-  static std::uint32_t opening_of(const Outlet* outlet) noexcept;
+  std::uint32_t opening_of(const Outlet* outlet) const noexcept;
+  // Among those who put by one outlet. Beyond 64 termini some have the same: whoever of them asks first
+  // hears.
+  std::uint64_t bit() const noexcept { return bit_; }
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 
@@ -254,6 +257,7 @@ class Terminus {
 
   Core& core_;
   const Priority priority_;
+  const std::uint64_t bit_;
   TerminusCounters& counters_;
   std::vector<Work> work_;
   base::Chain<Work, &Work::in_order> waiting_;  // as they were sent: all that are not over

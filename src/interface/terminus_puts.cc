@@ -89,15 +89,15 @@ Outlet* Terminus::outlet_of(const Ticket& ticket) noexcept {
   return last_of_level().link != nullptr ? last_of_level().outlet : nullptr;
 }
 
-std::uint32_t Terminus::opening_of(const Outlet* outlet) noexcept {
+std::uint32_t Terminus::opening_of(const Outlet* outlet) const noexcept {
   if (outlet == nullptr) return kNoOpening;
-  if (outlet->lost) return kLostOpening;
+  if ((outlet->lost & bit_) != 0) return kLostOpening;
   return outlet->open() && !outlet->refused ? low_half(outlet->opening) : kNoOpening;
 }
 
 // No fence that has left before says anything of it.
 void Terminus::put_left(Link& link, Outlet& outlet) noexcept {
-  outlet.unfenced[static_cast<std::size_t>(priority_)] = true;
+  outlet.unfenced |= bit_;
   outlet.put_mark = link.put_count();
   requests_.forget_mark();
 }
@@ -121,7 +121,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
     return left_at_once(status, options);
   }
   if (options.signal != Signal::none) {
-    if (outlet.lost) return Status::refused;  // what it would signal
+    if ((outlet.lost & bit_) != 0) return Status::refused;  // what it would signal
     const bool behind = link.in_order || link.taken_count() >= outlet.put_mark;
     if (alone && behind) status = put_signal(ticket, data, options);
     return left_at_once(status, options);
@@ -246,7 +246,7 @@ Status Terminus::put_next(Work& work) noexcept {
   if (status != Status::ok) return status;
   if (work.outlet->is_of(work.ticket)) {
     put_left(link, *work.outlet);
-    if (!still_open(work)) work.outlet->lost = true;  // it will be refused
+    if (!still_open(work)) work.outlet->lost |= bit_;  // it will be refused
   }
   work.sent += bytes;
   ++work.packets_sent;

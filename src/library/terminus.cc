@@ -222,7 +222,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
       auto& link = static_cast<shm::ShmLink&>(*any);
       link.put_quickly(interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset),
                        data);
-      outlet->unfenced[static_cast<std::size_t>(Priority::normal)] = true;
+      outlet->unfenced |= terminus_->bit();
       if (handle != nullptr) *handle = {};
       if (link.must_ring()) [[unlikely]]
         return ring_and_leave(link, lock);

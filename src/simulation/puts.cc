@@ -397,9 +397,9 @@ void Puts::fence_over(Process& process, unsigned lane, const Outcome& outcome) {
   Fence& fence = own.fence;
   Owned& target = *std::exchange(fence.target, nullptr);
   target.model.asks(process.number(), -1);
-  world_.note(
-      process, "hears of its puts to slot % of process %: status %, cause %",
-      {fence.to, static_cast<std::uint64_t>(outcome.status), static_cast<std::uint64_t>(outcome.cause)});
+  world_.note(process, "hears of its puts to slot % of process %: status %, cause %",
+              {target.ticket.generation, fence.to, static_cast<std::uint64_t>(outcome.status),
+               static_cast<std::uint64_t>(outcome.cause)});
   switch (outcome.status) {
     case Status::ok: {
       ++world_.counts.completed;

@@ -245,7 +245,7 @@ TEST_P(Put, hand_made_packets_change_nothing) {
   ASSERT_EQ(put(slot.ticket(), pattern(8, 10)), Status::ok);
   rest();
   std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
-  const std::uint64_t opening = Terminus::opening_of(terminus.outlet_of(slot.ticket()));
+  const std::uint64_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
   Packet packet = hand_made(slot.ticket(), 0);
   const auto send = [&](Operation operation, std::size_t length, std::uint64_t word,
                         const Strides& strides = {}, std::uint64_t offset = 0, std::uint32_t at = 0) {
@@ -483,6 +483,23 @@ TEST_P(Put, a_fence_of_another_terminus_says_nothing_of_what_has_not_left) {
   ASSERT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
   EXPECT_FALSE(fence(slot.ticket()).status == Status::ok &&
                other.requests().outcome(asked).status == Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, a_fence_of_another_terminus_does_not_answer_for_this_one) {
+  Terminus other{alice.core, 63, Priority::urgent};
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle asked;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &asked) == Status::pending; }));
+  ASSERT_TRUE(until([&] { return other.requests().outcome(asked).status == Status::ok; }));
+  bob.core.set_guests(slot.index(), nullptr);  // what waits is forgotten
+  rest();
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
