@@ -257,7 +257,7 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
   if (Outlet* const found = find_outlet(link, ticket)) return found;
   Outlet* reusable = nullptr;
   for (const auto& outlet : link.outlets) {
-    if (outlet->refused) reusable = outlet.get();
+    if (outlet->refused || (!outlet->asked && reusable == nullptr)) reusable = outlet.get();
   }
   if (link.outlets.size() == Link::kPlacesLimit) {
     if (reusable == nullptr) return nullptr;

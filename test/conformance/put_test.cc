@@ -528,6 +528,20 @@ TEST_P(Put, a_fence_says_that_puts_may_be_lost_with_their_link) {
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
+TEST_P(Put, what_was_lost_with_a_link_keeps_no_other_slot_from_being_opened) {
+  std::vector<std::unique_ptr<TestSlot>> slots;
+  for (std::size_t i = 0; i < interface::Link::kPlacesLimit; ++i) {
+    slots.push_back(std::make_unique<TestSlot>(
+        bob, area, queue, Slot::Options{.fast = false, .places = 0, .puts = true, .hold = 0}));
+    ASSERT_EQ(put(slots.back()->ticket(), pattern(8, i)), Status::ok);
+  }
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  slots.clear();
+  fabric->join(alice, bob);
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+}
+
 TEST_P(Put, a_signal_is_refused_when_what_it_signals_may_be_lost_with_an_opening) {
   const std::uint64_t one = 1;
   const auto word = std::as_bytes(std::span(&one, 1));
