@@ -44,7 +44,11 @@ void PutSlot::forget(bool for_all) {
     put.final = true;
     if (!put.whole() && (put.promised || for_all)) put.excused = true;
   }
-  for (std::uint64_t from = 1; from <= kPage / kLane / kLanes; ++from) troubled_[from] = true;
+  trouble_all();
+}
+
+void PutSlot::trouble_all() {
+  for (std::uint64_t from = 1; from <= kPage / kLane / kLanes; ++from) trouble(from);
 }
 
 void PutSlot::taken(std::uint64_t offset) {
@@ -156,7 +160,7 @@ void PutSlot::see_signal(std::uint64_t from, unsigned lane, std::uint64_t before
   for (std::size_t i = settled_; i < before; ++i) {
     const Put& put = puts_[i];
     if (put.from == from && put.lane == lane)
-      demand(put.whole() || put.excused, "a signal stands before its data");
+      demand(put.whole() || put.excused || asking(from), "a signal stands before its data");
   }
 }
 
@@ -166,7 +170,7 @@ void PutSlot::settle() {
     Put& put = puts_[i];
     if (!put.left || !put.handed) continue;
     put.final = true;
-    demand(put.whole() || put.excused || !put.promised || asked_[put.from] != 0,
+    demand(put.whole() || put.excused || !put.promised || asking(put.from),
            "a fence said that a put has landed, or waits, which was lost");
   }
   while (settled_ != puts_.size() && puts_[settled_].final &&

@@ -83,6 +83,7 @@ class PutSlot {
   std::uint64_t forgotten() const noexcept { return forgotten_; }
   // Something has happened by which puts may be lost.
   void trouble(std::uint64_t from) { troubled_[from] = true; }
+  void trouble_all();  // to whoever puts here
   bool troubled(std::uint64_t from) { return troubled_[from]; }
   // A fence of `from` is under way, or is over. While one is, another's may not say what that will: whoever
   // asks first hears of what was lost.
@@ -107,6 +108,10 @@ class PutSlot {
   static std::size_t index(std::uint64_t from, unsigned lane, Word word) {
     return static_cast<std::size_t>(((from - 1) * kLanes + lane) * kWords + word);
   }
+  bool asking(std::uint64_t from) const {
+    const auto found = asked_.find(from);
+    return found != asked_.end() && found->second != 0;
+  }
   void fill();
   void see_byte(std::uint64_t at);
   void see_word(std::uint64_t at, bool in_order);
@@ -122,7 +127,7 @@ class PutSlot {
   std::map<std::size_t, std::uint64_t> sent_;
   std::map<std::size_t, std::vector<std::size_t>> signals_;  // puts before each
   std::map<std::uint64_t, bool> troubled_;
-  std::map<std::uint64_t, int> asked_;  // fences under way
+  std::map<std::uint64_t, int> asked_;  // fences under way, by process
   std::uint64_t forgotten_ = 0;
   std::uint64_t told_ = 0, must_tell_ = 0, may_tell_ = 0;
 };

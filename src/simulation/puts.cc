@@ -59,6 +59,7 @@ class Puts final : public Operation {
     Area* landings = nullptr;
     OwnedSlot* landing = nullptr;
     RemoteHandle get[PutSlot::kLanes];
+    Process* peer = nullptr;  // to whom it puts
     bool opened_to_all = false;
     Owned& now() { return *slots.back(); }
   };
@@ -69,13 +70,14 @@ class Puts final : public Operation {
   void set_guests(Process& process, Owned& owned);
   void take(Process& process);
   void put(Process& from, unsigned lane, Process& to);
-  void put_data(Process& from, unsigned lane, Process& to, Owned& target, std::uint64_t page);
+  bool put_data(Process& from, unsigned lane, Process& to, Owned& target, std::uint64_t page);
   bool put_word(Process& from, unsigned lane, Process& to, Owned& target, PutSlot::Word word);
   void get(Process& from, unsigned lane, Process& to);
   bool fence(Process& from, unsigned lane, Process& to, Owned& target);
   void collect(Process& process);
   void fence_over(Process& process, unsigned lane, const Outcome& outcome);
   static void accept(Status status);
+  Process* peer_of(Process& from);
   Owned& any_of(Process& to);
 
   World& world_;
@@ -166,41 +168,41 @@ void Puts::step(Process& process) {
   interface::Core& core = process.core();
   const auto wait = [&] {
     process.excused.insert({Refusal::hold_full, Refusal::not_pinned, Refusal::inhibited});
-    for (const auto& each : world_.processes()) model.trouble(each->number());
+    model.trouble_all();
   };
   const std::uint64_t dice = chance.below(100);
   const std::uint64_t page = chance.below(2);
-  if (dice < 15) {
+  if (dice < 12) {
     wait();
     model.inhibited = true;
     core.inhibit_puts(slot);
-  } else if (dice < 35) {
+  } else if (dice < 30) {
     model.inhibited = false;
     core.release_puts(slot);
-  } else if (dice < 50) {
+  } else if (dice < 42) {
     wait();
     model.unpinned[page] = true;
     core.pin_puts(slot, page * PutSlot::kPage, (page + 1) * PutSlot::kPage, false);
-  } else if (dice < 75) {
+  } else if (dice < 64) {
     model.unpinned[page] = false;
     core.pin_puts(slot, page * PutSlot::kPage, (page + 1) * PutSlot::kPage, true);
-  } else if (dice < 80) {
+  } else if (dice < 69) {
     take(process);
-  } else if (dice < 86) {
+  } else if (dice < 84) {
     model.control = static_cast<Control>(chance.below(3));
     core.set_control(slot, model.control);
-  } else if (dice < 92) {
+  } else if (dice < 90) {
     protect(process);
-  } else if (dice < 94) {
+  } else if (dice < 92) {
     model.guarded = false;
     set_guests(process, owned);
-  } else if (dice < 95) {
+  } else if (dice < 93) {
     process.excused.insert({Refusal::stale_generation, Refusal::bad_key});
     model.forget(true);
     owned.slot->change_key();
     world_.note(process, "changes the key of its slot for puts");
     owned.ticket = owned.slot->ticket();
-  } else if (dice < 97) {
+  } else if (dice < 95) {
     remake(process);
   }
   check(process);
@@ -253,6 +255,13 @@ void Puts::accept(Status status) {
          "a put was answered with something else");
 }
 
+// Mostly the one of last time: what was opened there is worth something.
+Process* Puts::peer_of(Process& from) {
+  Process*& peer = places_[from.number()].peer;
+  if (peer == nullptr || !peer->alive || world_.chance().one_in(12)) peer = world_.any_other(from);
+  return peer;
+}
+
 // Sometimes one that has gone.
 Puts::Owned& Puts::any_of(Process& to) {
   Place& place = places_[to.number()];
@@ -262,7 +271,7 @@ Puts::Owned& Puts::any_of(Process& to) {
 
 void Puts::start(Process& from) {
   collect(from);
-  Process* const to = world_.any_other(from);
+  Process* const to = peer_of(from);
   if (to == nullptr) return;
   const auto lane = static_cast<unsigned>(world_.chance().below(PutSlot::kLanes));
   const std::uint64_t dice = world_.chance().below(10);
@@ -271,17 +280,20 @@ void Puts::start(Process& from) {
   fence(from, lane, *to, any_of(*to));
 }
 
-// Some in a row, and often a signal behind them.
+// Some in a row, often a signal or a fence behind them.
 void Puts::put(Process& from, unsigned lane, Process& to) {
   sim::Generator& chance = world_.chance();
   Owned& target = any_of(to);
   if (chance.one_in(8)) places_[from.number()].lanes[lane].terminus->ask_again(target.ticket);
   const std::uint64_t page = chance.below(2);
-  for (std::uint64_t count = chance.below(4); count != 0; --count) put_data(from, lane, to, target, page);
+  for (std::uint64_t count = chance.below(7); count != 0 && put_data(from, lane, to, target, page); --count) {
+  }
   if (chance.one_in(2)) put_word(from, lane, to, target, static_cast<PutSlot::Word>(chance.below(3)));
+  if (chance.one_in(3)) fence(from, lane, to, target);
 }
 
-void Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, std::uint64_t page) {
+// False: it was not accepted.
+bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, std::uint64_t page) {
   sim::Generator& chance = world_.chance();
   constexpr std::uint64_t kFirst = PutSlot::kWords * 8, kRoom = PutSlot::kLane - kFirst;
   Strides strides;
@@ -304,10 +316,10 @@ void Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
   } else {
     for (std::uint64_t i = 0; i != length; ++i) bytes.push_back(i);
   }
-  if (length > kRoom) return;
+  if (length > kRoom) return true;
   const std::uint64_t at = kFirst + chance.below(kRoom - length + 1);
   Put* const put = target.model.begin(from.number(), lane, page, at, bytes, chance);
-  if (put == nullptr) return;
+  if (put == nullptr) return true;  // what stands there is still on its way
   put->notify = chance.one_in(3);
   put->single = !strided && bytes.size() <= 48;
   put->tells = put->single ? 1 : bytes.size() + 2;
@@ -321,10 +333,11 @@ void Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
   if (status == Status::ok || status == Status::pending) {
     ++world_.counts.operations;
     put->left = status == Status::ok;
-    return;
+    return true;
   }
   target.model.cancel_begun();
   accept(status);
+  return false;
 }
 
 // True if it was accepted.
@@ -408,6 +421,7 @@ void Puts::fence_over(Process& process, unsigned lane, const Outcome& outcome) {
       const bool promised = fence.forgotten == target.model.forgotten();
       target.model.fenced(process.number(), lane, fence.before, promised);
       if (!promised) target.model.told_lost(process.number());
+      if (target.model.open && world_.process(fence.to).alive) check(world_.process(fence.to));
       own.checked[fence.to] = own.let_in[fence.to];
       return;
     }

@@ -1,5 +1,7 @@
 #include "simulation/run.h"
 
+#include <memory>
+
 namespace hamlyn::simulation {
 
 namespace {
@@ -27,7 +29,7 @@ Process* step(World& world) {
   } else if (dice < 850) {
     for (const auto& operation : world.operations()) operation->step(process);
   } else if (dice < 930) {
-    world.net().pass(chance.between(1, 200));
+    world.net().pass(chance.between(1, chance.one_in(2) ? 10 : 200));
   } else if (dice < 985) {
     world.keep_links(process, false);
   } else if (dice < 993) {
@@ -94,7 +96,8 @@ void check_rest(World& world) {
 Result run(std::uint64_t seed, Trace::Reader reader) {
   Result result;
   result.seed = seed;
-  World world(seed, std::move(reader));
+  auto kept = std::make_unique<World>(seed, std::move(reader));
+  World& world = *kept;
   try {
     for (int i = 0; i < kSteps; ++i) {
       Process* const process = step(world);
@@ -110,6 +113,8 @@ Result run(std::uint64_t seed, Trace::Reader reader) {
   }
   result.digest = world.digest();
   result.counts = world.counts;
+  // What a fault has written over is not touched again.
+  if (!result.problem.empty()) kept.release();
   return result;
 }
 
