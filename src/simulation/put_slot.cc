@@ -22,7 +22,7 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t at) {
 void PutSlot::fill() {
   const auto bytes = area_.bytes();
   std::fill(bytes.begin(), bytes.end(), kFresh);
-  for (std::uint64_t lane = 0; lane != kPage; lane += kLane)
+  for (std::uint64_t lane = 0; lane != kBytes; lane += kLane)
     std::memset(bytes.data() + lane, 0, kWords * sizeof(std::uint64_t));
   shadow_.assign(bytes.begin(), bytes.end());
   cover_.assign(kBytes, 0);
@@ -117,11 +117,11 @@ void PutSlot::check(bool empty, bool in_order) {
     // Signals come last: all that came with them is seen by then.
     for (std::uint64_t at = 0; at != kBytes; at += 8) {
       if (word_at(bytes, at) == word_at(shadow_, at)) continue;
-      if (at >= kPage || at % kLane >= kWords * 8) {
+      if (at % kLane >= kWords * 8) {
         for (std::uint64_t i = at; i != at + 8; ++i) see_byte(i);
       }
     }
-    for (std::uint64_t at = 0; at != kPage; at += 8) {
+    for (std::uint64_t at = 0; at != kBytes; at += 8) {
       if (at % kLane < kWords * 8 && word_at(bytes, at) != word_at(shadow_, at)) see_word(at, in_order);
     }
   }
@@ -144,12 +144,12 @@ void PutSlot::see_byte(std::uint64_t at) {
 }
 
 void PutSlot::see_word(std::uint64_t at, bool in_order) {
-  const std::uint64_t from = at / kLane / kLanes + 1;
+  const std::uint64_t from = at % kPage / kLane / kLanes + 1;
   const auto lane = static_cast<unsigned>(at / kLane % kLanes);
   const auto word = static_cast<Word>(at % kLane / 8);
   const std::uint64_t before = word_at(shadow_, at), now = word_at(area_.bytes(), at);
   std::memcpy(shadow_.data() + at, area_.data() + at, 8);
-  demand(open && !inhibited && !unpinned[0], "a word was put where nothing may land now");
+  demand(open && !inhibited && !unpinned[at / kPage], "a word was put where nothing may land now");
   demand(may_write(from), "a word was put by somebody who may not write");
   demand(now != 0 && now <= sent(from, lane, word), "a word was put that nobody sent here");
   demand(now > before || (word == clock && !in_order), "puts have overtaken each other");

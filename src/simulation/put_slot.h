@@ -40,8 +40,8 @@ class PutSlot {
   static constexpr std::uint64_t kBytes = 2 * kPage;
   static constexpr unsigned kLanes = 2;  // of each process
   static constexpr std::uint64_t kLane = 256;
-  // The first words of each lane: one that is put again and again, one that signals set, one that they add
-  // to.
+  // The first words of each lane, in both pages: one that is put again and again, often in both at once; one
+  // that signals set, and one that they add to, in the first.
   enum Word : std::uint64_t { clock, set, sum, kWords };
 
   PutSlot(Area& area, std::uint64_t owner) : area_(area), owner_(owner) { fill(); }
@@ -72,7 +72,7 @@ class PutSlot {
   void cancel_begun();  // it was not accepted
   void put_word(std::uint64_t from, unsigned lane, Word word) {
     ++sent_[index(from, lane, word)];
-    ++may_tell_;
+    may_tell_ += 3;  // if it went to both pages, and each of them waited
     if (word != clock) signals_[index(from, lane, word)].push_back(puts_.size());
   }
   std::uint64_t sent(std::uint64_t from, unsigned lane, Word word) { return sent_[index(from, lane, word)]; }

@@ -1,6 +1,7 @@
 // Puts, scattered or not, of which nothing is said or the owner is told, fences, signals; and owners who
 // inhibit, unpin, take what waits, change rights and keys, and make another slot in the place of one.
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -53,8 +54,8 @@ class Puts final : public Operation {
   };
   struct Place {
     Area* area = nullptr;
-    std::deque<std::uint64_t> values;           // of words that it has put
-    std::vector<std::unique_ptr<Owned>> slots;  // the last one is open
+    std::deque<std::array<std::uint64_t, 2>> values;  // of words that it has put
+    std::vector<std::unique_ptr<Owned>> slots;        // the last one is open
     Lane lanes[PutSlot::kLanes];
     Area* landings = nullptr;
     OwnedSlot* landing = nullptr;
@@ -344,13 +345,17 @@ bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
 bool Puts::put_word(Process& from, unsigned lane, Process& to, Owned& target, PutSlot::Word word) {
   const std::uint64_t next = target.model.sent(from.number(), lane, word) + 1;
   // It is read when the word leaves, which may be later.
-  const std::uint64_t& value = places_[from.number()].values.emplace_back(word == PutSlot::sum ? 1 : next);
+  const std::uint64_t value = word == PutSlot::sum ? 1 : next;
+  const auto& values = places_[from.number()].values.emplace_back(std::array{value, value});
+  const Strides both{.chunk = 8, .y_chunks = 2, .x_stride = 8, .y_stride = PutSlot::kPage};
+  const bool twice = word == PutSlot::clock && world_.chance().one_in(2);
   const PutOptions options{.offset = PutSlot::place(from.number(), lane, 0, word * 8),
+                           .strides = twice ? &both : nullptr,
                            .signal = word == PutSlot::clock ? Signal::none
                                      : word == PutSlot::set ? Signal::set
                                                             : Signal::add};
   const Status status = places_[from.number()].lanes[lane].terminus->put(
-      target.ticket, std::as_bytes(std::span(&value, 1)), options, nullptr);
+      target.ticket, std::as_bytes(std::span(values).first(twice ? 2 : 1)), options, nullptr);
   world_.note(from, "puts word % to slot % of process %: status %",
               {word, target.ticket.generation, to.number(), static_cast<std::uint64_t>(status)});
   const bool accepted = status == Status::ok || (status == Status::pending && word == PutSlot::clock);
