@@ -55,6 +55,19 @@ void PutSlot::taken(std::uint64_t offset) {
   if (cover_[offset] != 0) puts_[cover_[offset] - 1].excused = true;
 }
 
+// One that is told of by itself has landed.
+void PutSlot::told(const Notification& notification) {
+  told_ += notification.word;
+  if (!only_asked_ || notification.word != 1) return;
+  for (std::size_t i = settled_; i != puts_.size(); ++i) {
+    const Put& put = puts_[i];
+    const std::uint64_t begin = put.places.front(), end = put.places.back() + 1;
+    if (put.notify && put.from == notification.peer && begin == notification.offset &&
+        end - begin == notification.length)
+      demand(put.whole(), "a put was told of before it was whole");
+  }
+}
+
 // --- the senders' side
 
 Put* PutSlot::begin(std::uint64_t from, unsigned lane, std::uint64_t page, std::uint64_t at,
@@ -140,7 +153,10 @@ void PutSlot::see_byte(std::uint64_t at) {
          "a put has landed too late, or with other bytes");
   shadow_[at] = now;
   if (++put.landed != put.data.size()) return;
-  if (put.single && (control == Control::always || (put.notify && control != Control::never))) ++must_tell_;
+  const bool tells = control_ == Control::always || (put.notify && control_ != Control::never);
+  if (!put.single) return;
+  must_tell_ += tells ? 1 : 0;
+  put.tells = tells ? 1 : 0;
 }
 
 void PutSlot::see_word(std::uint64_t at, bool in_order) {

@@ -50,7 +50,6 @@ class PutSlot {
 
   bool inhibited = false;
   bool unpinned[2] = {};
-  Control control = Control::conditional;
   bool guarded = false;  // by `protection`; otherwise its tickets suffice
   Protection protection;
   std::uint64_t key = 0;
@@ -61,7 +60,12 @@ class PutSlot {
   void forget(bool for_all = false);
   // A put that waited there was taken.
   void taken(std::uint64_t offset);
-  void told(std::uint64_t count) { told_ += count; }
+  Control control() const noexcept { return control_; }
+  void set_control(Control control) {
+    control_ = control;
+    only_asked_ &= control != Control::always;
+  }
+  void told(const Notification& notification);
   bool may_write(std::uint64_t number) const;
 
   // --- what the senders do
@@ -129,6 +133,8 @@ class PutSlot {
   std::map<std::uint64_t, bool> troubled_;
   std::map<std::uint64_t, int> asked_;  // fences under way, by process
   std::uint64_t forgotten_ = 0;
+  Control control_ = Control::conditional;
+  bool only_asked_ = true;  // it never was `always`
   std::uint64_t told_ = 0, must_tell_ = 0, may_tell_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "interface/requests.h"
@@ -94,7 +95,7 @@ void Puts::come(Process& process) {
     lane.terminus = &process.make_terminus(world_.chance().between(1, 16),
                                            static_cast<Priority>(world_.chance().below(kPriorities)));
   make(process);
-  place.landings = &process.make_area(PutSlot::kLanes * 8);
+  place.landings = &process.make_area(std::size_t{PutSlot::kLanes} * 8);
   place.landing = &process.make_slot(*this, *place.landings, {}, world_.chance());
 }
 
@@ -190,8 +191,8 @@ void Puts::step(Process& process) {
   } else if (dice < 69) {
     take(process);
   } else if (dice < 84) {
-    model.control = static_cast<Control>(chance.below(3));
-    core.set_control(slot, model.control);
+    model.set_control(static_cast<Control>(chance.below(3)));
+    core.set_control(slot, model.control());
   } else if (dice < 90) {
     protect(process);
   } else if (dice < 92) {
@@ -237,7 +238,7 @@ void Puts::notified(Process& process, const Notification& n) {
       demand(n.slot == owned.slot->index(), "a put was told of where none came");
       demand(n.offset <= PutSlot::kBytes && n.length <= PutSlot::kBytes - n.offset,
              "a put was told of elsewhere");
-      owned.model.told(n.word);
+      owned.model.told(n);
       ++world_.counts.completed;
       return;
     case Notification::Kind::put_held:
@@ -349,7 +350,7 @@ bool Puts::put_word(Process& from, unsigned lane, Process& to, Owned& target, Pu
   const auto& values = places_[from.number()].values.emplace_back(std::array{value, value});
   const Strides both{.chunk = 8, .y_chunks = 2, .x_stride = 8, .y_stride = PutSlot::kPage};
   const bool twice = word == PutSlot::clock && world_.chance().one_in(2);
-  const PutOptions options{.offset = PutSlot::place(from.number(), lane, 0, word * 8),
+  const PutOptions options{.offset = PutSlot::place(from.number(), lane, 0, std::uint64_t{8} * word),
                            .strides = twice ? &both : nullptr,
                            .signal = word == PutSlot::clock ? Signal::none
                                      : word == PutSlot::set ? Signal::set
@@ -456,8 +457,8 @@ bool Puts::end(Process& process) {
   const std::uint32_t slot = owned.slot->index();
   if (!place.opened_to_all) {
     check(process);
-    owned.model.guarded = false;
-    set_guests(process, owned);
+    // Openings that there are stay, so that both ends of them can be compared.
+    if (std::exchange(owned.model.guarded, false)) set_guests(process, owned);
     place.opened_to_all = true;
   }
   check(process);
