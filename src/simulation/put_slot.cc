@@ -197,8 +197,8 @@ void PutSlot::settle() {
 // All that was told has been read.
 void PutSlot::check_told() const {
   demand(told_ >= must_tell_, "a put was not told of");
-  std::uint64_t may = may_tell_;
-  for (const Put& put : puts_) may += put.tells;
+  std::uint64_t may = only_asked_ ? 0 : may_tell_;
+  for (const Put& put : puts_) may += only_asked_ && !put.notify ? 0 : put.tells;
   demand(told_ <= may, "more was told of than was put");
 }
 

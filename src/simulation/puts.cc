@@ -290,7 +290,8 @@ void Puts::put(Process& from, unsigned lane, Process& to) {
   const std::uint64_t page = chance.below(2);
   for (std::uint64_t count = chance.below(7); count != 0 && put_data(from, lane, to, target, page); --count) {
   }
-  if (chance.one_in(2)) put_word(from, lane, to, target, static_cast<PutSlot::Word>(chance.below(3)));
+  for (std::uint64_t count = chance.below(4); count != 0; --count)
+    put_word(from, lane, to, target, static_cast<PutSlot::Word>(chance.below(3)));
   if (chance.one_in(3)) fence(from, lane, to, target);
 }
 
@@ -374,7 +375,7 @@ void Puts::get(Process& from, unsigned lane, Process& to) {
   interface::Requests& requests = place.lanes[lane].terminus->requests();
   if (requests.outcome(place.get[lane]).status == Status::pending) return;
   const Status status =
-      requests.get(places_[to.number()].now().ticket, {place.landing->index(), lane * 8, 8},
+      requests.get(places_[to.number()].now().ticket, {place.landing->index(), std::uint64_t{8} * lane, 8},
                    {.offset = PutSlot::place(from.number(), lane, 0, 0), .notify = world_.chance().one_in(2)},
                    nullptr, &place.get[lane]);
   to.excused.insert({Refusal::mode_forbids, Refusal::no_place});

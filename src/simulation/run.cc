@@ -114,7 +114,7 @@ Result run(std::uint64_t seed, Trace::Reader reader) {
   result.digest = world.digest();
   result.counts = world.counts;
   // What a fault has written over is not touched again.
-  if (!result.problem.empty()) kept.release();
+  if (!result.problem.empty()) static_cast<void>(kept.release());
   return result;
 }
 

@@ -18,7 +18,7 @@ sim::Weather weather_of(sim::Generator& chance) {
   sim::Weather weather;
   weather.most_delay = chance.between(1, 200);
   if (chance.one_in(3)) weather.least_delay = weather.most_delay;
-  weather.mtu = 64 * chance.between(1, 16);
+  weather.mtu = 64 * chance.between(1, chance.one_in(3) ? 2 : 16);
   weather.window = chance.between(2, 40);
   weather.reply_window = chance.between(1, 12);
   weather.urgent_window = chance.between(1, 8);
