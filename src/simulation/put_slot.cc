@@ -105,7 +105,9 @@ void PutSlot::fenced(std::uint64_t from, unsigned lane, std::size_t before, bool
 
 void PutSlot::unanswered(std::uint64_t from) {
   for (Put& put : puts_) {
-    if (put.from == from && !put.whole() && put.promised) put.excused = true;
+    if (put.from != from || put.whole()) continue;
+    put.hushed = true;
+    if (put.promised) put.excused = true;
   }
 }
 
@@ -176,7 +178,7 @@ void PutSlot::see_signal(std::uint64_t from, unsigned lane, std::uint64_t before
   for (std::size_t i = settled_; i < before; ++i) {
     const Put& put = puts_[i];
     if (put.from == from && put.lane == lane)
-      demand(put.whole() || put.excused || asking(from), "a signal stands before its data");
+      demand(put.whole() || put.excused || put.hushed || asking(from), "a signal stands before its data");
   }
 }
 

@@ -28,6 +28,7 @@ struct Put {
   bool left = false;      // its terminus is done with it
   bool handed = false;    // what has not landed since waits in the slot, or is lost
   bool promised = false;  // a fence was answered ok
+  bool hushed = false;    // a fence that had no answer may have been told that it was lost
   bool excused = false;   // its sender was told that it may be lost, or whoever waited was told to forget it
   bool final = false;     // nothing more of it lands
 
@@ -94,7 +95,8 @@ class PutSlot {
   void asks(std::uint64_t from, int change) { asked_[from] += change; }
   // Nothing more comes of what was put before; `promised`: and all of it has landed, or waits.
   void fenced(std::uint64_t from, unsigned lane, std::size_t before, bool promised);
-  // Another fence of it had no answer: what was promised meanwhile it would have told of.
+  // A fence of it had no answer, which may have told of what was lost: what another was promised meanwhile,
+  // or was signalled since.
   void unanswered(std::uint64_t from);
   // It was told that some may be lost.
   void told_lost(std::uint64_t from);
