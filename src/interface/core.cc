@@ -134,6 +134,7 @@ void Core::add_link(Link& link) {
   free_link_indices_.pop_back();
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
+  recall_lost(link);
   forget_links();
   ++counters_.links;
   departures_.link_made(link);
@@ -179,6 +180,7 @@ void Core::end_link(Link& link) noexcept {
     if (index != kDeadRecord) end_places(index);
   }
   link.places.clear();
+  remember_lost(link);
 }
 
 void Core::tell_end(Link& link, Queue& queue) noexcept {

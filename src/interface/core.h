@@ -3,6 +3,7 @@
 // that packets come and go by. It has no threads, no clock and no system calls; whoever runs it holds the run
 // lock.
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -164,7 +165,10 @@ class Core {
   Status take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte> into) noexcept;
 
   // Places.
-  Outlet* outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
+  // The one that there is, or null.
+  static Outlet* find_outlet(const Link& link, const Ticket& ticket) noexcept;
+  // The same, made if there is none; null: there are kPlacesLimit.
+  Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
   static void reopen(Outlet& outlet) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
@@ -184,6 +188,7 @@ class Core {
   TerminusCounters& add_terminus(Terminus& terminus);
   void drop_terminus(Terminus& terminus) noexcept;
   std::uint32_t next_message() noexcept { return next_message_++; }
+  std::uint64_t next_terminus_bit() noexcept { return terminus_bit_ = std::rotl(terminus_bit_, 1); }
   Surroundings& surroundings() noexcept { return surroundings_; }
   CounterPage& counters() noexcept { return counters_; }
 
@@ -280,7 +285,9 @@ class Core {
   bool send_acknowledgements(Link& link) noexcept;  // false: some are still due
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
   Refusal why_no_places(const Link& link, const Packet& packet) const noexcept;
+  Refusal why_nothing(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
+  static Outlet* answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 
@@ -331,6 +338,15 @@ class Core {
   void fail_requests(Link& link) noexcept;
   void forget_queue(const Queue* queue) noexcept;
 
+  // Puts that were lost with links (places.cc).
+  struct LostPuts {
+    std::uint64_t peer;
+    std::vector<std::unique_ptr<Outlet>> outlets;  // by which some may have been
+  };
+  static constexpr std::size_t kLostPeers = 1024;  // that are remembered: those of the last links to end
+  void remember_lost(Link& link) noexcept;
+  void recall_lost(Link& link) noexcept;
+
   bool link_waits_for(const Places& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
   void end_places_at(std::uint32_t slot) noexcept;
@@ -370,6 +386,7 @@ class Core {
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<Places> records_;
+  std::vector<LostPuts> lost_puts_;
   std::vector<std::uint32_t> free_records_;
   Sweep sweep_;
   Link* found_link_ = nullptr;
@@ -387,6 +404,7 @@ class Core {
   std::uint32_t lent_ = 0;  // messages whose buffers are still read
   Departures departures_{*this};
   std::uint32_t next_message_ = 1;
+  std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
 };

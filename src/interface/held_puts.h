@@ -22,6 +22,7 @@ class HeldPuts {
   explicit HeldPuts(std::size_t bytes) : memory_(std::make_unique<std::byte[]>(bytes)), size_(bytes) {}
 
   bool empty() const noexcept { return used_ == head_; }
+  std::size_t used() const noexcept { return used_; }
   // Whether any of them may touch [begin, end).
   bool overlaps(std::uint64_t begin, std::uint64_t end) const noexcept {
     return !empty() && begin < end_ && begin_ < end;

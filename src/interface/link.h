@@ -9,6 +9,7 @@
 #include "hamlyn/notification.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/status.h"
+#include "hamlyn/ticket.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
 #include "interface/packet.h"
@@ -44,7 +45,7 @@ struct Places {
   std::uint32_t serial = 0;  // of this opening
 
   // Half of them free again: worth a reply.
-  bool credit_due() const noexcept { return freed - told >= (granted + 1) / 2; }
+  bool credit_due() const noexcept { return granted != 0 && freed - told >= (granted + 1) / 2; }
   void find_tell_at() noexcept { tell_at = over ? freed + 1 : told + (granted + 1) / 2; }
 };
 
@@ -62,18 +63,23 @@ struct Outlet {
   std::uint64_t key = 0;
   FastTarget target;  // once it is open
   std::uint32_t granted = 0;
-  std::uint32_t left = 0;     // places that are free
-  std::uint32_t freed = 0;    // as the receiver told last, modulo 2^32
-  std::uint32_t record = 0;   // the receiver's name for it
-  std::uint64_t opening = 0;  // the same, for puts (put_packet.h)
+  std::uint32_t left = 0;      // places that are free
+  std::uint32_t freed = 0;     // as the receiver told last, modulo 2^32
+  std::uint32_t record = 0;    // the receiver's name for it
+  std::uint64_t opening = 0;   // the same, for puts (put_packet.h)
+  std::uint32_t question = 0;  // the last that was asked for it
   bool asked = false;
   bool refused = false;
   Refusal cause{};          // why it was refused, or is over
   bool takes_puts = false;  // though there may be no place
   bool gives_gets = false;
-  bool unfenced = false;  // puts have left by it since a fence
-  bool lost = false;      // it ended with some, and was opened anew
+  std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
+  std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
+  std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
 
+  bool is_of(const Ticket& ticket) const noexcept {
+    return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
+  }
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
 };
 
@@ -118,6 +124,15 @@ struct SameRequest {
     std::uint32_t bytes = 0;  // 0: a get
   } op;
 };
+
+// Grants and credits name what they answer: the sender's outlet (its lowest bits), and which of the questions
+// that this link has asked so far. One that answers an earlier question, whose opening has ended since, was
+// overtaken by that end.
+inline constexpr unsigned kOutletBits = 8;
+inline constexpr std::uint32_t kQuestions = 1u << (32 - kOutletBits);  // then their numbers come again
+inline std::uint64_t outlet_word(std::size_t outlet, std::uint64_t question) noexcept {
+  return outlet | (question % kQuestions) << kOutletBits;
+}
 
 // Messages per link and direction whose delivery is to be acknowledged and is not yet.
 inline constexpr std::uint32_t kAcknowledgementLimit = 32;
@@ -170,6 +185,7 @@ struct User {
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
+  static_assert(kPlacesLimit == std::size_t{1} << kOutletBits);
 
   virtual ~Link() = default;
 
@@ -258,6 +274,7 @@ class Link {
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
+  std::uint64_t questions = 0;       // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them

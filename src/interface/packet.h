@@ -27,9 +27,9 @@ inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
 enum class Operation : std::uint8_t {
   none = 0,
   write = 1,   // data into a slot
-  open = 2,    // asks for notification places at a slot: word = the asker's outlet
-  grant = 3,   // reply: word = outlet, delta = places (0: refused, see `slot`), entry = the place record
-  credit = 4,  // reply: word = outlet, delta = places freed so far, modulo 2^32
+  open = 2,    // asks for notification places at a slot: word = outlet_word()
+  grant = 3,   // reply: word = open's, delta = places (0: refused, see `slot`), entry = the place record
+  credit = 4,  // reply: word = open's, delta = places freed so far, modulo 2^32
   continue_ring = 5,        // the next cell is the first of a new ring, already shown to the reader
   area_write = 6,           // as write, but the data stands in an area of the sender (send_area.h)
   get = 7,                  // asks for bytes of a slot (interface/remote.h)

@@ -82,6 +82,7 @@ bool Core::send_replies(Link& link) noexcept {
       link.replies_due = replies_due_ = true;  // again when there is room
       return false;
     }
+    link.remote.left(Priority::normal);
     places.answered = true;
     places.told = places.freed;
     places.find_tell_at();
@@ -103,6 +104,12 @@ Refusal Core::why_no_places(const Link& link, const Packet& packet) const noexce
   if (packet.key != slot.key) return Refusal::bad_key;
   if (slot.rights(link.user) == 0) return Refusal::not_permitted;
   return slot.fast || slot.puts != nullptr ? Refusal::none : Refusal::mode_forbids;
+}
+
+// Of a slot that gives it nothing, though it may ask: with another protection it would.
+Refusal Core::why_nothing(const Link& link, const Packet& packet) const noexcept {
+  const bool all = slots_[packet.slot].rights(link.user) == (Guests::kRead | Guests::kWrite);
+  return all ? Refusal::no_place : Refusal::not_permitted;
 }
 
 // Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
@@ -147,17 +154,30 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     if (slot.fast || slot.puts != nullptr) places.granted = slot.queue->reserve(slot.places);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
-  places.cause = cause != Refusal::none ? cause : Refusal::no_place;
+  places.cause = cause != Refusal::none ? cause : why_nothing(link, packet);
   places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
   return cause;
 }
 
+// Null: the question was never asked, which `cause` says, or what it opened has ended.
+Outlet* Core::answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept {
+  cause = Refusal::malformed;
+  const std::uint64_t name = packet.word % Link::kPlacesLimit;
+  const std::uint64_t question = packet.word >> kOutletBits;
+  if (question >= kQuestions || name >= link.outlets.size()) return nullptr;
+  if ((link.questions - question) % kQuestions >= link.questions) return nullptr;
+  cause = Refusal::none;
+  Outlet& outlet = *link.outlets[name];
+  return outlet.asked && outlet.question == question ? &outlet : nullptr;
+}
+
 Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
-  if (packet.word >= link.outlets.size()) return Refusal::malformed;
-  Outlet& outlet = *link.outlets[packet.word];
-  if (!outlet.asked) return Refusal::malformed;
+  Refusal cause;
+  Outlet* const answered = answered_outlet(link, packet, cause);
+  if (answered == nullptr) return cause;
+  Outlet& outlet = *answered;
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
   if (packet.delta == 0 && packet.offset == 0) {
     reopen(outlet);
@@ -183,13 +203,39 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.slot = outlet.slot;
   anew.generation = outlet.generation;
   anew.key = outlet.key;
-  anew.lost = outlet.lost || outlet.unfenced;
+  anew.lost = outlet.lost | outlet.unfenced;
+  anew.put_mark = outlet.put_mark;
   outlet = anew;
 }
 
+// What was put by its outlets since a fence may be lost: a fence by the next link there must say so.
+void Core::remember_lost(Link& link) noexcept {
+  std::erase_if(link.outlets, [](const auto& outlet) {
+    reopen(*outlet);
+    return outlet->lost == 0;
+  });
+  if (link.outlets.empty()) return;
+  try {
+    if (lost_puts_.size() == kLostPeers) lost_puts_.erase(lost_puts_.begin());
+    lost_puts_.push_back({link.peer, std::move(link.outlets)});
+  } catch (const std::bad_alloc&) {
+    link.outlets.clear();
+  }
+}
+
+void Core::recall_lost(Link& link) noexcept {
+  const auto found = std::ranges::find(lost_puts_, link.peer, &LostPuts::peer);
+  if (found == lost_puts_.end()) return;
+  link.outlets = std::move(found->outlets);
+  for (const auto& outlet : link.outlets) outlet->put_mark = 0;  // that link's
+  lost_puts_.erase(found);
+}
+
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
-  if (packet.word >= link.outlets.size()) return Refusal::malformed;
-  Outlet& outlet = *link.outlets[packet.word];
+  Refusal cause;
+  Outlet* const answered = answered_outlet(link, packet, cause);
+  if (answered == nullptr) return cause;
+  Outlet& outlet = *answered;
   if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
     outlet.left += packet.delta - outlet.freed;
     outlet.freed = packet.delta;
@@ -200,11 +246,18 @@ Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
   return outlet.freed - packet.delta <= outlet.granted ? Refusal::none : Refusal::malformed;
 }
 
-Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept {
+Outlet* Core::find_outlet(const Link& link, const Ticket& ticket) noexcept {
+  for (const auto& outlet : link.outlets) {
+    if (outlet->is_of(ticket)) return outlet.get();
+  }
+  return nullptr;
+}
+
+Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
+  if (Outlet* const found = find_outlet(link, ticket)) return found;
   Outlet* reusable = nullptr;
   for (const auto& outlet : link.outlets) {
-    if (outlet->slot == slot && outlet->generation == generation && outlet->key == key) return outlet.get();
-    if (outlet->refused) reusable = outlet.get();
+    if (outlet->refused || (!outlet->asked && reusable == nullptr)) reusable = outlet.get();
   }
   if (link.outlets.size() == Link::kPlacesLimit) {
     if (reusable == nullptr) return nullptr;
@@ -218,9 +271,9 @@ Outlet* Core::outlet(Link& link, std::uint32_t slot, std::uint32_t generation, s
     }
     reusable = link.outlets.back().get();
   }
-  reusable->slot = slot;
-  reusable->generation = generation;
-  reusable->key = key;
+  reusable->slot = ticket.slot;
+  reusable->generation = ticket.generation;
+  reusable->key = ticket.key;
   return reusable;
 }
 
@@ -233,8 +286,10 @@ void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   packet.slot = outlet.slot;
   packet.generation = outlet.generation;
   packet.key = outlet.key;
-  packet.word = name;
-  outlet.asked = link.put(packet, nullptr, nullptr, level) == Status::ok;
+  packet.word = outlet_word(name, link.questions + 1);
+  if (link.put(packet, nullptr, nullptr, level) != Status::ok) return;
+  outlet.asked = true;
+  outlet.question = static_cast<std::uint32_t>(++link.questions % kQuestions);
 }
 
 }  // namespace hamlyn::interface

@@ -251,11 +251,14 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
   return Refusal::none;
 }
 
-// At once, if nothing else of its level waits to be answered, and if it is its level's turn. (Whether there
-// is room is seen later.)
+// At once, if nothing else of its level waits to be answered, and if it is its level's turn: grants, credits
+// and acknowledgements that are due are of the normal one. (Whether there is room is seen later.)
 bool Core::may_answer(const Link& link) const noexcept {
   if (link.arriving == Priority::normal) return link.remote.owed_busy == 0 && !link.replies_due;
-  return (link.remote.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && link.remote.may_go_first();
+  const RemoteWork& work = link.remote;
+  const bool first = work.urgent_in_a_row < kUrgentInARow ||
+                     ((work.owed_busy & RemoteWork::of(Priority::normal)) == 0 && !link.replies_due);
+  return (work.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && first;
 }
 
 void Core::answer(Link& link, const Packet& reply) noexcept {
@@ -375,7 +378,9 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
 // Its link has ended: whether it was done is not known.
 void Core::fail_requests(Link& link) noexcept {
   for (Asked& asked : link.remote.asked) {
-    if (asked.busy) finish(link, asked, Status::link_ended, 0);
+    if (!asked.busy) continue;
+    if (asked.fenced_by != 0) asked.fenced->lost |= asked.fenced_by;  // the next one must say so
+    finish(link, asked, Status::link_ended, 0);
   }
   link.remote.owed_busy = 0;
 }

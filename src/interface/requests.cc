@@ -106,22 +106,36 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle));
 }
 
-Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,
-                       RemoteHandle* handle) noexcept {
+Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
+                       Mark* mark) noexcept {
   if (handle != nullptr) *handle = {};
   Link* link = nullptr;
   const Status found = link_for(ticket, 0, 0, link);
   if (found != Status::ok) return found;
   if (!link->in_order) {
-    if (fence_link_ != link->serial) fence_mark_ = link->put_count();
-    fence_link_ = link->serial;
-    if (link->taken_count() < fence_mark_) return Status::queue_full;
-    fence_link_ = 0;
+    if (mark == nullptr) mark = &mark_;
+    if (mark->link != link->serial) *mark = {link->serial, link->put_count()};
+    if (link->taken_count() < mark->count) return Status::queue_full;
   }
+  Outlet* const outlet = terminus_.outlet_of(ticket);
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
-  set_entry(packet, kNoEntry, terminus_.opening_of(ticket));
-  return put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
+  set_entry(packet, kNoEntry, terminus_.opening_of(outlet));
+  const Priority level = terminus_.priority();
+  if (!link->remote.may_ask(level)) return Status::queue_full;
+  Asked& asked = link->remote.next(level);
+  const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
+  if (status != Status::pending) return status;
+  if (outlet != nullptr) {
+    asked.fenced = outlet;
+    asked.fenced_by = (outlet->lost | outlet->unfenced) & terminus_.bit();
+    outlet->lost &= ~terminus_.bit();
+    // What was put since it began to wait, by another thread, it says nothing of.
+    if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
+      outlet->unfenced &= ~terminus_.bit();
+  }
+  mark_ = {};
+  return status;
 }
 
 // A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is
@@ -157,6 +171,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   }
   work.use(asked);
   asked.fetch = landing == nullptr;
+  asked.fenced_by = 0;
   asked.cause = Refusal::none;
   asked.owner = this;
   asked.record = index;

@@ -35,10 +35,18 @@ class Requests {
   Status get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
              RemoteHandle* handle) noexcept;
 
+  // What a fence waits for on a link that does not keep the order: so much had been put there when it began
+  // to. Whoever asks again and again keeps it, so that puts of others meanwhile do not make it wait longer.
+  struct Mark {
+    std::uint64_t link = 0;  // its serial; 0: it does not wait yet
+    std::uint64_t count = 0;
+  };
   // Whether all puts to that slot before have landed. On a link that does not keep the order, queue_full
-  // while some are on their way.
-  Status fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue,
-               RemoteHandle* handle) noexcept;
+  // while some are on their way. Without a mark of its own: those of this terminus before the last call.
+  Status fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
+               Mark* mark = nullptr) noexcept;
+  // The terminus has put something: its next fence has more to wait for.
+  void forget_mark() noexcept { mark_ = {}; }
 
   // `invalid`: no such operation, or so long over that its place has another.
   Outcome outcome(RemoteHandle handle) const noexcept;
@@ -111,10 +119,9 @@ class Requests {
   Core& core_;
   Terminus& terminus_;
   const std::size_t entries_;
-  std::vector<Record> records_;   // a power of two of them; the first `entries_` are used
-  std::uint64_t fence_link_ = 0;  // of a fence that waits: its link, and how much had been put there then
-  std::uint64_t fence_mark_ = 0;
-  std::size_t next_ = 0;  // the record that was used longest ago, or is not free
+  std::vector<Record> records_;  // a power of two of them; the first `entries_` are used
+  Mark mark_;                    // of a fence that waits, and was not asked for with another
+  std::size_t next_ = 0;         // the record that was used longest ago, or is not free
 };
 
 }  // namespace hamlyn::interface

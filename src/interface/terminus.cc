@@ -18,6 +18,7 @@ Outlet Terminus::nowhere;
 Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     : core_(core),
       priority_(priority),
+      bit_(core.next_terminus_bit()),
       counters_(core.add_terminus(*this)),
       work_(entries),
       lanes_(entries),
@@ -467,7 +468,7 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
     return Status::connecting;
   }
   core_.warm(*link);
-  Outlet* outlet = core_.outlet(*link, ticket.slot, ticket.generation, ticket.key);
+  Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
   level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
   *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};

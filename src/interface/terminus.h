@@ -58,8 +58,12 @@ class Terminus {
   Opened opened(const Ticket& ticket) noexcept;
   // If its owner did not let this user in: it may do so now.
   void ask_again(const Ticket& ticket) noexcept;
-  // The opening by which this terminus puts to the slot, as a fence names it.
-  std::uint32_t opening_of(const Ticket& ticket) noexcept;
+  // The way of puts to the slot, null if there is none, for a fence; and how that names the opening.
+  Outlet* outlet_of(const Ticket& ticket) noexcept;
+  std::uint32_t opening_of(const Outlet* outlet) const noexcept;
+  // Among those who put by one outlet. Beyond 64 termini some have the same: whoever of them asks first
+  // hears.
+  std::uint64_t bit() const noexcept { return bit_; }
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 
@@ -172,7 +176,8 @@ class Terminus {
     bool left = false;                // whole, and not acknowledged yet
     bool held = false;                // until there is room to await its acknowledgement
     bool is_put = false;
-    std::uint64_t opening = 0;  // of a put
+    Outlet* outlet = nullptr;   // of a put, while the link lives; it may be another ticket's since
+    std::uint64_t opening = 0;  // by which it leaves
     bool notify = false;        // of a put: its last packet says so
     bool strided = false;       // likewise
     Strides strides;
@@ -207,11 +212,14 @@ class Terminus {
                           const PutOptions& options) noexcept;
   Status put_at_once(const Ticket& ticket, std::span<const std::byte> data,
                      const PutOptions& options) noexcept;
+  Status left_at_once(Status status, const PutOptions& options) noexcept;
   Status put_next(Work& work) noexcept;
   Status put_signal(const Ticket& ticket, std::span<const std::byte> data,
                     const PutOptions& options) noexcept;
   Status put_announcement(Work& work) noexcept;
-  void give_place_back(const Work& work) noexcept;
+  static bool still_open(const Work& work) noexcept;
+  static void give_place_back(const Work& work) noexcept;
+  void put_left(Link& link, Outlet& outlet) noexcept;
   Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length,
                   Touched touched) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
@@ -249,6 +257,7 @@ class Terminus {
 
   Core& core_;
   const Priority priority_;
+  const std::uint64_t bit_;
   TerminusCounters& counters_;
   std::vector<Work> work_;
   base::Chain<Work, &Work::in_order> waiting_;  // as they were sent: all that are not over

@@ -74,8 +74,7 @@ Status Terminus::find_place(const Ticket& ticket, Outlet*& outlet) noexcept {
 
 void Terminus::ask_again(const Ticket& ticket) noexcept {
   Link* const link = core_.find_link(ticket.interface);
-  Outlet* const outlet =
-      link != nullptr ? core_.outlet(*link, ticket.slot, ticket.generation, ticket.key) : nullptr;
+  Outlet* const outlet = link != nullptr ? Core::find_outlet(*link, ticket) : nullptr;
   if (outlet != nullptr && outlet->refused && outlet->cause == Refusal::not_permitted) Core::reopen(*outlet);
 }
 
@@ -85,13 +84,22 @@ Opened Terminus::opened(const Ticket& ticket) noexcept {
   return {.puts = outlet.takes_puts, .gets = outlet.gives_gets};
 }
 
-std::uint32_t Terminus::opening_of(const Ticket& ticket) noexcept {
-  const Status way = way_of(ticket);
-  if (last_of_level().link == nullptr) return kNoOpening;
-  Outlet& outlet = *last_of_level().outlet;
-  outlet.unfenced = false;
-  if (std::exchange(outlet.lost, false)) return kLostOpening;
-  return way == Status::ok ? low_half(outlet.opening) : kNoOpening;
+Outlet* Terminus::outlet_of(const Ticket& ticket) noexcept {
+  way_of(ticket);
+  return last_of_level().link != nullptr ? last_of_level().outlet : nullptr;
+}
+
+std::uint32_t Terminus::opening_of(const Outlet* outlet) const noexcept {
+  if (outlet == nullptr) return kNoOpening;
+  if ((outlet->lost & bit_) != 0) return kLostOpening;
+  return outlet->open() && !outlet->refused ? low_half(outlet->opening) : kNoOpening;
+}
+
+// No fence that has left before says anything of it.
+void Terminus::put_left(Link& link, Outlet& outlet) noexcept {
+  outlet.unfenced |= bit_;
+  outlet.put_mark = link.put_count();
+  requests_.forget_mark();
 }
 
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
@@ -105,26 +113,21 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   Outlet& outlet = *last_of_level().outlet;
   Link& link = *last_of_level().link;
   if (options.notify && outlet.left == 0) return without_place();
-  outlet.unfenced = true;
   const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
   Status status = Status::queue_full;
   if (options.stored != 0) {
     if (alone)
       status = announce(link, outlet.opening, ticket.base + options.offset, options.stored, options.touched);
-    if (status == Status::ok) --outlet.left;
-    return status;
+    return left_at_once(status, options);
   }
   if (options.signal != Signal::none) {
-    const bool behind = link.in_order || link.taken_count() >= link.put_count();
+    if ((outlet.lost & bit_) != 0) return Status::refused;  // what it would signal
+    const bool behind = link.in_order || link.taken_count() >= outlet.put_mark;
     if (alone && behind) status = put_signal(ticket, data, options);
-    if (status == Status::ok && options.notify) --outlet.left;
-    return status;
+    return left_at_once(status, options);
   }
-  if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0) {
-    status = put_at_once(ticket, data, options);
-    if (status == Status::ok && options.notify) --outlet.left;
-    return status;
-  }
+  if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0)
+    return left_at_once(put_at_once(ticket, data, options), options);
   if (free_.empty()) {
     ++counters_.no_entry;
     return Status::queue_full;
@@ -135,12 +138,21 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   work.parts = 0;
   work.in_place = work.from_area = false;
   work.is_put = true;
+  work.outlet = &outlet;
   work.opening = outlet.opening;
   work.notify = options.notify;
   work.strided = options.strides != nullptr;
   if (work.strided) work.strides = *options.strides;
   const SendOptions as_message{.offset = options.offset, .element = options.element};
   return post(work, ticket, 0, data.size(), as_message, handle, false);
+}
+
+// By last_of_level(), if `status` is ok.
+Status Terminus::left_at_once(Status status, const PutOptions& options) noexcept {
+  if (status != Status::ok) return status;
+  if (options.notify) --last_of_level().outlet->left;
+  put_left(*last_of_level().link, *last_of_level().outlet);
+  return status;
 }
 
 // One cell.
@@ -201,11 +213,14 @@ Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offse
   return link.put(packet, nullptr, nullptr, priority_);
 }
 
+bool Terminus::still_open(const Work& work) noexcept {
+  const Outlet& outlet = *work.outlet;
+  return outlet.is_of(work.ticket) && outlet.open() && outlet.opening == work.opening;
+}
+
 // The place that it would have taken at the receiver.
 void Terminus::give_place_back(const Work& work) noexcept {
-  const Ticket& ticket = work.ticket;
-  Outlet* const outlet = core_.outlet(*work.link, ticket.slot, ticket.generation, ticket.key);
-  if (outlet != nullptr && outlet->opening == work.opening && outlet->left < outlet->granted) ++outlet->left;
+  if (still_open(work) && work.outlet->left < work.outlet->granted) ++work.outlet->left;
 }
 
 Status Terminus::put_next(Work& work) noexcept {
@@ -229,6 +244,10 @@ Status Terminus::put_next(Work& work) noexcept {
   }
   if (status == Status::link_ended) finish(work, status);
   if (status != Status::ok) return status;
+  if (work.outlet->is_of(work.ticket)) {
+    put_left(link, *work.outlet);
+    if (!still_open(work)) work.outlet->lost |= bit_;  // it will be refused
+  }
   work.sent += bytes;
   ++work.packets_sent;
   work.mark = link.put_count();

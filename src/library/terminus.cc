@@ -222,7 +222,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
       auto& link = static_cast<shm::ShmLink&>(*any);
       link.put_quickly(interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset),
                        data);
-      outlet->unfenced = true;
+      outlet->unfenced |= terminus_->bit();
       if (handle != nullptr) *handle = {};
       if (link.must_ring()) [[unlikely]]
         return ring_and_leave(link, lock);
@@ -253,8 +253,10 @@ Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, Remot
 }
 
 Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
-  return ask(ticket, timeout,
-             [&](RemoteHandle* handle) { return terminus_->requests().fence(ticket, {}, nullptr, handle); });
+  interface::Requests::Mark mark;
+  return ask(ticket, timeout, [&](RemoteHandle* handle) {
+    return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
+  });
 }
 
 Outcome Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,

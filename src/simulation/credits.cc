@@ -11,7 +11,7 @@ void check_link(World& world, Process& process, const sim::SimLink& link) {
   for (const std::uint32_t record : link.places) {
     const interface::Places& places = process.core().places()[record];
     demand(places.standing == 0, "a place is in use though all was read");
-    demand(places.granted == 0 || !places.credit_due(), "free places were not told of");
+    demand(!places.credit_due(), "free places were not told of");
   }
   const auto other = peer.links.find(process.number());
   if (other == peer.links.end()) return;

@@ -20,6 +20,11 @@ class Operation {
   virtual void start(Process& process) = 0;
   // `process` goes on with those it has begun or received: arms entries, takes results.
   virtual void step(Process&) {}
+  // The run ends: what would hold up others is given up, what was lost is asked for. True while there is
+  // something to do.
+  virtual bool end(Process&) { return false; }
+  // `process` has just done something.
+  virtual void check(Process&) {}
   // A message or a failure at a slot that this operation made. Throws Violation if it should not be.
   virtual void notified(Process& process, const Notification& notification) = 0;
 

@@ -51,8 +51,9 @@ void Process::check() {
 void Process::check_rest() {
   check();
   interface::CounterPage& counters = party.counters();
-  const std::uint64_t late =
-      party.refused(Refusal::stale_message) + (keys_changed ? party.refused(Refusal::bad_key) : 0);
+  std::uint64_t late = party.refused(Refusal::stale_message);
+  if (keys_changed) excused.insert(Refusal::bad_key);
+  for (const Refusal cause : excused) late += party.refused(cause);
   demand(party.refused_in_all() == late, "something was refused");
   demand(counters.events_lost == 0, "a notification was lost");
   demand(counters.links_ended == ends, "ends were not counted");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "fabric/sim/sim_link.h"
@@ -29,8 +30,8 @@ class Process {
   OwnedSlot& make_slot(Operation& owner, Area& area, const Slot::Options& options, sim::Generator& chance);
   Operation* owner_of(std::uint32_t slot) const noexcept;
   // A terminus that nobody else uses: its handles tell how a message ended until its owner sends again.
-  interface::Terminus& make_terminus(std::size_t entries) {
-    return *own_termini_.emplace_back(std::make_unique<interface::Terminus>(core(), entries));
+  interface::Terminus& make_terminus(std::size_t entries, Priority priority = Priority::normal) {
+    return *own_termini_.emplace_back(std::make_unique<interface::Terminus>(core(), entries, priority));
   }
   interface::Terminus& terminus(sim::Generator& chance) noexcept {
     return *termini[chance.below(termini.size())];
@@ -54,6 +55,7 @@ class Process {
   bool alive = true;
   bool stopped = false;
   bool keys_changed = false;  // while packets with the former ones may be on their way
+  std::set<Refusal> excused;  // what honest packets may be refused for here, since their senders cannot know
 
  private:
   std::vector<std::unique_ptr<Area>> areas_;

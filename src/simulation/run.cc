@@ -1,5 +1,7 @@
 #include "simulation/run.h"
 
+#include <memory>
+
 namespace hamlyn::simulation {
 
 namespace {
@@ -8,14 +10,15 @@ constexpr int kSteps = 1200;
 constexpr int kPatience = 100000;  // turns in which a run must come to rest
 constexpr std::size_t kAll = 100000;
 
-void step(World& world) {
+// The process that did something; null if none did.
+Process* step(World& world) {
   sim::Generator& chance = world.chance();
   Process& process = world.any();
   const std::uint64_t dice = chance.below(1000);
-  if (!process.alive) return;
+  if (!process.alive) return nullptr;
   if (process.stopped) {
     if (dice < 200) world.go_on(process);
-    return;
+    return nullptr;
   }
   if (dice < 450) {
     world.operations()[chance.below(world.operations().size())]->start(process);
@@ -26,7 +29,7 @@ void step(World& world) {
   } else if (dice < 850) {
     for (const auto& operation : world.operations()) operation->step(process);
   } else if (dice < 930) {
-    world.net().pass(chance.between(1, 200));
+    world.net().pass(chance.between(1, chance.one_in(2) ? 10 : 200));
   } else if (dice < 985) {
     world.keep_links(process, false);
   } else if (dice < 993) {
@@ -38,6 +41,7 @@ void step(World& world) {
   } else {
     world.come();
   }
+  return &process;
 }
 
 void check(World& world) {
@@ -53,6 +57,10 @@ bool turn(World& world, Process& process) {
   bool moved = process.core().run();
   for (interface::Queue* queue : process.queues) moved |= world.read(process, *queue, kAll);
   for (const auto& operation : world.operations()) operation->step(process);
+  for (const auto& operation : world.operations()) {
+    moved |= operation->end(process);
+    operation->check(process);
+  }
   // What waits for its time is not at rest.
   process.core().expire(world.net().now());
   return moved || process.core().next_deadline() != interface::Deadlines::kNever;
@@ -88,10 +96,14 @@ void check_rest(World& world) {
 Result run(std::uint64_t seed, Trace::Reader reader) {
   Result result;
   result.seed = seed;
-  World world(seed, std::move(reader));
+  auto kept = std::make_unique<World>(seed, std::move(reader));
+  World& world = *kept;
   try {
     for (int i = 0; i < kSteps; ++i) {
-      step(world);
+      Process* const process = step(world);
+      if (process != nullptr && process->alive) {
+        for (const auto& operation : world.operations()) operation->check(*process);
+      }
       check(world);
     }
     come_to_rest(world);
@@ -101,6 +113,8 @@ Result run(std::uint64_t seed, Trace::Reader reader) {
   }
   result.digest = world.digest();
   result.counts = world.counts;
+  // What a fault has written over is not touched again.
+  if (!result.problem.empty()) static_cast<void>(kept.release());
   return result;
 }
 

@@ -17,7 +17,8 @@ constexpr std::size_t kMostProcesses = 8;  // that a run ever has
 sim::Weather weather_of(sim::Generator& chance) {
   sim::Weather weather;
   weather.most_delay = chance.between(1, 200);
-  weather.mtu = 64 * chance.between(1, 16);
+  if (chance.one_in(3)) weather.least_delay = weather.most_delay;
+  weather.mtu = 64 * chance.between(1, chance.one_in(3) ? 2 : 16);
   weather.window = chance.between(2, 40);
   weather.reply_window = chance.between(1, 12);
   weather.urgent_window = chance.between(1, 8);
@@ -153,6 +154,14 @@ void World::end_link(Process& process, Process& peer) {
 
 void World::join(Process& one, Process& other) {
   auto [to_other, to_one] = net_->join(one.number(), other.number());
+  // Each process is another user's.
+  const auto user = [](const Process& process) {
+    const auto number = static_cast<std::uint32_t>(process.number());
+    return interface::User { number, number % 2 };
+  };
+  to_other->user = user(other);
+  to_one->user = user(one);
+  to_other->in_order = to_one->in_order = net_->in_order();
   one.core().add_link(*to_other);
   other.core().add_link(*to_one);
   one.links[other.number()] = std::move(to_other);
@@ -176,6 +185,7 @@ bool World::read(Process& process, interface::Queue& queue, std::size_t most) {
         // Late packets of a group that has failed: their senders cannot know.
         if (n->cause == Refusal::stale_message) break;
         if (n->cause == Refusal::bad_key && process.keys_changed) break;
+        if (process.excused.count(n->cause) != 0) break;
         throw Violation(std::string("an honest packet was refused: ") + name(n->cause));
       default: {
         Operation* owner = process.owner_of(n->slot);

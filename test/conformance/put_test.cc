@@ -245,7 +245,7 @@ TEST_P(Put, hand_made_packets_change_nothing) {
   ASSERT_EQ(put(slot.ticket(), pattern(8, 10)), Status::ok);
   rest();
   std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
-  const std::uint64_t opening = terminus.opening_of(slot.ticket());
+  const std::uint64_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
   Packet packet = hand_made(slot.ticket(), 0);
   const auto send = [&](Operation operation, std::size_t length, std::uint64_t word,
                         const Strides& strides = {}, std::uint64_t offset = 0, std::uint32_t at = 0) {
@@ -376,6 +376,58 @@ TEST_P(Put, is_only_for_those_whom_the_slot_is_open_to) {
   EXPECT_EQ(touched(), 0u);
 }
 
+TEST_P(Put, late_answers_of_an_opening_that_has_ended_change_nothing) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  interface::Link* const back = bob.core.find_link(alice.id);
+  const auto late = [&](Operation operation, std::uint64_t question) {
+    Packet reply{};
+    set_lead(reply, operation, 0, 0);
+    reply.word = interface::outlet_word(0, question);
+    reply.entry = 200;
+    reply.delta = 9;
+    reply.offset = interface::kOpenForPuts | 5;
+    ASSERT_TRUE(until([&] { return back->put_reply(reply, nullptr) == Status::ok; }));
+    rest();
+  };
+  const auto all_late = [&] {
+    late(Operation::grant, 1);
+    late(Operation::credit, 1);
+  };
+  all_late();  // before it is asked for anew
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 2), {.notify = true}), Status::ok);
+    all_late();
+  }
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 3), {.notify = true}), Status::no_place);
+  EXPECT_EQ(alice.refused_in_all() + bob.refused_in_all(), 0u);
+  EXPECT_EQ(told().size(), 4u);
+  late(Operation::grant, 3);
+  late(Operation::credit, 3);
+  EXPECT_EQ(alice.refused(Refusal::malformed), 2u) << "of a question that was never asked";
+}
+
+// As a slot without gets has nothing for whoever may only read: with other rights it would.
+TEST_P(Put, who_was_refused_is_let_in_with_other_rights_if_it_asks_again) {
+  TestSlot only_puts{bob, area, queue, {.fast = false, .places = 0, .puts = true}};
+  const auto open_to = [&](std::uint32_t mode) {
+    bob.core.set_guests(
+        only_puts.index(),
+        std::make_unique<interface::Guests>(Protection{.mode = mode, .users = {}}, interface::User{7, 70}));
+    rest();
+  };
+  bob.core.find_link(alice.id)->user = {7, 70};
+  for (const std::uint32_t mode : {0u, 0400u}) {
+    open_to(mode);
+    EXPECT_EQ(put(only_puts.ticket(), pattern(8, 1)), Status::refused);
+    open_to(0600);
+    terminus.ask_again(only_puts.ticket());
+    EXPECT_EQ(put(only_puts.ticket(), pattern(8, 1)), Status::ok) << mode;
+  }
+}
+
 // --- fences
 
 TEST_P(Put, a_fence_says_that_all_before_it_has_landed) {
@@ -394,6 +446,129 @@ TEST_P(Put, a_fence_tells_once_of_a_put_that_was_refused) {
   EXPECT_EQ(first.status, Status::refused);
   EXPECT_EQ(first.cause, Refusal::hold_full);
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+// Alice's side of the opening ends while a put is on its way; its end is told of when bob runs.
+TEST_P(Put, a_fence_that_could_not_leave_forgets_nothing) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  interface::Queue* const own = alice.core.make_queue(1);
+  ASSERT_EQ(own->reserve(1), 1u);
+  RemoteHandle handle;
+  Status status = Status::queue_full;
+  until([&] {
+    status = terminus.requests().fence(slot.ticket(), {}, own, &handle);
+    return status != Status::queue_full;
+  });
+  ASSERT_EQ(status, Status::no_place);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  own->release(1);
+}
+
+TEST_P(Put, a_fence_of_another_terminus_says_nothing_of_what_has_not_left) {
+  Terminus other{alice.core, 63};
+  const auto data = pattern(60000, 1);
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  SendHandle handle;
+  for (int i = 0; i < 20; ++i) terminus.put(slot.ticket(), data, {}, &handle);
+  // It leaves while more of the other one's stands in the link.
+  RemoteHandle asked;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &asked) == Status::pending; }));
+  ASSERT_EQ(terminus.status(handle), Status::pending) << "the case is not this one";
+  bob.core.set_guests(slot.index(), nullptr);
+  ASSERT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+  EXPECT_FALSE(fence(slot.ticket()).status == Status::ok &&
+               other.requests().outcome(asked).status == Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, a_fence_of_another_terminus_does_not_answer_for_this_one) {
+  Terminus other{alice.core, 63, Priority::urgent};
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle asked;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &asked) == Status::pending; }));
+  ASSERT_TRUE(until([&] { return other.requests().outcome(asked).status == Status::ok; }));
+  bob.core.set_guests(slot.index(), nullptr);  // what waits is forgotten
+  rest();
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, a_fence_says_that_puts_may_be_lost_with_their_link) {
+  for (const bool fenced : {true, false}) {
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+    if (fenced) {
+      ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+    }
+    fabric->end(alice, bob);
+    fabric->end(bob, alice);
+    fabric->join(alice, bob);
+    EXPECT_EQ(fence(slot.ticket()).cause, fenced ? Refusal::none : Refusal::stale_generation);
+    EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  }
+  // Nor does a fence that is not answered answer for them.
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle handle;
+  ASSERT_EQ(terminus.requests().fence(slot.ticket(), {}, nullptr, &handle), Status::pending);
+  fabric->end(alice, bob);
+  ASSERT_EQ(terminus.requests().outcome(handle).status, Status::link_ended);
+  fabric->end(bob, alice);
+  fabric->join(alice, bob);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, what_was_lost_with_a_link_keeps_no_other_slot_from_being_opened) {
+  std::vector<std::unique_ptr<TestSlot>> slots;
+  for (std::size_t i = 0; i < interface::Link::kPlacesLimit; ++i) {
+    slots.push_back(std::make_unique<TestSlot>(
+        bob, area, queue, Slot::Options{.fast = false, .places = 0, .puts = true, .hold = 0}));
+    ASSERT_EQ(put(slots.back()->ticket(), pattern(8, i)), Status::ok);
+  }
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  slots.clear();
+  fabric->join(alice, bob);
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+}
+
+TEST_P(Put, a_signal_is_refused_when_what_it_signals_may_be_lost_with_an_opening) {
+  const std::uint64_t one = 1;
+  const auto word = std::as_bytes(std::span(&one, 1));
+  const auto signal = [&] { return put(slot.ticket(), word, {.offset = 64, .signal = Signal::set}); };
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  ASSERT_EQ(signal(), Status::ok);
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 2)), Status::ok);
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  EXPECT_EQ(signal(), Status::refused);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(signal(), Status::ok);
+}
+
+// A fence that was given up had waited for less.
+TEST_P(Put, a_fence_waits_for_all_that_its_terminus_has_put_before_it) {
+  for (int round = 0; round < 30; ++round) {
+    RemoteHandle handle;
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+    terminus.requests().fence(slot.ticket(), {}, nullptr, &handle);
+    bob.core.inhibit_puts(slot.index());
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(put(slot.ticket(), pattern(40, 1), {.offset = 1024}), Status::ok);
+    EXPECT_EQ(fence(slot.ticket()).cause, Refusal::hold_full) << round;
+    rest();
+    fence(slot.ticket());
+    bob.core.release_puts(slot.index());
+  }
 }
 
 TEST_P(Put, a_fence_needs_a_ticket_like_everything) {

@@ -274,7 +274,7 @@ TEST_P(Refusals, replies_that_nobody_waits_for) {
   Terminus terminus(bob.core, 63);
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   set_lead(packet, Operation::credit, 0, 0);
-  packet.word = 0;
+  packet.word = interface::outlet_word(0, 1);
   packet.delta = 2;
   ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
   rest();

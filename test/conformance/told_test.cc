@@ -171,7 +171,7 @@ TEST_P(Told, only_by_slots_that_take_puts) {
 TEST_P(Told, packets_that_lie_are_refused_and_nobody_is_told) {
   ASSERT_EQ(fetch(slot.ticket(), 0).status, Status::ok);
   ASSERT_EQ(told().size(), 1u);
-  const auto opening = terminus.opening_of(slot.ticket());
+  const auto opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
   const std::uint32_t add = interface::fetch_delta(1, 8, false);
   using interface::telling_entry;
   for (const Operation operation : {Operation::get, Operation::fetch}) {

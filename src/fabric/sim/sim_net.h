@@ -55,6 +55,7 @@ class SimNet {
   std::uint64_t now() const noexcept { return now_; }
   Generator& chance() noexcept { return chance_; }
   const Weather& weather() const noexcept { return weather_; }
+  bool in_order() const noexcept { return weather_.least_delay == weather_.most_delay; }
 
   // Lets the next packet arrive. False: none is under way.
   bool step();
