@@ -381,9 +381,12 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   if (paranoid && (packet.offset < entry.base || !inside(packet.offset - entry.base, length, entry.bound)))
     return Refusal::out_of_bounds;
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
+  const std::uint32_t message = message_of(packet.word);
+  const bool of_several = packet.delta != 0;  // packets
   if (entry.state == EntryState::armed) {
+    if (of_several && link.refused_messages.has(message)) return Refusal::stale_message;
     entry.state = EntryState::filling;
-    entry.message = message_of(packet.word);
+    entry.message = message;
     entry.link = link.serial;
     link.fills_entries = true;
     entry.accumulator = 0;
@@ -392,8 +395,10 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     entry.user_length = 0;
   } else if (entry.state != EntryState::filling) {
     if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload, length);
+    if (of_several) link.refused_messages.add(message);
     return entry.state == EntryState::readable ? Refusal::mode_forbids : Refusal::entry_not_armed;
-  } else if (entry.message != message_of(packet.word) || entry.link != link.serial) {
+  } else if (entry.message != message || entry.link != link.serial) {
+    if (of_several) link.refused_messages.add(message);
     return Refusal::entry_busy;
   }
   land(slot.base + packet.offset, packet, payload, length);

@@ -154,6 +154,40 @@ TEST_P(Messages, are_told_to_whoever_waits_on_a_descriptor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, Messages, testing::ValuesIn(fabrics()), fabric_name);
+// Its first packets come while the entry is not armed, or another message fills it; then it is armed, and the rest
+// comes. That is nothing that could ever be whole.
+TEST_P(Messages, rests_of_what_was_refused_fill_nothing) {
+  Area area(4096);
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  Packet packet = hand_made(slot.ticket(0), 64);
+  const auto part = [&](std::uint32_t message, std::uint32_t delta) {
+    packet.word = interface::message_word(message, slot.ticket(0).incarnation);
+    set_entry(packet, 0, delta);
+    inject(packet);
+    rest();
+  };
+  ASSERT_EQ(slot.disarm(0), Status::ok);
+  part(7, 0u - 2u);
+  EXPECT_EQ(bob.refused(Refusal::entry_not_armed), 1u);
+  ASSERT_EQ(slot.arm(0), Status::ok);
+  part(7, 1);
+  EXPECT_EQ(bob.refused(Refusal::stale_message), 1u);
+  EXPECT_EQ(slot.entry(0).state, interface::EntryState::armed);
+  part(8, 0u - 1u);  // another takes it
+  part(9, 0u - 2u);
+  EXPECT_EQ(bob.refused(Refusal::entry_busy), 1u);
+  part(8, 1);
+  while (const auto told = take(bob, queue)) {
+    EXPECT_TRUE(told->kind != Notification::Kind::message || told->message_id == 8u);
+  }
+  ASSERT_EQ(slot.arm(0), Status::ok);
+  part(9, 1);
+  EXPECT_EQ(bob.refused(Refusal::stale_message), 2u);
+  EXPECT_EQ(slot.entry(0).state, interface::EntryState::armed);
+  part(9, 0);  // of one packet: a message of its own
+  EXPECT_EQ(slot.entry(0).state, interface::EntryState::complete);
+}
+
 INSTANTIATE_TEST_SUITE_P(fabric, LongMessages, testing::ValuesIn(fabrics()), fabric_name);
 
 }  // namespace
