@@ -257,9 +257,10 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
     entry.length = 0;
     entry.user_length = 0;
   }
+  // Of a link that has ended nothing more comes: then the tickets of others stay good.
+  if (why != Failure::link_ended || entry.state == EntryState::gathering) ++entry.incarnation;
   entry.state = EntryState::failed;
   entry.accumulator = 0;
-  ++entry.incarnation;
   settle_promises(slot_index, entry_index, Refusal::stale_message);
   Notification notification;
   notification.kind = Notification::Kind::failed;

@@ -29,10 +29,7 @@ Status Requests::link_for(const Ticket& ticket, std::uint64_t offset, std::uint6
   if (invalid(ticket) != nullptr) return Status::invalid;
   if (!inside(offset, length, ticket.bound)) return Status::out_of_bounds;
   link = core_.find_link(ticket.interface);
-  if (link == nullptr) {
-    core_.surroundings().want_link(ticket.interface);
-    return Status::connecting;
-  }
+  if (link == nullptr) return terminus_.ask_for_link(ticket.interface);
   core_.warm(*link);  // it will answer
   // Behind what this terminus has sent there before, and those who wait for room have their turns first.
   if (terminus_.messages_wait_for(*link) || link->others_first(terminus_.priority()))

@@ -419,7 +419,18 @@ void Terminus::link_ended(const Link& link) noexcept {
   }
 }
 
+Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
+  if (refused_peer_ == peer && peer != 0) {
+    refused_peer_ = 0;
+    return Status::link_ended;
+  }
+  asked_peer_ = peer;
+  core_.surroundings().want_link(peer);
+  return Status::connecting;
+}
+
 void Terminus::link_refused(std::uint64_t peer) noexcept {
+  if (asked_peer_ == peer) refused_peer_ = std::exchange(asked_peer_, 0);
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next) {
     if (wait->peer == peer) wait->refused = true;
   }
@@ -434,6 +445,7 @@ void Terminus::remove(LinkWait& wait) noexcept {
   LinkWait** at = &link_waits_;
   while (*at != &wait) at = &(*at)->next;
   *at = wait.next;
+  if (wait.refused) forget_answer();  // it was told
 }
 
 // --- fast mode
@@ -463,10 +475,7 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   last_of_level() = {};
   if (invalid(ticket) != nullptr || !ticket.fast()) return Status::invalid;
   Link* link = core_.find_link(ticket.interface);
-  if (link == nullptr) {
-    core_.surroundings().want_link(ticket.interface);
-    return Status::connecting;
-  }
+  if (link == nullptr) return ask_for_link(ticket.interface);
   core_.warm(*link);
   Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
@@ -496,9 +505,7 @@ Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
 Status Terminus::ready(const Ticket& ticket) noexcept {
   if (invalid(ticket) != nullptr) return Status::invalid;
   if (!ticket.fast()) {
-    if (core_.find_link(ticket.interface) != nullptr) return Status::ok;
-    core_.surroundings().want_link(ticket.interface);
-    return Status::connecting;
+    return core_.find_link(ticket.interface) != nullptr ? Status::ok : ask_for_link(ticket.interface);
   }
   const Status found = remember(ticket);
   if (found != Status::ok) return found;

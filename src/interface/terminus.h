@@ -127,7 +127,10 @@ class Terminus {
   void link_ended(const Link& link) noexcept;
   // The receiving interface has spoken of a message that asked for it.
   void delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept;
-  void forget_link() noexcept { last_ = last_in_level_ = {}; }
+  void forget_link() noexcept {
+    last_ = last_in_level_ = {};
+    forget_answer();
+  }
   void link_refused(std::uint64_t peer) noexcept;
 
   // Somebody who waits for a link without a message that waits with it. Told here if there will be none.
@@ -138,6 +141,11 @@ class Terminus {
   };
   void add(LinkWait& wait) noexcept;
   void remove(LinkWait& wait) noexcept;
+  // Asks for a link with `peer`, for who does not wait: connecting; or once link_ended, if there will be none
+  // by what was answered to the last one who asked so.
+  Status ask_for_link(std::uint64_t peer) noexcept;
+  // Somebody begins to wait for one: what was answered before is no answer to that.
+  void forget_answer() noexcept { refused_peer_ = 0; }
 
  private:
   // So much of a message goes straight into the link; the rest takes its turns.
@@ -275,6 +283,8 @@ class Terminus {
   Last last_in_level_;  // of the urgent level, and of links by the gate, which have no shortest way
   Last* level_last_;    // one of the two
   LinkWait* link_waits_ = nullptr;
+  std::uint64_t asked_peer_ = 0;          // with whom somebody wanted a link who does not wait; 0: nobody
+  std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
 };

@@ -31,6 +31,7 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
   {
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
+    terminus.forget_answer();
     terminus.add(link);
   }
   const auto ready = [&] { return link.refused ? Status::refused : try_again(look()); };
@@ -299,6 +300,7 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
   {
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return status;
+    terminus_->forget_answer();
     status = attempt();
     if (status == Status::pending) engine.departure_waits();
     if (!waits(status)) return status;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/copy.h"
+#include "base/fence.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
@@ -169,7 +170,10 @@ Status Import::ended(const Outcome& outcome) noexcept {
 }
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
-  if (writes_by_stores()) return mapped_->current() ? Status::ok : Status::stale;
+  if (writes_by_stores()) {
+    base::full_fence();  // pairs with the owner's, between its new generation and its copy: one sees the other
+    return mapped_->current() ? Status::ok : Status::stale;
+  }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
   if (outcome.status == Status::refused) refusal_.store(outcome.cause, std::memory_order_relaxed);
   return ended(outcome);

@@ -9,9 +9,7 @@
 namespace hamlyn::chaos {
 namespace {
 
-// Of a longer one that was refused the rest may still be on its way when the receiver is ready again, and
-// then fills its buffer without end (docs/chaos.md, "What it has found").
-constexpr std::size_t kOnePacket = 4096;
+constexpr std::size_t kLongest = 65536;
 
 class DatagramCourier final : public Courier {
  public:
@@ -24,7 +22,7 @@ class DatagramCourier final : public Courier {
     return seed.ticket.interface;
   }
   void shut() noexcept override { sender_.reset(); }
-  std::size_t longest() const noexcept override { return kOnePacket; }
+  std::size_t longest() const noexcept override { return kLongest; }
 
   Answer post(std::span<std::byte> letter, std::uint32_t) override {
     const Status status = sender_->deliver(letter, kStep * 10);
@@ -46,7 +44,7 @@ int send_datagrams(Stage& stage) {
 int receive_datagrams(Stage& stage) {
   Manager manager(stage.manager_options());
   Sandbox sandbox(stage, manager.interface());
-  DatagramReceiver receiver(manager, kOnePacket);
+  DatagramReceiver receiver(manager, kLongest);
   stage.enter(manager.interface());
   bool published = change_door(stage, manager, receiver.make_seed());
   Datagram datagram;

@@ -159,10 +159,10 @@ INSTANTIATE_TEST_SUITE_P(fabric, Messages, testing::ValuesIn(fabrics()), fabric_
 TEST_P(Messages, rests_of_what_was_refused_fill_nothing) {
   Area area(4096);
   TestSlot slot(bob, area, queue, {.entries = 1});
-  Packet packet = hand_made(slot.ticket(0), 64);
+  interface::Packet packet = hand_made(slot.ticket(0), 64);
   const auto part = [&](std::uint32_t message, std::uint32_t delta) {
     packet.word = interface::message_word(message, slot.ticket(0).incarnation);
-    set_entry(packet, 0, delta);
+    interface::set_entry(packet, 0, delta);
     inject(packet);
     rest();
   };

@@ -176,6 +176,33 @@ TEST_P(Termini, fail_what_waits_for_a_link_that_will_not_be) {
   EXPECT_FALSE(alice.core.departures_wait());
 }
 
+// Who never waits hears of it by its next call, once, and may ask again.
+TEST_P(Termini, say_that_there_will_be_no_link) {
+  Ticket ticket;
+  ticket.interface = 999;
+  ticket.bound = 100;
+  Terminus terminus(alice.core, 63), other(alice.core, 63);
+  const Fetch fetch{.op = FetchOp::add, .bytes = 8, .operand = 1};
+  const auto ask = [&](Terminus& by) { return by.requests().fetch(ticket, fetch, {}, nullptr, nullptr); };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
+    EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
+    EXPECT_EQ(ask(other), Status::connecting);
+    alice.core.refuse_link(998);
+    EXPECT_EQ(ask(other), Status::connecting);
+    alice.core.refuse_link(999);
+    EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::link_ended);
+    EXPECT_EQ(ask(other), Status::link_ended);
+  }
+  EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
+  Terminus::LinkWait wait{.peer = 999};
+  terminus.add(wait);
+  alice.core.refuse_link(999);
+  EXPECT_TRUE(wait.refused);
+  terminus.remove(wait);
+  EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting) << "the one who waited was told";
+}
+
 TEST_P(Termini, forget_what_was_not_sent_when_they_go) {
   TestSlot slot(bob, area, queue, {.entries = 2});
   {
