@@ -37,6 +37,9 @@ class MappedSlot {
   // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
   // written before it stopped saying so may be lost.
   bool current() const noexcept {
+    // What was read before was read before: on x86-64 the compiler alone could put it off. Then the word,
+    // which the owner moves before it leaves this memory (Control::renew_mapped_area).
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
   }
 

@@ -93,7 +93,7 @@ class TaggedReceiver {
   const std::size_t most_aside_;
   std::mutex mutex_;  // of those aside
   std::deque<Tagged> aside_;
-  std::atomic<std::size_t> aside_count_{0};
+  std::atomic<std::size_t> aside_count_{0};  // of aside_, as a hint: what it leads to is under mutex_
 };
 
 class TaggedSender {

@@ -59,6 +59,8 @@ class OwnVersioned {
     version_ = segment.at<std::uint64_t>(offset).load();  // it may go on from another
     segment.at<std::uint64_t>(offset + offsetof_check());
   }
+  // Its stores pair with the loads of `read`, here or far away, which the checksum tells whether all were of
+  // one write.
   void write(const Value& value) {
     const auto record = Versioned<Value>::of(value, ++version_);
     const auto words = std::as_bytes(std::span(&record, 1));

@@ -55,7 +55,7 @@ class Foreign {
   struct Pending {
     int fd = -1;
     std::uint32_t user = 0;
-    std::atomic<bool> done{false};
+    std::atomic<bool> done{false};  // by the thread that closes it, to pending()
   };
 
   void refuse(FileDescriptor fd, std::uint32_t user);

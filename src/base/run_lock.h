@@ -58,9 +58,10 @@ class RunLock {
 
  private:
   struct alignas(64) Words {
-    std::atomic<const void*> owner;      // the biased thread's mark; null: nobody
-    std::atomic<std::uint32_t> inside;   // the owner is inside without the mutex
-    std::atomic<std::uint32_t> revoked;  // somebody else has, or wants, the lock
+    std::atomic<const void*> owner;  // the biased thread's mark; null: nobody. Written with the mutex held
+    std::atomic<std::uint32_t>
+        inside;  // the owner is inside without the mutex: enter, leave to keep_owner_out
+    std::atomic<std::uint32_t> revoked;  // somebody else has, or wants, the lock: those by mutex to the owner
     bool by_mutex;                       // whoever is inside holds the mutex; written inside only
     bool by_other;
     std::uint32_t strangers;  // application threads other than the owner that came

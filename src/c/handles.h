@@ -22,7 +22,7 @@
 
 namespace hamlyn::c {
 
-// How many were made from a handle and not freed.
+// How many were made from a handle and not freed: Use to free_handle.
 using Uses = std::atomic<std::uint32_t>;
 
 class Use {

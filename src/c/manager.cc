@@ -31,6 +31,7 @@ hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_
 }
 
 hamlyn_status hamlyn_manager_free(hamlyn_manager* manager) {
+  // Pairs with ~Use, as the look in free_handle.
   if (manager != nullptr && manager->interface.uses.load(std::memory_order_acquire) != 0)
     return invalid_argument(__func__, "something that was made from its interface is not freed yet");
   return free_handle(__func__, manager);

@@ -52,7 +52,8 @@ struct Process {
   c::RrTable table;
 };
 
-// Made at first use, and never destroyed: nobody knows which thread uses it last.
+// Made at first use, and never destroyed: nobody knows which thread uses it last. The compare_exchange that
+// sets `current` pairs with the loads of all other threads: whoever sees it sees what it leads to.
 std::atomic<Process*> current{nullptr};
 std::atomic<Process*> parents{nullptr};  // a forked child's: of no use but for its numbers
 

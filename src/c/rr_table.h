@@ -11,6 +11,7 @@
 
 namespace hamlyn::c {
 
+// What threads share of a number. The two atomics are values of their own, and nothing is read by them.
 struct Exported {
   Exported(Interface& interface, const SegmentOptions& options) : segment(interface, options) {}
   Segment segment;

@@ -155,8 +155,9 @@ class Control {
   std::uint64_t interface_id_ = 0;
   base::FileDescriptor
       knock_;  // eventfd: something in wanted_, requests_, or of a link, wants to be looked at
-  std::atomic<bool> knocked_{false};
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> knocked_{
+      false};  // attention sets it before it writes to knock_, loop clears it before it looks
+  std::atomic<bool> stop_{false};  // by the destructor, to loop
 
   std::vector<std::uint64_t> wanted_;  // links that messages wait for; under the run lock
 

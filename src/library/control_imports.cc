@@ -59,6 +59,7 @@ void Control::renew_mapped_area(std::byte* data) {
   MappedArea& area = mapped_areas_.at(data);
   shm::OwnedMemory fresh = shm::make_sealed_memory(area.memory.size(), area.writers);
   engine_.lock_.enter_as_other();  // nothing lands meanwhile
+  // Pairs with MappedSlot::current and Terminus::store_in_place of the importers.
   base::RealMemory::store_release(area.generation(), area.generation() + 1);
   base::RealMemory::fence();
   std::memcpy(fresh.mapping.data(), data, area.memory.size());
@@ -70,6 +71,7 @@ void Control::renew_mapped_area(std::byte* data) {
 
 void Control::drop_mapped_area(std::byte* data, bool stays) noexcept {
   MappedArea& area = mapped_areas_.at(data);
+  // Likewise; nothing of the area is used after it.
   base::RealMemory::store_release(area.generation(), area.generation() + 1);
   if (stays) {
     const std::size_t bytes = area.memory.size();

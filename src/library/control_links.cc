@@ -92,6 +92,7 @@ void Control::read_link(LinkKeeper& keeper) {
     engine_.lock_.enter_as_other();
     const LinkKeeper::End settled = keeper.settle();
     engine_.lock_.leave();
+    keeper.unmap_forgotten();
     if (how == LinkKeeper::End::none) how = settled;
     answer_imports(keeper);
   }

@@ -42,8 +42,8 @@ class DurableArea final : public interface::Store {
   const base::FileDescriptor file_;
   std::vector<interface::StoredRange> ranges_;      // of this round: of messages
   std::vector<interface::StoredRange> own_ranges_;  // and by sync
-  std::atomic<std::uint32_t> word_{0};              // moves when the thread should look
-  std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> word_{0};              // moves when the thread should look: wake to main
+  std::atomic<bool> stop_{false};                   // the destructor to main, before it moves word_
 
   std::mutex mutex_;
   std::condition_variable round_over_;

@@ -253,15 +253,20 @@ class Engine final : public interface::Surroundings {
   bool alone_ = false;  // the link of the open run is all there is to look at
   std::uint32_t empty_polls_ = kEmptyPolls;
 
+  // Relaxed: what they say is acted upon under the lock, or looked at again at the next tick, and the words
+  // below are moved by read-modify-writes after they have changed (test/model/roles.pml).
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
-  std::atomic<SleeperRole> role_{SleeperRole::nobody};
+  std::atomic<SleeperRole> role_{SleeperRole::nobody};  // written under the lock
   std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
   std::uint32_t epoch_ = 0;
-  std::uint32_t waiting_ = 0;                       // threads that sleep without being the sleeper
+  std::uint32_t waiting_ = 0;  // threads that sleep without being the sleeper
+  // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before
+  // they look, and compared by the kernel when they sleep.
   std::atomic<std::uint32_t> application_word_{0};  // moves when sleeping application threads should look
   std::atomic<std::uint32_t> thread_word_{0};       // moves when the interface thread should look
-  std::atomic<std::uint32_t> cancels_{0};
+  std::atomic<std::uint32_t> cancels_{0};           // cancel to wait, before application_word_ moves
   std::atomic<Clock::rep> next_deadline_{Clock::time_point::max().time_since_epoch().count()};  // of entries
+  // Each is set before thread_word_ moves, and looked at by the interface thread after it has read that.
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
   std::atomic<bool> help_wanted_{false};
@@ -271,9 +276,10 @@ class Engine final : public interface::Surroundings {
 
   std::string far_address_;  // written before far_wanted_
   const std::chrono::milliseconds far_dead_;
-  std::atomic<bool> far_wanted_{false};
-  std::atomic<bool> far_failed_{false};    // there is not even a thread to open the way
-  std::unique_ptr<FarFabric> far_;         // under the lock
+  std::atomic<bool> far_wanted_{false};  // want_far to start_far, which sees far_address_ then
+  std::atomic<bool> far_failed_{
+      false};                       // start_far to Control::look_at_far: there is not even a thread for it
+  std::unique_ptr<FarFabric> far_;  // under the lock
   std::unique_ptr<FarThread> far_thread_;  // the interface thread makes it, under the lock
   bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
   FarSleepers sleepers_;

@@ -22,8 +22,9 @@ class FarSleepers {
 
   class Sleeper {
     friend class FarSleepers;
-    std::atomic<bool> taken_{false};
-    std::atomic<const Word*> word_{nullptr};  // it sleeps for this one to move
+    std::atomic<bool> taken_{false};  // take to take, by exchange: whoever finds it false has the place
+    std::atomic<const Word*> word_{nullptr};  // it sleeps for this one to move: sleep to any and wake, which
+                                              // look after they have moved the word; sequentially consistent
     base::FileDescriptor event_;
     // Of both, and what the sleeper waits in: to poll an epoll of libfabric's epoll would lead each wake-up
     // through one more of them.

@@ -40,8 +40,9 @@ class FarThread {
 
   Engine& engine_;
   base::FileDescriptor stop_event_, epoll_;
-  std::atomic<std::uint32_t> word_{0};
-  std::atomic<bool> stop_{false}, watch_{false}, relay_{false}, done_{false};
+  std::atomic<std::uint32_t> word_{0};  // ask to main, which reads it before those that ask has set
+  std::atomic<bool> stop_{false}, watch_{false}, relay_{false};
+  std::atomic<bool> done_{false};  // open to done(): whoever sees it sees error_
   std::string error_;
   std::thread thread_;
 };

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -93,6 +94,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         break;
     }
     if (end != End::none) return end;
+    if (message.word == LinkWord::area) break;  // it may be long, and mapping it takes its time
   }
   return End::none;
 }
@@ -143,7 +145,7 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
       (*link_->shown)[i] = {static_cast<const std::byte*>(area.mapping.data()), area.mapping.size(),
                             area.generation};
     }
-    former_areas_.clear();
+    unused_areas_.splice(unused_areas_.end(), former_areas_);
   }
   for (const LinkMessage& answer : answers_) say(answer);  // now packets may name them
   answers_.clear();
@@ -260,6 +262,8 @@ LinkKeeper::End LinkKeeper::take_import(base::Received& received, const LinkMess
   if (message.kind > 1 || message.bytes > kImportBytes || message.offset > message.bytes ||
       message.bound > message.bytes - message.offset)
     return End::protocol_broken;
+  // What others may write as well has fewer seals: its owner can punch holes into it. Only within one user.
+  if (message.kind == 1 && user_.uid != geteuid()) return End::protocol_broken;
   answer.writers = message.kind == 1 ? shm::Writers::everybody : shm::Writers::owner;
   answer.offset = message.offset;
   answer.bound = message.bound;

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,6 +49,9 @@ class LinkKeeper {
   bool offer_ring(std::uint32_t cells);
   // What the peer said of rings and areas, to be done under the run lock.
   End settle() noexcept;
+  // Unmaps the areas that are forgotten since. Not under the run lock: that can take long, and a peer says
+  // how often.
+  void unmap_forgotten() noexcept { unused_areas_.clear(); }
 
   // Send buffer areas: shows one of ours to the peer; tells it that one has gone.
   void show_area(std::uint32_t number, const interface::SendArea& area, int memfd) noexcept;
@@ -115,7 +119,8 @@ class LinkKeeper {
   std::vector<ImportAnswer> import_answers_;
   std::unique_ptr<interface::ShownAreas> shown_;  // until the link has it
   std::vector<LinkMessage> answers_;              // to be said when what they say is settled
-  std::vector<shm::Mapping> former_areas_;        // withdrawn; until that is settled
+  std::list<shm::Mapping> former_areas_;          // withdrawn; until that is settled
+  std::list<shm::Mapping> unused_areas_;          // and nobody reads them any more
   bool peers_areas_changed_ = false;
   std::uint64_t peers_area_bytes_ = 0;
   std::unique_ptr<shm::ShmLink> link_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,21 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 // The descriptor through which a started daemon says that it listens.
 constexpr int kReady = 3;
-
-std::string find_program(const std::string& asked) {
-  if (!asked.empty()) return asked;
-  if (const char* named = ::secure_getenv("HAMLYN_DAEMON"); named != nullptr && *named != 0) return named;
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length > 0) {
-    std::string beside(self, static_cast<std::size_t>(length));
-    beside.resize(beside.rfind('/') + 1);
-    beside += "hamlynd";
-    if (::access(beside.c_str(), X_OK) == 0) return beside;
-  }
-  if (::access(HAMLYN_INSTALLED_DAEMON, X_OK) == 0) return HAMLYN_INSTALLED_DAEMON;
-  return "hamlynd";
-}
 
 // Signals and descriptors as a new program expects them, whatever the application has done to its own.
 class Spawn {
@@ -109,6 +95,22 @@ base::FileDescriptor take_turn(const std::string& socket, Deadline deadline) {
 
 }  // namespace
 
+std::string find_daemon(const std::string& asked, bool privileged) {
+  if (!asked.empty()) return asked;
+  if (privileged) return HAMLYN_INSTALLED_DAEMON;
+  if (const char* named = ::secure_getenv("HAMLYN_DAEMON"); named != nullptr && *named != 0) return named;
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
+  if (length > 0) {
+    std::string beside(self, static_cast<std::size_t>(length));
+    beside.resize(beside.rfind('/') + 1);
+    beside += "hamlynd";
+    if (::access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  if (::access(HAMLYN_INSTALLED_DAEMON, X_OK) == 0) return HAMLYN_INSTALLED_DAEMON;
+  return "hamlynd";
+}
+
 void start_daemon(const std::string& socket, const std::string& program, Deadline deadline) {
   const base::FileDescriptor turn = take_turn(socket, deadline);
   if (!turn) return;
@@ -117,7 +119,7 @@ void start_daemon(const std::string& socket, const std::string& program, Deadlin
   const base::FileDescriptor ready{ends[0]};
   base::FileDescriptor told{ends[1]};
   const std::string log = socket + ".log";
-  const pid_t child = Spawn{told.get(), log}.run(find_program(program), socket);
+  const pid_t child = Spawn{told.get(), log}.run(find_daemon(program, ::getauxval(AT_SECURE) != 0), socket);
   told.reset();
 
   pollfd wait{ready.get(), POLLIN, 0};

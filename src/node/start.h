@@ -11,4 +11,9 @@ using Deadline = std::chrono::steady_clock::time_point;
 // `program` as in ClientOptions::daemon. Throws Error: node_unreachable, timed_out.
 void start_daemon(const std::string& socket, const std::string& program, Deadline deadline);
 
+// The daemon's program: `asked`, or what the environment names, or one beside this program, or the installed
+// one, or one on the way (PATH). `privileged`: this process has rights that whoever started it does not have
+// (set-user-ID); then its environment and its name decide nothing, and it is the installed one.
+std::string find_daemon(const std::string& asked, bool privileged);
+
 }  // namespace hamlyn::node

@@ -167,8 +167,9 @@ class Dispatcher final : private library::Engine::Helped {
 
   library::Engine& engine_;
   base::RunLock lock_;
-  std::atomic<const void*> holder_{nullptr};  // the thread that holds it
-  bool giving_ = false;                       // it is inside process_arrival
+  std::atomic<const void*> holder_{
+      nullptr};          // the thread that holds it, which alone finds its own mark there
+  bool giving_ = false;  // it is inside process_arrival
   struct Attached {
     Receiver* receiver = nullptr;
     bool before = false;  // another had the slot's number
@@ -181,7 +182,7 @@ class Dispatcher final : private library::Engine::Helped {
   std::size_t expected_dues_ = 0;
   std::vector<Farewell> farewells_;
   std::uint32_t waiters_ = 0;             // threads that are in, or about to enter, the engine's wait
-  std::atomic<std::uint32_t> events_{0};  // moves when those should look again
+  std::atomic<std::uint32_t> events_{0};  // moves when those should look again; before the engine wakes them
   std::uint32_t cancels_ = 0;
 };
 

@@ -79,6 +79,7 @@ struct LoanHolder final : Receiver {
 
   void collect() noexcept {
     if (numbers == nullptr) return;
+    // Pairs with LoanLender::give_back: whoever finds the number there finds the buffer no longer read.
     book.collect(shelf, [&](std::uint32_t index) { return RealMemory::load_acquire(numbers[index]); });
   }
 
@@ -123,7 +124,8 @@ struct LoanPool::Inside {
     out.bytes_ = area.bytes(places[*index].offset, bytes);
     return true;
   }
-  // Whoever still reads what the buffer was sees its number move before anything else in it.
+  // Whoever still reads what the buffer was sees its number move before anything else in it: pairs with
+  // LoanLender::current.
   void show_number(std::uint32_t index) noexcept {
     RealMemory::store_release(header.numbers[index], book.number(index));
     if (book.taken_by_force(index)) RealMemory::fence();

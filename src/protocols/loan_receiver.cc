@@ -53,7 +53,7 @@ struct LoanLender {
       if (borrowed == 0) delete this;
       return;
     }
-    RealMemory::store_release(returns[index], number);
+    RealMemory::store_release(returns[index], number);  // pairs with collect in loan_pool.cc
     RealMemory::fence();  // pairs with that in LoanPool::Inside::ask_for_returns
     const std::uint32_t wanted = RealMemory::load_relaxed(header.wanted);
     if (wanted != rung) [[unlikely]]
@@ -71,7 +71,7 @@ struct LoanLender {
     if (borrowed == 0) delete this;
   }
   bool current(std::uint32_t index, std::uint32_t number) const noexcept {
-    RealMemory::fence();  // what was read was read before
+    RealMemory::fence();  // what was read was read before; pairs with that in show_number of the pool
     return RealMemory::load_acquire(header.numbers[index]) == number && memory->current();
   }
 

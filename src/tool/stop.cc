@@ -17,9 +17,9 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kAgainMs = 20;
 
 // A handler can reach nothing but these.
-std::atomic<int> wake{-1};
-std::atomic<bool> stop_requested{false};
-std::atomic<bool> leaving{false};
+std::atomic<int> wake{-1};                // by Stop, to ring
+std::atomic<bool> stop_requested{false};  // on_signal to requested and watch
+std::atomic<bool> leaving{false};         // ~Stop to watch, before it rings
 
 void ring() noexcept {
   const int errnum = errno;

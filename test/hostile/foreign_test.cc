@@ -2,12 +2,15 @@
 // way: neither the daemon nor a process waits for a rogue.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/socket.h"
@@ -273,6 +276,98 @@ TEST(LinkKeeper, NeverShowsTwoAreasOfOneNumber) {
       }
     }
     EXPECT_GT(withdrawn, 100);
+  }
+}
+
+// The other end of a link that has a keeper here, as it speaks to it.
+struct Speaker : interface::Surroundings {
+  static constexpr std::uint64_t kPeer = 9;
+
+  base::Foreign foreign;
+  std::optional<library::LinkKeeper> keeper;
+  FileDescriptor socket;
+
+  explicit Speaker(std::uint32_t uid) {
+    auto [ours, theirs] = base::socket_pair();
+    socket = std::move(theirs);
+    node::Event introduction;
+    introduction.peer = kPeer;
+    introduction.peer_uid = uid;
+    keeper.emplace(std::move(introduction), base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192);
+    const shm::OwnedMemory page = shm::ShmLink::prepare_page(kPeer, 8192);
+    say({.word = LinkWord::page}, {page.memfd.get()});
+  }
+  void say(const LinkMessage& message, std::initializer_list<int> fds) {
+    base::send_message(socket.get(), std::as_bytes(std::span(&message, 1)),
+                       std::span(fds.begin(), fds.size()));
+  }
+  library::LinkKeeper::End read() {
+    const library::LinkKeeper::End end = keeper->read(*this);
+    return end != library::LinkKeeper::End::none ? end : keeper->settle();
+  }
+  // How often the keeper has said that since it was last asked.
+  int heard(LinkWord word) {
+    int times = 0;
+    LinkMessage message;
+    while (base::receive_message(socket.get(), std::as_writable_bytes(std::span(&message, 1)), MSG_DONTWAIT)
+               .state == base::SocketState::ok)
+      times += message.word == word ? 1 : 0;
+    return times;
+  }
+
+  std::uint64_t random_key() override { return 1; }
+  void want_link(std::uint64_t) noexcept override {}
+  void attention() noexcept override {}
+  void signal(interface::Queue&) noexcept override {}
+};
+
+LinkMessage area_of(std::uint16_t number, LinkWord word = LinkWord::area) {
+  return {.word = word, .bytes = 4096, .number = number, .generation = 1};
+}
+
+// Others want their turn: what a peer shows may be long, and it takes time to map it.
+TEST(LinkKeeper, MapsOneAreaAtATurn) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  Speaker peer(::geteuid());
+  for (std::uint16_t number = 0; number < 3; ++number) peer.say(area_of(number), {memory.memfd.get()});
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+    EXPECT_EQ(peer.heard(LinkWord::area_taken), 1);
+  }
+}
+
+// settle() is called under the run lock.
+TEST(LinkKeeper, UnmapsWhatIsForgottenWhenItIsToldTo) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  Speaker peer(::geteuid());
+  peer.say(area_of(0), {memory.memfd.get()});
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  void* const at = const_cast<std::byte*>((*peer.keeper->link()->shown)[0].data);
+  ASSERT_NE(at, nullptr);
+  peer.say(area_of(0, LinkWord::area_withdrawn), {});
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  EXPECT_EQ((*peer.keeper->link()->shown)[0].data, nullptr);
+  unsigned char there = 0;
+  EXPECT_EQ(::mincore(at, 4096, &there), 0);
+  peer.keeper->unmap_forgotten();
+  EXPECT_NE(::mincore(at, 4096, &there), 0);
+}
+
+// Its owner can punch holes into memory that everybody may write: nobody maps that of another user.
+TEST(LinkKeeper, MapsMemoryThatAllMayWriteOfItsOwnUserAlone) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096, shm::Writers::everybody);
+  const shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
+  for (const bool own : {true, false}) {
+    Speaker peer(own ? ::geteuid() : ::geteuid() + 1);
+    ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+    library::Import import;
+    import.answer.number = 5;
+    ASSERT_TRUE(peer.keeper->ask_import(import));
+    peer.say({.word = LinkWord::imported, .value = 5, .bytes = 4096, .kind = 1, .bound = 4096},
+             {memory.memfd.get(), page.memfd.get()});
+    using End = library::LinkKeeper::End;
+    EXPECT_EQ(peer.read(), own ? End::none : End::protocol_broken);
+    EXPECT_EQ(peer.keeper->take_import_answers().size(), own ? 1u : 0u);
   }
 }
 

@@ -45,11 +45,16 @@ Ticket some_ticket(std::uint64_t interface) {
   return out;
 }
 
-base::FileDescriptor sealed_page(const char* text) {
+base::FileDescriptor sealed_memory(off_t bytes) {
   base::FileDescriptor out{::memfd_create("counters", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  EXPECT_EQ(::ftruncate(out.get(), 4096), 0);
-  EXPECT_EQ(::pwrite(out.get(), text, std::strlen(text), 0), static_cast<ssize_t>(std::strlen(text)));
+  EXPECT_EQ(::ftruncate(out.get(), bytes), 0);
   EXPECT_EQ(::fcntl(out.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+  return out;
+}
+
+base::FileDescriptor sealed_page(const char* text) {
+  auto out = sealed_memory(4096);
+  EXPECT_EQ(::pwrite(out.get(), text, std::strlen(text), 0), static_cast<ssize_t>(std::strlen(text)));
   return out;
 }
 
@@ -453,14 +458,19 @@ TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {
     EXPECT_EQ(base::receive_message(socket.get(), std::span{&answer, 1}).state, base::SocketState::closed);
     ++malformed;
   }
-  {  // a hello with descriptors that are no counter page
+  // A hello with a descriptor that is no counter page: a socket (-1), unsealed memory, none at all, too much.
+  const base::FileDescriptor unsealed{::memfd_create("counters", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  ASSERT_EQ(::ftruncate(unsealed.get(), 4096), 0);
+  const auto none = sealed_memory(0);
+  const auto too_much = sealed_memory((1 << 20) + 1);
+  for (const int memory : {-1, unsealed.get(), none.get(), too_much.get()}) {
     const auto socket = node::connect_to(folder.file("s"));
     const node::Hello hello;
-    const int fd = socket.get();
-    ASSERT_EQ(base::send_message(fd, std::as_bytes(std::span{&hello, 1}), std::span{&fd, 1}),
+    const int fd = memory < 0 ? socket.get() : memory;
+    ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}), std::span{&fd, 1}),
               base::SocketState::ok);
     std::byte answer{};
-    EXPECT_EQ(base::receive_message(fd, std::span{&answer, 1}).state, base::SocketState::closed);
+    EXPECT_EQ(base::receive_message(socket.get(), std::span{&answer, 1}).state, base::SocketState::closed);
     ++malformed;
   }
   { const auto halfway = node::connect_to(folder.file("s")); }

@@ -30,6 +30,7 @@ class Bell {
       return false;
     if (only_room && (watch & kWantsRoom) == 0) return false;
     last_ = watch;
+    // Pairs with Sleeper::arm: whoever takes the new value for the old one has seen what was published.
     Memory::store_release(*doorbell_, Memory::load_relaxed(*doorbell_) + 1);
     return true;
   }
@@ -46,8 +47,8 @@ struct Sleeper {
   // Then: a fence, a look at every link, and a sleep on the doorbell with the value returned.
   static std::uint32_t arm(const std::uint32_t& doorbell, std::uint32_t& watch,
                            std::uint32_t epoch) noexcept {
-    const std::uint32_t value = Memory::load_acquire(doorbell);
-    Memory::store_relaxed(watch, epoch);
+    const std::uint32_t value = Memory::load_acquire(doorbell);  // pairs with the store in must_ring
+    Memory::store_relaxed(watch, epoch);                         // read in must_ring, behind both fences
     return value;
   }
   static void disarm(std::uint32_t& watch) noexcept { Memory::store_relaxed(watch, std::uint32_t{0}); }

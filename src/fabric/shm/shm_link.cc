@@ -130,7 +130,7 @@ void ShmLink::announce() noexcept {
 interface::ColdLook ShmLink::cold_look() const noexcept {
   // Before the rings: what is not seen there is announced later.
   const std::uint32_t* at = &theirs_->announcement.announced;
-  const std::uint32_t announced = base::RealMemory::load_acquire(*at);
+  const std::uint32_t announced = base::RealMemory::load_acquire(*at);  // pairs with announce there
   if (replies_in_.something_there() || urgent_in_.something_there()) return Link::cold_look();
   return {in_.turn_at(), at, in_.turn(), announced};
 }
@@ -369,6 +369,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   arriving = Priority::normal;
   counters->packets_in += count;
   urgent_in_a_row_ += count;
+  // Pairs with take_urgent_credit at the other side.
   base::RealMemory::store_release(mine_->credits.urgent_taken, urgent_in_.taken());
   if (bell_.must_ring(true)) ring();
   return count;

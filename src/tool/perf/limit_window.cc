@@ -5,6 +5,7 @@
 namespace hamlyn::tool::perf {
 namespace {
 
+// Each side stores its own count with release behind what it did, and waits with acquire for the other's.
 void send_all(Room& room, std::size_t bytes, const Work& send) {
   auto& window = *reinterpret_cast<Window*>(room.memory().data());
   room.meet();

@@ -18,7 +18,7 @@ SharedWord own_word(Party& party) {
   return SharedWord{*reinterpret_cast<std::uint64_t*>(party.area().data())};
 }
 
-// Each side looks at its own memory and stores into the other's.
+// Each side looks at its own memory and stores into the other's: the acquire here pairs with that release.
 void wait_for(SharedWord mine, std::uint64_t value, int pauses) {
   while (mine.load(std::memory_order_acquire) != value) hamlyn_rest(pauses);
 }

@@ -79,7 +79,7 @@ void ask_passive(Party& party, Room& room) {
 // The target computes: not one call of the library before the other side has all.
 void compute(Party& party, Room& room) {
   put_bytes(party);
-  const std::atomic_ref<std::byte> done(room.memory()[0]);
+  const std::atomic_ref<std::byte> done(room.memory()[0]);  // stored by the other side when it has all
   while (done.load(std::memory_order_relaxed) == std::byte{0}) {
   }
 }

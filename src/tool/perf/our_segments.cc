@@ -181,6 +181,7 @@ void write_blocks(Exporter& side, Room& room, std::size_t bytes) {
   side.write(std::as_bytes(std::span(&over, 1)), {}, bytes);
 }
 
+// What it waits for is landed, or stored, behind the last block by the other side's write.
 void take_blocks(Exporter& side, std::size_t bytes) {
   const auto over = side.own().at<std::uint64_t>(bytes);
   while (over.load(std::memory_order_acquire) == 0) {
