@@ -183,9 +183,9 @@ struct User {
   std::uint32_t gid = 0xFFFFFFFFu;
 };
 
-// Messages of several packets that were refused: the rest of one must not begin to fill an entry that was armed
-// meanwhile, which it could never complete. So many as may be under way at a time, of an honest sender with a
-// handful of termini; who sends more spoils what it has tickets to, as it always could.
+// Messages of several packets that were refused: the rest of one must not begin to fill an entry that was
+// armed meanwhile, which it could never complete. So many as may be under way at a time, of an honest sender
+// with a handful of termini; who sends more spoils what it has tickets to, as it always could.
 class RefusedMessages {
  public:
   void add(std::uint32_t message) noexcept {

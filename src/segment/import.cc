@@ -171,7 +171,8 @@ Status Import::ended(const Outcome& outcome) noexcept {
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
-    base::full_fence();  // pairs with the owner's, between its new generation and its copy: one sees the other
+    base::full_fence();  // pairs with the owner's, between its new generation and its copy: one sees the
+                         // other
     return mapped_->current() ? Status::ok : Status::stale;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);

@@ -154,8 +154,8 @@ TEST_P(Messages, are_told_to_whoever_waits_on_a_descriptor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, Messages, testing::ValuesIn(fabrics()), fabric_name);
-// Its first packets come while the entry is not armed, or another message fills it; then it is armed, and the rest
-// comes. That is nothing that could ever be whole.
+// Its first packets come while the entry is not armed, or another message fills it; then it is armed, and the
+// rest comes. That is nothing that could ever be whole.
 TEST_P(Messages, rests_of_what_was_refused_fill_nothing) {
   Area area(4096);
   TestSlot slot(bob, area, queue, {.entries = 1});
