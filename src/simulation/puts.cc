@@ -45,6 +45,7 @@ class Puts final : public Operation {
     std::size_t before = 0;       // puts that it covers
     std::uint64_t forgotten = 0;  // PutSlot::forgotten() when it was asked
     bool open = true;             // whether its slot was
+    bool last = false;            // it was asked behind the put of the run's end
   };
   // One terminus.
   struct Lane {
@@ -400,6 +401,7 @@ bool Puts::fence(Process& from, unsigned lane, Process& to, Owned& target) {
   own.fence.before = target.model.puts().size();
   own.fence.forgotten = target.model.forgotten();
   own.fence.open = target.model.open;
+  own.fence.last = own.let_in[to.number()];
   return true;
 }
 
@@ -429,7 +431,7 @@ void Puts::fence_over(Process& process, unsigned lane, const Outcome& outcome) {
       target.model.fenced(process.number(), lane, fence.before, promised);
       if (!promised) target.model.told_lost(process.number());
       if (target.model.open && world_.process(fence.to).alive) check(world_.process(fence.to));
-      own.checked[fence.to] = own.let_in[fence.to];
+      own.checked[fence.to] = fence.last;
       return;
     }
     case Status::refused:
