@@ -96,6 +96,7 @@ void Core::drain(Link& link) noexcept {
 }
 
 bool Core::something_to_do() noexcept {
+  if (sweep_.idle(*this)) return true;
   for (Link* link : links()) {
     if (!link->sweep.demoted && link->something_arrived()) {
       sweep_.warm(*link);  // a peer that does not announce what it sends must not keep us awake

@@ -119,11 +119,19 @@ void Sweep::judge(Link& link, unsigned taken) noexcept {
   }
 }
 
-bool Sweep::look_at_demoted(Core& core) noexcept {
-  Link& link = *demoted_[runs_ / kDemotedEvery % demoted_.size()];
-  const unsigned taken = link.arrive(core, kDemotedBudget);
+// Returns how many packets there were.
+unsigned Sweep::look_at_demoted(Core& core, unsigned budget) noexcept {
+  Link& link = *demoted_[next_demoted_++ % demoted_.size()];
+  const unsigned taken = link.arrive(core, budget);
   if (taken != 0) judge(link, taken);
-  return taken != 0;
+  return taken;
+}
+
+bool Sweep::idle(Core& core) noexcept {
+  if (demoted_.empty()) return false;
+  const SweepPlace& place = demoted_[next_demoted_ % demoted_.size()]->sweep;
+  const std::uint32_t before = place.guilt;
+  return look_at_demoted(core, Core::kSweepBudget) != 0 && place.guilt < before;
 }
 
 // It may have brought nothing but replies: then it is told of those only.
@@ -144,7 +152,7 @@ bool Sweep::run(Core& core) noexcept {
   if (gate_ != nullptr) moved |= gate_->arrive(core);
   quiet_ = moved ? 0 : quiet_ + 1;
   if (++runs_ % kCoolEvery == 0) cool_down();
-  if (!demoted_.empty() && runs_ % kDemotedEvery == 0) moved |= look_at_demoted(core);
+  if (!demoted_.empty() && runs_ % kDemotedEvery == 0) moved |= look_at_demoted(core, kDemotedBudget) != 0;
   return moved;
 }
 

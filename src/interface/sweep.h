@@ -58,6 +58,9 @@ class Sweep {
   void set_gate(Gate* gate) noexcept;
   // Something is expected of it.
   void warm(Link& link) noexcept;
+  // For whoever has nothing else to do, and would sleep: takes from one of the demoted as much as from
+  // another link. True if something good was among it.
+  bool idle(Core& core) noexcept;
   // A packet of it was refused.
   static void refused(Link& link) noexcept;
   // The link that brought something last; null after any link has come or gone.
@@ -71,7 +74,7 @@ class Sweep {
   bool look_at(Core& core, Link& link) noexcept;
   bool slice(Core& core) noexcept;
   void judge(Link& link, unsigned taken) noexcept;
-  bool look_at_demoted(Core& core) noexcept;
+  unsigned look_at_demoted(Core& core, unsigned budget) noexcept;
   void cool(Link& link) noexcept;
   void cool_down() noexcept;
 
@@ -84,6 +87,7 @@ class Sweep {
   std::uint32_t quiet_ = 0;
   std::uint32_t runs_ = 0;
   std::vector<Link*> demoted_;
+  std::size_t next_demoted_ = 0;
   Link* last_ = nullptr;
   Gate* gate_ = nullptr;
   std::size_t sources_ = 0;  // links, and the gate
