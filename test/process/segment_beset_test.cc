@@ -142,6 +142,9 @@ TEST_F(SegmentsBeset, give_back_the_places_of_writes_that_were_refused) {
     ASSERT_EQ(segment.inhibit(), Status::ok);
     for (int i = 0; i < 100; ++i)
       ASSERT_EQ(import.write(0, numbers(48, i), kPatience, {.notify = true}), Status::ok) << i;
+    // All have been refused but the first; what comes after the release would land, and keep its place.
+    EXPECT_EQ(import.flush(kPatience), Status::refused);
+    EXPECT_EQ(import.refusal(), Refusal::hold_full);
     ASSERT_EQ(segment.release(), Status::ok);
     ASSERT_EQ(import.write(0, numbers(48, 1), kPatience, {.notify = true}), Status::ok);
   });
