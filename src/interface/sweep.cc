@@ -98,7 +98,8 @@ void Sweep::refused(Link& link) noexcept {
   ++link.sweep.refused;
 }
 
-void Sweep::judge(Link& link, unsigned taken) noexcept {
+// Returns how many were good.
+std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
   SweepPlace& place = link.sweep;
   // What came straight from the link since then is not counted among the good.
   const std::uint32_t bad = std::exchange(place.refused, 0);
@@ -107,7 +108,7 @@ void Sweep::judge(Link& link, unsigned taken) noexcept {
   place.guilt -= std::min(place.guilt, kGoodWeighs * good);
   if (place.guilt == 0) {
     place.on_trial = false;
-    if (!std::exchange(place.demoted, false)) return;
+    if (!std::exchange(place.demoted, false)) return good;
     std::erase(demoted_, &link);
     cold_[place.index] = link.cold_look();
   } else if (place.guilt >= kDemotedFrom && !place.demoted) {
@@ -117,21 +118,18 @@ void Sweep::judge(Link& link, unsigned taken) noexcept {
     demoted_.push_back(&link);  // there is room (add)
     if (last_ == &link) last_ = nullptr;
   }
+  return good;
 }
 
-// Returns how many packets there were.
-unsigned Sweep::look_at_demoted(Core& core, unsigned budget) noexcept {
+// Returns how many good packets there were.
+std::uint32_t Sweep::look_at_demoted(Core& core, unsigned budget) noexcept {
   Link& link = *demoted_[next_demoted_++ % demoted_.size()];
   const unsigned taken = link.arrive(core, budget);
-  if (taken != 0) judge(link, taken);
-  return taken;
+  return taken != 0 ? judge(link, taken) : 0;
 }
 
 bool Sweep::idle(Core& core) noexcept {
-  if (demoted_.empty()) return false;
-  const SweepPlace& place = demoted_[next_demoted_ % demoted_.size()]->sweep;
-  const std::uint32_t before = place.guilt;
-  return look_at_demoted(core, Core::kSweepBudget) != 0 && place.guilt < before;
+  return !demoted_.empty() && look_at_demoted(core, Core::kSweepBudget) != 0;
 }
 
 // It may have brought nothing but replies: then it is told of those only.

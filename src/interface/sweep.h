@@ -73,8 +73,8 @@ class Sweep {
   bool arrive(Core& core, Link& link) noexcept;
   bool look_at(Core& core, Link& link) noexcept;
   bool slice(Core& core) noexcept;
-  void judge(Link& link, unsigned taken) noexcept;
-  unsigned look_at_demoted(Core& core, unsigned budget) noexcept;
+  std::uint32_t judge(Link& link, unsigned taken) noexcept;
+  std::uint32_t look_at_demoted(Core& core, unsigned budget) noexcept;
   void cool(Link& link) noexcept;
   void cool_down() noexcept;
 

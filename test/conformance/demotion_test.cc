@@ -83,6 +83,38 @@ TEST_P(Demotion, ends_with_good_packets) {
   EXPECT_EQ(next().word, 7u);
 }
 
+TEST_P(Demotion, lets_nobody_sleep_over_a_good_packet_among_others) {
+  beset();
+  const auto drain = [&] {
+    for (int i = 0; i < 256; ++i) {
+      fabric->settle();
+      bob.core.something_to_do();
+    }
+  };
+  drain();
+  while (take(bob, queue)) {
+  }
+  for (int i = 0; i < 16; ++i) inject(forged());
+  fabric->settle();
+  EXPECT_FALSE(bob.core.something_to_do()) << "a flood would keep it awake";
+  drain();
+  while (take(bob, queue)) {
+  }
+  Terminus terminus{alice.core, 63};
+  until([&] { return terminus.send_fast(slot.ticket(), {}, 7, 0) == Status::ok || (drain(), false); });
+  for (int i = 0; i < 16; ++i) inject(forged());
+  bool awake = false;
+  for (int i = 0; i < 256 && !awake; ++i) {
+    fabric->settle();
+    awake = bob.core.something_to_do();
+  }
+  EXPECT_TRUE(awake);
+  EXPECT_TRUE(from_alice().sweep.demoted);
+  std::uint64_t came = 0;
+  while (const auto arrival = take(bob, queue)) came += arrival->kind == Notification::Kind::message;
+  EXPECT_EQ(came, 1u);
+}
+
 TEST_P(Demotion, is_not_for_a_refusal_now_and_then) {
   Terminus terminus{alice.core, 63};
   for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
