@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/short_slices.h"
 #include "base/throw_system.h"
 #include "daemon/clerk_process.h"
 #include "hamlyn/error.h"
@@ -123,6 +124,7 @@ int run(int count, char** words) {
 }  // namespace
 
 int main(int count, char** words) {
+  hamlyn::base::ask_for_short_slices();
   try {
     return run(count, words);
   } catch (const std::exception& error) {

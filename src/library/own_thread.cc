@@ -5,7 +5,9 @@
 
 #include <string>
 #include <system_error>
+#include <utility>
 
+#include "base/short_slices.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
@@ -33,7 +35,10 @@ class AllSignalsBlocked {
 std::thread start_own_thread(const char* name, std::function<void()> main) {
   const AllSignalsBlocked blocked;
   try {
-    std::thread thread(std::move(main));
+    std::thread thread([main = std::move(main)] {
+      base::ask_for_short_slices();
+      main();
+    });
     pthread_setname_np(thread.native_handle(), name);
     return thread;
   } catch (const std::system_error& error) {
