@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/copy.h"
-#include "base/fence.h"
+#include "base/generation.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
@@ -171,8 +171,7 @@ Status Import::ended(const Outcome& outcome) noexcept {
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
-    base::full_fence();  // pairs with the owner's, between its new generation and its copy: one sees the
-                         // other
+    base::Generation<>::stored();
     return mapped_->current() ? Status::ok : Status::stale;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
