@@ -1,6 +1,7 @@
 #pragma once
 // Watch and doorbell (design, section 7): a sender rings only when the receiver sleeps, and only once per
-// sleep. Checked by test/model/ and, over every order of the machine's stores, by the explorer in test/memory/.
+// sleep. Checked by test/model/ and, over every order of the machine's stores, by the explorer in
+// test/memory/.
 //
 //   sender:   publish; fence; w = watch; if w != 0 and w != last: last = w; ring
 //   sleeper:  v = doorbell; watch = ++epoch; fence; look everywhere; nothing? sleep while doorbell == v;
