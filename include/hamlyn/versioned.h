@@ -51,30 +51,31 @@ struct Versioned {
   }
 };
 
-// One record of a segment of one's own, which lies at `offset`, a multiple of 8.
-template <class Value>
+// One record of a segment of one's own, which lies at `offset`, a multiple of 8. (Another place than a
+// segment is for tests.)
+template <class Value, class Place = Segment>
 class OwnVersioned {
  public:
-  OwnVersioned(Segment& segment, std::size_t offset) : segment_(segment), offset_(offset) {
-    version_ = segment.at<std::uint64_t>(offset).load();  // it may go on from another
-    segment.at<std::uint64_t>(offset + offsetof_check());
+  OwnVersioned(Place& segment, std::size_t offset) : segment_(segment), offset_(offset) {
+    version_ = word_at(offset).load(std::memory_order_relaxed);  // it may go on from another
+    word_at(offset + offsetof_check());
   }
   // Its stores pair with the loads of `read`, here or far away, which the checksum tells whether all were of
-  // one write.
+  // one write: who finds it whole finds what its writer did before.
   void write(const Value& value) {
     const auto record = Versioned<Value>::of(value, ++version_);
     const auto words = std::as_bytes(std::span(&record, 1));
     for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
       std::uint64_t word;
       std::memcpy(&word, words.data() + at, sizeof word);
-      segment_.at<std::uint64_t>(offset_ + at).store(word, std::memory_order_release);
+      word_at(offset_ + at).store(word, std::memory_order_release);
     }
   }
   // What others have written there, or oneself. ok; not_ready: it is being written, or never was.
   Status read(Value& out, std::uint64_t* version = nullptr) const {
     Versioned<Value> record;
     for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
-      const std::uint64_t word = segment_.at<std::uint64_t>(offset_ + at).load(std::memory_order_acquire);
+      const std::uint64_t word = word_at(offset_ + at).load(std::memory_order_acquire);
       std::memcpy(reinterpret_cast<std::byte*>(&record) + at, &word, sizeof word);
     }
     if (!record.whole()) return Status::not_ready;
@@ -85,8 +86,9 @@ class OwnVersioned {
 
  private:
   static constexpr std::size_t offsetof_check() { return sizeof(Versioned<Value>) - sizeof(std::uint64_t); }
+  auto word_at(std::size_t at) const { return segment_.template at<std::uint64_t>(at); }
 
-  Segment& segment_;
+  Place& segment_;
   const std::size_t offset_;
   std::uint64_t version_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/fence.h"
+#include "base/run_lock_slow.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::base {
@@ -16,72 +17,21 @@ namespace hamlyn::base {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::uint32_t kStrangersBeforeFair = 16;  // then the bias costs more than it saves
 constexpr int kPausesBeforeYield = 64;
 
-thread_local bool comes_as_other = false;
+thread_local bool this_comes_as_other = false;
 
 bool membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
 }  // namespace
 
-RunLock::RunLock() {
-  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw Error(ErrorCode::out_of_memory, "mmap of the run lock's page failed");
-  if (madvise(page, kPage, MADV_WIPEONFORK) != 0 || !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)) {
-    munmap(page, kPage);
-    throw Error(ErrorCode::system,
-                "this kernel has no private membarrier or no MADV_WIPEONFORK; 5.16 or newer has both");
-  }
-  words_ = new (page) Words{};
-  words_->alive = 1;
-}
+void RealThreads::come_as_other() noexcept { this_comes_as_other = true; }
+bool RealThreads::comes_as_other() noexcept { return this_comes_as_other; }
 
-RunLock::~RunLock() { munmap(words_, kPage); }
+void RealThreads::heavy_fence() noexcept { membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
 
-bool RunLock::enter_slowly() noexcept {
-  if (forked()) return false;
-  // The owner takes back its mark: it is about to wait for the mutex like anybody else.
-  if (words_->owner.load(std::memory_order_relaxed) == self())
-    words_->inside.store(0, std::memory_order_release);
-  return enter_by_mutex(false);
-}
-
-bool RunLock::enter_as_other() noexcept { return !forked() && enter_by_mutex(true); }
-
-bool RunLock::try_enter_as_other() noexcept {
-  if (forked() || !mutex_.try_lock()) return false;
-  keep_owner_out();
-  words_->by_mutex = true;
-  words_->by_other = true;
-  return true;
-}
-
-void RunLock::come_as_other() noexcept { comes_as_other = true; }
-
-bool RunLock::enter_by_mutex(bool other) noexcept {
-  other = other || comes_as_other;
-  mutex_.lock();
-  const void* owner = words_->owner.load(std::memory_order_relaxed);
-  if (owner != self()) keep_owner_out();
-  if (!other) {
-    if (owner == nullptr && words_->strangers == 0) {
-      words_->owner.store(self(), std::memory_order_relaxed);  // the first thread: biased from now on
-    } else if (owner != self() && ++words_->strangers == kStrangersBeforeFair) {
-      words_->owner.store(nullptr, std::memory_order_relaxed);  // several threads: everybody by mutex
-    }
-  }
-  words_->by_mutex = true;
-  words_->by_other = other;
-  return true;
-}
-
-// Called with the mutex held. After it the owner is outside, and stays outside until `revoked` is taken back.
-void RunLock::keep_owner_out() noexcept {
-  if (words_->owner.load(std::memory_order_relaxed) == nullptr) return;
-  words_->revoked.store(1, std::memory_order_seq_cst);
-  membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);  // pairs with the plain store and load in enter
-  for (int i = 0; words_->inside.load(std::memory_order_acquire) != 0; ++i) {  // pairs with leave's release
+void RealThreads::await_zero(const std::uint32_t& word) noexcept {
+  for (int i = 0; load_acquire(word) != 0; ++i) {  // pairs as its caller says
     if (i < kPausesBeforeYield) {
       pause();
     } else {
@@ -90,13 +40,26 @@ void RunLock::keep_owner_out() noexcept {
   }
 }
 
-void RunLock::leave_slowly() noexcept {
-  words_->by_mutex = false;
-  // Without an owner it stays revoked: the former one may be between its look at `owner` and its look at
-  // `revoked`, and nobody would wait for it any more (test/model/run_lock.pml, UNREVOKE_WHEN_DROPPED).
-  if (words_->owner.load(std::memory_order_relaxed) != nullptr)
-    words_->revoked.store(0, std::memory_order_release);
-  mutex_.unlock();
+namespace {
+
+RunLockWords* make_words() {
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw Error(ErrorCode::out_of_memory, "mmap of the run lock's page failed");
+  if (madvise(page, kPage, MADV_WIPEONFORK) != 0 || !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)) {
+    munmap(page, kPage);
+    throw Error(ErrorCode::system,
+                "this kernel has no private membarrier or no MADV_WIPEONFORK; 5.16 or newer has both");
+  }
+  auto* const words = new (page) RunLockWords{};
+  words->alive = 1;
+  return words;
 }
+
+}  // namespace
+
+RunLock::RunLock() : BasicRunLock(make_words()) {}
+RunLock::~RunLock() { munmap(words(), kPage); }
+
+template class BasicRunLock<RealThreads>;
 
 }  // namespace hamlyn::base

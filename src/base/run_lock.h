@@ -7,18 +7,60 @@
 // AMD EPYC.
 //
 // The words stand in a page that fork wipes, so that a forked child fails at its first call (owner is gone).
+//
+// A template over a policy of memory and threads, so that tests can put an explorer in the place of both.
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
+#include "base/memory.h"
+
 namespace hamlyn::base {
 
-class RunLock {
+struct RealThreads : RealMemory {
+  using Mutex = std::mutex;
+
+  static const void* self() noexcept {
+    // In the executable's own block: a look-up by call would cost more than the lock.
+    static thread_local char mark __attribute__((tls_model("initial-exec")));
+    return &mark;
+  }
+  // From here on this thread always comes as one of the interface's own, through whatever it calls.
+  static void come_as_other() noexcept;
+  static bool comes_as_other() noexcept;
+
+  // Two fences that order against each other; the first is for the compiler alone.
+  static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void heavy_fence() noexcept;
+  // Until the word is 0, as an acquire sees it.
+  static void await_zero(const std::uint32_t& word) noexcept;
+
+  // Words of whoever has the lock.
+  template <class T>
+  static T load_plain(const T& word) noexcept {
+    return word;
+  }
+  template <class T>
+  static void store_plain(T& word, T value) noexcept {
+    word = value;
+  }
+};
+
+struct alignas(64) RunLockWords {
+  const void* owner;        // the biased thread's mark; null: nobody. Written with the mutex held
+  std::uint32_t inside;     // the owner is inside without the mutex: enter, leave to keep_owner_out
+  std::uint32_t revoked;    // somebody else has, or wants, the lock: those by mutex to the owner
+  bool by_mutex;            // whoever is inside holds the mutex; written inside only
+  std::uint32_t strangers;  // application threads other than the owner that came
+  std::uint32_t alive;      // 1; 0 in a forked child
+};
+
+template <class Threads>
+class BasicRunLock {
  public:
-  RunLock();
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
+  explicit BasicRunLock(RunLockWords* words) noexcept : words_(words) {}
+  BasicRunLock(const BasicRunLock&) = delete;
+  BasicRunLock& operator=(const BasicRunLock&) = delete;
 
   // False in a forked child: the lock, and all that it guards, belong to the parent.
   bool enter() noexcept { return enter_quickly() || enter_slowly(); }
@@ -26,21 +68,21 @@ class RunLock {
   // For the shortest ways: false unless this thread is the owner and nobody else wants the lock. Whoever is
   // told so calls enter() next, and is outside until then.
   bool enter_quickly() noexcept {
-    Words& words = *words_;
-    if (words.owner.load(std::memory_order_relaxed) != self()) [[unlikely]]
+    RunLockWords& words = *words_;
+    if (Threads::load_relaxed(words.owner) != Threads::self()) [[unlikely]]
       return false;
-    words.inside.store(1, std::memory_order_relaxed);
-    // Pairs with the membarrier in enter_as_other: either we see its revocation or it sees us inside.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    return words.revoked.load(std::memory_order_acquire) == 0;
+    Threads::store_relaxed(words.inside, std::uint32_t{1});
+    // Pairs with the heavy fence in keep_owner_out: either we see its revocation or it sees us inside.
+    Threads::light_fence();
+    return Threads::load_acquire(words.revoked) == 0;  // pairs with the store in leave_slowly
   }
   // By whoever has entered quickly, at the same level of calls.
   void leave_quickly() noexcept {
-    words_->inside.store(0, std::memory_order_release);  // pairs with the wait in keep_owner_out
+    Threads::store_release(words_->inside, std::uint32_t{0});  // pairs with the wait in keep_owner_out
   }
 
   void leave() noexcept {
-    if (!words_->by_mutex) [[likely]] {
+    if (!Threads::load_plain(words_->by_mutex)) [[likely]] {
       leave_quickly();
       return;
     }
@@ -51,35 +93,30 @@ class RunLock {
   bool enter_as_other() noexcept;
   bool try_enter_as_other() noexcept;
 
-  // From here on this thread always comes as such a one, through whatever it calls.
-  static void come_as_other() noexcept;
-
   bool forked() const noexcept { return words_->alive == 0; }
 
- private:
-  struct alignas(64) Words {
-    std::atomic<const void*> owner;  // the biased thread's mark; null: nobody. Written with the mutex held
-    std::atomic<std::uint32_t>
-        inside;  // the owner is inside without the mutex: enter, leave to keep_owner_out
-    std::atomic<std::uint32_t> revoked;  // somebody else has, or wants, the lock: those by mutex to the owner
-    bool by_mutex;                       // whoever is inside holds the mutex; written inside only
-    bool by_other;
-    std::uint32_t strangers;  // application threads other than the owner that came
-    std::uint32_t alive;      // 1; 0 in a forked child
-  };
+ protected:
+  ~BasicRunLock() = default;
+  RunLockWords* words() const noexcept { return words_; }
 
-  static const void* self() noexcept {
-    // In the executable's own block: a look-up by call would cost more than the lock.
-    static thread_local char mark __attribute__((tls_model("initial-exec")));
-    return &mark;
-  }
+ private:
+  static constexpr std::uint32_t kStrangersBeforeFair = 16;  // then the bias costs more than it saves
+
   bool enter_slowly() noexcept;
   bool enter_by_mutex(bool other) noexcept;
   void keep_owner_out() noexcept;
   void leave_slowly() noexcept;
 
-  Words* words_;
-  std::mutex mutex_;
+  RunLockWords* const words_;
+  typename Threads::Mutex mutex_;
+};
+
+extern template class BasicRunLock<RealThreads>;
+
+class RunLock final : public BasicRunLock<RealThreads> {
+ public:
+  RunLock();
+  ~RunLock();
 };
 
 // Holds the run lock; false in a forked child.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/memory.h"
+#include "base/generation.h"
 #include "base/throw_system.h"
 #include "library/control.h"
 #include "library/engine.h"
@@ -59,9 +59,7 @@ void Control::renew_mapped_area(std::byte* data) {
   MappedArea& area = mapped_areas_.at(data);
   shm::OwnedMemory fresh = shm::make_sealed_memory(area.memory.size(), area.writers);
   engine_.lock_.enter_as_other();  // nothing lands meanwhile
-  // Pairs with MappedSlot::current and Terminus::store_in_place of the importers.
-  base::RealMemory::store_release(area.generation(), area.generation() + 1);
-  base::RealMemory::fence();
+  base::Generation<>::move(area.generation());
   std::memcpy(fresh.mapping.data(), data, area.memory.size());
   const bool moved = replace(data, fresh.mapping);
   engine_.lock_.leave();
@@ -71,8 +69,7 @@ void Control::renew_mapped_area(std::byte* data) {
 
 void Control::drop_mapped_area(std::byte* data, bool stays) noexcept {
   MappedArea& area = mapped_areas_.at(data);
-  // Likewise; nothing of the area is used after it.
-  base::RealMemory::store_release(area.generation(), area.generation() + 1);
+  base::Generation<>::move(area.generation());  // likewise
   if (stays) {
     const std::size_t bytes = area.memory.size();
     area.memory.release();  // the caller's: if there is no memory, it keeps these pages

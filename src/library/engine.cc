@@ -142,7 +142,7 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   role_.store(role, std::memory_order_relaxed);
   core_.not_directly();  // whoever polls next wakes us first
   arm_links(watched, epoch_);
-  base::full_fence();  // pairs with the sender's in Bell::must_ring: one of us sees the other
+  shm::Sleeper<>::armed();
   if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
     words_only_ = true;
     sleepers_.wake_all();  // the thread that helps those on words cannot hear of them any more

@@ -68,7 +68,7 @@ void FarThread::open() noexcept {
 }
 
 void FarThread::main() noexcept {
-  base::RunLock::come_as_other();
+  base::RealThreads::come_as_other();
   open();
   while (true) {
     const std::uint32_t value = word_.load();

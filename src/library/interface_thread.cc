@@ -23,7 +23,7 @@ InterfaceThread::~InterfaceThread() {
 }
 
 void InterfaceThread::main() noexcept {
-  base::RunLock::come_as_other();
+  base::RealThreads::come_as_other();
   std::uint64_t seen = ~std::uint64_t{0};
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);

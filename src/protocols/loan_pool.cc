@@ -5,11 +5,11 @@
 #include "protocols/copy_of.h"
 #include "protocols/library_port.h"
 #include "protocols/loan_book.h"
+#include "protocols/loan_words.h"
 #include "protocols/seeds.h"
 
 namespace hamlyn {
 
-using base::RealMemory;
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
@@ -17,6 +17,7 @@ using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
 using protocols::LoanPlace;
+using protocols::LoanWords;
 using protocols::throw_forked;
 
 namespace {
@@ -79,8 +80,7 @@ struct LoanHolder final : Receiver {
 
   void collect() noexcept {
     if (numbers == nullptr) return;
-    // Pairs with LoanLender::give_back: whoever finds the number there finds the buffer no longer read.
-    book.collect(shelf, [&](std::uint32_t index) { return RealMemory::load_acquire(numbers[index]); });
+    book.collect(shelf, [&](std::uint32_t index) { return LoanWords<>::given_back(numbers[index]); });
   }
 
   bool over() const noexcept { return orphan && (end != Status::ok || shelf.count() == 0); }
@@ -124,19 +124,15 @@ struct LoanPool::Inside {
     out.bytes_ = area.bytes(places[*index].offset, bytes);
     return true;
   }
-  // Whoever still reads what the buffer was sees its number move before anything else in it: pairs with
-  // LoanLender::current.
   void show_number(std::uint32_t index) noexcept {
-    RealMemory::store_release(header.numbers[index], book.number(index));
-    if (book.taken_by_force(index)) RealMemory::fence();
+    LoanWords<>::show(header.numbers[index], book.number(index), book.taken_by_force(index));
   }
   void collect() noexcept {
     for (const auto& holder : holders) holder->collect();
   }
   // Receivers that give something back from here on ring.
   void ask_for_returns() noexcept {
-    RealMemory::store_release(header.wanted, header.wanted + 1);
-    RealMemory::fence();  // pairs with that in LoanLender::give_back: one of us sees the other
+    LoanWords<>::want(header.wanted);
     collect();
   }
   void forget_those_done() noexcept {

@@ -8,6 +8,7 @@
 #include "protocols/copy_of.h"
 #include "protocols/dispatcher.h"
 #include "protocols/loan_wire.h"
+#include "protocols/loan_words.h"
 #include "protocols/seeds.h"
 
 namespace hamlyn {
@@ -22,6 +23,7 @@ using protocols::LoanOpen;
 using protocols::LoanPlace;
 using protocols::LoanReturns;
 using protocols::LoanWord;
+using protocols::LoanWords;
 using protocols::throw_forked;
 
 namespace {
@@ -53,9 +55,7 @@ struct LoanLender {
       if (borrowed == 0) delete this;
       return;
     }
-    RealMemory::store_release(returns[index], number);  // pairs with collect in loan_pool.cc
-    RealMemory::fence();  // pairs with that in LoanPool::Inside::ask_for_returns
-    const std::uint32_t wanted = RealMemory::load_relaxed(header.wanted);
+    const std::uint32_t wanted = LoanWords<>::give_back(returns[index], number, header.wanted);
     if (wanted != rung) [[unlikely]]
       ring(wanted);
   }
@@ -71,8 +71,7 @@ struct LoanLender {
     if (borrowed == 0) delete this;
   }
   bool current(std::uint32_t index, std::uint32_t number) const noexcept {
-    RealMemory::fence();  // what was read was read before; pairs with that in show_number of the pool
-    return RealMemory::load_acquire(header.numbers[index]) == number && memory->current();
+    return LoanWords<>::current(header.numbers[index], number) && memory->current();
   }
 
   Dispatcher& dispatcher;

@@ -57,7 +57,7 @@ class Descriptors {
   const Pair control_;
   const Pair data_;
   base::FileDescriptor stop_;
-  std::atomic<bool> data_wanted_{false};
+  std::atomic<bool> data_wanted_{false};  // data() to move_held, by the eventfd of arrivals
   std::vector<std::byte> held_;
   std::size_t held_bytes_ = 0;  // of one that was taken, and found no room yet
   std::thread thread_;

@@ -120,6 +120,7 @@ void FailureDetector::Watch::run() {
     });
     const std::optional<Status> status = read();
     if (!status) return;
+    // Pairs with the reply that put it there (copy_to_shared), which read() has waited for.
     const std::uint64_t word = landing.at<std::uint64_t>(0).load(std::memory_order_acquire);
     tell([&](Suspicions& all) { return all.answered(steady_clock::now(), *status, word); });
   }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/copy.h"
-#include "base/fence.h"
+#include "base/generation.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
@@ -171,8 +171,7 @@ Status Import::ended(const Outcome& outcome) noexcept {
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
-    base::full_fence();  // pairs with the owner's, between its new generation and its copy: one sees the
-                         // other
+    base::Generation<>::stored();
     return mapped_->current() ? Status::ok : Status::stale;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
@@ -193,6 +192,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
     return terminus_.put(ticket_, std::as_bytes(std::span(&value, 1)), {.offset = signal, .signal = how},
                          patience.left());
   const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
+  // Pairs with Segment::wait_for_word: the data was stored before.
   if (how == Signal::set) {
     word.store(value, std::memory_order_release);
   } else {

@@ -3,17 +3,17 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "base/byte_order.h"
-#include "base/copy.h"
+#include "segment/registry_words.h"
 
 namespace hamlyn::segment {
 namespace {
 
 using base::load_little;
 using base::store_little;
+using Words = RegistryWords<>;
 
 // Of the header.
 constexpr std::size_t kChangesAt = 32;
@@ -150,22 +150,6 @@ bool sound(const std::byte* at) noexcept {
          (std::to_integer<unsigned>(at[kRightsAt]) & ~unsigned{kGroup | kEveryone}) == 0;
 }
 
-// Memory that others read meanwhile: its words are stored whole.
-void store_words(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, from + at, sizeof word);
-    std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(to + at))
-        .store(word, std::memory_order_relaxed);
-  }
-}
-
-void store_word(std::byte* to, std::uint64_t number) noexcept {
-  std::byte little[sizeof number];
-  store_little(little, number);
-  store_words(to, little, sizeof little);
-}
-
 }  // namespace
 
 std::uint32_t home_bucket(const RegistryKey& key, std::string_view name, std::uint32_t buckets) noexcept {
@@ -181,11 +165,11 @@ Registry::Registry(std::span<std::byte> memory, const RegistryKey& key, Registry
   store_little(header.data() + 16, shape.buckets);
   store_little(header.data() + 20, static_cast<std::uint32_t>(kBucketBytes));
   store_little(header.data() + 24, static_cast<std::uint32_t>(kRecordBytes));
-  store_words(memory_.data(), header.data(), header.size());
+  Words::store(memory_.data(), header.data(), header.size());
   for (std::uint32_t index = 0; index < shape.buckets; ++index) {
     Bucket bucket{};
     seal(index, bucket);
-    store_words(memory_.data() + bucket_offset(index), bucket.data(), bucket.size());
+    Words::store(memory_.data() + bucket_offset(index), bucket.data(), bucket.size());
   }
 }
 
@@ -206,13 +190,11 @@ void Registry::seal(std::uint32_t index, Bucket& bucket) const noexcept {
 void Registry::store(std::uint32_t index, Bucket& bucket) noexcept {
   std::byte* const at = memory_.data() + bucket_offset(index);
   const auto version = load_little<std::uint64_t>(bucket.data() + kVersionAt);
-  store_word(at + kVersionAt, version + 1);
-  std::atomic_thread_fence(std::memory_order_release);
+  Words::store(at + kVersionAt, version + 1);
   store_little(bucket.data() + kVersionAt, version + 2);
   seal(index, bucket);
-  store_words(at + kGenerationAt, bucket.data() + kGenerationAt, kBucketBytes - kGenerationAt);
-  std::atomic_thread_fence(std::memory_order_release);
-  store_words(at, bucket.data(), kGenerationAt);
+  Words::store(at + kGenerationAt, bucket.data() + kGenerationAt, kBucketBytes - kGenerationAt);
+  Words::store(at, bucket.data(), kGenerationAt);
 }
 
 // Where it is registered; otherwise the first place from its home on that is free or was. There is one: half
@@ -244,11 +226,7 @@ void Registry::add_passed(std::uint32_t from, std::uint32_t to, std::uint32_t ch
   }
 }
 
-// Behind the change itself: who sees the number finds the change, too.
-void Registry::changed() noexcept {
-  std::atomic_thread_fence(std::memory_order_release);
-  store_word(memory_.data() + kChangesAt, ++changes_);
-}
+void Registry::changed() noexcept { Words::count_change(memory_.data() + kChangesAt, ++changes_); }
 
 bool Registry::put(const NameRecord& record) noexcept {
   const Place place = find(record.name);
@@ -281,7 +259,7 @@ bool Registry::remove(std::string_view name) noexcept {
 void Registry::close() noexcept {
   for (std::uint32_t index = 0; index < shape_.buckets; ++index) {
     std::byte* const version = memory_.data() + bucket_offset(index) + kVersionAt;
-    store_word(version, load_little<std::uint64_t>(version) + 1);
+    Words::store(version, load_little<std::uint64_t>(version) + 1);
   }
 }
 

@@ -175,6 +175,7 @@ Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(
                               const void* what, std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
   const auto ready = [&] {
+    // Pairs with Import::write_signal, here or in a put: whoever finds the word finds the data.
     return done(what, word.load(std::memory_order_acquire)) ? Status::ok : Status::pending;
   };
   for (;;) {

@@ -1,6 +1,7 @@
 #pragma once
 // Watch and doorbell (design, section 7): a sender rings only when the receiver sleeps, and only once per
-// sleep. Checked by test/model/ and, over every order of the machine's stores, by the explorer in test/unit/.
+// sleep. Checked by test/model/ and, over every order of the machine's stores, by the explorer in
+// test/memory/.
 //
 //   sender:   publish; fence; w = watch; if w != 0 and w != last: last = w; ring
 //   sleeper:  v = doorbell; watch = ++epoch; fence; look everywhere; nothing? sleep while doorbell == v;
@@ -24,14 +25,15 @@ class Bell {
 
   // To be called after something was published. True: wake whoever sleeps on the doorbell.
   bool must_ring(bool only_room = false) noexcept {
-    Memory::fence();  // pairs with the sleeper's fence in Sleeper::arm: one of the two sees the other
+    Memory::fence();  // pairs with Sleeper::armed: one of the two sees the other
     const std::uint32_t watch = Memory::load_relaxed(*watch_);
     if (watch == 0 || watch == last_) [[likely]]
       return false;
     if (only_room && (watch & kWantsRoom) == 0) return false;
     last_ = watch;
-    // Pairs with Sleeper::arm: whoever takes the new value for the old one has seen what was published.
-    Memory::store_release(*doorbell_, Memory::load_relaxed(*doorbell_) + 1);
+    // Read in Sleeper::arm, before the fence there: whoever takes the new value for the old one is behind our
+    // fence, and sees what was published.
+    Memory::store_relaxed(*doorbell_, Memory::load_relaxed(*doorbell_) + 1);
     return true;
   }
 
@@ -44,13 +46,15 @@ class Bell {
 // One link's part of falling asleep.
 template <class Memory = base::RealMemory>
 struct Sleeper {
-  // Then: a fence, a look at every link, and a sleep on the doorbell with the value returned.
+  // Then: armed(), a look at every link, and a sleep on the doorbell with the value returned.
   static std::uint32_t arm(const std::uint32_t& doorbell, std::uint32_t& watch,
                            std::uint32_t epoch) noexcept {
-    const std::uint32_t value = Memory::load_acquire(doorbell);  // pairs with the store in must_ring
+    const std::uint32_t value = Memory::load_relaxed(doorbell);  // written in must_ring
     Memory::store_relaxed(watch, epoch);                         // read in must_ring, behind both fences
     return value;
   }
+  // Behind the last arm.
+  static void armed() noexcept { Memory::fence(); }  // pairs with Bell::must_ring: one of us sees the other
   static void disarm(std::uint32_t& watch) noexcept { Memory::store_relaxed(watch, std::uint32_t{0}); }
 };
 

@@ -8,6 +8,9 @@
 #include <climits>
 #include <iterator>
 
+#include "fabric/shm/announcement.h"
+#include "fabric/shm/credit.h"
+#include "fabric/shm/growth.h"
 #include "interface/short_remote.h"
 
 namespace hamlyn::shm {
@@ -119,19 +122,16 @@ void ShmLink::reply_left() noexcept {
 
 // Pairs with publish_replies_taken at the other side.
 void ShmLink::take_reply_credit() noexcept {
-  if (!replies_out_.credit(base::RealMemory::load_acquire(theirs_->credits.replies_taken))) break_off();
+  if (!replies_out_.credit(Credit<>::told(theirs_->credits.replies_taken))) break_off();
 }
 
 // Pairs with cold_look at the other side.
-void ShmLink::announce() noexcept {
-  base::RealMemory::store_release(mine_->announcement.announced, ++announced_);
-}
+void ShmLink::announce() noexcept { Announcer<>::announce(mine_->announcement.announced, ++announced_); }
 
 interface::ColdLook ShmLink::cold_look() const noexcept {
-  // Before the rings: what is not seen there is announced later.
   const std::uint32_t* at = &theirs_->announcement.announced;
-  const std::uint32_t announced = base::RealMemory::load_acquire(*at);  // pairs with announce there
-  if (replies_in_.something_there() || urgent_in_.something_there()) return Link::cold_look();
+  std::uint32_t announced;
+  if (!Announcer<>::nothing_there(*at, announced, replies_in_, urgent_in_)) return Link::cold_look();
   return {in_.turn_at(), at, in_.turn(), announced};
 }
 
@@ -143,7 +143,7 @@ void ShmLink::break_off() noexcept {
 
 // Pairs with publish_taken at the other side.
 bool ShmLink::take_credit() noexcept {
-  const std::uint64_t taken = base::RealMemory::load_acquire(theirs_->credits.taken);
+  const std::uint64_t taken = Credit<>::told(theirs_->credits.taken);
   if (taken < last_taken_ || !out_.credit(taken)) {
     break_off();
     return false;
@@ -155,7 +155,7 @@ bool ShmLink::take_credit() noexcept {
 
 // Pairs with arrive_urgent at the other side.
 bool ShmLink::take_urgent_credit() noexcept {
-  const std::uint64_t taken = base::RealMemory::load_acquire(theirs_->credits.urgent_taken);
+  const std::uint64_t taken = Credit<>::told(theirs_->credits.urgent_taken);
   if (taken < urgent_taken_ || !urgent_out_.credit(taken)) {
     break_off();
     return false;
@@ -213,14 +213,10 @@ void ShmLink::continue_out(Mapping ring) noexcept {
 
 // The last cell of the old ring names the new one; the reader leaves the old one only there.
 void ShmLink::switch_out() noexcept {
-  Packet last{};
-  last.lead.operation = Operation::continue_ring;
-  out_.put(last, nullptr, nullptr);
+  former_until_ = shm::continue_in(out_, static_cast<Packet*>(next_out_.data()), kGrownCells[grown_]);
   former_out_ = std::move(out_ring_);
-  former_until_ = out_.written();
   out_ring_ = std::move(next_out_);
   next_out_ = Mapping();
-  out_.reset(static_cast<Packet*>(out_ring_.data()), kGrownCells[grown_], out_.written());
   ++grown_;
   growth_ = Growth::none;
   payload_limit_ = mtu_;
@@ -370,7 +366,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   counters->packets_in += count;
   urgent_in_a_row_ += count;
   // Pairs with take_urgent_credit at the other side.
-  base::RealMemory::store_release(mine_->credits.urgent_taken, urgent_in_.taken());
+  Credit<>::tell(mine_->credits.urgent_taken, urgent_in_.taken());
   if (bell_.must_ring(true)) ring();
   return count;
 }
@@ -400,7 +396,7 @@ unsigned ShmLink::arrive_replies(Core& core, unsigned most) noexcept {
 void ShmLink::publish_replies_taken() noexcept {
   static_assert(kRepliesUntold + kReplyCellsMost < kReplyCells, "a reply fits, whatever is untold");
   replies_told_ = replies_in_.taken();
-  base::RealMemory::store_release(mine_->credits.replies_taken, replies_told_);
+  Credit<>::tell(mine_->credits.replies_taken, replies_told_);
   if (bell_.must_ring(true)) ring();
 }
 
@@ -465,7 +461,7 @@ void ShmLink::after_step() noexcept {
 
 // Pairs with take_credit at the other side.
 void ShmLink::publish_taken() noexcept {
-  base::RealMemory::store_release(mine_->credits.taken, in_.tell_taken());
+  Credit<>::tell(mine_->credits.taken, in_.tell_taken());
   if (bell_.must_ring(true)) [[unlikely]]
     ring();
 }
@@ -478,11 +474,10 @@ bool ShmLink::continue_in(Mapping ring) noexcept {
 
 bool ShmLink::switch_in() noexcept {
   if (!next_in_) return false;
-  in_.skip(1);
+  const auto cells = static_cast<std::uint32_t>(next_in_.size() / interface::kCell);
+  shm::continue_in(in_, static_cast<const Packet*>(next_in_.data()), cells);
   in_ring_ = std::move(next_in_);
   next_in_ = Mapping();  // what was read before, if it was no page
-  const auto cells = static_cast<std::uint32_t>(in_ring_.size() / interface::kCell);
-  in_.reset(static_cast<const Packet*>(in_ring_.data()), cells);
   publish_taken();
   counters->memory_in = memory_in();
   return true;

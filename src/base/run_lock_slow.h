@@ -1,0 +1,70 @@
+#pragma once
+// The slow ways of the run lock: through its mutex.
+#include "base/run_lock.h"
+
+namespace hamlyn::base {
+
+template <class Threads>
+bool BasicRunLock<Threads>::enter_slowly() noexcept {
+  if (forked()) return false;
+  // The owner takes back its mark: it is about to wait for the mutex like anybody else.
+  if (Threads::load_relaxed(words_->owner) == Threads::self())
+    Threads::store_release(words_->inside, std::uint32_t{0});  // pairs with the wait in keep_owner_out
+  return enter_by_mutex(false);
+}
+
+template <class Threads>
+bool BasicRunLock<Threads>::enter_as_other() noexcept {
+  return !forked() && enter_by_mutex(true);
+}
+
+template <class Threads>
+bool BasicRunLock<Threads>::try_enter_as_other() noexcept {
+  if (forked() || !mutex_.try_lock()) return false;
+  keep_owner_out();
+  Threads::store_plain(words_->by_mutex, true);
+  return true;
+}
+
+template <class Threads>
+bool BasicRunLock<Threads>::enter_by_mutex(bool other) noexcept {
+  other = other || Threads::comes_as_other();
+  mutex_.lock();
+  const void* owner = Threads::load_relaxed(words_->owner);
+  if (owner != Threads::self()) keep_owner_out();
+  if (!other) {
+    const std::uint32_t strangers = Threads::load_plain(words_->strangers);
+    if (owner == nullptr && strangers == 0) {
+      Threads::store_relaxed(words_->owner, Threads::self());  // the first thread: biased from now on
+    } else if (owner != Threads::self()) {
+      Threads::store_plain(words_->strangers, strangers + 1);
+      if (strangers + 1 == kStrangersBeforeFair) {
+        const void* const nobody = nullptr;
+        Threads::store_relaxed(words_->owner, nobody);  // several threads: everybody by mutex
+      }
+    }
+  }
+  Threads::store_plain(words_->by_mutex, true);
+  return true;
+}
+
+// Called with the mutex held. After it the owner is outside, and stays outside until `revoked` is taken back.
+template <class Threads>
+void BasicRunLock<Threads>::keep_owner_out() noexcept {
+  if (Threads::load_relaxed(words_->owner) == nullptr) return;
+  Threads::store_relaxed(words_->revoked, std::uint32_t{1});
+  Threads::heavy_fence();               // pairs with the light fence in enter_quickly
+  Threads::await_zero(words_->inside);  // pairs with the release in leave_quickly
+}
+
+template <class Threads>
+void BasicRunLock<Threads>::leave_slowly() noexcept {
+  Threads::store_plain(words_->by_mutex, false);
+  // Without an owner it stays revoked: the former one may be between its look at `owner` and its look at
+  // `revoked`, and nobody would wait for it any more (test/model/run_lock.pml, UNREVOKE_WHEN_DROPPED).
+  if (Threads::load_relaxed(words_->owner) != nullptr)
+    Threads::store_release(words_->revoked, std::uint32_t{0});  // pairs with the load in enter_quickly
+  mutex_.unlock();
+}
+
+}  // namespace hamlyn::base

@@ -1,0 +1,166 @@
+// Records that others read while they change, and memory that its owner leaves: what was read is whole, and
+// what was stored is not lost unseen.
+#include "base/byte_order.h"
+#include "base/generation.h"
+#include "hamlyn/versioned.h"
+#include "segment/registry_words.h"
+#include "test/memory/explored.h"
+#include "test/memory/scenarios.h"
+
+namespace hamlyn::test {
+
+namespace {
+
+using Generation = base::Generation<Explored>;
+using RegistryWords = segment::RegistryWords<Explored>;
+using Reports = std::vector<std::vector<std::uint64_t>>;
+
+// --- versioned records
+
+// A segment whose words are the explorer's.
+class ExploredPlace {
+ public:
+  explicit ExploredPlace(std::uint64_t* words) : words_(words) {}
+
+  struct Word {
+    std::uint64_t& word;
+    std::uint64_t load(std::memory_order order,
+                       const Explored::Here& here = Explored::Here::current()) const {
+      if (order == std::memory_order_relaxed) return Explored::load_relaxed(word);
+      return Explored::load_acquire(word, here);
+    }
+    void store(std::uint64_t value, std::memory_order,
+               const Explored::Here& here = Explored::Here::current()) const {
+      Explored::store_release(word, value, here);
+    }
+  };
+  template <class>
+  Word at(std::size_t offset) const {
+    return {words_[offset / sizeof(std::uint64_t)]};
+  }
+
+ private:
+  std::uint64_t* words_;
+};
+
+struct Twice {
+  std::uint64_t first, second;
+};
+using Record = OwnVersioned<Twice, ExploredPlace>;
+
+std::string versioned(Model model) {
+  struct Shared {
+    std::uint64_t record[4] = {};
+    std::uint64_t before = 0;  // written before the second version
+  };
+  static Shared shared;
+  shared = Shared{};
+  Explorer explorer(bytes_of(shared), model);
+  explorer.add([] {
+    ExploredPlace place(shared.record);
+    Record record(place, 0);
+    record.write({1, 1});
+    Explorer::store(&shared.before, 7, sizeof shared.before, Order::plain);
+    record.write({2, 2});
+  });
+  explorer.add([] {
+    ExploredPlace place(shared.record);
+    const Record record(place, 0);
+    Twice value{};
+    std::uint64_t version = 0;
+    if (record.read(value, &version) != Status::ok) return;
+    Explorer::report(value.first == version && value.second == version);
+    if (version == 2)
+      Explorer::report(Explorer::load(&shared.before, sizeof shared.before, Order::plain) == 7);
+  });
+  return explorer.explore([](const Reports& reports) -> std::string {
+    for (const std::uint64_t good : reports[1]) {
+      if (good == 0) return "a record of two moments";
+    }
+    return {};
+  });
+}
+
+// --- a registry's records
+
+struct Bucket {
+  std::uint64_t check = 0, version = 0, name = 0, ticket = 0;
+
+  std::uint64_t sum() const { return ((version * 31 + name) * 31 + ticket) * 31 + 5; }
+};
+// As Registry::store has it.
+void change(Bucket& there, std::uint64_t version) {
+  Bucket bucket{0, version, version + 10, version + 20};
+  bucket.check = bucket.sum();
+  auto* const at = reinterpret_cast<std::byte*>(&there);
+  const auto* const from = reinterpret_cast<const std::byte*>(&bucket);
+  RegistryWords::store(at + 8, version - 1);
+  RegistryWords::store(at + 16, from + 16, 16);
+  RegistryWords::store(at, from, 16);
+}
+
+// Whoever has the number of a change finds the change, or finds that the bucket changes.
+std::string registry(Model model) {
+  struct Shared {
+    std::uint64_t changes = 0;
+    Bucket bucket;
+  };
+  static Shared shared;
+  shared = Shared{};
+  shared.bucket.check = shared.bucket.sum();
+  Explorer explorer(bytes_of(shared), model);
+  explorer.add([] {
+    for (std::uint64_t changes = 1; changes <= 2; ++changes) {
+      change(shared.bucket, 2 * changes);
+      RegistryWords::count_change(reinterpret_cast<std::byte*>(&shared.changes), changes);
+    }
+  });
+  explorer.add([] {
+    const std::uint64_t changes = Explored::load_relaxed(shared.changes);
+    Explored::fence();  // the reply with it, and the request for the bucket
+    Bucket copy;
+    copy.ticket = Explored::load_relaxed(shared.bucket.ticket);  // in any order
+    copy.version = Explored::load_relaxed(shared.bucket.version);
+    copy.name = Explored::load_relaxed(shared.bucket.name);
+    copy.check = Explored::load_relaxed(shared.bucket.check);
+    if (copy.check != copy.sum()) return;
+    Explorer::report(
+        copy.version % 2 == 0 && copy.version >= 2 * changes &&
+        (copy.version == 0 || (copy.name == copy.version + 10 && copy.ticket == copy.version + 20)));
+  });
+  return explorer.explore([](const Reports& reports) -> std::string {
+    return !reports[1].empty() && reports[1][0] == 0 ? "a bucket that never was, or is no longer" : "";
+  });
+}
+
+// --- revocation
+
+// The owner moves on to other memory; somebody who stores asks afterwards whether that counts.
+std::string revocation(Model model) {
+  struct Shared {
+    std::uint64_t generation = 1, there = 0;
+  };
+  static Shared shared;
+  shared = Shared{};
+  Explorer explorer(bytes_of(shared), model);
+  explorer.add([] {
+    Generation::move(shared.generation);
+    Explorer::report(Explored::load_relaxed(shared.there));  // its copy
+  });
+  explorer.add([] {
+    Explored::store_relaxed(shared.there, std::uint64_t{7});
+    Generation::stored();
+    Explorer::report(Explored::load_relaxed(shared.generation));
+  });
+  return explorer.explore([](const Reports& reports) -> std::string {
+    return reports[0][0] != 7 && reports[1][0] == 1 ? "lost, and nobody knows" : "";
+  });
+}
+
+}  // namespace
+
+std::vector<Scenario> record_scenarios() {
+  return {{"versioned", versioned}, {"registry", registry}, {"revocation", revocation}};
+}
+
+}  // namespace hamlyn::test
