@@ -6,6 +6,7 @@ namespace hamlyn::chaos {
 namespace {
 
 constexpr std::uint32_t kPatience = 30'000;   // ms for what was accepted to come
+constexpr std::uint32_t kGrace = 2'000;       // ms for the driver to find whose end it was
 constexpr std::uint32_t kQuarantine = 3'000;  // ms for what was tried
 
 std::uint32_t seat_of(std::uint64_t sender) { return static_cast<std::uint32_t>((sender >> 32) - 1); }
@@ -14,7 +15,7 @@ bool promised(Said said) { return said == Said::accepted || said == Said::delive
 
 }  // namespace
 
-void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& stopped) {
+void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& held) {
   for (std::uint32_t i = 0; i < kAccounts; ++i) {
     Account& account = ledger_.accounts[i];
     Case& its = cases_[i];
@@ -26,14 +27,16 @@ void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>&
         free(account);
         continue;
       }
-      if (!receiver_gone(account) && !complete(account)) {
-        if (!stopped(account.to)) its.waited += passed;
-        if (its.waited < kPatience) continue;
+      if (held(account.to) || held(seat_of(account.sender))) account.untouched = false;
+      if (!receiver_gone(account)) {
+        const std::uint32_t patience = !complete(account) ? kPatience : ended_by_nobody(account) ? kGrace : 0;
+        if (!held(account.to)) its.waited += passed;
+        if (its.waited < patience) continue;
       }
       judge(account);
       its = {State::judged, 0};
     } else {
-      if (!stopped(account.to)) its.waited += passed;
+      if (!held(account.to)) its.waited += passed;
       if (its.waited < kQuarantine) continue;
       free(account);
       its = {};
@@ -48,6 +51,10 @@ bool Judge::sender_gone(const Account& account) const noexcept {
 
 bool Judge::receiver_gone(const Account& account) const noexcept {
   return ledger_.seats[account.to].life != account.to_life;
+}
+
+bool Judge::ended_by_nobody(const Account& account) const noexcept {
+  return account.closed == Closed::by_end && account.untouched;
 }
 
 bool Judge::complete(const Account& account) const noexcept {
@@ -67,7 +74,7 @@ void Judge::judge(Account& account) {
                               ledger_.seats[from].role.data(), account.to.load(),
                               &account - ledger_.accounts.data(), account.serial.load(), number));
   };
-  if (told && account.untouched && !no_receiver)
+  if (ended_by_nobody(account) && !no_receiver)
     wrong(fmt::format("a way ended though nobody was hurt ({}),", name(ledger_.seats[from].last)).c_str(), 0);
   if (told) ++tally.ends;
   for (std::uint32_t i = 0; i < kLetters; ++i) {

@@ -14,9 +14,9 @@ class Judge {
  public:
   explicit Judge(Ledger& ledger) : ledger_(ledger) {}
 
-  // Once per tick of `passed` ms of the driver's own time. `stopped`: whether somebody at that seat cannot
-  // run now.
-  void look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& stopped);
+  // Once per tick of `passed` ms of the driver's own time. `held`: whether who sits there was stopped, or
+  // killed and is not yet gone.
+  void look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& held);
   // Somebody has hurt who sits there; or everybody.
   void hurt(std::uint32_t seat) noexcept;
   void hurt_all() noexcept;
@@ -32,6 +32,7 @@ class Judge {
 
   bool sender_gone(const Account& account) const noexcept;
   bool receiver_gone(const Account& account) const noexcept;
+  bool ended_by_nobody(const Account& account) const noexcept;
   bool complete(const Account& account) const noexcept;
   void judge(Account& account);
   void free(Account& account) noexcept;
