@@ -90,7 +90,11 @@ void Judge::judge(Account& account) {
     if (no_receiver || (told && said == Said::accepted)) {
       ++tally.excused;
     } else {
-      wrong("a letter is lost,", i);
+      wrong(fmt::format("a letter is lost ({}{}),",
+                        told ? "its sender was told of an end" : "of no end was told",
+                        account.untouched ? ", nobody was hurt" : "")
+                .c_str(),
+            i);
       break;
     }
   }
