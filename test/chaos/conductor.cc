@@ -20,7 +20,7 @@ constexpr std::uint32_t kMostPerTick = 50;      // ms
 constexpr std::uint32_t kOwnPause = 1000;       // ms: the driver itself was stopped, and maybe everybody
 constexpr std::int64_t kRestPatience = 60'000;  // ms of the driver's ticks, for rest, and for leaving
 constexpr std::int64_t kFlatPatience = 10'000;
-constexpr auto kCalm = 2s;  // before the chaos
+constexpr auto kCalm = 1s;  // before the chaos
 constexpr std::int64_t kMourning = 2'000;
 
 // What survivors may have more than before. A link may stand in a longer ring than before, or not yet have
@@ -67,7 +67,7 @@ void Conductor::start(std::uint32_t seat) {
   its.quiet = false;
   std::strncpy(its.role.data(), cast_[seat].role, its.role.size() - 1);
   const std::uint64_t seed = plan_.seed * 0x9E3779B97F4A7C15u + seat * 1000003u + its.life;
-  held_[seat] = {std::make_unique<Player>(ledger_, cast_[seat], seat, host_.socket(), seed), 0, false};
+  held_[seat] = {std::make_unique<Player>(ledger_, cast_[seat], seat, host_.socket(), seed)};
   ++done_.starts;
 }
 
@@ -103,7 +103,7 @@ void Conductor::carry_on(std::uint32_t passed) {
   for (std::uint32_t seat = 0; seat < held_.size(); ++seat) {
     Held& held = held_[seat];
     if (held.stopped_for == 0) continue;
-    judge_.hurt(seat);
+    judge_.hurt(seat, held.for_long);
     held.stopped_for = std::max<std::int64_t>(0, held.stopped_for - passed);
     if (held.stopped_for == 0) held.player->signal(SIGCONT);
   }
@@ -115,7 +115,7 @@ std::uint32_t Conductor::tick() {
   const auto now = Clock::now();
   const auto real = std::chrono::duration_cast<std::chrono::milliseconds>(now - ticked_).count();
   ticked_ = now;
-  if (real > kOwnPause) judge_.hurt_all();
+  if (real > kOwnPause) judge_.hurt_all(true);
   const auto passed = static_cast<std::uint32_t>(std::clamp<std::int64_t>(real, 1, kMostPerTick));
   reap();
   bury(passed);
@@ -151,7 +151,7 @@ void Conductor::strike() {
 }
 
 void Conductor::strike_daemon() {
-  judge_.hurt_all();
+  judge_.hurt_all(false);
   if (chance(2) == 0) {
     host_.kill_and_restart();
     ++done_.daemon_kills;
@@ -167,7 +167,8 @@ void Conductor::stop(std::uint32_t seat) {
   const std::uint64_t most =
       chance(30) == 0 ? 2 * static_cast<std::uint64_t>(std::chrono::milliseconds(kStall).count()) : 600;
   held_[seat].stopped_for = static_cast<std::int64_t>(1 + chance(most));
-  judge_.hurt(seat);
+  held_[seat].for_long = held_[seat].stopped_for > std::chrono::milliseconds(kStall).count() / 2;
+  judge_.hurt(seat, held_[seat].for_long);
   held_[seat].player->signal(SIGSTOP);
   ++done_.stops;
 }
@@ -193,7 +194,7 @@ bool Conductor::all_rest() const noexcept {
 void Conductor::continue_all() {
   for (std::uint32_t seat = 0; seat < held_.size(); ++seat) {
     if (held_[seat].stopped_for == 0) continue;
-    judge_.hurt(seat);
+    judge_.hurt(seat, held_[seat].for_long);
     held_[seat].stopped_for = 0;
     held_[seat].player->signal(SIGCONT);
   }

@@ -58,6 +58,7 @@ class Conductor {
   struct Held {
     std::unique_ptr<Player> player;
     std::int64_t stopped_for = 0;  // ms left
+    bool for_long = false;         // it was stopped for longer than a link may survive
     bool killed = false;
   };
 
