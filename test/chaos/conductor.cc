@@ -22,6 +22,9 @@ constexpr std::int64_t kRestPatience = 60'000;  // ms of the driver's ticks, for
 constexpr std::int64_t kFlatPatience = 10'000;
 constexpr auto kCalm = 1s;  // before the chaos
 constexpr std::int64_t kMourning = 2'000;
+// What somebody asks of a new daemon may have to wait until the clients of the old one have had their time,
+// which is 2 s.
+constexpr std::int64_t kDaemonPause = 4'000;
 
 // What survivors may have more than before. A link may stand in a longer ring than before, or not yet have
 // ended.
@@ -122,6 +125,7 @@ std::uint32_t Conductor::tick() {
   carry_on(passed);
   judge_.look(passed, [&](std::uint32_t seat) { return held_[seat].stopped_for != 0 || held_[seat].killed; });
   until_strike_ -= passed;
+  until_daemon_strike_ -= passed;
   if (!host_.running()) throw std::runtime_error("the daemon has ended: " + host_.log());
   return passed;
 }
@@ -151,6 +155,8 @@ void Conductor::strike() {
 }
 
 void Conductor::strike_daemon() {
+  if (until_daemon_strike_ > 0) return;
+  until_daemon_strike_ = kDaemonPause;
   judge_.hurt_all(false);
   if (chance(2) == 0) {
     host_.kill_and_restart();

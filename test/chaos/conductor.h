@@ -98,6 +98,7 @@ class Conductor {
   std::deque<Grave> graves_;
   Clock::time_point ticked_ = Clock::now();
   std::int64_t until_strike_ = 0;
+  std::int64_t until_daemon_strike_ = 0;
   Look first_;
   Done done_;
   bool leaving_ = false;
