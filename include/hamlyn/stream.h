@@ -154,7 +154,8 @@ class StreamSender {
   // As bytes, of any number: they are cut into records as it suits.
   Status write(std::span<const std::byte> data) noexcept;
 
-  // All that was sent so far is on its way. As `send`.
+  // All that was sent so far is on its way, and arrives if the receiver lives, whatever becomes of this side.
+  // As `send`.
   Status flush(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept;
   // Nothing more will be sent. Waits until the receiver has everything in its memory, and has seen that it
   // has: ok. Otherwise as `send`; after timed_out it may be called again.

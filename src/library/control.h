@@ -109,6 +109,7 @@ class Control {
   void ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout);
   void read_node();
   void answer(node::Event& event);
+  void refuse_requests(const Error& error);
   void find_node_again();
   void leave_node() noexcept;
 

@@ -201,6 +201,17 @@ void Control::answer(node::Event& event) {
   request_done_.notify_all();
 }
 
+void Control::refuse_requests(const Error& error) {
+  const std::lock_guard lock(requests_mutex_);
+  std::erase_if(requests_, [&](const auto& request) {
+    if (request->kind == node::RequestKind::area_bytes) return false;  // the next daemon hears of it
+    request->error = error.code();
+    request->text = error.what();
+    return request->done = true;
+  });
+  request_done_.notify_all();
+}
+
 void Control::leave_node() noexcept {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client_->descriptor(), nullptr);
   foreign_.drop(client_->leave());
@@ -218,8 +229,10 @@ void Control::find_node_again() {
   client.timeout = kAttachTry;
   try {
     client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
-  } catch (const Error&) {
-    return;  // again later; whoever waits for a name has a deadline of its own
+  } catch (const Error& error) {
+    // Again later; whoever waits for a name has a deadline of its own, unless it waits in vain.
+    if (error.code() == ErrorCode::version_mismatch) refuse_requests(error);
+    return;
   }
   if (client_->interface_id() != interface_id_) {
     leave_node();  // somebody else's daemon: it does not know us

@@ -41,11 +41,11 @@ void check(const Welcome& welcome, const std::string& path) {
   if (welcome.magic != kMagic) {
     throw Error(ErrorCode::version_mismatch, "what answers at " + path + " is no node daemon");
   }
-  if (welcome.protocol != kProtocolVersion || welcome.structures != kStructuresVersion) {
+  if (version_of(welcome.protocol) != kProtocolVersion || welcome.structures != kStructuresVersion) {
     throw Error(ErrorCode::version_mismatch,
                 "this process speaks protocol " + std::to_string(kProtocolVersion) + " with structures " +
                     std::to_string(kStructuresVersion) + ", the node daemon at " + path + " protocol " +
-                    std::to_string(welcome.protocol) + " with structures " +
+                    std::to_string(version_of(welcome.protocol)) + " with structures " +
                     std::to_string(welcome.structures) + ": restart the older one with the newer version");
   }
   if (welcome.error != 0) {

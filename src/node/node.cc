@@ -14,7 +14,8 @@ constexpr Time kGreetTime{5000};          // from the connection to its hello
 constexpr Time kObserveTime{60000};
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
-  return "protocol " + std::to_string(protocol) + " with structures " + std::to_string(structures);
+  return "protocol " + std::to_string(version_of(protocol)) + " with structures " +
+         std::to_string(structures);
 }
 
 // What a request counts as while it has no answer.
@@ -70,6 +71,8 @@ void Node::received(std::uint64_t id, std::span<const std::byte> message, bool c
   if (counters) return malformed(id, "a request with a descriptor");
   if (message.size() != sizeof request) return malformed(id, "a request of a wrong size");
   std::memcpy(&request, message.data(), sizeof request);
+  const bool attached = connection.stage == Stage::attached;
+  if (attached && later(request.kind)) return refuse_unknown(id, request);
   if (const char* why = invalid(request)) return malformed(id, why);
   const bool observer = connection.stage == Stage::observer;
   if (connection.stage == Stage::watcher) return malformed(id, "a request of one that watches the nodes");
@@ -82,6 +85,16 @@ void Node::received(std::uint64_t id, std::span<const std::byte> message, bool c
     return malformed(id, "the number of a request that still waits");
   }
   handle(id, connection, request);
+}
+
+// Whoever asks for it was built with a later daemon in mind, and does no harm.
+void Node::refuse_unknown(std::uint64_t id, const Request& request) {
+  ++refused_;
+  Reply reply = make_reply(ReplyKind::refused, request.request);
+  reply.error = static_cast<std::uint32_t>(ErrorCode::version_mismatch);
+  put_text(reply.text, "this node daemon, of version " + options_.version + ", knows no requests of kind " +
+                           std::to_string(static_cast<std::uint32_t>(request.kind)));
+  answer(id, reply);
 }
 
 void Node::malformed(std::uint64_t id, const char* why) {
@@ -152,7 +165,7 @@ void Node::greet(std::uint64_t id, Connection& connection, std::span<const std::
   std::memcpy(steady.data(), message.data(), sizeof steady);
   const auto [magic, protocol, structures] = steady;
   if (magic != kMagic) return malformed(id, "no hello");
-  if (protocol != kProtocolVersion || structures != kStructuresVersion) {
+  if (version_of(protocol) != kProtocolVersion || structures != kStructuresVersion) {
     return turn_away(id, ErrorCode::version_mismatch,
                      "the node daemon speaks " + versions(kProtocolVersion, kStructuresVersion) +
                          ", the process " + versions(protocol, structures));

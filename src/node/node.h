@@ -208,6 +208,7 @@ class Node {
   void greet(std::uint64_t id, Connection& connection, std::span<const std::byte> message, bool counters);
   void attach(std::uint64_t id, Connection& connection, const Hello& hello, bool counters);
   void welcome(std::uint64_t id, const Connection& connection, const Token& token);
+  void refuse_unknown(std::uint64_t id, const Request& request);
   void turn_away(std::uint64_t id, ErrorCode code, std::string_view text);
   void handle(std::uint64_t id, Connection& connection, const Request& request);
   void introduce(std::uint64_t id, Connection& connection, const Request& request);

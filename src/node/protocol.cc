@@ -100,9 +100,10 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
   return {engine, ::strnlen(engine, kMaxEngine)};
 }
 
+bool later(RequestKind kind) noexcept { return kind > RequestKind::watch; }
+
 const char* invalid(const Request& request) noexcept {
-  if (request.kind < RequestKind::introduce || request.kind > RequestKind::watch)
-    return "an unknown kind of request";
+  if (request.kind < RequestKind::introduce || later(request.kind)) return "an unknown kind of request";
   const Request expected = only_its_fields(request);
   if (std::memcmp(&expected, &request, sizeof request) != 0)
     return "a field that this kind of request does not use";

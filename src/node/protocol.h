@@ -14,6 +14,14 @@ namespace hamlyn::node {
 
 inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
 inline constexpr std::uint32_t kProtocolVersion = 5;
+// What has been added to that version: kinds of requests, and nothing else, for nobody else minds. A daemon
+// that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
+// Tests build a daemon to which much has been added.
+#ifndef HAMLYN_PROTOCOL_ADDED
+#define HAMLYN_PROTOCOL_ADDED 0
+#endif
+inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtocolVersion;
+constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
 inline constexpr std::uint32_t kStructuresVersion = 2;
@@ -39,7 +47,7 @@ struct Hello {
   static constexpr std::uint32_t kObserver = 1;  // attaches nothing: may only list
 
   std::uint32_t magic = kMagic;
-  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t protocol = kProtocol;
   std::uint32_t structures = kStructuresVersion;
   std::uint32_t flags = 0;
   std::uint64_t interface = 0;  // the number to get back, proven by `token`; 0: a new one
@@ -50,7 +58,7 @@ static_assert(sizeof(Hello) == 56 && std::is_trivially_copyable_v<Hello>);
 // The answer to it. `error` is an ErrorCode, 0 for none.
 struct Welcome {
   std::uint32_t magic = kMagic;
-  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t protocol = kProtocol;
   std::uint32_t structures = kStructuresVersion;
   std::uint32_t error = 0;
   std::uint64_t interface = 0;
@@ -222,6 +230,8 @@ std::string_view name_of(const Request& request) noexcept;
 std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept;
 // Whether the daemon answers such a request by its number.
 bool waits_for_reply(RequestKind kind) noexcept;
+// Whether it is of a later daemon.
+bool later(RequestKind kind) noexcept;
 // Null, or what is wrong with it.
 const char* invalid(const Request& request) noexcept;
 const char* invalid(const FarReply& reply) noexcept;

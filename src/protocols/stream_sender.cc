@@ -206,7 +206,7 @@ Status StreamSender::write(std::span<const std::byte> data) noexcept {
 }
 
 Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
-  return drive([&] { return inside_->source.flush(); }, timeout);
+  return drive([&] { return inside_->source.drain(); }, timeout);
 }
 
 Status StreamSender::close(std::chrono::nanoseconds timeout) noexcept {

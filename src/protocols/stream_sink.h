@@ -412,7 +412,9 @@ class StreamSink {
   // --- saying
 
   bool say_what_is_due() noexcept {
-    if (is_due(kRefuse) && (!port_.linked(refused_.interface) || say_refused())) owe_no_more(kRefuse);
+    if (is_due(kRefuse) &&
+        (!port_.linked(refused_.interface) || say(word_of(StreamWord::refuse, 0), refused_)))
+      owe_no_more(kRefuse);
     if (state_ != State::open) return !is_due(kRefuse);
     if (is_due(kRing) && !say_ring()) return false;
     if (is_due(kBroken) && say(word_of(StreamWord::broken, 0), answers_)) owe_no_more(kBroken);
@@ -421,17 +423,10 @@ class StreamSink {
     if (is_due(kReleased) && say(word_of(StreamWord::released, released_), answers_)) told();
     return due_ == 0;
   }
-  // To one who is not the sender of the stream that may be open by now.
-  bool say_refused() noexcept {
-    return !for_now(port_.send_fast(refused_, {}, word_of(StreamWord::refuse, 0), 0));
-  }
-  bool say(std::uint64_t word, const Ticket& to, std::span<const std::byte> data = {},
-           std::uint64_t offset = 0) noexcept {
-    const Status status = port_.send_fast(to, data, word, offset);
-    if (for_now(status)) return false;
-    if (status != Status::ok && state_ == State::open)
-      finish(status == Status::link_ended ? status : Status::abandoned);
-    return true;
+  // False: not now. A sender that cannot be told anything has gone, which does not end the stream: what it
+  // has sent may still be on its way, and its last word, or the end of its link, comes behind that.
+  bool say(std::uint64_t word, const Ticket& to) noexcept {
+    return !for_now(port_.send_fast(to, {}, word, 0));
   }
   bool say_ring() noexcept {
     const Ring& ring = rings_.back();
@@ -445,9 +440,13 @@ class StreamSink {
     structure.key = ticket.key;
     structure.bytes = ring.size;
     structure.incarnation = ring.landing->ticket(0).incarnation;
-    const StreamWord what = ring.number == 0 ? StreamWord::accept : StreamWord::more;
-    if (!say(word_of(what, 0), answers_, std::as_bytes(std::span{&structure, 1}), ring.number % 2 * 64))
-      return false;
+    const bool first = ring.number == 0;
+    const std::uint64_t word = word_of(first ? StreamWord::accept : StreamWord::more, 0);
+    const Status said =
+        port_.send_fast(answers_, std::as_bytes(std::span{&structure, 1}), word, ring.number % 2 * 64);
+    if (for_now(said)) return false;
+    // It does not know where to send anything, nor a last word.
+    if (said != Status::ok && first) finish(said == Status::link_ended ? said : Status::abandoned);
     owe_no_more(kRing);
     return true;
   }

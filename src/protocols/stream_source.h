@@ -88,6 +88,15 @@ class StreamSource {
     staged_bytes_ = staged_records_ = 0;
     return Status::ok;
   }
+  // The same, and nothing of it is left for the interface to move, which would be lost with the sender.
+  Status drain() noexcept {
+    const Status flushed = flush();
+    if (flushed != Status::ok || !staged_lent_) return flushed;
+    const Status left = port_.status(staged_handle_);
+    if (left == Status::pending) return Status::queue_full;
+    staged_lent_ = false;
+    return ended_by(left);
+  }
   bool staged() const noexcept { return staged_bytes_ != 0; }
   const Ticket& ring() const noexcept { return ticket_; }
   std::size_t most() const noexcept { return most_; }  // bytes of a record

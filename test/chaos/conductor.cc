@@ -20,7 +20,11 @@ constexpr std::uint32_t kMostPerTick = 50;      // ms
 constexpr std::uint32_t kOwnPause = 1000;       // ms: the driver itself was stopped, and maybe everybody
 constexpr std::int64_t kRestPatience = 60'000;  // ms of the driver's ticks, for rest, and for leaving
 constexpr std::int64_t kFlatPatience = 10'000;
-constexpr auto kCalm = 2s;  // before the chaos
+constexpr auto kCalm = 1s;  // before the chaos
+constexpr std::int64_t kMourning = 2'000;
+// What somebody asks of a new daemon may have to wait until the clients of the old one have had their time,
+// which is 2 s.
+constexpr std::int64_t kDaemonPause = 4'000;
 
 // What survivors may have more than before. A link may stand in a longer ring than before, or not yet have
 // ended.
@@ -66,7 +70,7 @@ void Conductor::start(std::uint32_t seat) {
   its.quiet = false;
   std::strncpy(its.role.data(), cast_[seat].role, its.role.size() - 1);
   const std::uint64_t seed = plan_.seed * 0x9E3779B97F4A7C15u + seat * 1000003u + its.life;
-  held_[seat] = {std::make_unique<Player>(ledger_, cast_[seat], seat, host_.socket(), seed), 0, false};
+  held_[seat] = {std::make_unique<Player>(ledger_, cast_[seat], seat, host_.socket(), seed)};
   ++done_.starts;
 }
 
@@ -83,9 +87,18 @@ void Conductor::reap() {
     ledger_.seats[seat].interface = 0;
     ++ledger_.seats[seat].life;
     judge_.hurt(seat);
+    graves_.push_back({std::move(held_[seat].player), kMourning});
     held_[seat] = {};
     if (!leaving_) start(seat);
   }
+}
+
+// Not at once: what /proc shows of a process is taken down by its last threads and by whoever waits for it,
+// and the kernel has the one spin until the other is done, which may have been preempted in the middle of
+// that. At the driver's priority that takes seconds.
+void Conductor::bury(std::uint32_t passed) {
+  for (Grave& grave : graves_) grave.kept_for -= passed;
+  while (!graves_.empty() && graves_.front().kept_for <= 0) graves_.pop_front();
 }
 
 // Continues those whose time has come.
@@ -93,7 +106,7 @@ void Conductor::carry_on(std::uint32_t passed) {
   for (std::uint32_t seat = 0; seat < held_.size(); ++seat) {
     Held& held = held_[seat];
     if (held.stopped_for == 0) continue;
-    judge_.hurt(seat);
+    judge_.hurt(seat, held.for_long);
     held.stopped_for = std::max<std::int64_t>(0, held.stopped_for - passed);
     if (held.stopped_for == 0) held.player->signal(SIGCONT);
   }
@@ -105,12 +118,14 @@ std::uint32_t Conductor::tick() {
   const auto now = Clock::now();
   const auto real = std::chrono::duration_cast<std::chrono::milliseconds>(now - ticked_).count();
   ticked_ = now;
-  if (real > kOwnPause) judge_.hurt_all();
+  if (real > kOwnPause) judge_.hurt_all(true);
   const auto passed = static_cast<std::uint32_t>(std::clamp<std::int64_t>(real, 1, kMostPerTick));
   reap();
+  bury(passed);
   carry_on(passed);
-  judge_.look(passed, [&](std::uint32_t seat) { return held_[seat].stopped_for != 0; });
+  judge_.look(passed, [&](std::uint32_t seat) { return held_[seat].stopped_for != 0 || held_[seat].killed; });
   until_strike_ -= passed;
+  until_daemon_strike_ -= passed;
   if (!host_.running()) throw std::runtime_error("the daemon has ended: " + host_.log());
   return passed;
 }
@@ -140,7 +155,9 @@ void Conductor::strike() {
 }
 
 void Conductor::strike_daemon() {
-  judge_.hurt_all();
+  if (until_daemon_strike_ > 0) return;
+  until_daemon_strike_ = kDaemonPause;
+  judge_.hurt_all(false);
   if (chance(2) == 0) {
     host_.kill_and_restart();
     ++done_.daemon_kills;
@@ -156,7 +173,8 @@ void Conductor::stop(std::uint32_t seat) {
   const std::uint64_t most =
       chance(30) == 0 ? 2 * static_cast<std::uint64_t>(std::chrono::milliseconds(kStall).count()) : 600;
   held_[seat].stopped_for = static_cast<std::int64_t>(1 + chance(most));
-  judge_.hurt(seat);
+  held_[seat].for_long = held_[seat].stopped_for > std::chrono::milliseconds(kStall).count() / 2;
+  judge_.hurt(seat, held_[seat].for_long);
   held_[seat].player->signal(SIGSTOP);
   ++done_.stops;
 }
@@ -179,8 +197,18 @@ bool Conductor::all_rest() const noexcept {
   return judge_.all_over();
 }
 
+void Conductor::continue_all() {
+  for (std::uint32_t seat = 0; seat < held_.size(); ++seat) {
+    if (held_[seat].stopped_for == 0) continue;
+    judge_.hurt(seat, held_[seat].for_long);
+    held_[seat].stopped_for = 0;
+    held_[seat].player->signal(SIGCONT);
+  }
+}
+
 void Conductor::rest() {
   ledger_.phase = Phase::rest;
+  continue_all();
   for (std::int64_t left = kRestPatience; !all_rest() && left > 0; left -= kTick.count()) {
     if (ledger_.faults != 0) return;  // of what nobody knows what comes of it
     tick();
@@ -242,10 +270,7 @@ void Conductor::compare(const char* whose, const Belongings& before, const Belon
 // Everybody goes by itself; nothing is left.
 void Conductor::leave() {
   leaving_ = true;
-  for (Held& held : held_) {
-    if (held.stopped_for != 0) held.player->signal(SIGCONT);
-    held.stopped_for = 0;
-  }
+  continue_all();
   ledger_.phase = Phase::leave;
   const auto some_left = [&] {
     return std::any_of(held_.begin(), held_.end(), [](const Held& held) { return held.player != nullptr; });
@@ -255,6 +280,7 @@ void Conductor::leave() {
     if (held_[seat].player) ledger_.fault(fmt::format("seat {} ({}) does not leave", seat, cast_[seat].role));
     held_[seat].player.reset();
   }
+  graves_.clear();
   if (const std::string wrong = host_.end(); !wrong.empty()) ledger_.fault(wrong);
   if (::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD) ledger_.fault("a process is left");
 }

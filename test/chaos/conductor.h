@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -57,11 +58,19 @@ class Conductor {
   struct Held {
     std::unique_ptr<Player> player;
     std::int64_t stopped_for = 0;  // ms left
+    bool for_long = false;         // it was stopped for longer than a link may survive
     bool killed = false;
+  };
+
+  // One that has ended.
+  struct Grave {
+    std::unique_ptr<Player> player;
+    std::int64_t kept_for;  // ms left
   };
 
   void start(std::uint32_t seat);
   void reap();
+  void bury(std::uint32_t passed);
   void carry_on(std::uint32_t passed);
   std::uint32_t tick();
   void run_for(std::chrono::seconds time, bool chaos);
@@ -70,6 +79,7 @@ class Conductor {
   void stop(std::uint32_t seat);
   void kill(std::uint32_t seat);
   bool all_rest() const noexcept;
+  void continue_all();
   void rest();
   Look look(std::uint32_t seconds, bool chaos);
   Look settled_look(std::uint32_t seconds);
@@ -85,8 +95,10 @@ class Conductor {
   Host host_;
   std::vector<Part> cast_;
   std::vector<Held> held_;
+  std::deque<Grave> graves_;
   Clock::time_point ticked_ = Clock::now();
   std::int64_t until_strike_ = 0;
+  std::int64_t until_daemon_strike_ = 0;
   Look first_;
   Done done_;
   bool leaving_ = false;

@@ -6,15 +6,22 @@ namespace hamlyn::chaos {
 namespace {
 
 constexpr std::uint32_t kPatience = 30'000;   // ms for what was accepted to come
+constexpr std::uint32_t kStalled = 5'000;     // the same, if its link may have ended
+constexpr std::uint32_t kGrace = 2'000;       // ms for the driver to find whose end it was
 constexpr std::uint32_t kQuarantine = 3'000;  // ms for what was tried
 
 std::uint32_t seat_of(std::uint64_t sender) { return static_cast<std::uint32_t>((sender >> 32) - 1); }
+
+void mark(Account& account, bool for_long) noexcept {
+  account.untouched = false;
+  if (for_long) account.stalled = true;
+}
 
 bool promised(Said said) { return said == Said::accepted || said == Said::delivered; }
 
 }  // namespace
 
-void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& stopped) {
+void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& held) {
   for (std::uint32_t i = 0; i < kAccounts; ++i) {
     Account& account = ledger_.accounts[i];
     Case& its = cases_[i];
@@ -26,14 +33,15 @@ void Judge::look(std::uint32_t passed, const std::function<bool(std::uint32_t)>&
         free(account);
         continue;
       }
-      if (!receiver_gone(account) && !complete(account)) {
-        if (!stopped(account.to)) its.waited += passed;
-        if (its.waited < kPatience) continue;
+      if (held(account.to) || held(seat_of(account.sender))) account.untouched = false;
+      if (!receiver_gone(account)) {
+        if (!held(account.to)) its.waited += passed;
+        if (its.waited < patience_with(account)) continue;
       }
       judge(account);
       its = {State::judged, 0};
     } else {
-      if (!stopped(account.to)) its.waited += passed;
+      if (!held(account.to)) its.waited += passed;
       if (its.waited < kQuarantine) continue;
       free(account);
       its = {};
@@ -48,6 +56,15 @@ bool Judge::sender_gone(const Account& account) const noexcept {
 
 bool Judge::receiver_gone(const Account& account) const noexcept {
   return ledger_.seats[account.to].life != account.to_life;
+}
+
+std::uint32_t Judge::patience_with(const Account& account) const noexcept {
+  if (!complete(account)) return account.stalled ? kStalled : kPatience;
+  return ended_by_nobody(account) ? kGrace : 0;
+}
+
+bool Judge::ended_by_nobody(const Account& account) const noexcept {
+  return account.closed == Closed::by_end && account.untouched;
 }
 
 bool Judge::complete(const Account& account) const noexcept {
@@ -67,7 +84,7 @@ void Judge::judge(Account& account) {
                               ledger_.seats[from].role.data(), account.to.load(),
                               &account - ledger_.accounts.data(), account.serial.load(), number));
   };
-  if (told && account.untouched && !no_receiver)
+  if (ended_by_nobody(account) && !no_receiver)
     wrong(fmt::format("a way ended though nobody was hurt ({}),", name(ledger_.seats[from].last)).c_str(), 0);
   if (told) ++tally.ends;
   for (std::uint32_t i = 0; i < kLetters; ++i) {
@@ -80,10 +97,15 @@ void Judge::judge(Account& account) {
     if (said == Said::refused) ++tally.refused;
     if (said == Said::refused && came) wrong("a letter came though it was refused,", i);
     if (!promised(said) || came) continue;
-    if (no_receiver || (told && said == Said::accepted)) {
+    // The sender may be told of the end only when it sends the next, in another account.
+    if (no_receiver || ((told || account.stalled) && said == Said::accepted)) {
       ++tally.excused;
     } else {
-      wrong("a letter is lost,", i);
+      wrong(fmt::format("a letter is lost ({}{}),",
+                        told ? "its sender was told of an end" : "of no end was told",
+                        account.untouched ? ", nobody was hurt" : "")
+                .c_str(),
+            i);
       break;
     }
   }
@@ -99,15 +121,15 @@ void Judge::free(Account& account) noexcept {
   account.sender = 0;
 }
 
-void Judge::hurt(std::uint32_t seat) noexcept {
+void Judge::hurt(std::uint32_t seat, bool for_long) noexcept {
   for (Account& account : ledger_.accounts) {
     const std::uint64_t sender = account.sender;
-    if (sender != 0 && (seat_of(sender) == seat || account.to == seat)) account.untouched = false;
+    if (sender != 0 && (seat_of(sender) == seat || account.to == seat)) mark(account, for_long);
   }
 }
 
-void Judge::hurt_all() noexcept {
-  for (Account& account : ledger_.accounts) account.untouched = false;
+void Judge::hurt_all(bool for_long) noexcept {
+  for (Account& account : ledger_.accounts) mark(account, for_long);
 }
 
 bool Judge::all_over() const noexcept {

@@ -14,12 +14,12 @@ class Judge {
  public:
   explicit Judge(Ledger& ledger) : ledger_(ledger) {}
 
-  // Once per tick of `passed` ms of the driver's own time. `stopped`: whether somebody at that seat cannot
-  // run now.
-  void look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& stopped);
-  // Somebody has hurt who sits there; or everybody.
-  void hurt(std::uint32_t seat) noexcept;
-  void hurt_all() noexcept;
+  // Once per tick of `passed` ms of the driver's own time. `held`: whether who sits there was stopped, or
+  // killed and is not yet gone.
+  void look(std::uint32_t passed, const std::function<bool(std::uint32_t)>& held);
+  // Somebody has hurt who sits there; or everybody. `for_long`: by a stop that a link may not survive.
+  void hurt(std::uint32_t seat, bool for_long = false) noexcept;
+  void hurt_all(bool for_long) noexcept;
   // No account is open.
   bool all_over() const noexcept;
 
@@ -32,6 +32,8 @@ class Judge {
 
   bool sender_gone(const Account& account) const noexcept;
   bool receiver_gone(const Account& account) const noexcept;
+  std::uint32_t patience_with(const Account& account) const noexcept;  // ms
+  bool ended_by_nobody(const Account& account) const noexcept;
   bool complete(const Account& account) const noexcept;
   void judge(Account& account);
   void free(Account& account) noexcept;

@@ -67,6 +67,7 @@ Book::Book(Ledger& ledger, std::uint32_t seat, std::uint32_t to, std::uint64_t i
     account.to_life = life;
     account.serial = ++ledger.serials;
     account.untouched = true;
+    account.stalled = false;
     // Whoever is killed from here on has this account marked. Who was before is not there any more.
     if (ledger.seats[to].interface != interface || ledger.seats[to].life != life) {
       account.sender = 0;

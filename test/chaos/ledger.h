@@ -47,6 +47,7 @@ struct Account {
   std::atomic<std::uint32_t> to_life;
   std::atomic<bool> open;       // all of the above is there
   std::atomic<bool> untouched;  // nobody has hurt either of the two, nor the daemon, since it was opened
+  std::atomic<bool> stalled;    // one of the two was stopped for so long that their link may have ended
   std::atomic<Closed> closed;
   std::atomic<std::uint32_t> next;  // the receiver's, of protocols that keep the order
   std::array<std::atomic<Said>, kLetters> said;

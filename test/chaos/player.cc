@@ -75,20 +75,18 @@ Player::Player(Ledger& ledger, const Part& part, std::uint32_t seat, const std::
 }
 
 Player::~Player() {
-  if (pid_ <= 0) return;
   signal(SIGKILL);
   ::waitpid(pid_, nullptr, 0);
 }
 
-void Player::signal(int number) const noexcept {
-  if (pid_ > 0) ::kill(pid_, number);
-}
+void Player::signal(int number) const noexcept { ::kill(pid_, number); }
 
-std::optional<int> Player::ended() noexcept {
-  int status = 0;
-  if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+std::optional<int> Player::ended() const noexcept {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(pid_);
+  if (::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_)
+    return std::nullopt;
+  return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
 }  // namespace hamlyn::chaos

@@ -62,6 +62,26 @@ TEST_P(HostileDeath, StopsInTheMiddleOfAPacket) {
   world.expect_clean();
 }
 
+// The victim has mapped the ring, and reads the old one until it is told.
+TEST_P(HostileDeath, StopsBetweenTwoRings) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    const bool grown = link.grow(shm::kGrownCells[0], [] { ::raise(SIGSTOP); });
+    const bool sent = grown && link.put(packet_for(world.tickets().counted[0], 16), "0123456789abcdef");
+    link.ring();
+    return sent && line.take<char>() ? 0 : 1;
+  });
+  ASSERT_TRUE(eventually([&] { return rogue.stopped(); }));
+  world.expect_goes_on();
+  rogue.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return world.report().counted == 1; })) << "by the longer ring";
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_errors({});
+  world.expect_clean();
+}
+
 TEST_P(HostileDeath, StopsForLongerThanTheStallTime) {
   World::Options stage = options();
   stage.victim.stall = 300ms;

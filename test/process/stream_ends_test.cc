@@ -12,6 +12,11 @@
 namespace hamlyn::test {
 namespace {
 
+class StreamsLeft : public Streams {
+ protected:
+  void flush_and_go(std::size_t together);
+};
+
 TEST_F(Streams, a_receiver_closes_and_the_sender_is_told) {
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver};
@@ -105,6 +110,51 @@ TEST_F(Streams, the_death_of_a_sender_is_told_after_its_last_record) {
               ErrorCode::peer_died);
   });
 }
+
+// Who gathers `together` bytes, and goes without closing while its receiver is behind.
+void StreamsLeft::flush_and_go(std::size_t together) {
+  Actor receives([&](Line& line) {
+    Manager manager({.interface = other_options()});
+    StreamReceiver receiver{manager};
+    line.put(receiver.make_seed());
+    unsigned count = 0;
+    Record record;
+    Status status;
+    while ((status = receiver.receive(record, kPatience)) == Status::ok) {
+      if (record.text() != text_of_record(count, 1000)) return 1;
+      receiver.release(record);
+      ++count;
+    }
+    line.put(count);
+    return status == Status::abandoned ? 0 : 2;
+  });
+  const auto seed = receives.line().take<Seed>();
+  ASSERT_TRUE(seed);
+  in_child([&] {
+    Manager manager({.interface = options()});
+    std::optional<StreamSender> sender{std::in_place, manager, *seed,
+                                       StreamSender::Options{.together = together}};
+    receives.signal(SIGSTOP);
+    unsigned sent = 0, flushed = 0;
+    do {
+      flushed = sent;
+      for (std::size_t bytes = 0; bytes < together; bytes += 1000, ++sent)
+        if (sender->send(bytes_of(text_of_record(sent, 1000)), 0ns) != Status::ok) break;
+    } while (sender->flush(0ns) == Status::ok);
+    sender.reset();
+    receives.signal(SIGCONT);
+    const auto count = receives.line().take<unsigned>();
+    ASSERT_TRUE(count);
+    EXPECT_GE(*count, flushed);
+  });
+}
+
+TEST_F(StreamsLeft, bring_what_was_flushed_though_nobody_can_be_told_what_was_released) {
+  flush_and_go(8192);
+}
+
+// Whoever flushes is told ok when nothing is left on its own side.
+TEST_F(StreamsLeft, bring_what_was_flushed_though_the_link_was_full) { flush_and_go(65536); }
 
 TEST_F(Streams, the_death_of_a_receiver_is_told) {
   Actor dies([&](Line& line) {

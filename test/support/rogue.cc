@@ -79,10 +79,11 @@ std::optional<LinkMessage> RogueLink::hear() const {
   return got.state == base::SocketState::ok ? std::optional{message} : std::nullopt;
 }
 
-bool RogueLink::grow(std::uint32_t cells) {
+bool RogueLink::grow(std::uint32_t cells, const std::function<void()>& between) {
   shm::OwnedMemory ring = shm::make_sealed_memory(cells * sizeof(Packet));
   if (!say(LinkWord::ring, cells, ring.memfd.get())) return false;
   const auto taken = hear();
+  between();
   Packet last{};
   last.lead.operation = Operation::continue_ring;
   if (!taken || taken->word != LinkWord::ring_taken || !put(last)) return false;

@@ -2,6 +2,7 @@
 // A process that speaks every protocol by hand, so that it can break each of them: it attaches to the node,
 // asks for introductions, shows whatever it likes as its page, and writes any bytes into it.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,8 +43,10 @@ class RogueLink {
 
   // What the victim says next, waited for. Nothing: the link has ended.
   std::optional<library::LinkMessage> hear() const;
-  // Goes on in a longer ring, as a busy sender does. False: the link has ended.
-  bool grow(std::uint32_t cells);
+  // Goes on in a longer ring, as a busy sender does; `between` runs when the victim has taken the ring, and
+  // before it is told that we go on there. False: the link has ended.
+  bool grow(
+      std::uint32_t cells, const std::function<void()>& between = [] {});
   // The ring that the next packets go to.
   std::span<interface::Packet> cells() noexcept { return cells_; }
   // Shows memory of its own as send buffer area 1 of generation 1. False: the victim did not take it.
