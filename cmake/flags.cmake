@@ -4,10 +4,12 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conver
 if(HAMLYN_SANITIZE)
   # UBSan's vptr check asks the kernel through a pipe, and calls an object wrong where descriptors have run out, as they
   # do in a test.
-  # The sanitizers' own instrumentation makes gcc 12 warn about libstdc++'s insides.
-  add_compile_options(-fsanitize=${HAMLYN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all
-                      -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-tsan)
+  add_compile_options(-fsanitize=${HAMLYN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HAMLYN_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # The sanitizers' own instrumentation makes gcc 12 warn about libstdc++'s insides.
+    add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-tsan)
+  endif()
 endif()
 
 # A layer is a folder and a link target: hamlyn_layer(name SOURCES ... NEEDS ...).

@@ -18,6 +18,10 @@ big_endian_packages=(
 package_packages=(
   "${build_packages[@]}" file python3
 )
+# clang with libFuzzer and the sanitizers; only scripts/fuzz installs them.
+fuzz_packages=(
+  "${build_packages[@]}" clang-14 libclang-rt-14-dev libgtest-dev llvm-14
+)
 # The peers that `hamlyn perf --peers` measures beside us; only scripts/bench installs them.
 bench_packages=(
   "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils

@@ -1,9 +1,9 @@
-// Packets that a hostile peer may put into its ring, a fixed number from fixed seeds: right ones, right but
-// for a few fields or bits, and noise. They go the whole way, from cells, also of a longer ring, and from an
-// area that was shown, through the link into the interface. The same stands among its replies, while it asks
-// for remote operations itself. Nothing outside of the slots may change or be told, nothing asked for may
-// stay without an end, and the interface must go on. HAMLYN_FUZZ_SEED runs one seed alone, HAMLYN_FUZZ_RUNS
-// more of them.
+// Packets that a hostile peer may put into its ring: right ones, right but for a few fields or bits, and
+// noise. They go the whole way, from cells, also of a longer ring, and from an area that was shown, through
+// the link into the interface. The same stands among its replies, while it asks for remote operations itself.
+//
+// Besides not crashing: nothing outside of the slots may change or be told, nothing asked for may stay
+// without an end, what notifications tell of lies in its slot, and the interface must go on.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -18,8 +18,10 @@
 #include "fabric/shm/shm_link.h"
 #include "interface/core.h"
 #include "interface/terminus.h"
+#include "test/fuzz/input.h"
+#include "test/fuzz/target.h"
 
-namespace hamlyn {
+namespace hamlyn::fuzz {
 namespace {
 
 using interface::Core;
@@ -27,8 +29,6 @@ using interface::CounterPage;
 using interface::Operation;
 using interface::Packet;
 
-constexpr std::uint64_t kRuns = 200;
-constexpr int kBatches = 120;
 constexpr std::uint64_t kPeer = 77;
 constexpr std::size_t kSlotBytes = 4096;
 constexpr std::uint32_t kEntries = 4;
@@ -36,6 +36,13 @@ constexpr std::byte kGuard{0xC3};
 constexpr std::size_t kPlaces = 9;  // guard, slot, guard, slot, ... guard
 constexpr std::size_t kShownBytes = 4096;
 constexpr std::uint16_t kShown = 5;  // the number of the area that was shown, and its generation
+
+Goal goals[] = {{"messages and puts that arrived", 200},  {"refusals that were told", 200},
+                {"answers to what was asked here", 50},   {"puts that were told", 200},
+                {"pieces of slots that were got", 200},   {"rings that were longer", 200},
+                {"bytes of the shown area in slots", 200}};
+Goal &arrived = goals[0], &refused = goals[1], &answered = goals[2], &told = goals[3], &pieces = goals[4],
+     &grown = goals[5], &copied = goals[6];
 
 struct Alone final : interface::Surroundings {
   std::mt19937_64 keys{1};
@@ -47,7 +54,7 @@ struct Alone final : interface::Surroundings {
 
 class Siege {
  public:
-  explicit Siege(std::uint64_t seed) : random_(seed), area_(kPlaces * kSlotBytes, kGuard) {
+  explicit Siege(Input& input) : input_(input), area_(kPlaces * kSlotBytes, kGuard) {
     // Whoever reads behind its end does not go on.
     void* const memory =
         ::mmap(nullptr, 2 * kShownBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -78,7 +85,7 @@ class Siege {
   ~Siege() { part(); }
 
   void stand() {
-    for (int batch = 0; batch < kBatches; ++batch) {
+    while (!input_.empty()) {
       if (pick(4) == 0) ask();
       write();
       for (int turn = 0; turn < 4; ++turn) link_->arrive(core_, 64);
@@ -92,16 +99,9 @@ class Siege {
         join();
       }
       ASSERT_TRUE(guards_stand()) << "bytes outside of every slot have changed";
-      copied_ += something_copied();
+      copied.times += something_copied();
     }
   }
-  std::uint64_t arrived() const { return arrived_; }
-  std::uint64_t refused() const { return refused_; }
-  std::uint64_t answered() const { return answered_; }  // of what was asked here
-  std::uint64_t told() const { return told_; }          // of puts
-  std::uint64_t pieces() const { return pieces_; }      // of what stands here, to the rogue
-  std::uint64_t grown() const { return grown_; }
-  std::uint64_t copied() const { return copied_; }  // how often bytes of the shown area were found in slots
 
  private:
   void join() {
@@ -134,7 +134,7 @@ class Siege {
     for (const RemoteHandle handle : asked_) {
       const Status status = terminus_.requests().outcome(handle).status;
       EXPECT_NE(status, Status::pending) << "it would be waited for without end";
-      answered_ += status == Status::ok ? 1 : 0;
+      answered.times += status == Status::ok ? 1 : 0;
     }
     asked_.clear();
   }
@@ -155,7 +155,7 @@ class Siege {
     if (status == Status::pending) asked_.push_back(handle);
   }
 
-  std::uint64_t pick(std::uint64_t below) { return random_() % below; }
+  std::uint64_t pick(std::uint64_t below) { return input_.pick(below); }
   void name(Packet& packet, std::size_t slot) {
     packet.slot = slots_[slot];
     packet.generation = core_.slot(slots_[slot]).generation;
@@ -181,7 +181,7 @@ class Siege {
       packet.word = interface::message_word(entry.message, entry.incarnation);
       packet.lead.metadata_length = static_cast<std::uint8_t>(pick(4) == 0 ? pick(61) : 0);
     }
-    for (std::byte& byte : packet.data) byte = static_cast<std::byte>(random_());
+    input_.fill(packet.data);
     return packet;
   }
 
@@ -191,9 +191,9 @@ class Siege {
     interface::AreaPart part {
       kShown, kShown, packet.lead.length, pick(kShownBytes - 512)
     };
-    if (pick(4) == 0) part.offset = pick(2) == 0 ? random_() : kShownBytes - pick(600);
-    if (pick(8) == 0) part.length = static_cast<std::uint32_t>(pick(2) == 0 ? random_() : pick(70000));
-    if (pick(16) == 0) part.number = static_cast<std::uint16_t>(pick(2) == 0 ? random_() : pick(70));
+    if (pick(4) == 0) part.offset = pick(2) == 0 ? input_.number() : kShownBytes - pick(600);
+    if (pick(8) == 0) part.length = static_cast<std::uint32_t>(pick(2) == 0 ? input_.number() : pick(70000));
+    if (pick(16) == 0) part.number = static_cast<std::uint16_t>(pick(2) == 0 ? input_.number() : pick(70));
     if (pick(16) == 0) part.generation = static_cast<std::uint16_t>(pick(10));
     packet.lead.operation = Operation::area_write;
     packet.lead.length = sizeof part;
@@ -209,9 +209,10 @@ class Siege {
     const bool fetch = packet.lead.operation == Operation::fetch;
     packet.lead.length = fetch ? interface::kInlineData : 0;
     packet.offset &= ~std::uint64_t{7};
-    packet.delta = fetch ? interface::fetch_delta(static_cast<std::uint32_t>(1 + pick(10)),
-                                                  pick(2) == 0 ? 4 : 8, pick(4) != 0)
-                         : static_cast<std::uint32_t>(1 + pick(300));
+    const auto delta = static_cast<std::uint32_t>(1 + pick(fetch ? 10 : 300));
+    const std::uint32_t bytes = fetch && pick(2) == 0 ? 4 : 8;
+    const bool wanted = fetch && pick(4) != 0;
+    packet.delta = fetch ? interface::fetch_delta(delta, bytes, wanted) : delta;
     if (pick(4) == 0)
       packet.entry = interface::telling_entry(interface::opening_word(pick(8) == 0 ? 1 : 0, 0));
     if (!fetch && pick(2) == 0) {  // gathered
@@ -219,7 +220,7 @@ class Siege {
       packet.lead.length = interface::kInlineData;
       const auto chunk = static_cast<std::uint32_t>(1 + pick(9)),
                  row = static_cast<std::uint32_t>(1 + pick(4));
-      const auto stride = [&] { return pick(8) == 0 ? random_() >> 16 : pick(kSlotBytes / 8); };
+      const auto stride = [&] { return pick(8) == 0 ? input_.number() : pick(kSlotBytes / 8); };
       set_gather(
           packet,
           {.chunk = chunk, .x_chunks = row, .y_chunks = 2, .x_stride = stride(), .y_stride = stride()});
@@ -231,8 +232,9 @@ class Siege {
   // A put of any kind that may well land.
   Packet put() {
     Packet packet{};
-    for (std::byte& byte : packet.data) byte = static_cast<std::byte>(random_());
-    const std::uint64_t opening = interface::opening_word(pick(8) == 0 ? 1 : 0, pick(8) == 0 ? 1 : 0);
+    input_.fill(packet.data);
+    const std::uint32_t name = pick(8) == 0 ? 1 : 0, serial = pick(8) == 0 ? 1 : 0;
+    const std::uint64_t opening = interface::opening_word(name, serial);
     const std::uint64_t length = pick(50), offset = pick(kSlotBytes);
     const bool notify = pick(3) == 0;
     packet.lead.length = static_cast<std::uint16_t>(pick(300));
@@ -255,7 +257,7 @@ class Siege {
                               .x_chunks = static_cast<std::uint32_t>(pick(9)),
                               .y_chunks = static_cast<std::uint32_t>(pick(9)),
                               .x_stride = pick(100),
-                              .y_stride = pick(10) == 0 ? random_() : pick(600)};
+                              .y_stride = pick(10) == 0 ? input_.number() : pick(600)};
         set_word(packet, interface::kSlotWord, interface::put_word(opening, 0, notify, strides.x_stride));
         set_strides(packet, strides, offset, static_cast<std::uint32_t>(pick(400)));
       }
@@ -295,7 +297,8 @@ class Siege {
                                Operation::credit};
     packet.lead.operation = kinds[pick(9) % std::size(kinds)];
     const std::uint64_t places = interface::kRequestPlaces;
-    packet.word = places / 2 + pick(3) + places * pick(4);
+    packet.word = places / 2 + pick(3);
+    packet.word += places * pick(4);
     if (packet.lead.operation == Operation::fetched) packet.lead.length = 8;
     if (packet.lead.operation == Operation::got) {
       packet.lead.length = interface::kInlineData;
@@ -306,7 +309,7 @@ class Siege {
       packet.offset = interface::kReplyPayload * pick(3);
     }
     if (packet.lead.operation == Operation::refused_request) {
-      packet.offset = pick(2) * pick(700);
+      if (pick(2) == 0) packet.offset = pick(700);
       packet.delta = static_cast<std::uint32_t>(pick(20));
     }
     return packet;
@@ -320,7 +323,7 @@ class Siege {
       case 0:
         break;
       case 1:  // one field
-        words[2 + pick(9)] = static_cast<std::uint32_t>(random_());
+        words[2 + pick(9)] = static_cast<std::uint32_t>(input_.number());
         break;
       case 2:  // one bit, after the turn
         words[1 + pick(15)] ^= 1u << pick(32);
@@ -329,7 +332,8 @@ class Siege {
         const std::uint64_t edges[] = {
             kSlotBytes,        kSlotBytes - 1,        1023, 1535, 1536, std::uint64_t{1} << 32,
             ~std::uint64_t{0}, std::uint64_t{1} << 63};
-        packet.offset = edges[pick(std::size(edges))] - pick(packet.lead.length + 2u);
+        packet.offset = edges[pick(std::size(edges))];
+        packet.offset -= pick(packet.lead.length + 2u);
         break;
       }
       case 4:
@@ -337,7 +341,7 @@ class Siege {
         break;
       default:
         if (pick(10) == 0) {
-          for (std::size_t i = 1; i < 16; ++i) words[i] = static_cast<std::uint32_t>(random_());
+          for (std::size_t i = 1; i < 16; ++i) words[i] = static_cast<std::uint32_t>(input_.number());
         }
         break;
     }
@@ -365,7 +369,7 @@ class Siege {
     ring_ = std::move(ring);
     cells_ = {static_cast<Packet*>(ring_.mapping.data()), shm::kGrownCells[0]};
     ring_from_ = at_;
-    ++grown_;
+    ++grown.times;
   }
   void write() {
     auto* const page = static_cast<shm::Page*>(theirs_.mapping.data());
@@ -401,18 +405,18 @@ class Siege {
     if (pick(20) == 0) page->credits.urgent_taken = pick(4);
     if (pick(20) == 0) page->credits.taken = pick(4);
     if (pick(100) == 0) page->credits.replies_taken = pick(4);
-    if (pick(20) == 0) page->watch.watch = static_cast<std::uint32_t>(random_());
+    if (pick(20) == 0) page->watch.watch = static_cast<std::uint32_t>(input_.number());
   }
 
   void read() {
     Notification next;
     while (!queue_->empty()) {
       core_.take(*queue_, next);
-      if (next.kind == Notification::Kind::protocol_error) ++refused_;
+      if (next.kind == Notification::Kind::protocol_error) ++refused.times;
       const bool put = next.kind >= Notification::Kind::put && next.kind <= Notification::Kind::fetched;
-      told_ += put ? 1 : 0;
+      told.times += put ? 1 : 0;
       if (next.kind == Notification::Kind::message || put) {
-        ++arrived_;
+        ++arrived.times;
         ASSERT_LE(next.offset, kSlotBytes);
         ASSERT_LE(next.length, kSlotBytes - next.offset) << "who reads that much reads beyond the slot";
       }
@@ -452,7 +456,7 @@ class Siege {
         most = std::max(most, guards);
       }
       ASSERT_LT(most, 6u) << "a neighbour's bytes";
-      pieces_ += packet.lead.operation == Operation::get_data ? 1 : 0;
+      pieces.times += packet.lead.operation == Operation::get_data ? 1 : 0;
       answers_.skip(interface::cells_of(packet.lead));
     }
   }
@@ -479,7 +483,7 @@ class Siege {
     return true;
   }
 
-  std::mt19937_64 random_;
+  Input& input_;
   std::vector<std::byte> area_;
   Alone surroundings_;
   std::unique_ptr<CounterPage> counters_ = std::make_unique<CounterPage>();
@@ -491,8 +495,6 @@ class Siege {
   shm::OwnedMemory ring_;
   std::span<Packet> cells_;      // where the rogue writes next
   std::uint64_t ring_from_ = 0;  // cells written before
-  std::uint64_t grown_ = 0;
-  std::uint64_t copied_ = 0;
   std::unique_ptr<shm::ShmLink> link_;
   interface::Terminus terminus_ {
     core_, 8
@@ -500,102 +502,17 @@ class Siege {
   std::vector<RemoteHandle> asked_;
   shm::RingReader<> answers_;  // the rogue's
   std::uint64_t replies_at_ = 0;
-  std::uint64_t answered_ = 0;
-  std::uint64_t pieces_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t now_ = 0;
-  std::uint64_t arrived_ = 0;
-  std::uint64_t told_ = 0;
-  std::uint64_t refused_ = 0;
 };
-
-std::uint64_t number(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-TEST(FuzzDeposit, NothingOutsideTheSlotsChanges) {
-  const std::uint64_t first = number("HAMLYN_FUZZ_SEED", 1);
-  const std::uint64_t runs =
-      number("HAMLYN_FUZZ_RUNS", std::getenv("HAMLYN_FUZZ_SEED") != nullptr ? 1 : kRuns);
-  std::uint64_t arrived = 0, refused = 0, answered = 0, pieces = 0, grown = 0, copied = 0, told = 0;
-  for (std::uint64_t seed = first; seed != first + runs && !HasFailure(); ++seed) {
-    SCOPED_TRACE("HAMLYN_FUZZ_SEED=" + std::to_string(seed));
-    Siege siege(seed);
-    siege.stand();
-    arrived += siege.arrived();
-    refused += siege.refused();
-    answered += siege.answered();
-    pieces += siege.pieces();
-    told += siege.told();
-    grown += siege.grown();
-    copied += siege.copied();
-  }
-  EXPECT_GT(arrived, runs) << "the packets are not so wrong that none gets deep";
-  EXPECT_GT(refused, runs);
-  EXPECT_GT(answered, runs / 4);
-  EXPECT_GT(pieces, runs);
-  EXPECT_GT(told, runs);
-  EXPECT_GT(grown, runs);
-  EXPECT_GT(copied, runs);
-}
-
-// Every load of the peer's memory returns something else.
-struct HostileMemory {
-  static inline std::mt19937_64 random;
-  static inline std::uint32_t turn = 1;  // of the reader, which the peer knows
-
-  template <class T>
-  static T load_relaxed(const T&) noexcept {
-    const std::uint64_t word = random();
-    // Often enough a turn that the reader waits for.
-    return static_cast<T>(random() % 2 == 0 ? (word & ~std::uint64_t{0xFFFFFFFF}) | turn : word);
-  }
-  template <class T>
-  static T load_acquire(const T& word) noexcept {
-    return load_relaxed(word);
-  }
-};
-
-TEST(FuzzRing, NothingThatAHostileMemorySaysLeadsOutOfTheRing) {
-  constexpr std::size_t kMtu = 8192;
-  for (const std::uint32_t count : {shm::kReplyCells, shm::kHomeCells, shm::kGrownCells[0]}) {
-    HostileMemory::random.seed(count);
-    std::vector<Packet> cells(count);
-    const auto* const first = reinterpret_cast<const std::byte*>(cells.data());
-    const std::byte* const end = first + count * interface::kCell;
-    const auto inside = [&](const std::byte* from, std::size_t bytes) {
-      return from >= first && from <= end && bytes <= static_cast<std::size_t>(end - from);
-    };
-    shm::RingReader<HostileMemory> reader;
-    reader.reset(cells.data(), count);
-    std::uint64_t taken = 0;
-    for (int i = 0; i < 500000; ++i) {
-      HostileMemory::turn = static_cast<std::uint32_t>(taken / count) + 1;
-      interface::Words words;
-      if (!reader.something_there() || !reader.look(words)) continue;
-      const interface::Lead lead = interface::packet_of(words).lead;
-      const std::uint32_t needed = interface::cells_of(lead);
-      if (interface::invalid(lead, kMtu) != nullptr || needed >= count) continue;
-      const interface::Payload payload = reader.payload(lead);
-      if (lead.metadata_length != 0) {
-        ASSERT_TRUE(inside(payload.metadata, lead.metadata_length));
-      }
-      if (lead.length > interface::kInlineData) {
-        ASSERT_LE(payload.first_length, lead.length);
-        ASSERT_TRUE(inside(payload.first, payload.first_length));
-        const std::size_t rest = lead.length - payload.first_length;
-        if (rest != 0) {
-          ASSERT_TRUE(inside(payload.second, rest));
-        }
-      }
-      reader.skip(needed);
-      taken += needed;
-    }
-    EXPECT_EQ(reader.taken(), taken);
-    EXPECT_GT(taken, 0u) << "some packets were good enough to be taken";
-  }
-}
 
 }  // namespace
-}  // namespace hamlyn
+
+const RandomRuns random_runs{.runs = 200, .bytes = 12000, .goals = goals};
+
+void fuzz(std::span<const std::byte> bytes) {
+  Input input{bytes};
+  Siege{input}.stand();
+}
+
+}  // namespace hamlyn::fuzz

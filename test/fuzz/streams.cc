@@ -1,25 +1,35 @@
 // The two ends of a stream against a peer that says whatever it likes: words that no honest end says, parcels
-// out of any order and place, releases of what it was not given, rings and openings of noise. Whatever comes,
-// what is handed out lies where parcels may land, memory has a bound, and the end has a name.
+// out of any order and place, releases of what it was not given, rings and openings of noise.
+//
+// Besides not crashing: what is handed out lies where parcels may land and is numbered without gaps, memory
+// has a bound, and the end has a name and stays the end.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <map>
-#include <random>
 
 #include "protocols/stream_sink.h"
 #include "protocols/stream_source.h"
+#include "test/fuzz/input.h"
+#include "test/fuzz/target.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::fuzz {
 namespace {
 
+using namespace hamlyn::protocols;
+
 constexpr std::uint64_t kSelf = 1, kPeer = 2;
-constexpr int kPrograms = 1500, kSteps = 300;
+
+Goal goals[] = {{"records that were read", 1000}, {"receivers that were open", 150},
+                {"receivers that broke", 150},    {"senders that were open", 1000},
+                {"messages that were sent", 300}, {"senders that ended", 200}};
+Goal &records = goals[0], &receivers = goals[1], &broken = goals[2], &senders = goals[3], &sent = goals[4],
+     &ended = goals[5];
 
 // Memory and tickets without an interface: the tests are what arrives.
 class Bench {
  public:
-  explicit Bench(std::uint64_t seed) : random_(seed) {}
+  explicit Bench(Input& input) : input_(input) {}
 
   class Landing {
    public:
@@ -82,9 +92,10 @@ class Bench {
     return std::make_unique<Landing>(*this, bytes, options);
   }
 
-  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+  std::uint64_t below(std::uint64_t bound) { return input_.pick(bound); }
+  bool over() const { return input_.empty(); }
   bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
-  std::uint64_t number() { return random_(); }
+  std::uint64_t number() { return input_.number(); }
   std::map<std::uint32_t, Landing*>& landings() { return landings_; }
   std::uint32_t parcels_sent = 0;  // by the end that is tried
   std::size_t memory() {
@@ -133,7 +144,7 @@ class Bench {
     return chance(8) ? kRare[below(chance(10) ? 4 : 2)] : Status::ok;
   }
 
-  std::mt19937_64 random_;
+  Input& input_;
   std::uint32_t next_slot_ = 0;
   std::map<std::uint32_t, Landing*> landings_;
 };
@@ -146,154 +157,144 @@ bool inside_some(Bench& bench, std::span<const std::byte> bytes) {
   return bytes.empty();
 }
 
-TEST(FuzzStreams, AReceiverHandsOutNothingThatLiesElsewhere) {
-  std::uint64_t records = 0, opened = 0, broken = 0;
-  for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Bench bench(seed);
-    std::unique_ptr<StreamSink<Bench>> sink;
-    try {
-      sink = std::make_unique<StreamSink<Bench>>(bench,
-                                                 StreamLimits{.first = 1024, .most = 16384, .parcels = 8});
-    } catch (const std::bad_alloc&) {
-      continue;
-    }
-    const auto admit = [&](std::uint64_t) { return !bench.chance(10); };
-    Ticket ticket;
-    ASSERT_EQ(sink->offer(ticket), Status::ok);
-    std::uint32_t sequence = 0;
-    std::uint64_t last = 0, released = 0, head = 0;
-    for (int step = 0; step < kSteps; ++step) {
-      if (!sink->open() && !bench.chance(3)) {
-        StreamOpen open;
-        open.answers.interface = bench.chance(5) ? 9 : kPeer;
-        open.answers.generation = 1;
-        open.answers.bound = 128;
-        const auto door = bench.landings().begin()->second;
-        std::memcpy(door->bytes().data(), &open, sizeof open);
-        if (bench.chance(4)) door->bytes()[bench.below(sizeof open)] = static_cast<std::byte>(bench.number());
-        Notification arrival;
-        arrival.slot = door->index();
+void receive(Bench bench) {
+  std::unique_ptr<StreamSink<Bench>> sink;
+  try {
+    sink =
+        std::make_unique<StreamSink<Bench>>(bench, StreamLimits{.first = 1024, .most = 16384, .parcels = 8});
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  const auto admit = [&](std::uint64_t) { return !bench.chance(10); };
+  Ticket ticket;
+  ASSERT_EQ(sink->offer(ticket), Status::ok);
+  std::uint32_t sequence = 0;
+  std::uint64_t last = 0, released = 0, head = 0;
+  while (!bench.over()) {
+    if (!sink->open() && !bench.chance(3)) {
+      StreamOpen open;
+      open.answers.interface = bench.chance(5) ? 9 : kPeer;
+      open.answers.generation = 1;
+      open.answers.bound = 128;
+      const auto door = bench.landings().begin()->second;
+      std::memcpy(door->bytes().data(), &open, sizeof open);
+      if (bench.chance(4)) door->bytes()[bench.below(sizeof open)] = static_cast<std::byte>(bench.number());
+      Notification arrival;
+      arrival.slot = door->index();
+      arrival.peer = kPeer;
+      arrival.length = bench.chance(5) ? bench.below(128) : sizeof open;
+      sink->arrived(arrival, admit);
+      receivers.times += sink->open();
+    } else {
+      // What an honest sender says, most of the time: or there would soon be nothing to spoil.
+      Notification arrival = bench.message(sequence);
+      if (!bench.chance(30) && sink->open() && bench.landings().size() > 1) {
+        Bench::Landing& ring = *std::next(bench.landings().begin())->second;
+        arrival.slot = ring.index();
         arrival.peer = kPeer;
-        arrival.length = bench.chance(5) ? bench.below(128) : sizeof open;
-        sink->arrived(arrival, admit);
-        opened += sink->open();
-      } else {
-        // What an honest sender says, most of the time: or there would soon be nothing to spoil.
-        Notification arrival = bench.message(sequence);
-        if (!bench.chance(30) && sink->open() && bench.landings().size() > 1) {
-          Bench::Landing& ring = *std::next(bench.landings().begin())->second;
-          arrival.slot = ring.index();
-          arrival.peer = kPeer;
-          arrival.kind = Notification::Kind::message;
-          arrival.fast = true;
-          arrival.length = bench.below(100);
-          arrival.offset = head % ring.bytes().size();
-          arrival.word = word_of(StreamWord::record, sequence);
-          if (sequence - static_cast<std::uint32_t>(released) >= 7) continue;
-          head += room_for(arrival.length);
-          if (arrival.length == 0) arrival.offset = 0;
-          if (arrival.offset + room_for(arrival.length) > ring.bytes().size()) continue;
-          ++sequence;
-        }
-        sink->arrived(arrival, admit);
+        arrival.kind = Notification::Kind::message;
+        arrival.fast = true;
+        arrival.length = bench.below(100);
+        arrival.offset = head % ring.bytes().size();
+        arrival.word = word_of(StreamWord::record, sequence);
+        if (sequence - static_cast<std::uint32_t>(released) >= 7) continue;
+        head += room_for(arrival.length);
+        if (arrival.length == 0) arrival.offset = 0;
+        if (arrival.offset + room_for(arrival.length) > ring.bytes().size()) continue;
+        ++sequence;
       }
-      StreamRecord record;
-      while (!bench.chance(4) && sink->next(record)) {
-        ++records;
-        ASSERT_TRUE(inside_some(bench, record.bytes));
-        ASSERT_EQ(record.number, last + 1);
-        last = record.number;
-      }
-      if (bench.chance(3)) {
-        const std::uint64_t upto = bench.below(last + 3);
-        EXPECT_EQ(sink->release(upto), upto <= last ? Status::ok : Status::invalid);
-        if (upto <= last) released = std::max(released, upto);
-      }
-      if (bench.chance(3)) sink->settle();
-      if (bench.chance(500)) sink->stop();
-      // The rings double: all of them together are less than twice the longest. And the door.
-      ASSERT_LE(bench.memory(), 2 * 16384 + 128u);
-      if (sink->open() && sink->end() != Status::ok) {
-        broken += sink->end() == Status::broken;
-        if (!bench.chance(5)) continue;
-        if (sink->offer(ticket) == Status::ok) sequence = 0, last = released = head = 0;
-      }
+      sink->arrived(arrival, admit);
+    }
+    StreamRecord record;
+    while (!bench.chance(4) && sink->next(record)) {
+      ++records.times;
+      ASSERT_TRUE(inside_some(bench, record.bytes));
+      ASSERT_EQ(record.number, last + 1);
+      last = record.number;
+    }
+    if (bench.chance(3)) {
+      const std::uint64_t upto = bench.below(last + 3);
+      EXPECT_EQ(sink->release(upto), upto <= last ? Status::ok : Status::invalid);
+      if (upto <= last) released = std::max(released, upto);
+    }
+    if (bench.chance(3)) sink->settle();
+    if (bench.chance(500)) sink->stop();
+    // The rings double: all of them together are less than twice the longest. And the door.
+    ASSERT_LE(bench.memory(), 2 * 16384 + 128u);
+    if (sink->open() && sink->end() != Status::ok) {
+      broken.times += sink->end() == Status::broken;
+      if (!bench.chance(5)) continue;
+      if (sink->offer(ticket) == Status::ok) sequence = 0, last = released = head = 0;
     }
   }
-  EXPECT_GT(records, 1000u);
-  EXPECT_GT(opened, 1000u);
-  EXPECT_GT(broken, 1000u);
 }
 
-TEST(FuzzStreams, ASenderBelievesNothingThatCannotBe) {
-  std::uint64_t open = 0, sent = 0, ended = 0;
-  for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Bench bench(seed);
-    Ticket door;
-    door.interface = kPeer;
-    door.generation = 1;
-    door.bound = 128;
-    std::unique_ptr<StreamSource<Bench>> source;
-    try {
-      source = std::make_unique<StreamSource<Bench>>(bench, door, 2048);
-    } catch (const std::bad_alloc&) {
-      continue;
-    }
-    const std::vector<std::byte> data(4096);
-    std::uint64_t accepted = 0;
-    for (int step = 0; step < kSteps; ++step) {
-      if (bench.chance(2)) {
-        SendHandle handle;
-        const Status status =
-            source->post(std::span(data).first(bench.below(bench.chance(3) ? 4096 : 64)), &handle);
-        accepted += status == Status::ok;
-      } else if (bench.chance(3)) {
-        source->flush();
-      }
-      Notification arrival = bench.message(static_cast<std::uint32_t>(bench.below(4)));
-      if (!bench.chance(30)) {
-        // What an honest receiver says, most of the time.
-        arrival.word = word_of(StreamWord::released, bench.parcels_sent);
-        arrival.kind = Notification::Kind::message;
-        arrival.peer = kPeer;
-        arrival.fast = true;
-        if (source->ring().bound == 0 && !bench.chance(3)) continue;
-      }
-      if (source->ring().bound == 0 || bench.chance(20)) {
-        const auto odd = [&](std::uint64_t good) { return bench.chance(40) ? bench.number() : good; };
-        StreamRing ring;
-        ring.parcels = static_cast<std::uint32_t>(odd(8));
-        ring.number = source->ring().bound == 0 ? 0 : static_cast<std::uint32_t>(bench.below(4));
-        ring.bytes = odd(4096);
-        ring.most = odd(16384);
-        const auto landing = bench.landings().begin()->second;
-        arrival.offset = bench.below(2) * 64;
-        arrival.length = sizeof ring;
-        std::memcpy(landing->bytes().data() + arrival.offset, &ring, sizeof ring);
-        const bool first = (source->ring().bound == 0) != bench.chance(40);
-        arrival.word = word_of(first ? StreamWord::accept : StreamWord::more, 0);
-        arrival.kind = Notification::Kind::message;
-        arrival.peer = kPeer;
-        arrival.fast = true;
-      }
-      source->arrived(arrival);
-      source->settle();
-      open += source->ring().bound != 0;
-      if (bench.chance(50)) source->close();
-      if (source->end() == Status::ok) continue;
-      ++ended;
-      const Status after = source->post(std::span(data).first(1), nullptr);
-      EXPECT_EQ(after, source->end()) << "an end is an end";
-      break;
-    }
-    sent += accepted;
+void send(Bench bench) {
+  Ticket door;
+  door.interface = kPeer;
+  door.generation = 1;
+  door.bound = 128;
+  std::unique_ptr<StreamSource<Bench>> source;
+  try {
+    source = std::make_unique<StreamSource<Bench>>(bench, door, 2048);
+  } catch (const std::bad_alloc&) {
+    return;
   }
-  EXPECT_GT(open, 1000u);
-  EXPECT_GT(sent, 1000u);
-  EXPECT_GT(ended, kPrograms / 2);
+  const std::vector<std::byte> data(4096);
+  while (!bench.over()) {
+    if (bench.chance(2)) {
+      SendHandle handle;
+      const Status status =
+          source->post(std::span(data).first(bench.below(bench.chance(3) ? 4096 : 64)), &handle);
+      sent.times += status == Status::ok;
+    } else if (bench.chance(3)) {
+      source->flush();
+    }
+    Notification arrival = bench.message(static_cast<std::uint32_t>(bench.below(4)));
+    if (!bench.chance(30)) {
+      // What an honest receiver says, most of the time.
+      arrival.word = word_of(StreamWord::released, bench.parcels_sent);
+      arrival.kind = Notification::Kind::message;
+      arrival.peer = kPeer;
+      arrival.fast = true;
+      if (source->ring().bound == 0 && !bench.chance(3)) continue;
+    }
+    if (source->ring().bound == 0 || bench.chance(20)) {
+      const auto odd = [&](std::uint64_t good) { return bench.chance(40) ? bench.number() : good; };
+      StreamRing ring;
+      ring.parcels = static_cast<std::uint32_t>(odd(8));
+      ring.number = source->ring().bound == 0 ? 0 : static_cast<std::uint32_t>(bench.below(4));
+      ring.bytes = odd(4096);
+      ring.most = odd(16384);
+      const auto landing = bench.landings().begin()->second;
+      arrival.offset = bench.below(2) * 64;
+      arrival.length = sizeof ring;
+      std::memcpy(landing->bytes().data() + arrival.offset, &ring, sizeof ring);
+      const bool first = (source->ring().bound == 0) != bench.chance(40);
+      arrival.word = word_of(first ? StreamWord::accept : StreamWord::more, 0);
+      arrival.kind = Notification::Kind::message;
+      arrival.peer = kPeer;
+      arrival.fast = true;
+    }
+    source->arrived(arrival);
+    source->settle();
+    senders.times += source->ring().bound != 0;
+    if (bench.chance(50)) source->close();
+    if (source->end() == Status::ok) continue;
+    ++ended.times;
+    const Status after = source->post(std::span(data).first(1), nullptr);
+    EXPECT_EQ(after, source->end()) << "an end is an end";
+    break;
+  }
 }
 
 }  // namespace
-}  // namespace hamlyn::protocols
+
+const RandomRuns random_runs{.runs = 600, .bytes = 4000, .goals = goals};
+
+void fuzz(std::span<const std::byte> bytes) {
+  Input input{bytes};
+  input.pick(2) == 0 ? receive(Bench{input}) : send(Bench{input});
+}
+
+}  // namespace hamlyn::fuzz

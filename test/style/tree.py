@@ -8,9 +8,9 @@ CPP_FOLDERS = ("include", "src", "test", "examples", "bench")
 
 
 def files(root=ROOT):
-    """All files below `root` that belong to the tree: not those of version control and of builds."""
+    """All files below `root` that belong to the tree: not those of version control and of builds, nor what a fuzzer wrote."""
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in (".git", "build", "__pycache__"))
+        folders[:] = sorted(name for name in folders if name not in (".git", "build", "corpus", "__pycache__"))
         for name in sorted(names):
             yield pathlib.Path(folder, name)
 

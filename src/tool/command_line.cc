@@ -1,0 +1,183 @@
+#include "tool/command_line.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <string>
+
+#include "tool/failure.h"
+
+namespace hamlyn::tool {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit status: 0 all went well, 1 it failed, 2 the command line is wrong, 3 the time given has passed, "
+    "130 it was\n"
+    "interrupted (Ctrl-C).";
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
+}
+
+// Not CLI::Range, which lets through what is no number ("nan").
+CLI::Validator between(double low, double high) {
+  return {[low, high](const std::string& text) {
+            double value = 0;
+            const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return good ? std::string() : fmt::format("Value {} not in range {:g} to {:g}", text, low, high);
+          },
+          fmt::format("FLOAT in [{:g} - {:g}]", low, high), "SECONDS"};
+}
+
+void add_node_option(CLI::App& command, std::string& node) {
+  command
+      .add_option("--node", node,
+                  "The node daemon's socket; by default the service's, else your own daemon's")
+      ->type_name("SOCKET");
+}
+
+void add_transfer_options(CLI::App& command, TransferOptions& options, const char* file_help) {
+  command.add_option("name", options.name, "The name to meet under: 1 to 64 of A-Z a-z 0-9 . _ -")
+      ->type_name("NAME")
+      ->required();
+  command.add_option("file", options.file, file_help)->type_name("FILE");
+  command
+      .add_option_function<double>(
+          "--timeout", [&options](double seconds) { options.timeout = milliseconds(seconds); },
+          "Wait no longer than this for the other side; by default for ever")
+      ->type_name("SECONDS")
+      ->check(between(0, 1e9));
+  add_node_option(command, options.node);
+  command.add_flag("--quiet,-q", options.quiet, "Neither progress bar nor summary");
+  command.footer(kExitCodes);
+}
+
+void add_send(CLI::App& app, SendOptions& options) {
+  CLI::App& command = *app.add_subcommand("send", "Send a file, or standard input, to 'hamlyn receive NAME'");
+  add_transfer_options(command, options, "What to send; '-' or nothing: standard input");
+  command
+      .add_option("--to", options.to,
+                  "Send to a receiver of this user, or of 'anyone'; by default to your own only")
+      ->type_name("USER");
+  command.add_flag("--json", options.json, "At the end, print one JSON object on standard output");
+}
+
+void add_receive(CLI::App& app, ReceiveOptions& options) {
+  CLI::App& command = *app.add_subcommand("receive", "Receive what 'hamlyn send NAME' sends");
+  add_transfer_options(command, options,
+                       "Where to write it, once it is whole; '-' or nothing: standard output");
+  command.add_flag("--group", options.rights.group, "Let users of your primary group send");
+  command.add_flag("--everyone", options.rights.everyone, "Let all users of this host send");
+  command.add_flag("--keep-partial", options.keep_partial,
+                   "If it ends early, leave what came in FILE.partial");
+  command.add_flag(
+      "--json", options.json,
+      "At the end, print one JSON object on standard output (standard error if the data goes there)");
+}
+
+void add_node(CLI::App& app, NodeOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("node", "Show who is attached to this host's node, and their links");
+  add_node_option(command, options.node);
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(std::string("Details of a process are shown to its owner and to root.\n") + kExitCodes);
+}
+
+void add_top(CLI::App& app, TopOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("top", "Show live what moves between the processes of this host's node");
+  add_node_option(command, options.node);
+  command.add_option("--pid", options.pid, "Show the links, slots, queues and termini of this process")
+      ->type_name("PID");
+  command.add_option("--interval,-i", options.seconds, "Time between two looks, 1 by default")
+      ->type_name("SECONDS")
+      ->check(between(0.01, 3600));
+  command.add_option("--count,-n", options.count, "Look so often and end; by default until Ctrl-C")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--json", options.json, "Print one JSON object for each look, on a line of its own");
+  command.footer(std::string("It reads counters that each process keeps anyway: nobody is stopped or woken.\n"
+                             "Details of a process are shown to its owner and to root.\n") +
+                 kExitCodes);
+}
+
+void add_doctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("doctor", "Show what on this machine could be better, and how to change it");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(std::string("It changes nothing.\n") + kExitCodes);
+}
+
+void add_sim(CLI::App& app, SimOptions& options) {
+  CLI::App& command = *app.add_subcommand("sim", "Run random programs over a simulated fabric, from seeds");
+  command.add_option("--seed", options.seed, "Run the program of this seed")->type_name("N");
+  command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")->type_name("A-B");
+  command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(kExitCodes);
+}
+
+#ifdef HAMLYN_WITH_PERF
+void add_perf(CLI::App& app, PerfOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("perf", "Measure this machine's limits, Hamlyn, and installed peers");
+  command.add_option("--only", options.only, "Measure only figures whose whole name matches")
+      ->type_name("REGEX");
+  command.add_option("--cores", options.cores, "The two processors to measure on")
+      ->type_name("A,B")
+      ->delimiter(',');
+  command.add_option("--rounds", options.rounds, "How often each figure is taken")
+      ->check(CLI::Range(1, 1000));
+  command.add_flag("--peers", options.peers, "Also figures of peers that are installed");
+  command.add_flag("--list", options.list, "Print the names of the figures and measure nothing");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(kExitCodes);
+}
+#endif
+
+std::string command_of(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty() ? std::string() : commands.front()->get_name();
+}
+
+Failure usage(const CLI::App& app, const std::string& command, const CLI::ParseError& error) {
+  const auto unknown = app.remaining();
+  // CLI11 says only that a command is missing.
+  const std::string what = command.empty() && !unknown.empty()
+                               ? fmt::format("there is no command '{}'", unknown[0])
+                               : std::string(error.what());
+  return {what, "usage", fmt::format("see 'hamlyn {}--help'", command.empty() ? command : command + " "),
+          kUsage};
+}
+
+}  // namespace
+
+void read_command_line(int count, const char* const* words, CommandLine& out) {
+  CLI::App app("Sender-managed, protected communication between the processes of this host", "hamlyn");
+  app.set_version_flag("--version", "hamlyn " HAMLYN_VERSION, "Print the version");
+  app.require_subcommand(1);
+  app.footer(std::string("'hamlyn COMMAND --help' tells more about a command.\n") + kExitCodes);
+  add_send(app, out.send);
+  add_receive(app, out.receive);
+  add_node(app, out.node);
+  add_top(app, out.top);
+  add_doctor(app, out.doctor);
+  add_sim(app, out.sim);
+#ifdef HAMLYN_WITH_PERF
+  add_perf(app, out.perf);
+#endif
+  try {
+    app.parse(count, words);
+    out.command = command_of(app);
+  } catch (const CLI::Success& asked) {
+    std::ostringstream text;
+    app.exit(asked, text);
+    out.help = text.str();
+  } catch (const CLI::ParseError& error) {
+    out.command = command_of(app);
+    throw usage(app, out.command, error);
+  }
+}
+
+}  // namespace hamlyn::tool
