@@ -51,11 +51,14 @@ void PutSlot::trouble_all() {
   for (std::uint64_t from = 1; from <= kPage / kLane / kLanes; ++from) trouble(from);
 }
 
-void PutSlot::taken(std::uint64_t offset) {
-  if (cover_[offset] != 0) puts_[cover_[offset] - 1].excused = true;
+void PutSlot::taken(std::uint64_t offset, std::uint64_t bytes) {
+  if (cover_[offset] == 0) return;
+  Put& put = puts_[cover_[offset] - 1];
+  put.excused = true;
+  put.taken += bytes;
 }
 
-// One that is told of by itself has landed.
+// One that is told of by itself has landed, but for what the owner took of it while it waited.
 void PutSlot::told(const Notification& notification) {
   told_ += notification.word;
   if (!only_asked_ || notification.word != 1) return;
@@ -64,7 +67,7 @@ void PutSlot::told(const Notification& notification) {
     const std::uint64_t begin = put.places.front(), end = put.places.back() + 1;
     if (put.notify && put.from == notification.peer && begin == notification.offset &&
         end - begin == notification.length)
-      demand(put.whole(), "a put was told of before it was whole");
+      demand(put.landed + put.taken == put.data.size(), "a put was told of before it was whole");
   }
 }
 

@@ -21,6 +21,7 @@ struct Put {
   std::vector<std::uint64_t> places;  // of its bytes, in their order
   std::vector<std::byte> data;
   std::uint64_t landed = 0;  // bytes
+  std::uint64_t taken = 0;   // by its owner, while they waited
   std::uint64_t tells = 0;   // notifications that it may cause
   bool single = false;       // one packet, which lands and is told of at one moment
   bool notify = false;
@@ -59,8 +60,8 @@ class PutSlot {
   // What waited is forgotten, and what is on its way is refused. `for_all`: by another ticket nobody hears of
   // that.
   void forget(bool for_all = false);
-  // A put that waited there was taken.
-  void taken(std::uint64_t offset);
+  // What waited there, a put or a part of one, was taken.
+  void taken(std::uint64_t offset, std::uint64_t bytes);
   Control control() const noexcept { return control_; }
   void set_control(Control control) {
     control_ = control;

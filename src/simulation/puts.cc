@@ -157,7 +157,8 @@ void Puts::take(Process& process) {
   Owned& owned = places_[process.number()].now();
   std::vector<std::byte> room(PutSlot::kBytes);
   HeldPut held;
-  if (process.core().take_held(owned.slot->index(), held, room) == Status::ok) owned.model.taken(held.offset);
+  if (process.core().take_held(owned.slot->index(), held, room) == Status::ok)
+    owned.model.taken(held.offset, held.length);
 }
 
 void Puts::step(Process& process) {
