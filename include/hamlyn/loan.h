@@ -188,7 +188,8 @@ class LoanReceiver {
 
   // Waits for the next loan; `out` gives back what it had. ok; timed_out (0: one look), cancelled, forked;
   // or how it has ended, after all that had come: closed (by the sender), link_ended (its process has gone,
-  // or its link), broken (it has lent what it had not shown).
+  // or its link), broken (it has lent what it had not shown); invalid: inside process_arrival, with a sender
+  // to be answered.
   // A sender that opens is answered in here, for which its memory is mapped: that takes a moment, at most
   // two seconds each time if it is hostile.
   Status receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept;

@@ -91,6 +91,11 @@ bool Dispatcher::poll() noexcept {
   return true;
 }
 
+void Dispatcher::give_all() noexcept {
+  for (std::size_t most = queue.capacity(); most != 0 && poll(); --most) {
+  }
+}
+
 void Dispatcher::give(const Notification& notification) noexcept {
   // Ends of links and refused packets are nobody's in particular: who waits for a peer has an entry that
   // fails with its link.

@@ -77,6 +77,8 @@ class Dispatcher final : private library::Engine::Helped {
 
   // Gives the next notification to its receiver. False: there was none.
   bool poll() noexcept;
+  // Gives everything that has come so far.
+  void give_all() noexcept;
   // How many were given so far, and dues settled.
   std::uint64_t happened() const noexcept { return happened_; }
   // Whoever runs the manager settles it. Room for `due` was kept by `expect_due`.

@@ -42,6 +42,7 @@ class LibraryPort {
     Status arm(std::uint32_t entry) noexcept { return slot_.arm(entry); }
     Status arm(std::uint32_t entry, Limits limits) noexcept { return slot_.arm(entry, limits); }
     Status disarm(std::uint32_t entry) noexcept { return slot_.disarm(entry); }
+    void change_key() noexcept { slot_.change_key(); }
     Status expect(std::uint32_t entry, std::uint64_t peer) noexcept { return slot_.expect(entry, peer); }
 
    private:

@@ -45,8 +45,6 @@ struct LoanHolder final : Receiver {
         desk(manager.inside(), *this, 64, {.entries = 1, .places = 8}),
         terminus(manager.interface(), {.entries = 2}) {}
 
-  using Receiver::retire;
-
   void process_arrival(const Notification& arrival) override {
     if (arrival.kind == Notification::Kind::failed) return finish(Status::link_ended);
     // Only by the receiver's doing can somebody have a ticket to the entry by which we hear of its end.
@@ -142,7 +140,13 @@ struct LoanPool::Inside {
     holders.push_back(std::move(holder));
     return holders.back().get();
   }
+  // One that could not be opened. Its receiver may answer, or have answered, when nobody is here any more.
   void remove(LoanHolder* gone) noexcept {
+    dispatcher.interface.run();
+    gone->desk.change_key();
+    dispatcher.give_all();
+    if (gone->state == LoanHolder::State::answered && gone->end == Status::ok)
+      dispatcher.farewell(gone->answer.landing(gone->peer), protocols::kLoansClosed);
     std::erase_if(holders, [&](const auto& holder) { return holder.get() == gone; });
   }
 
@@ -390,7 +394,6 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
       throw;
     }
   } catch (...) {
-    holder_->retire();
     const Dispatcher::Guard guard(inside.dispatcher);
     if (guard) inside.remove(holder_);
     throw;

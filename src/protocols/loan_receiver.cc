@@ -88,7 +88,8 @@ struct LoanLender {
 }  // namespace protocols
 
 struct LoanReceiver::Inside {
-  enum class State : std::uint8_t { idle, offered, opening, open };
+  // A sender has knocked; it is being answered.
+  enum class State : std::uint8_t { idle, offered, knocked, opening, open };
 
   Inside(Manager& manager, std::uint32_t places)
       : dispatcher(manager.inside()),
@@ -103,11 +104,20 @@ struct LoanReceiver::Inside {
 
   // All under the manager's lock, but `answer`.
 
+  // Who wants to be answered.
+  struct Opening {
+    LoanOpen open;
+    std::uint64_t opener = 0;
+    std::uint64_t number = 0;
+  };
+
   // Takes what has come. pending: there is nothing; not_ready: a sender wants to be answered.
   Status look(LoanMessage& message, std::uint32_t& index) noexcept {
     // After so many that are nobody's the caller looks at the time.
     for (int left = Dispatcher::kMostAtOnce; left != 0; --left) {
       if (end != Status::ok) return end;
+      if (state == State::knocked) [[unlikely]]
+        return Status::not_ready;
       Notification next;
       if (queue.poll({&next, 1}) == 0) return Status::pending;
       if (next.fast && next.slot == landing.index()) [[likely]] {
@@ -119,14 +129,14 @@ struct LoanReceiver::Inside {
         }
         end = next.word == protocols::kLoansClosed ? Status::closed : Status::broken;
       } else if (next.slot == door.index()) {
-        if (knocked(next)) return Status::not_ready;
+        if (knocks(next)) return Status::not_ready;
       }
     }
     return Status::pending;
   }
 
-  // Whether a sender is there who is to be answered.
-  bool knocked(const Notification& arrival) noexcept {
+  // Whether it is a sender who is to be answered.
+  bool knocks(const Notification& arrival) noexcept {
     if (arrival.entry == kWatch) {
       if (arrival.kind == Notification::Kind::failed && state == State::open) end = Status::link_ended;
       return false;
@@ -141,15 +151,14 @@ struct LoanReceiver::Inside {
       door.arm(0);
       return false;
     }
-    opening = *said;
-    opener = arrival.peer;
-    state = State::opening;
+    opening = {*said, arrival.peer, opening.number + 1};
+    state = State::knocked;
     return true;
   }
 
   // Maps what the opener shows, and tells it so; or that it cannot be.
-  void answer(Manager& manager) noexcept {
-    const LoanOpen open = opening;
+  void answer(Manager& manager, const Opening& asked) noexcept {
+    const LoanOpen& open = asked.open;
     std::unique_ptr<MappedSlot> memory;
     LoanLender* made = nullptr;
     const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
@@ -164,7 +173,7 @@ struct LoanReceiver::Inside {
     }
     const Dispatcher::Guard guard(dispatcher);
     if (!guard) return;
-    if (state != State::opening) {  // a new seed was made meanwhile
+    if (state != State::opening || opening.number != asked.number) {  // a new seed was made meanwhile
       delete made;
       return;
     }
@@ -180,7 +189,7 @@ struct LoanReceiver::Inside {
     made->terminus = &terminus;
     made->returns = numbers();
     made->rung = RealMemory::load_relaxed(made->header.wanted);
-    sender = opener;
+    sender = asked.opener;
     state = State::open;
     if (!tell(open.desk)) end = Status::link_ended;
   }
@@ -188,7 +197,7 @@ struct LoanReceiver::Inside {
   // An entry that nobody can fill: it fails with the link, which is how we hear of the end.
   bool watch() noexcept {
     door.disarm(kWatch);
-    return door.arm(kWatch, {0, 0}) == Status::ok && door.expect(kWatch, opener) == Status::ok;
+    return door.arm(kWatch, {0, 0}) == Status::ok && door.expect(kWatch, opening.opener) == Status::ok;
   }
   bool tell(const Ticket& desk) noexcept {
     const Ticket here = landing.ticket(), page = returns.ticket();
@@ -242,8 +251,7 @@ struct LoanReceiver::Inside {
   Status end = Status::ok;
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
-  LoanOpen opening;
-  std::uint64_t opener = 0;
+  Opening opening;
 };
 
 // --- what is borrowed
@@ -313,6 +321,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
   if (out) out.give_back();  // it may be of another manager
   for (;;) {
     Status status;
+    std::optional<Inside::Opening> opening;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
@@ -325,10 +334,14 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
         out.bytes_ = out.lender_->bytes(out.index_, message.length);
         return status;
       }
-      if (guard.nested() && status == Status::not_ready) return Status::invalid;
+      if (status == Status::not_ready) {
+        if (guard.nested()) return Status::invalid;  // it goes on knocking
+        opening = inside.opening;
+        inside.state = Inside::State::opening;
+      }
     }
-    if (status == Status::not_ready) {
-      inside.answer(manager_);
+    if (opening) {
+      inside.answer(manager_, *opening);
       continue;
     }
     if (status != Status::pending) return status;

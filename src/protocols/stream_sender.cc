@@ -39,6 +39,18 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     const bool flushed = !source.staged() || !protocols::for_now(source.flush());
     return source.settle() && flushed;
   }
+  // The receiver may agree, or have agreed, when nobody is here any more.
+  void give_up() noexcept {
+    dispatcher.interface.run();
+    source.give_up();
+    dispatcher.give_all();
+    say_farewell();
+  }
+  void say_farewell() noexcept {
+    Ticket ticket;
+    std::uint64_t word = 0;
+    if (source.farewell(ticket, word)) dispatcher.farewell(ticket, word);
+  }
 
   Dispatcher& dispatcher;
   protocols::LibraryPort port;
@@ -96,15 +108,17 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
   {
     const Dispatcher::Guard guard(manager.inside());
     if (!guard) throw_forked();
+    if (guard.nested())
+      throw Error(ErrorCode::invalid_argument, "a stream cannot be opened inside process_arrival");
     inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
   }
   const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
   if (status == Status::ok) return;
   Refusal refusal;
   {
-    inside_->retire();
     const Dispatcher::Guard guard(manager.inside());
     refusal = inside_->source.refusal();
+    if (guard) inside_->give_up();
     inside_.reset();
   }
   switch (status) {
@@ -117,8 +131,6 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
       throw Error(ErrorCode::cancelled, "cancelled while the stream was opened");
     case Status::forked:
       throw_forked();
-    case Status::invalid:
-      throw Error(ErrorCode::invalid_argument, "a stream cannot be opened inside process_arrival");
     default:
       throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
   }
@@ -132,9 +144,7 @@ StreamSender::~StreamSender() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
-  Ticket ticket;
-  std::uint64_t word = 0;
-  if (inside_->source.farewell(ticket, word)) manager_.inside().farewell(ticket, word);
+  inside_->say_farewell();
   inside_.reset();
 }
 

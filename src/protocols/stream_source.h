@@ -53,6 +53,10 @@ class StreamSource {
   }
   Refusal refusal() const noexcept { return refusal_; }
 
+  // Gives the opening up: a receiver that has not agreed yet will be answered that nobody is here. What it
+  // has said before is still to be given to `arrived`; then `farewell` knows.
+  void give_up() noexcept { answers_->change_key(); }
+
   // Takes a small record, if it only needs to be put to others. False: nothing was done.
   bool gather(std::span<const std::byte> data) noexcept {
     return data.size() <= kSmall && data.size() <= most_ && state_ == State::open && end_ == Status::ok &&

@@ -343,6 +343,76 @@ TEST_F(Loans, need_a_seed_that_is_good_and_new) {
   });
 }
 
+// The receiver has answered when the sender's time is over: it is not left waiting for loans.
+TEST_F(Loans, of_who_gives_up_while_it_is_let_in_are_not_waited_for) {
+  with_both([](Managers& both) {
+    constexpr std::chrono::milliseconds kTime{50};
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    std::optional<ErrorCode> thrown;
+    const auto over = std::chrono::steady_clock::now() + kTime;
+    std::thread opens([&, seed = receiver.make_seed()] {
+      thrown = thrown_by([&] { LoanSender(pool, seed, {.timeout = kTime}); });
+    });
+    while (!waiting_in(both.sender) && std::chrono::steady_clock::now() < over) std::this_thread::yield();
+    Deafened deafened(both.sender, both.receiver);
+    Borrowed borrowed;
+    Status status = Status::timed_out;
+    while (status == Status::timed_out && std::chrono::steady_clock::now() < over + kTime)
+      status = receiver.receive(borrowed, 1ms);
+    deafened.hear();
+    opens.join();
+    EXPECT_EQ(thrown, ErrorCode::timed_out);
+    while (receiver.sender() != 0 && status == Status::timed_out)
+      status = receiver.receive(borrowed, kPatience);
+    EXPECT_TRUE(status == Status::closed || receiver.sender() == 0) << name(status);
+    EXPECT_EQ(pool.free_buffers(), 1u);
+  });
+}
+
+// Inside process_arrival nobody is answered, as that takes a while: it goes on knocking.
+TEST_F(Loans, are_not_answered_inside_process_arrival) {
+  struct Peeping final : public Receiver {
+    Peeping(Manager& manager, LoanReceiver& of)
+        : Receiver(manager), area(manager.interface(), 64), slot(area, manager.queue(), {}), loans(of) {
+      attach(slot);
+    }
+    ~Peeping() override {
+      retire();
+      detach(slot);
+    }
+    void process_arrival(const Notification&) override {
+      Borrowed borrowed;
+      said = loans.receive(borrowed, 0ns);
+    }
+    MessageArea area;
+    Slot slot;
+    LoanReceiver& loans;
+    Status said = Status::pending;
+  };
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    Peeping peeping(both.receiver, receiver);
+    std::unique_ptr<LoanSender> sender;
+    std::atomic<bool> done = false;
+    std::thread opens([&, seed = receiver.make_seed()] {
+      sender = std::make_unique<LoanSender>(pool, seed, LoanSenderOptions{.timeout = kPatience});
+      done = true;
+    });
+    Terminus terminus(both.sender.interface());
+    while (peeping.said == Status::pending || peeping.said == Status::timed_out) {
+      terminus.send_fast(peeping.slot.ticket(), {});
+      both.receiver.poll();
+    }
+    EXPECT_EQ(peeping.said, Status::invalid);
+    Borrowed borrowed;
+    while (!done) receiver.receive(borrowed, 1ms);
+    opens.join();
+    EXPECT_EQ(sender->end(), Status::ok);
+  });
+}
+
 TEST_F(Loans, stay_lent_while_nothing_else_happens) {
   in_child([&] {
     Interface::Options quick = options();

@@ -20,6 +20,41 @@ struct Managers {
   Manager receiver, sender;
 };
 
+// Keeps whoever waits at a manager from hearing anything, and then has it hear so much else first that a wait
+// whose time is over ends before it hears what came meanwhile. Of one thread.
+class Deafened final : public Receiver {
+ public:
+  Deafened(Manager& manager, Manager& other)
+      : Receiver(manager),
+        area_(manager.interface(), 64),
+        slot_(area_, manager.queue(), {.places = kMessages}),
+        guard_(std::in_place, manager.inside()) {
+    attach(slot_);
+    Terminus terminus(other.interface());
+    const Ticket ticket = slot_.ticket();
+    EXPECT_EQ(terminus.wait_for_place(ticket, kPatience), Status::ok);
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      Status status = terminus.send_fast(ticket, {}, i);
+      while (status == Status::queue_full) status = terminus.send_fast(ticket, {}, i);
+      EXPECT_EQ(status, Status::ok);
+    }
+  }
+  ~Deafened() override {
+    guard_.reset();
+    retire();
+    detach(slot_);
+  }
+  void hear() { guard_.reset(); }
+
+ private:
+  static constexpr std::uint32_t kMessages = 1000;  // a wait hears 64 of them between looks at the time
+
+  void process_arrival(const Notification&) override {}
+  MessageArea area_;
+  Slot slot_;
+  std::optional<protocols::Dispatcher::Guard> guard_;
+};
+
 class WithManagers : public OnNodes {
  protected:
   void with_both(const std::function<void(Managers&)>& work) {

@@ -338,6 +338,30 @@ TEST_F(Streams, who_goes_at_once_is_said_to_have_gone) {
   });
 }
 
+// The receiver agrees when the sender's time is over: what it says is heard by nobody any more, and yet it is
+// not left waiting for records.
+TEST_F(Streams, who_gives_up_while_it_is_let_in_is_said_to_have_gone) {
+  with_both([](Managers& both) {
+    constexpr std::chrono::milliseconds kTime{50};
+    StreamReceiver receiver{both.receiver};
+    std::optional<ErrorCode> thrown;
+    const auto over = std::chrono::steady_clock::now() + kTime;
+    std::thread opens([&, seed = receiver.make_seed()] {
+      thrown = thrown_by([&] { StreamSender(both.sender, seed, {.timeout = kTime}); });
+    });
+    while (!waiting_in(both.sender) && std::chrono::steady_clock::now() < over) std::this_thread::yield();
+    Deafened deafened(both.sender, both.receiver);
+    Record record;
+    while (std::chrono::steady_clock::now() < over + kTime)
+      ASSERT_NE(receiver.receive(record, 1ms), Status::ok);
+    deafened.hear();
+    opens.join();
+    EXPECT_EQ(thrown, ErrorCode::timed_out);
+    if (receiver.sender() == 0) return;  // its time was over before it had a link
+    EXPECT_EQ(receiver.receive(record, kPatience), Status::abandoned);
+  });
+}
+
 // The same of receivers: nobody is left waiting.
 TEST_F(Streams, a_receiver_may_die_at_any_instant) {
   const unsigned deaths = nodes == nullptr ? 100 : 20;
