@@ -49,7 +49,8 @@ class Interface {
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
   };
 
-  // Attaches to this host's node. Throws Error.
+  // Attaches to this host's node. Throws Error. (Times of more than 100 years, and of `dead` more than 30
+  // days, are cut to that.)
   Interface();
   explicit Interface(Options options);
   ~Interface();  // ends all links; everything made from it must be gone

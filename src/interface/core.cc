@@ -244,6 +244,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
     const auto old = static_cast<std::uint32_t>(slots_.size());
     if (old == kSlotLimit)
       throw Error(ErrorCode::out_of_memory, "this interface has 65536 slots, the most there can be");
+    free_slots_.reserve(std::size_t{2} * old);  // so that neither this nor giving one back allocates
     slots_.resize(std::size_t{2} * old);
     for (std::uint32_t i = old * 2; i-- > old;) free_slots_.push_back(i);
   }
@@ -503,13 +504,16 @@ void Core::error_taken(const Notification& notification) noexcept {
   if (link->refused[place(notification.cause)] != 0) tell(*link, notification.cause, queue_for(kNoEntry));
 }
 
-TerminusCounters& Core::add_terminus(Terminus& terminus) {
-  termini_.push_back(&terminus);
-  ++counters_.termini;
+TerminusCounters& Core::row_for_terminus() noexcept {
   for (TerminusCounters& row : counters_.terminus) {
     if (row.entries == 0) return row;
   }
   return uncounted_terminus_;
+}
+
+void Core::add_terminus(Terminus& terminus) {
+  termini_.push_back(&terminus);
+  ++counters_.termini;
 }
 
 void Core::drop_terminus(Terminus& terminus) noexcept {

@@ -185,7 +185,8 @@ class Core {
   bool end_sync(Store& store, bool done) noexcept;
 
   // Termini. What is returned is the row that it counts in.
-  TerminusCounters& add_terminus(Terminus& terminus);
+  TerminusCounters& row_for_terminus() noexcept;
+  void add_terminus(Terminus& terminus);
   void drop_terminus(Terminus& terminus) noexcept;
   std::uint32_t next_message() noexcept { return next_message_++; }
   std::uint64_t next_terminus_bit() noexcept { return terminus_bit_ = std::rotl(terminus_bit_, 1); }

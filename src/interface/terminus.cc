@@ -19,7 +19,7 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     : core_(core),
       priority_(priority),
       bit_(core.next_terminus_bit()),
-      counters_(core.add_terminus(*this)),
+      counters_(core.row_for_terminus()),
       work_(entries),
       lanes_(entries),
       buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))),
@@ -30,6 +30,7 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     lane.terminus = this;
     lane.next = std::exchange(free_lane_, &lane);
   }
+  core_.add_terminus(*this);  // last: a terminus without the memory that it needs is known to nobody
   counters_.entries = static_cast<std::uint32_t>(entries);
   counters_.level = static_cast<std::uint32_t>(priority);
 }

@@ -45,6 +45,13 @@ Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
   return now + timeout;
 }
 
+// As many of these as may be are more than there are nanoseconds.
+Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
+  constexpr auto kMost = std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds::max());
+  if (timeout > kMost) return std::nullopt;
+  return deadline_in(std::chrono::nanoseconds{std::max(timeout, std::chrono::milliseconds{0})});
+}
+
 Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
       counters_(page_of(counter_memory_)),

@@ -33,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 // When a wait is over; nothing: never.
 using Deadline = std::optional<Clock::time_point>;
 Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept;
+Deadline deadline_in(std::chrono::milliseconds timeout) noexcept;
 
 // How long somebody is willing to wait. The clock is first read when it has to be: what is over at once pays
 // for none.

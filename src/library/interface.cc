@@ -2,12 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
+
+namespace {
+
+// Of a time that is longer nobody sees the end, and the clock may not hold it.
+constexpr std::chrono::milliseconds kLongest = std::chrono::years{100};
+constexpr std::chrono::milliseconds kLongestDead = std::chrono::days{30};  // it stands in 32 bits of a frame
+
+}  // namespace
 
 Interface::Interface() : Interface(Options{}) {}
 
@@ -16,7 +26,12 @@ Interface::Interface(Options options) {
     throw Error(ErrorCode::invalid_argument, "mtu must be a multiple of 64 from 64 to 8192");
   if (options.links == 0 || options.links > 65536)
     throw Error(ErrorCode::invalid_argument, "links must be 1 to 65536");
-  engine_ = std::make_unique<library::Engine>(options);
+  if (options.stall < std::chrono::milliseconds{0} || options.dead < std::chrono::milliseconds{0})
+    throw Error(ErrorCode::invalid_argument, "stall and dead are times from 0 on");
+  options.timeout = std::min(options.timeout, kLongest);
+  options.stall = std::min(options.stall, kLongest);
+  options.dead = std::min(options.dead, kLongestDead);
+  engine_ = library::with_memory("an interface", [&] { return std::make_unique<library::Engine>(options); });
 }
 
 Interface::~Interface() = default;

@@ -93,8 +93,9 @@ Membership::Parts::Parts(const Options& options)
   if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, timer.get(), &event) != 0) base::throw_system("epoll_ctl");
   daemon.socket = options.node;
   daemon.start_node = false;
-  daemon.timeout = options.timeout;
-  const node::Deadline deadline = Clock::now() + options.timeout;
+  daemon.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongest);
+  const node::Deadline deadline =
+      Clock::now() + std::min<std::chrono::milliseconds>(options.timeout, kLongest);
   ask();
   node::MemberReply reply;
   for (Read got = Read::nothing; got != Read::whole; got = read(reply)) {

@@ -47,9 +47,15 @@ shm::Mapping private_memory(std::size_t bytes) {
 
 void check(Interface& interface, std::size_t bytes) {
   if (bytes == 0 || bytes > (std::size_t{1} << 47))
-    throw Error(ErrorCode::invalid_argument, "an area has at least one byte");
+    throw Error(ErrorCode::invalid_argument, "an area has 1 to 2^47 bytes");
   if (interface.engine().lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+}
+
+void check(Sharing sharing) {
+  if (sharing > Sharing::mapped_read_write)
+    throw Error(ErrorCode::invalid_argument,
+                "an area is of one of the kinds of sharing that hamlyn/message_area.h names");
 }
 
 void count(Interface& interface, std::uint64_t bytes) noexcept {
@@ -62,6 +68,7 @@ void count(Interface& interface, std::uint64_t bytes) noexcept {
 MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing)
     : interface_(interface), size_(bytes), sharing_(sharing) {
   check(interface, bytes);
+  check(sharing);
   if (sharing != Sharing::guarded) {
     size_ = whole_pages(bytes);
     make_mapped();
@@ -77,8 +84,12 @@ MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharin
 
 MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing)
     : interface_(interface), data_(memory.data()), size_(memory.size()), callers_(true), sharing_(sharing) {
+  check(sharing);
   if (size_ == 0 || size_ % kPage != 0 || reinterpret_cast<std::uintptr_t>(data_) % kPage != 0)
     throw Error(ErrorCode::invalid_argument, "an area over existing memory has whole pages of 4096 bytes");
+  if (size_ > ~reinterpret_cast<std::uintptr_t>(data_))
+    throw Error(ErrorCode::invalid_argument,
+                "an area over existing memory ends before the last page there can be");
   range_ = std::make_unique<library::AreaRange>(memory, sharing != Sharing::guarded);
   if (sharing == Sharing::guarded) {
     // An error now instead of a signal when something arrives.

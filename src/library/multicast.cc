@@ -2,16 +2,19 @@
 
 #include "interface/terminus.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
 Multicast::Multicast(Interface& interface, std::size_t most) : interface_(interface), most_(most) {
   if (most == 0 || most > 4096)
     throw Error(ErrorCode::invalid_argument, "a multicast has 1 to 4096 recipients");
-  recipients_.reserve(most);
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  terminus_ = new interface::Terminus(interface.engine().core(), most);
+  terminus_ = library::with_memory("a multicast", [&] {
+    recipients_.reserve(most);
+    return new interface::Terminus(interface.engine().core(), most);
+  });
 }
 
 Multicast::~Multicast() {

@@ -6,6 +6,7 @@
 
 #include "interface/deposit.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -18,7 +19,9 @@ NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) :
     throw Error(ErrorCode::invalid_argument, "a queue has at most 2^20 places");
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  queue_ = interface.engine().core().make_queue(std::bit_ceil(std::max<std::size_t>(places, 16)));
+  queue_ = library::with_memory("a notification queue", [&] {
+    return interface.engine().core().make_queue(std::bit_ceil(std::max<std::size_t>(places, 16)));
+  });
 }
 
 NotificationQueue::~NotificationQueue() {

@@ -6,6 +6,7 @@
 
 #include "library/durable_area.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -23,6 +24,9 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
     throw Error(ErrorCode::invalid_argument, "the slot's area and queue are of different interfaces");
   if (options.base >= area_size || options.bound > area_size - options.base)
     throw Error(ErrorCode::invalid_argument, "the slot reaches beyond its message area");
+  if (options.mode > Mode::paranoid_one_shot || options.access > Access::write_only)
+    throw Error(ErrorCode::invalid_argument,
+                "a slot has one of the modes and accesses that hamlyn/mode.h names");
   if (options.entries > kMostEntries)
     throw Error(ErrorCode::invalid_argument, "a slot has at most 2^20 metadata entries");
   if (area.sharing() != Sharing::guarded && options.mode != Mode::guarded)
@@ -53,7 +57,9 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  index_ = engine.core().make_slot(data_, size_, &queue.inside(), options);
+  index_ = library::with_memory("a slot and its metadata entries", [&] {
+    return engine.core().make_slot(data_, size_, &queue.inside(), options);
+  });
   if (area.sharing() == Sharing::mapped_read_write) engine.core().slot(index_).mapping = area.generation_;
   engine.core().slot(index_).store = area.durable_.get();
 }

@@ -5,6 +5,7 @@
 #include "interface/terminus.h"
 
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -63,7 +64,9 @@ Terminus::Terminus(Interface& interface, const TerminusOptions& options) : inter
     throw Error(ErrorCode::invalid_argument, "a terminus has one of the levels that hamlyn/priority.h names");
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  terminus_ = new interface::Terminus(interface.engine().core(), options.entries, options.priority);
+  terminus_ = library::with_memory("a terminus", [&] {
+    return new interface::Terminus(interface.engine().core(), options.entries, options.priority);
+  });
 }
 
 Terminus::~Terminus() {

@@ -4,11 +4,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <list>
 #include <thread>
 
 #include "hamlyn/hamlyn.h"
@@ -53,6 +56,17 @@ class Library : public OnNodes {
     });
   }
 };
+
+// As an argument that cannot be.
+template <class Make>
+void refused(Make make) {
+  try {
+    make();
+    ADD_FAILURE() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+  }
+}
 
 struct Receiver {
   explicit Receiver(const Interface::Options& options, std::size_t bytes = 1 << 20,
@@ -303,6 +317,110 @@ TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
     }
   });
 }
+
+// What is longer than the clock can hold is for ever, and not over at once.
+TEST_F(Library, TimesBeyondTheClockAreForEver) {
+  in_child([&] {
+    Interface::Options patient = options();
+    patient.timeout = patient.stall = patient.dead = std::chrono::milliseconds::max();
+    Interface interface(patient);
+    std::atomic<bool> over{false};
+    std::thread canceller([&] {
+      while (!over.load()) {
+        interface.cancel();
+        std::this_thread::yield();
+      }
+    });
+    try {
+      interface.lookup("nobody", std::chrono::milliseconds::max());
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
+    }
+    over = true;
+    canceller.join();
+    try {
+      interface.lookup("nobody", std::chrono::milliseconds::min());
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::name_unknown) << "as without a time: " << error.what();
+    }
+    Interface::Options wrong = options();
+    wrong.stall = -1ms;
+    refused([&] { Interface{wrong}; });
+    wrong = options();
+    wrong.dead = -1ms;
+    refused([&] { Interface{wrong}; });
+  });
+}
+
+TEST_F(Library, WhatNoHeaderNamesIsRefused) {
+  in_child([&] {
+    Receiver to(options());
+    refused([&] { Slot{to.area, to.queue, {.mode = static_cast<Mode>(3), .entries = 1}}; });
+    refused([&] { Slot{to.area, to.queue, {.access = static_cast<Access>(3)}}; });
+    refused([&] { MessageArea{to.interface, 4096, static_cast<Sharing>(3)}; });
+    // Behind it there is no address any more.
+    auto* const last = reinterpret_cast<std::byte*>(~std::uintptr_t{4095});
+    refused([&] { MessageArea{to.interface, std::span(last, 4096)}; });
+    refused([&] { MessageArea{to.interface, std::span(last, 4096), Sharing::mapped_read_only}; });
+  });
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without end
+
+// Makes objects until there is no memory, and says what ended that.
+template <class Make>
+ErrorCode until_memory_ends(Make make) {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t pages = 0;
+  statm >> pages;
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+  const rlimit tight{pages * 4096 + (64 << 20), limit.rlim_max};
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
+  ErrorCode ended{};
+  try {
+    for (int i = 0; i < 100000; ++i) make();
+  } catch (const Error& error) {
+    ended = error.code();
+  }
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  return ended;
+}
+
+class LibraryMemory : public Library {};
+
+TEST_F(LibraryMemory, ThatHasRunOutIsAnErrorWithAName) {
+  in_child([&] {
+    Receiver to(options());
+    Interface other(options());
+    {
+      std::list<Slot> slots;
+      const Slot::Options many{.entries = 1 << 14};
+      EXPECT_EQ(until_memory_ends([&] { slots.emplace_back(to.area, to.queue, many); }),
+                ErrorCode::out_of_memory);
+      EXPECT_FALSE(slots.empty());
+    }
+    std::list<Terminus> termini;
+    EXPECT_EQ(until_memory_ends([&] { termini.emplace_back(other, TerminusOptions{.entries = 4096}); }),
+              ErrorCode::out_of_memory);
+    ASSERT_FALSE(termini.empty());
+    std::list<NotificationQueue> queues;
+    EXPECT_EQ(until_memory_ends([&] { queues.emplace_back(other, 1 << 16); }), ErrorCode::out_of_memory);
+    // Nothing of what was not made is left, and what was made works.
+    const Ticket ticket = to.slot.ticket();
+    ASSERT_EQ(termini.front().connect(ticket, kPatience), Status::ok);
+    const std::byte data[16]{};
+    EXPECT_EQ(termini.front().send_fast(ticket, data), Status::ok);
+    Notification arrival;
+    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+    termini.clear();
+    other.run();
+  });
+}
+
+#endif
 
 TEST_F(Library, NamesAreFoundTakenAndWithdrawn) {
   in_child([&] {
