@@ -6,8 +6,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -40,7 +40,8 @@ class Upgrade : public testing::Test {
   }
   void upgrade() {
     end_in_good_order();
-    start(std::string(std::getenv("HAMLYN_TEST_BIN_DIR")) + "/hamlynd-later");
+    start(std::filesystem::read_symlink("/proc/self/exe").parent_path() /
+          "hamlynd-later");  // beside the test
   }
   void kill_and_restart() {
     daemon_->signal(SIGKILL);
