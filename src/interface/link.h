@@ -13,6 +13,7 @@
 #include "hamlyn/ticket.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
+#include "interface/lost_ranges.h"
 #include "interface/packet.h"
 #include "interface/remote.h"
 #include "interface/send_area.h"
@@ -41,9 +42,9 @@ struct Places {
   bool takes_puts = false;
   bool gives_gets = false;
   Refusal cause{};           // why there is none
-  Refusal part_refused{};    // the same, since the last announcement
   Refusal put_refused{};     // why puts by it were refused, since the sender last asked (puts.cc)
   std::uint32_t serial = 0;  // of this opening
+  LostRanges lost;           // parts of puts that are to be announced
 
   // Half of them free again: worth a reply.
   bool credit_due() const noexcept { return granted != 0 && freed - told >= (granted + 1) / 2; }

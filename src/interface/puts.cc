@@ -81,7 +81,6 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   if (cause == Refusal::none) return cause;
   Places& places = records_[record];
   if (places.put_refused == Refusal::none) places.put_refused = cause;
-  if (!word.notify) places.part_refused = cause;
   if (word.notify && places.standing < places.granted) {  // the sender holds a place for it
     ++places.standing;
     give_back(record);
@@ -151,8 +150,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   }
   // What was lost is not told of, and not signalled.
   Places& places = records_[record];
-  if (landing.announcement && places.part_refused != Refusal::none)
-    return std::exchange(places.part_refused, Refusal::none);
+  if (landing.announcement && places.lost.take(landing.begin, landing.end)) return Refusal::hold_full;
   if (landing.signal != Signal::none && places.put_refused != Refusal::none) return places.put_refused;
   alignas(8) std::byte room[kPacketLimit];
   if (packet.lead.operation == Operation::put) {
@@ -164,7 +162,11 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   ++slot.counters->messages;
   const bool behind = landing.signal != Signal::none && !puts.held.empty();
   if (puts.careful() && (behind || puts.must_wait(landing.begin, landing.end))) [[unlikely]] {
-    if (!hold(slot, landing, link.peer, word.notify)) return Refusal::hold_full;
+    if (!hold(slot, landing, link.peer, word.notify)) {
+      const bool whole = packet.lead.operation == Operation::put || landing.signal != Signal::none;
+      if (!word.notify && !whole) places.lost.add(landing.begin, landing.end);
+      return Refusal::hold_full;
+    }
     tell_puts(slot, records_[record].slot, Puts::waiting, landing.begin, landing.end, link.peer);
   } else {
     if (!landing.announcement) {
