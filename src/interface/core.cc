@@ -188,6 +188,7 @@ void Core::tell_end(Link& link, Queue& queue) noexcept {
   Notification ended;
   ended.kind = Notification::Kind::link_ended;
   ended.peer = link.peer;
+  ended.word = 1;
   if (!queue.push_event(ended)) ++counters_.events_lost;
   surroundings_.signal(queue);
 }

@@ -51,7 +51,7 @@ class Process {
   std::array<std::unique_ptr<interface::Terminus>, 2> termini;
   std::map<std::uint64_t, std::unique_ptr<sim::SimLink>> links;  // by the peer's number
   std::uint64_t ends = 0;                                        // links that ended here
-  std::uint64_t ends_told = 0;                                   // notifications of that
+  std::uint64_t ends_told = 0;                                   // as notifications say
   bool alive = true;
   bool stopped = false;
   bool keys_changed = false;  // while packets with the former ones may be on their way

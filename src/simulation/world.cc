@@ -179,7 +179,7 @@ bool World::read(Process& process, interface::Queue& queue, std::size_t most) {
     any = true;
     switch (n->kind) {
       case Notification::Kind::link_ended:
-        ++process.ends_told;
+        process.ends_told += n->word;
         break;
       case Notification::Kind::protocol_error:
         // Late packets of a group that has failed: their senders cannot know.

@@ -29,7 +29,9 @@ TEST_P(LinkEnds, what_arrived_whole_is_handed_over) {
     EXPECT_EQ(n->kind, Notification::Kind::message);
     EXPECT_TRUE(same(slot.bytes(*n), std::span(large).first(20)));
   }
-  EXPECT_EQ(take(bob, queue)->kind, Notification::Kind::link_ended);
+  const auto ended = take(bob, queue);
+  EXPECT_EQ(ended->kind, Notification::Kind::link_ended);
+  EXPECT_EQ(ended->word, 1u);
   EXPECT_TRUE(queue->empty());
 }
 

@@ -1,11 +1,9 @@
-// Loans: between two managers, and between processes; what each side can do to the other, and what not.
+// Loans: what each side can do with them and to the other, and what not. (How they end: loan_ends_test.cc.)
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -258,63 +256,6 @@ TEST_F(Loans, of_a_revoked_pool_are_seen_as_they_were) {
   });
 }
 
-TEST_F(Loans, end_in_good_order_from_either_side) {
-  with_both([](Managers& both) {
-    LoanPool pool{both.sender, {{64, 2}}};
-    std::optional<LoanReceiver> receiver{std::in_place, both.receiver};
-    auto sender = opened(pool, *receiver);
-    Loan loan;
-    ASSERT_EQ(pool.take(4, loan), Status::ok);
-    fill(loan, "last");
-    ASSERT_EQ(sender->send(loan), Status::ok);
-    loan.let_go();
-    sender.reset();
-    EXPECT_EQ(pool.free_buffers(), 1u);
-    Borrowed borrowed, none;
-    ASSERT_EQ(receiver->receive(borrowed, kPatience), Status::ok) << "what came before the end is received";
-    EXPECT_EQ(lent(borrowed), "last");
-    EXPECT_EQ(receiver->receive(none, kPatience), Status::closed);
-    EXPECT_EQ(pool.free_buffers(), 1u) << "the sender has gone, and it is still lent";
-    borrowed.give_back();
-    EXPECT_EQ(pool.free_buffers(), 2u);
-
-    sender = opened(pool, *receiver);
-    ASSERT_EQ(pool.take(4, loan), Status::ok);
-    fill(loan, "kept");
-    ASSERT_EQ(sender->send(loan), Status::ok);
-    ASSERT_EQ(receiver->receive(borrowed, kPatience), Status::ok);
-    receiver.reset();
-    EXPECT_TRUE(comes_true([&] {
-      both.sender.poll();
-      return sender->end() == Status::closed;
-    }));
-    EXPECT_EQ(loan.holders(), 0u);
-    EXPECT_EQ(sender->send(loan), Status::closed);
-    EXPECT_EQ(lent(borrowed), "kept") << "it stays readable";
-  });
-}
-
-TEST_F(Loans, can_be_read_after_everything_else_has_gone) {
-  with_both([](Managers& both) {
-    Borrowed borrowed;
-    {
-      LoanReceiver receiver{both.receiver};
-      {
-        LoanPool pool{both.sender, {{64, 1}}};
-        const auto sender = opened(pool, receiver);
-        Loan loan;
-        ASSERT_EQ(pool.take(4, loan), Status::ok);
-        fill(loan, "kept");
-        ASSERT_EQ(sender->send(loan), Status::ok);
-        ASSERT_EQ(receiver.receive(borrowed, kPatience), Status::ok);
-      }
-      EXPECT_EQ(lent(borrowed), "kept");
-    }
-    EXPECT_EQ(lent(borrowed), "kept");
-    EXPECT_FALSE(borrowed.current());
-  });
-}
-
 TEST_F(Loans, need_a_seed_that_is_good_and_new) {
   with_both([](Managers& both) {
     LoanPool pool{both.sender, {{64, 1}}};
@@ -339,33 +280,6 @@ TEST_F(Loans, need_a_seed_that_is_good_and_new) {
     LoanReceiver asleep{both.receiver};
     EXPECT_EQ(thrown_by([&] { LoanSender(pool, asleep.make_seed(), {.timeout = 1ms}); }),
               ErrorCode::timed_out);
-    EXPECT_EQ(pool.free_buffers(), 1u);
-  });
-}
-
-// The receiver has answered when the sender's time is over: it is not left waiting for loans.
-TEST_F(Loans, of_who_gives_up_while_it_is_let_in_are_not_waited_for) {
-  with_both([](Managers& both) {
-    constexpr std::chrono::milliseconds kTime{50};
-    LoanPool pool{both.sender, {{64, 1}}};
-    LoanReceiver receiver{both.receiver};
-    std::optional<ErrorCode> thrown;
-    const auto over = std::chrono::steady_clock::now() + kTime;
-    std::thread opens([&, seed = receiver.make_seed()] {
-      thrown = thrown_by([&] { LoanSender(pool, seed, {.timeout = kTime}); });
-    });
-    while (!waiting_in(both.sender) && std::chrono::steady_clock::now() < over) std::this_thread::yield();
-    Deafened deafened(both.sender, both.receiver);
-    Borrowed borrowed;
-    Status status = Status::timed_out;
-    while (status == Status::timed_out && std::chrono::steady_clock::now() < over + kTime)
-      status = receiver.receive(borrowed, 1ms);
-    deafened.hear();
-    opens.join();
-    EXPECT_EQ(thrown, ErrorCode::timed_out);
-    while (receiver.sender() != 0 && status == Status::timed_out)
-      status = receiver.receive(borrowed, kPatience);
-    EXPECT_TRUE(status == Status::closed || receiver.sender() == 0) << name(status);
     EXPECT_EQ(pool.free_buffers(), 1u);
   });
 }
@@ -480,128 +394,6 @@ TEST_F(Loans, are_nothing_to_a_forked_child) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(loan.holders(), 1u) << "nothing has changed here";
   });
-}
-
-// --- processes
-
-// Opens, receives `most` loans, says so, and stays.
-int borrow(Line& line, const Interface::Options& options, int most) {
-  Manager manager({.interface = options});
-  LoanReceiver receiver{manager};
-  line.put(receiver.make_seed());
-  std::vector<Borrowed> all(static_cast<std::size_t>(most));
-  for (Borrowed& each : all) {
-    if (receiver.receive(each, kPatience) != Status::ok) return 1;
-  }
-  line.put('x');
-  line.take<char>();
-  return 0;
-}
-
-TEST_F(Loans, of_a_receiver_that_is_killed_come_back) {
-  Actor receiver([&](Line& line) { return borrow(line, options(), 2); });
-  Actor sender([&](Line& line) {
-    const auto seed = line.take<Seed>();
-    Manager manager({.interface = options()});
-    LoanPool pool{manager, {{65536, 3}}};
-    LoanSender to{pool, seed.value(), {.timeout = kPatience}};
-    Loan loan;
-    for (int i = 0; i < 3; ++i) {  // the third is not received
-      if (pool.take(65536, loan) != Status::ok || to.send(loan) != Status::ok) return 1;
-    }
-    loan.let_go();
-    if (pool.take(1, loan) != Status::no_buffer || to.held() != 3) return 2;
-    line.put('x');
-    if (pool.take(1, loan, kPatience) != Status::ok) return 3;
-    if (pool.free_buffers() != 2 || to.end() != Status::link_ended) return 4;
-    if (to.send(loan) != Status::link_ended || loan.holders() != 0) return 5;
-    return 0;
-  });
-  const auto seed = receiver.line().take<Seed>();
-  ASSERT_TRUE(seed);
-  sender.line().put(*seed);
-  EXPECT_TRUE(receiver.line().take<char>());
-  EXPECT_TRUE(sender.line().take<char>());
-  receiver.signal(SIGKILL);
-  EXPECT_EQ(sender.wait(), 0);
-}
-
-TEST_F(Loans, of_a_sender_that_is_killed_stay_readable) {
-  Actor receiver([&](Line& line) {
-    Manager manager({.interface = options()});
-    LoanReceiver loans{manager};
-    line.put(loans.make_seed());
-    Borrowed first, second, none;
-    if (loans.receive(first, kPatience) != Status::ok) return 1;
-    line.put('x');
-    if (loans.receive(second, kPatience) != Status::ok) return 2;
-    if (loans.receive(none, kPatience) != Status::link_ended) return 3;
-    if (loans.receive(none, 0ns) != Status::link_ended) return 4;
-    if (lent(first) != "one" || lent(second) != "two") return 5;
-    first.give_back();
-    return lent(second) == "two" ? 0 : 6;
-  });
-  Actor sender([&](Line& line) {
-    const auto seed = line.take<Seed>();
-    Manager manager({.interface = options()});
-    LoanPool pool{manager, {{65536, 2}}};
-    LoanSender to{pool, seed.value(), {.timeout = kPatience}};
-    Loan one, two;
-    if (pool.take(3, one) != Status::ok || pool.take(3, two) != Status::ok) return 1;
-    fill(one, "one");
-    fill(two, "two");
-    if (to.send(one) != Status::ok || to.send(two) != Status::ok) return 2;
-    line.put('x');
-    line.take<char>();
-    return 3;
-  });
-  const auto seed = receiver.line().take<Seed>();
-  ASSERT_TRUE(seed);
-  sender.line().put(*seed);
-  EXPECT_TRUE(receiver.line().take<char>());
-  EXPECT_TRUE(sender.line().take<char>());
-  sender.signal(SIGKILL);
-  EXPECT_EQ(receiver.wait(), 0);
-}
-
-TEST_F(Loans, survive_receivers_that_are_killed_at_any_instant) {
-  Actor sender([&](Line& line) {
-    Manager manager({.interface = options()});
-    LoanPool pool{manager, {{4096, 8}}};
-    while (const auto seed = line.take<Seed>()) {
-      if (seed->ticket.interface == 0) break;
-      std::optional<LoanSender> to;
-      thrown_by([&] { to.emplace(pool, *seed, LoanSenderOptions{.timeout = 100ms}); });
-      line.put('x');
-      const auto end = std::chrono::steady_clock::now() + kPatience;
-      while (to && (to->end() == Status::ok || to->held() != 0)) {
-        Loan loan;
-        if (pool.take(4096, loan, 10ms) == Status::ok) to->send(loan);
-        if (std::chrono::steady_clock::now() > end) return 1;
-      }
-    }
-    return comes_true([&] { return manager.poll() || pool.free_buffers() == 8; }) ? 0 : 2;
-  });
-  for (int i = 0; i < 10; ++i) {
-    Actor receiver([&](Line& line) {
-      Manager manager({.interface = options()});
-      LoanReceiver loans{manager};
-      line.put(loans.make_seed());
-      std::vector<Borrowed> kept(3);
-      for (std::size_t next = 0;; ++next) {
-        if (loans.receive(kept[next % kept.size()], kPatience) != Status::ok) return 1;
-      }
-    });
-    const auto seed = receiver.line().take<Seed>();
-    ASSERT_TRUE(seed);
-    sender.line().put(*seed);
-    EXPECT_TRUE(sender.line().take<char>());
-    std::this_thread::sleep_for(std::chrono::microseconds(i * 137));  // any instant will do
-    receiver.signal(SIGKILL);
-    receiver.wait();
-  }
-  sender.line().put(Seed());
-  EXPECT_EQ(sender.wait(), 0);
 }
 
 }  // namespace

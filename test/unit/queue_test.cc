@@ -109,9 +109,10 @@ TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 3)));
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 4)));
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_slot, 1, 1)));
-  EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 0)));
+  EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
+  EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
   std::uint64_t peer = 2;
-  while (queue.push_event(event(Kind::link_ended, Refusal::none, peer, 0))) ++peer;
+  while (queue.push_event(event(Kind::link_ended, Refusal::none, peer, 1))) ++peer;
   EXPECT_EQ(peer, 255u) << "room for 256 events, 3 of them taken by peer 1";
   Notification out;
   for (std::uint32_t i = 0; i < 16; ++i) queue.take(out);
@@ -125,9 +126,10 @@ TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
     queue.take(out);
     EXPECT_EQ(out.kind, Kind::link_ended);
     EXPECT_EQ(out.peer, from);
+    EXPECT_EQ(out.word, from == 1 ? 2u : 1u);
   }
   EXPECT_TRUE(queue.empty());
-  EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 0))) << "there is room again";
+  EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1))) << "there is room again";
 }
 
 // Slots come and go; completions of those that are gone still wait, and must not be overwritten.
