@@ -67,7 +67,8 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         end = take_ring(std::move(received.fds[0]), message.value);
         break;
       case LinkWord::ring_taken:
-        if (!offered_ring_ || ring_taken_) return End::protocol_broken;
+        if (!offered_ring_.mapping || ring_taken_ || !shm::sealed_by_reader(offered_ring_))
+          return End::protocol_broken;
         ring_taken_ = true;
         break;
       case LinkWord::area:
@@ -118,7 +119,7 @@ LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t 
   const bool known = std::find(std::begin(shm::kGrownCells), std::end(shm::kGrownCells), cells) !=
                      std::end(shm::kGrownCells);
   if (link_ == nullptr || peers_ring_ || !known || cells <= peers_cells_) return End::protocol_broken;
-  shm::ForeignMemory ring = shm::map_foreign_memory(memfd, cells * interface::kCell);
+  shm::ForeignMemory ring = shm::map_foreign_memory(memfd, cells * interface::kCell, shm::Writers::both_ends);
   if (ring.refusal != nullptr) return End::protocol_broken;
   peers_ring_ = std::move(ring.mapping);
   peers_cells_ = cells;
@@ -127,9 +128,9 @@ LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t 
 
 bool LinkKeeper::offer_ring(std::uint32_t cells) {
   try {
-    shm::OwnedMemory ring = shm::make_sealed_memory(cells * interface::kCell);
+    shm::OwnedMemory ring = shm::make_sealed_memory(cells * interface::kCell, shm::Writers::both_ends);
     if (!say(LinkWord::ring, cells, ring.memfd.get())) return false;
-    offered_ring_ = std::move(ring.mapping);
+    offered_ring_ = std::move(ring);
     return true;
   } catch (const Error&) {
     return false;
@@ -158,8 +159,8 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
   }
   if (ring_taken_) {
     ring_taken_ = false;
-    link_->continue_out(std::move(offered_ring_));
-    offered_ring_ = shm::Mapping();
+    link_->continue_out(std::move(offered_ring_.mapping));
+    offered_ring_ = {};
   }
   return End::none;
 }

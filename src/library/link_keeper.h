@@ -100,7 +100,7 @@ class LinkKeeper {
   base::ForeignSocket socket_;
   base::FileDescriptor pidfd_;
   shm::Mapping my_page_;           // until the link is made of it
-  shm::Mapping offered_ring_;      // until the peer has mapped it
+  shm::OwnedMemory offered_ring_;  // until the peer has mapped it
   shm::Mapping peers_ring_;        // until settle_rings
   std::uint64_t peers_cells_ = 0;  // of the longest ring that it has shown
   bool ring_taken_ = false;

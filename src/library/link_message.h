@@ -8,12 +8,12 @@
 namespace hamlyn::library {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
-inline constexpr std::uint16_t kLinkVersion = 2;
+inline constexpr std::uint16_t kLinkVersion = 3;
 
 enum class LinkWord : std::uint16_t {
   page = 1,        // with a memfd: the page of this side; the first message each way
   ring,            // with a memfd: a longer ring of `value` cells that this side wants to continue in
-  ring_taken,      // the ring was mapped: continue in it
+  ring_taken,      // the ring was mapped and sealed: continue in it
   area,            // with a memfd of `bytes` bytes: a send buffer area of this side, number and generation
   area_taken,      // the area was mapped: packets may name it
   area_refused,    // it was not: too much is shown on this link already, or there is no memory

@@ -163,6 +163,10 @@ void say_bytes(RogueLink& link, const Bytes& bytes) {
   base::send_message(link.socket(), std::as_bytes(std::span(bytes)));
 }
 
+shm::OwnedMemory good_ring(std::uint32_t cells) {
+  return shm::make_sealed_memory(cells * interface::kCell, shm::Writers::both_ends);
+}
+
 std::vector<Trial> wrong_words() {
   std::vector<Trial> out;
   const auto message = [&](const std::string& what, LinkMessage wrong) {
@@ -197,8 +201,8 @@ std::vector<Trial> wrong_words() {
     out.push_back({"a good ring before any page, or too many",
                    [](RogueLink& link, std::uint64_t) {
                      for (const std::uint32_t cells : {shm::kGrownCells[0], shm::kGrownCells[1]}) {
-                       const FileDescriptor ring = memory(cells * interface::kCell, kAllSeals);
-                       link.say(LinkWord::ring, cells, ring.get());
+                       const shm::OwnedMemory ring = good_ring(cells);
+                       link.say(LinkWord::ring, cells, ring.memfd.get());
                      }
                    },
                    exchanged});
@@ -206,16 +210,9 @@ std::vector<Trial> wrong_words() {
                    [](RogueLink& link, std::uint64_t) {
                      for (int i = 0; i < 2; ++i) {
                        const std::uint32_t cells = shm::kGrownCells[0];
-                       const FileDescriptor ring = memory(cells * interface::kCell, kAllSeals);
-                       link.say(LinkWord::ring, cells, ring.get());
+                       const shm::OwnedMemory ring = good_ring(cells);
+                       link.say(LinkWord::ring, cells, ring.memfd.get());
                      }
-                   },
-                   exchanged});
-    out.push_back({"a ring without seals",
-                   [](RogueLink& link, std::uint64_t) {
-                     const std::uint32_t cells = shm::kGrownCells[0];
-                     const FileDescriptor ring = memory(cells * interface::kCell, F_SEAL_SHRINK);
-                     link.say(LinkWord::ring, cells, ring.get());
                    },
                    exchanged});
   }

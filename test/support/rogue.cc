@@ -80,13 +80,14 @@ std::optional<LinkMessage> RogueLink::hear() const {
 }
 
 bool RogueLink::grow(std::uint32_t cells, const std::function<void()>& between) {
-  shm::OwnedMemory ring = shm::make_sealed_memory(cells * sizeof(Packet));
+  shm::OwnedMemory ring = shm::make_sealed_memory(cells * sizeof(Packet), shm::Writers::both_ends);
   if (!say(LinkWord::ring, cells, ring.memfd.get())) return false;
   const auto taken = hear();
   between();
   Packet last{};
   last.lead.operation = Operation::continue_ring;
-  if (!taken || taken->word != LinkWord::ring_taken || !put(last)) return false;
+  if (!taken || taken->word != LinkWord::ring_taken || !shm::sealed_by_reader(ring) || !put(last))
+    return false;
   ring_ = std::move(ring);
   cells_ = {static_cast<Packet*>(ring_.mapping.data()), cells};
   out_.reset(cells_.data(), cells, out_.written());

@@ -22,11 +22,32 @@ namespace hamlyn::shm {
 
 namespace {
 
-// FUTURE_WRITE: the owner keeps its writable mapping, nobody gets another. SEAL: nobody adds seals that would
-// stop the other side from mapping.
-int seals_for(Writers writers) noexcept {
-  const int common = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  return writers == Writers::owner ? common | F_SEAL_FUTURE_WRITE : common;
+// FUTURE_WRITE: writable mappings stay, nobody gets another, and nobody punches holes. SEAL: nobody adds
+// seals that would stop the other side from mapping.
+constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kReadersSeals = F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+int seals_at_first(Writers writers) noexcept {
+  switch (writers) {
+    case Writers::owner:
+      return kSize | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+    case Writers::both_ends:
+      return kSize;
+    case Writers::everybody:
+      return kSize | F_SEAL_SEAL;
+  }
+  return 0;
+}
+
+bool has_seals(const base::FileDescriptor& memfd, int seals) noexcept {
+  const int found = fcntl(memfd.get(), F_GET_SEALS);
+  return found >= 0 && (found & seals) == seals;
+}
+
+// Pages that are not there would be made, and paid for, by whoever touches them first. (Blocks may stand
+// behind the end of a file, so their number says nothing.)
+bool whole(const base::FileDescriptor& memfd, std::size_t bytes) noexcept {
+  return lseek(memfd.get(), 0, SEEK_HOLE) == static_cast<off_t>(bytes);
 }
 
 ForeignMemory refused(const char* why, bool no_memory = false) noexcept {
@@ -59,7 +80,7 @@ OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers) {
   // Populated now: an error here instead of a signal on the data path.
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_WRITE) != 0)
     throw Error(ErrorCode::out_of_memory, "a link's memory could not be populated");
-  if (fcntl(made.memfd.get(), F_ADD_SEALS, seals_for(writers)) != 0) base::throw_system("F_ADD_SEALS");
+  if (fcntl(made.memfd.get(), F_ADD_SEALS, seals_at_first(writers)) != 0) base::throw_system("F_ADD_SEALS");
   return made;
 }
 
@@ -74,20 +95,22 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
     return refused("the descriptor is not a memfd");
   if (file.st_size < 0 || static_cast<std::size_t>(file.st_size) != bytes)
     return refused("the memory has another size");
-  const int seals = fcntl(memfd.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & seals_for(writers)) != seals_for(writers))
-    return refused("the memory lacks seals");
-  // Pages that are not there yet would be made, and paid for, by whoever reads them first. They cannot go
-  // again: the seals see to that.
-  // (Blocks may stand behind the end of a file, so their number says nothing.)
-  if (lseek(memfd.get(), 0, SEEK_HOLE) != file.st_size) return refused("the memory has holes");
+  if (!has_seals(memfd, seals_at_first(writers))) return refused("the memory lacks seals");
   const int access = writers == Writers::owner ? PROT_READ : PROT_READ | PROT_WRITE;
   void* data = mmap(nullptr, bytes, access, MAP_SHARED, memfd.get(), 0);
   if (data == MAP_FAILED) return refused("the memory cannot be mapped", errno == ENOMEM);
   ForeignMemory mapped{Mapping(data, bytes)};
+  if (writers == Writers::both_ends && fcntl(memfd.get(), F_ADD_SEALS, kReadersSeals) != 0)
+    return refused("the memory cannot be sealed");
+  // They cannot go again: the seals see to that.
+  if (!whole(memfd, bytes)) return refused("the memory has holes");
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_READ) != 0)
     return refused("the memory cannot be populated", errno == ENOMEM);
   return mapped;
+}
+
+bool sealed_by_reader(const OwnedMemory& memory) noexcept {
+  return has_seals(memory.memfd, kSize | kReadersSeals) && whole(memory.memfd, memory.mapping.size());
 }
 
 }  // namespace hamlyn::shm

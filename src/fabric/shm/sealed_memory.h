@@ -1,6 +1,6 @@
 #pragma once
-// Memory that one process writes and another only reads (design, section 6; sealed so that neither can shrink
-// it, punch holes into it, or map it writable a second time).
+// Memory that one process writes and another reads (design, section 6; sealed so that neither can shrink it,
+// punch holes into it, or map it writable a second time).
 #include <cstddef>
 #include <utility>
 
@@ -29,17 +29,24 @@ class Mapping {
 
 struct OwnedMemory {
   Mapping mapping;             // writable, zeroed, populated
-  base::FileDescriptor memfd;  // sealed; to be shown to the reader, then closed
+  base::FileDescriptor memfd;  // to be shown to the reader, then closed
 };
 
-// Who may write it: its owner alone, or whoever it is handed to.
-enum class Writers { owner, everybody };
+// Who may write it: its owner alone; a ring's two ends, of which the reader can spoil nothing but what it is
+// to read itself; or whoever it is handed to.
+//
+// Why a ring's reader maps it writable: some processors leave a line that is read through a read-only mapping
+// shared, and its writer must call it back. Packets from 4 KiB on are up to twice as fast without
+// (docs/performance.md).
+enum class Writers { owner, both_ends, everybody };
 
-// Throws Error(out_of_memory or system).
+// Throws Error(out_of_memory or system). Of memory that both ends write the reader maps it first and then
+// seals it against further mappings and holes; its owner asks sealed_by_reader() before it writes anything
+// there.
 OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers = Writers::owner);
 
 struct ForeignMemory {
-  Mapping mapping;                // populated, read-only if only its owner writes it; empty if refused
+  Mapping mapping;                // populated, read-only if its owner alone writes it; empty if refused
   const char* refusal = nullptr;  // why
   bool no_memory = false;         // refused for want of memory of our own, through no fault of its owner
 };
@@ -47,5 +54,8 @@ struct ForeignMemory {
 // Checks what a stranger handed over (kind, size, seals) before a byte of it is looked at. Never throws.
 ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t bytes,
                                  Writers writers = Writers::owner) noexcept;
+
+// Whether the reader has sealed it as agreed, with all of its pages there: none can go any more.
+bool sealed_by_reader(const OwnedMemory& memory) noexcept;
 
 }  // namespace hamlyn::shm
