@@ -16,11 +16,8 @@ inline std::uint64_t timed_messages(std::size_t bytes) {
   return count < kMost ? count : kMost;
 }
 
-// Sent before those, and not timed: four times the window, and of many an eighth.
-inline std::uint64_t warm_up_messages(std::size_t bytes) {
-  const std::uint64_t eighth = timed_messages(bytes) / 8;
-  return eighth < 100000 ? 4 * kWindow : eighth;
-}
+// Sent before those, and not timed: rings grow meanwhile, which takes some milliseconds.
+inline std::uint64_t warm_up_messages(std::size_t bytes) { return timed_messages(bytes) / 4; }
 
 inline std::uint64_t all_messages(std::size_t bytes) {
   return warm_up_messages(bytes) + timed_messages(bytes);
