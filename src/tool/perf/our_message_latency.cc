@@ -7,9 +7,9 @@
 namespace hamlyn::tool::perf {
 namespace {
 
-constexpr std::uint64_t kWarmUp = 1000;
-
 std::uint64_t exchanges(std::size_t bytes) { return bytes > 16384 ? 5000 : 20000; }
+// Rings grow meanwhile, which takes some milliseconds.
+std::uint64_t warm_up(std::size_t bytes) { return exchanges(bytes); }
 
 // A side's buffer and what it does once per exchange.
 class Player {
@@ -49,10 +49,11 @@ void ask(Party& party, Room& room, std::size_t bytes) {
   Player player{party, bytes};
   const std::uint64_t count = exchanges(bytes);
   std::vector<std::uint64_t> moments(count + 1);
-  for (std::uint64_t i = 1; i <= kWarmUp + count; ++i) {
+  const std::uint64_t untimed = warm_up(bytes);
+  for (std::uint64_t i = 1; i <= untimed + count; ++i) {
     player.send(i);
     player.receive(i);
-    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+    if (i >= untimed) moments[i - untimed] = hamlyn_ticks();
   }
   player.end();
   room.report(half_round_trips(moments));
@@ -60,7 +61,7 @@ void ask(Party& party, Room& room, std::size_t bytes) {
 
 void answer(Party& party, std::size_t bytes) {
   Player player{party, bytes};
-  for (std::uint64_t i = 1; i <= kWarmUp + exchanges(bytes); ++i) {
+  for (std::uint64_t i = 1; i <= warm_up(bytes) + exchanges(bytes); ++i) {
     player.receive(i);
     player.send(i);
   }
