@@ -196,7 +196,7 @@ bool Terminus::store_in_place(Work& work, const Ticket& ticket, std::span<const 
       continue;
     const std::uint64_t at = ticket.base + offset;
     if (at > target.bound || data.size() > target.bound - at) return false;
-    std::memcpy(target.base + at, data.data(), data.size());
+    base::copy_over_read_lines(target.base + at, data.data(), data.size());
     work.mapping = static_cast<std::uint16_t>(target.generation);
     return true;
   }
