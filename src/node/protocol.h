@@ -1,7 +1,7 @@
 #pragma once
 // What processes and the node daemon say to each other over its Unix socket (SOCK_SEQPACKET, one structure
 // per message, this machine's byte order). A message of another size, or with a field set that its kind does
-// not use, is malformed, and whoever sends one is dropped. docs/node.md describes it field by field.
+// not use, is malformed, and whoever sends one is dropped. docs/wire.md describes it field by field.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtoc
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
-inline constexpr std::uint32_t kStructuresVersion = 2;
+inline constexpr std::uint32_t kStructuresVersion = 3;
 
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxText = 160;

@@ -1,0 +1,165 @@
+// The tables of docs/wire.md that have a structure's own field names are the structure: each field at its
+// offset and with its size, and nothing between them.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "hamlyn/bulk.h"
+#include "node/protocol.h"
+#include "segment/clerk_wire.h"
+#include "tool/transfer_wire.h"
+
+namespace hamlyn::test {
+namespace {
+
+struct Field {
+  std::string name;
+  std::size_t offset;
+  std::size_t size;
+  bool operator==(const Field&) const = default;
+};
+
+struct Structure {
+  std::string name;
+  std::size_t size;
+  std::vector<Field> fields;
+};
+
+void PrintTo(const Field& field, std::ostream* out) {
+  *out << field.offset << ' ' << field.size << ' ' << field.name;
+}
+
+std::vector<Structure> structures() {
+#define FIELD(structure, field) \
+  Field { #field, offsetof(structure, field), sizeof(structure::field) }
+  return {
+      {"node::Hello",
+       sizeof(node::Hello),
+       {FIELD(node::Hello, magic), FIELD(node::Hello, protocol), FIELD(node::Hello, structures),
+        FIELD(node::Hello, flags), FIELD(node::Hello, interface), FIELD(node::Hello, token)}},
+      {"node::Welcome",
+       sizeof(node::Welcome),
+       {FIELD(node::Welcome, magic), FIELD(node::Welcome, protocol), FIELD(node::Welcome, structures),
+        FIELD(node::Welcome, error), FIELD(node::Welcome, interface), FIELD(node::Welcome, token),
+        FIELD(node::Welcome, text)}},
+      {"node::Request",
+       sizeof(node::Request),
+       {FIELD(node::Request, kind), FIELD(node::Request, flags), FIELD(node::Request, request),
+        FIELD(node::Request, number), FIELD(node::Request, peer), FIELD(node::Request, bytes),
+        FIELD(node::Request, name_length), FIELD(node::Request, reserved), FIELD(node::Request, name),
+        FIELD(node::Request, ticket), FIELD(node::Request, token), FIELD(node::Request, engine)}},
+      {"node::Reply",
+       sizeof(node::Reply),
+       {FIELD(node::Reply, kind), FIELD(node::Reply, error), FIELD(node::Reply, request),
+        FIELD(node::Reply, peer), FIELD(node::Reply, link), FIELD(node::Reply, uid), FIELD(node::Reply, gid),
+        FIELD(node::Reply, pid), FIELD(node::Reply, initiator), FIELD(node::Reply, ticket),
+        FIELD(node::Reply, token), FIELD(node::Reply, text)}},
+      {"node::FarReply",
+       sizeof(node::FarReply),
+       {FIELD(node::FarReply, kind), FIELD(node::FarReply, initiator), FIELD(node::FarReply, request),
+        FIELD(node::FarReply, peer), FIELD(node::FarReply, link), FIELD(node::FarReply, peer_incarnation),
+        FIELD(node::FarReply, own_incarnation), FIELD(node::FarReply, uid), FIELD(node::FarReply, gid),
+        FIELD(node::FarReply, pid), FIELD(node::FarReply, address_length), FIELD(node::FarReply, engine),
+        FIELD(node::FarReply, address), FIELD(node::FarReply, key)}},
+      {"node::AttachedReply",
+       sizeof(node::AttachedReply),
+       {FIELD(node::AttachedReply, kind), FIELD(node::AttachedReply, uid),
+        FIELD(node::AttachedReply, request), FIELD(node::AttachedReply, interface),
+        FIELD(node::AttachedReply, age_ms), FIELD(node::AttachedReply, links),
+        FIELD(node::AttachedReply, link_bytes), FIELD(node::AttachedReply, area_bytes),
+        FIELD(node::AttachedReply, refused), FIELD(node::AttachedReply, gid), FIELD(node::AttachedReply, pid),
+        FIELD(node::AttachedReply, program)}},
+      {"node::MemberReply",
+       sizeof(node::MemberReply),
+       {FIELD(node::MemberReply, kind), FIELD(node::MemberReply, state), FIELD(node::MemberReply, request),
+        FIELD(node::MemberReply, incarnation), FIELD(node::MemberReply, since_ms),
+        FIELD(node::MemberReply, refused), FIELD(node::MemberReply, id), FIELD(node::MemberReply, boot),
+        FIELD(node::MemberReply, kept_out), FIELD(node::MemberReply, address),
+        FIELD(node::MemberReply, changes), FIELD(node::MemberReply, reserved)}},
+      {"node::NodeReply",
+       sizeof(node::NodeReply),
+       {FIELD(node::NodeReply, kind), FIELD(node::NodeReply, more), FIELD(node::NodeReply, request),
+        FIELD(node::NodeReply, uptime_ms), FIELD(node::NodeReply, interfaces), FIELD(node::NodeReply, links),
+        FIELD(node::NodeReply, names), FIELD(node::NodeReply, malformed), FIELD(node::NodeReply, dropped),
+        FIELD(node::NodeReply, refused), FIELD(node::NodeReply, cut), FIELD(node::NodeReply, used),
+        FIELD(node::NodeReply, quota), FIELD(node::NodeReply, pid), FIELD(node::NodeReply, uid),
+        FIELD(node::NodeReply, version)}},
+      {"segment::ClerkMessage",
+       sizeof(segment::ClerkMessage),
+       {FIELD(segment::ClerkMessage, kind), FIELD(segment::ClerkMessage, node),
+        FIELD(segment::ClerkMessage, serial), FIELD(segment::ClerkMessage, registry),
+        FIELD(segment::ClerkMessage, table), FIELD(segment::ClerkMessage, buckets),
+        FIELD(segment::ClerkMessage, reads), FIELD(segment::ClerkMessage, key),
+        FIELD(segment::ClerkMessage, name), FIELD(segment::ClerkMessage, name_length),
+        FIELD(segment::ClerkMessage, rights), FIELD(segment::ClerkMessage, ticket),
+        FIELD(segment::ClerkMessage, generation), FIELD(segment::ClerkMessage, interface),
+        FIELD(segment::ClerkMessage, uid), FIELD(segment::ClerkMessage, gid),
+        FIELD(segment::ClerkMessage, pid), FIELD(segment::ClerkMessage, reserved)}},
+      {"BulkRingOffer",
+       sizeof(BulkRingOffer),
+       {FIELD(BulkRingOffer, ticket), FIELD(BulkRingOffer, pieces), FIELD(BulkRingOffer, version)}},
+      {"BulkFreed", sizeof(BulkFreed), {FIELD(BulkFreed, pieces), FIELD(BulkFreed, bytes)}},
+      {"tool::Hello",
+       sizeof(tool::Hello),
+       {FIELD(tool::Hello, head), FIELD(tool::Hello, expected), FIELD(tool::Hello, mailbox)}},
+      {"tool::Answer",
+       sizeof(tool::Answer),
+       {FIELD(tool::Answer, head), FIELD(tool::Answer, places), FIELD(tool::Answer, reserved),
+        FIELD(tool::Answer, tickets)}},
+      {"tool::ChunkNote",
+       sizeof(tool::ChunkNote),
+       {FIELD(tool::ChunkNote, head), FIELD(tool::ChunkNote, sequence), FIELD(tool::ChunkNote, length),
+        FIELD(tool::ChunkNote, total), FIELD(tool::ChunkNote, checksum), FIELD(tool::ChunkNote, end),
+        FIELD(tool::ChunkNote, reserved)}},
+      {"tool::Returned",
+       sizeof(tool::Returned),
+       {FIELD(tool::Returned, head), FIELD(tool::Returned, place), FIELD(tool::Returned, reserved),
+        FIELD(tool::Returned, sequence), FIELD(tool::Returned, ticket)}},
+      {"tool::Verdict",
+       sizeof(tool::Verdict),
+       {FIELD(tool::Verdict, head), FIELD(tool::Verdict, outcome), FIELD(tool::Verdict, reserved),
+        FIELD(tool::Verdict, total), FIELD(tool::Verdict, checksum)}},
+  };
+#undef FIELD
+}
+
+// Those of the page: headings of the third level with a structure's name and size, and the table that
+// follows.
+std::vector<Structure> tables_of_the_page() {
+  std::ifstream page(HAMLYN_SOURCE_DIR "/docs/wire.md");
+  const std::regex heading(R"(### `([A-Za-z:]+)` \((\d+) bytes\))");
+  const std::regex row(R"(\| (\d+) \| (\d+) \| (\w+) \|.*)");
+  std::vector<Structure> found;
+  std::smatch parts;
+  for (std::string line; std::getline(page, line);) {
+    if (std::regex_match(line, parts, heading)) {
+      found.push_back({parts[1], std::stoul(parts[2]), {}});
+    } else if (!found.empty() && std::regex_match(line, parts, row)) {
+      found.back().fields.push_back({parts[3], std::stoul(parts[1]), std::stoul(parts[2])});
+    }
+  }
+  return found;
+}
+
+TEST(WirePage, HasEachStructureAsItIs) {
+  const std::vector<Structure> code = structures(), page = tables_of_the_page();
+  ASSERT_EQ(page.size(), code.size());
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    EXPECT_EQ(page[i].name, code[i].name);
+    EXPECT_EQ(page[i].size, code[i].size) << code[i].name;
+    EXPECT_EQ(page[i].fields, code[i].fields) << code[i].name;
+    std::size_t end = 0;
+    for (const Field& field : code[i].fields) {
+      EXPECT_EQ(field.offset, end) << code[i].name << ": something stands before " << field.name;
+      end = field.offset + field.size;
+    }
+    EXPECT_EQ(end, code[i].size) << code[i].name << ": something stands behind the last field";
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
