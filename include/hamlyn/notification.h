@@ -18,7 +18,7 @@ enum class Refusal : std::uint8_t {
   entry_busy,         // the entry is being filled by another message
   stale_message,      // of an incarnation that is over
   metadata_too_long,  // more than 60 bytes
-  no_place,           // more notifications than the receiver had granted
+  no_place,           // more notifications than were granted, or a queue without places to grant
   over_budget,        // more requests than a link may have outstanding
   misaligned,         // a word or elements that do not lie at a multiple of their size
   unasked_reply,      // answers no request of this link, or with more than was asked for

@@ -158,7 +158,8 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   places.find_tell_at();
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
-  return cause;
+  // The receiver is told of what its queue cannot give, too: only it can make the queue longer.
+  return places.over && places.cause == Refusal::no_place ? Refusal::no_place : cause;
 }
 
 // Null: the question was never asked, which `cause` says, or what it opened has ended.

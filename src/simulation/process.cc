@@ -52,6 +52,7 @@ void Process::check_rest() {
   check();
   interface::CounterPage& counters = party.counters();
   std::uint64_t late = party.refused(Refusal::stale_message);
+  excused.insert(Refusal::no_place);  // a queue that has none left says so
   if (keys_changed) excused.insert(Refusal::bad_key);
   for (const Refusal cause : excused) late += party.refused(cause);
   demand(party.refused_in_all() == late, "something was refused");

@@ -148,9 +148,18 @@ TEST_P(Fast, is_refused_when_the_queue_has_no_places_left_to_grant) {
   Terminus terminus(alice.core, 63);
   ASSERT_EQ(send_fast(terminus, first.ticket(), {}), Status::ok);  // has all 14
   EXPECT_EQ(send_fast(terminus, second.ticket(), {}), Status::refused);
+  // Who keeps the queue is told that it is too short, beside the message.
+  const Notification one = next(bob, small), other = next(bob, small);
+  const bool told_first = one.kind == Notification::Kind::protocol_error;
+  const Notification& told = told_first ? one : other;
+  const Notification& message = told_first ? other : one;
+  EXPECT_EQ(told.kind, Notification::Kind::protocol_error);
+  EXPECT_EQ(told.cause, Refusal::no_place);
+  EXPECT_EQ(told.word, 1u);
+  EXPECT_EQ(message.slot, first.index());
+  EXPECT_EQ(bob.refused(Refusal::no_place), 1u);
   // When the first slot is gone, its places can be granted again.
   first.drop();
-  EXPECT_EQ(next(bob, small).slot, first.index());
   TestSlot third(bob, area, small, {.places = 256});
   for (int i = 0; i < 14; ++i) EXPECT_EQ(send_fast(terminus, third.ticket(), {}), Status::ok) << i;
 }
