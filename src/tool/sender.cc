@@ -80,7 +80,11 @@ Sender::Sender(const SendOptions& options, Input& input, Stop& stop)
       mailbox_area_(interface_, kMailboxBytes),
       queue_(interface_, 256),
       mailbox_(mailbox_area_, queue_, {}),
-      terminus_(interface_) {}
+      area_(interface_, kPlaces * kChunkBytes),
+      terminus_(interface_) {
+  for (std::size_t place = 0; place != kPlaces; ++place) buffers_[place].offset = place * kChunkBytes;
+  terminus_.bind(0, area_);
+}
 
 Report Sender::run() {
   find_receiver();
@@ -169,11 +173,11 @@ void Sender::send_everything(Progress& progress) {
     drain();
     if (gone_) throw why_gone();
     Buffer& buffer = free_buffer();
-    const std::size_t length = input_.read_available(buffer.bytes);
+    const auto bytes = area_.bytes(buffer.offset, kChunkBytes);
+    const std::size_t length = input_.read_available(bytes);
     if (length > 0) {
-      const auto bytes = std::span(buffer.bytes).first(length);
-      checksum_.add(bytes);
-      send_chunk(buffer, bytes, {.length = length});
+      checksum_.add(bytes.first(length));
+      send_chunk(buffer, length, {.length = length});
       progress.at(checksum_.bytes());
     } else if (!input_.ended()) {
       check_stop("waiting for input");
@@ -186,7 +190,6 @@ void Sender::send_everything(Progress& progress) {
 Sender::Buffer& Sender::free_buffer() {
   while (!book_->has_free_place()) wait_for_news();
   Buffer& buffer = buffers_[book_->next_place()];
-  if (buffer.bytes.empty()) buffer.bytes.resize(kChunkBytes);
   while (buffer.handle.sequence != 0 && terminus_.status(buffer.handle) == Status::pending) {
     check_stop("sending");
     terminus_.wait(buffer.handle, kSlice);
@@ -194,19 +197,20 @@ Sender::Buffer& Sender::free_buffer() {
   return buffer;
 }
 
-void Sender::send_chunk(Buffer& buffer, std::span<const std::byte> bytes, const ChunkNote& note) {
+void Sender::send_chunk(Buffer& buffer, std::size_t length, const ChunkNote& note) {
   const auto departure = book_->take();
   ChunkNote numbered = note;
   numbered.sequence = departure->sequence;
-  const Status status =
-      terminus_.send(departure->ticket, bytes, {.metadata = bytes_of(numbered)}, &buffer.handle);
+  const Piece piece{0, buffer.offset, length};
+  const Status status = terminus_.send_gathered(departure->ticket, {&piece, 1},
+                                                {.metadata = bytes_of(numbered)}, &buffer.handle);
   if (status == Status::link_ended) throw why_gone();
   if (status != Status::ok && status != Status::pending) throw failure("cannot send to the receiver", status);
 }
 
 void Sender::send_end() {
   Buffer& buffer = free_buffer();
-  send_chunk(buffer, {}, {.total = checksum_.bytes(), .checksum = checksum_.value(), .end = 1});
+  send_chunk(buffer, 0, {.total = checksum_.bytes(), .checksum = checksum_.value(), .end = 1});
 }
 
 void Sender::await_verdict() {

@@ -2,7 +2,6 @@
 // The sending side of a transfer (tool/transfer_wire.h has the protocol).
 #include <array>
 #include <optional>
-#include <vector>
 
 #include "hamlyn/hamlyn.h"
 #include "tool/checksum.h"
@@ -25,8 +24,9 @@ class Sender {
   Report run();
 
  private:
+  // A part of the area, from which the receiver copies.
   struct Buffer {
-    std::vector<std::byte> bytes;
+    std::size_t offset = 0;
     SendHandle handle;  // of the chunk that is, or was, sent from here
   };
 
@@ -39,7 +39,7 @@ class Sender {
 
   void send_everything(Progress& progress);
   Buffer& free_buffer();
-  void send_chunk(Buffer& buffer, std::span<const std::byte> bytes, const ChunkNote& note);
+  void send_chunk(Buffer& buffer, std::size_t length, const ChunkNote& note);
   void send_end();
   void await_verdict();
 
@@ -58,7 +58,8 @@ class Sender {
   MessageArea mailbox_area_;
   NotificationQueue queue_;
   Slot mailbox_;
-  std::array<Buffer, kPlaces> buffers_;  // before the terminus, which may send from them until it is gone
+  SendBufferArea area_;  // before the terminus, which may send from it until it is gone
+  std::array<Buffer, kPlaces> buffers_;
   Terminus terminus_;
 
   Peer receiver_;

@@ -67,6 +67,12 @@ void add_messages(Collection& all) {
   }
 }
 
+void add_transfer(Collection& all) {
+  all.add(socket_limit());
+  all.add(pipe_limit());
+  all.add(transfer_bandwidth());
+}
+
 void add_mapped(Collection& all) {
   all.add(fetch_add_limit());
   all.add(mapped_fetch_add());
@@ -184,6 +190,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_bandwidth(all);
   add_streams(all);
   add_touched(all);
+  add_transfer(all);
   add_mapped(all);
   add_segments(all);
   add_groups(all);

@@ -16,5 +16,8 @@ Meter wake_limit();
 Meter copy_limit(std::size_t bytes);
 // Messages filled by the sender and read where they lie by the receiver.
 Meter place_limit(std::size_t bytes);
+// A file in memory through a Unix socket, through a pipe, to another one.
+Meter socket_limit();
+Meter pipe_limit();
 
 }  // namespace hamlyn::tool::perf

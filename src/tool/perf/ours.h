@@ -73,6 +73,8 @@ Meter names_revoke();
 Meter names_import_cached();
 Meter names_import_read();
 Meter names_import_asked();
+// `hamlyn send` and `hamlyn receive`, from a file in memory to another one.
+Meter transfer_bandwidth();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
 

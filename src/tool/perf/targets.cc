@@ -60,6 +60,8 @@ const std::vector<Target>& all_targets() {
       {"shm.stream.4096.bandwidth", at_least, 1, "peer.ucx_posix.tag.4096.bandwidth", {}},
       {"shm.stream.65536.bandwidth", at_least, 1, "peer.ucx_posix.tag.65536.bandwidth", {}},
       {"shm.stream.1048576.bandwidth", at_least, 1, "peer.ucx_posix.tag.1048576.bandwidth", {}},
+      {"shm.send.1048576.bandwidth", at_least, 1.2, "limit.socket.1048576.bandwidth", {}},
+      {"shm.send.1048576.bandwidth", at_least, 1.2, "limit.pipe.1048576.bandwidth", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
       {"shm.fetchadd.8.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.16.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
