@@ -151,6 +151,7 @@ void add_wake(Collection& all) {
   all.add(wake_latency(Place::shm));
   all.add(passive_get_round_trip());
   all.add(segment_notify());
+  all.add(death_latency());
 }
 
 // Between two nodes, here on loopback.

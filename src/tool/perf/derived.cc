@@ -7,6 +7,7 @@ constexpr double kTwoPackets = 2 * 8192;
 constexpr double kColdNanoseconds = 3000;
 constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;
+constexpr double kDeathNanoseconds = 1e7;
 constexpr double kNameReads = 1.3;
 
 Figure bound(const char* name, const Figure& base, double more) {
@@ -27,6 +28,8 @@ void add_derived(std::vector<Figure>& figures) {
   if (links != nullptr) derived.push_back(bound("limit.links1000.cold.16.oneway", *links, kColdNanoseconds));
   if (const Figure* first = find(figures, "ofi.first.16.oneway"))
     derived.push_back(bound("limit.first.16.oneway", *first, kFirstNanoseconds - first->summary.median));
+  if (const Figure* death = find(figures, "shm.death.oneway"))
+    derived.push_back(bound("limit.death.oneway", *death, kDeathNanoseconds - death->summary.median));
   const Figure* write = find(figures, "shm.segment.write.40.oneway");
   const Figure* wake = find(figures, "limit.wake.oneway");
   if (write != nullptr && wake != nullptr)

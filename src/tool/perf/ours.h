@@ -75,6 +75,8 @@ Meter names_import_read();
 Meter names_import_asked();
 // `hamlyn send` and `hamlyn receive`, from a file in memory to another one.
 Meter transfer_bandwidth();
+// From the SIGKILL of a peer until a sleeping process is told.
+Meter death_latency();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
 
