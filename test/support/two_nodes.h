@@ -11,8 +11,8 @@ namespace hamlyn::test {
 
 class TwoNodes {
  public:
-  // `cluster`: more lines for [cluster].
-  explicit TwoNodes(const std::string& cluster = {});
+  // `cluster`: more lines for [cluster]. `service`: for processes of any user.
+  explicit TwoNodes(const std::string& cluster = {}, bool service = false);
 
   // For a process of node 1 or 2. A loaded machine may hold a process up for long without anybody being dead.
   Interface::Options at(int node) const;
@@ -24,6 +24,7 @@ class TwoNodes {
   bool sees_other(int node) const;
 
   const std::string cluster_;
+  const bool service_;
   Folder folder_;
   std::vector<std::unique_ptr<Daemon>> daemons_;
 };
