@@ -34,8 +34,8 @@ int free_port() {
 }  // namespace
 
 // libfabric takes half a second to load, once in a process: here, for all that are forked off.
-TwoNodes::TwoNodes(const std::string& cluster, bool service)
-    : cluster_(cluster), service_(service), folder_(service ? 0755 : 0700) {
+TwoNodes::TwoNodes(const std::string& first_cluster, const std::string& second_cluster, bool service)
+    : clusters_{first_cluster, second_cluster}, service_(service), folder_(service ? 0755 : 0700) {
   const ofi::EngineChoice choice = ofi::choose_engine("127.0.0.1");
   if (choice.info != nullptr) ofi::libfabric().freeinfo(choice.info);
   const int first = free_port();
@@ -63,7 +63,7 @@ void TwoNodes::start(int node, int port, int join) {
     std::filesystem::permissions(secret, std::filesystem::perms::owner_read);
     text += "secret = \"" + secret + "\"\n";
   }
-  text += cluster_;
+  text += clusters_[node - 1];
   const std::string config = folder_.file(std::to_string(node) + ".toml");
   write_file(config, text);
   std::vector<std::string> options{"--config", config};
