@@ -122,7 +122,7 @@ enum class ReplyKind : std::uint32_t {
   open_fabric,  // links with other nodes are wanted, or likely: say your fabric_address. text: the address of
                 // this host to be reached at; empty: unknown; behind it, if the node asks for one, a space
                 // and the engine to be reached by. Not asked for
-  far_gone,  // peer, link, error, text: the other end of this link to another node has gone. Not asked for
+  far_gone,     // peer, link, error, text: the other end of this link to another node has gone. Not asked for
   member,  // one node of the cluster (MemberReply); after a page of them, or all to be watched, comes `node`
 };
 
