@@ -29,7 +29,7 @@ constexpr std::array kPauses = {0, 1, 2, 4, 8};  // as for limit.cacheline: the 
 class Exporter {
  public:
   Exporter(const std::string& meeting, int number, Place place, Sharing sharing, std::size_t bytes)
-      : interface_({.node = place == Place::ofi ? far_node(number) : std::string{}}),
+      : interface_({.node = place == Place::ofi ? at_far_node(number) : std::string{}}),
         own_(interface_,
              {.name = meeting + "-" + std::to_string(number), .bytes = bytes, .sharing = sharing}),
         other_(interface_, meeting + "-" + std::to_string(1 - number), {.timeout = seconds{10}}) {}
