@@ -120,6 +120,10 @@ class Terminus {
   // `timeout`. ok, timed_out, cancelled, link_ended, refused.
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
+  // The same, and sure of it: what this interface has opened before may have been taken back, or opened to
+  // fewer, and the news of it be on its way. So the owner's interface is asked, and ok says how it is now.
+  Status confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
+
   // The sequence word: every send up to that number is over, direct ones too, and its buffer free. One load,
   // without any lock. `status` says how a send ended.
   std::uint64_t sequence() const noexcept;

@@ -113,6 +113,11 @@ inline bool asks_to_tell(const Packet& packet) noexcept {
 }
 
 // A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all
-// ones if there was none, one less if it has ended.
+// ones if there was none, one less if it has ended. With this bit above the opening's, it asks only whether
+// that lasts, whatever kind of slot it is of; what was refused is still to be told to a fence.
+inline constexpr std::uint32_t kLooks = 1u << kOpeningBits;
+inline bool only_looks(std::uint32_t delta) noexcept {
+  return delta >> kOpeningBits == kLooks >> kOpeningBits;
+}
 
 }  // namespace hamlyn::interface

@@ -277,13 +277,14 @@ Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
   if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
   if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
   if (packet.key != slot.key) return Refusal::bad_key;
-  if (slot.puts == nullptr) return Refusal::mode_forbids;
+  const bool looks = only_looks(packet.delta);
+  if (slot.puts == nullptr && !looks) return Refusal::mode_forbids;
   if (slot.rights(link.user) == 0) return Refusal::not_permitted;
   if (packet.delta == kNoOpening) return Refusal::none;
   const std::uint32_t record = opening(link, put_word_of(packet.delta));
   if (packet.delta == kLostOpening || record == kDeadRecord || records_[record].slot != index)
     return Refusal::stale_generation;
-  return std::exchange(records_[record].put_refused, Refusal::none);
+  return looks ? Refusal::none : std::exchange(records_[record].put_refused, Refusal::none);
 }
 
 }  // namespace hamlyn::interface

@@ -135,6 +135,19 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   return status;
 }
 
+Status Requests::look(const Ticket& ticket, RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  Link* link = nullptr;
+  const Status found = link_for(ticket, 0, 0, link);
+  if (found != Status::ok) return found;
+  const Outlet* const outlet = terminus_.outlet_of(ticket);
+  if (outlet == nullptr || !outlet->open()) return Status::connecting;
+  Packet packet;
+  set_lead(packet, Operation::fence, 0, 0);
+  set_entry(packet, kNoEntry, low_half(outlet->opening) | kLooks);
+  return put(*link, ticket, packet, nullptr, {}, nullptr, nullptr, handle);
+}
+
 // A record whose operation is over, and that nobody waits for, the longest unused first; kNobody: there is
 // none.
 std::uint32_t Requests::free_record() noexcept {

@@ -45,6 +45,8 @@ class Requests {
   // while some are on their way. Without a mark of its own: those of this terminus before the last call.
   Status fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
                Mark* mark = nullptr) noexcept;
+  // Whether the slot is still open as it was: its owner is asked, and no fence answered for.
+  Status look(const Ticket& ticket, RemoteHandle* handle) noexcept;
   // The terminus has put something: its next fence has more to wait for.
   void forget_mark() noexcept { mark_ = {}; }
 

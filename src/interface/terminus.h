@@ -58,6 +58,8 @@ class Terminus {
   Opened opened(const Ticket& ticket) noexcept;
   // If its owner did not let this user in: it may do so now.
   void ask_again(const Ticket& ticket) noexcept;
+  // Which question its owner was asked last for places there; 0: none.
+  std::uint64_t asked_last(const Ticket& ticket) const noexcept;
   // The way of puts to the slot, null if there is none, for a fence; and how that names the opening.
   Outlet* outlet_of(const Ticket& ticket) noexcept;
   std::uint32_t opening_of(const Outlet* outlet) const noexcept;

@@ -78,6 +78,12 @@ void Terminus::ask_again(const Ticket& ticket) noexcept {
   if (outlet != nullptr && outlet->refused && outlet->cause == Refusal::not_permitted) Core::reopen(*outlet);
 }
 
+std::uint64_t Terminus::asked_last(const Ticket& ticket) const noexcept {
+  const Link* const link = core_.find_link(ticket.interface);
+  const Outlet* const outlet = link != nullptr ? Core::find_outlet(*link, ticket) : nullptr;
+  return outlet != nullptr && outlet->asked ? std::uint64_t{outlet->question} + 1 : 0;
+}
+
 Opened Terminus::opened(const Ticket& ticket) noexcept {
   way_of(ticket);
   const Outlet& outlet = *last_of_level().outlet;

@@ -137,7 +137,7 @@ class Control {
     std::chrono::steady_clock::time_point progress_at{};
   };
   bool is_far(std::uint64_t peer) const noexcept;
-  void open_far(const std::string& address);
+  void open_far(const std::string& text);
   void look_at_far();
   void say_far_address();
   void introduced_far(const node::Event& event);
@@ -187,6 +187,7 @@ class Control {
   Keepers keepers_;
   std::list<FarKeeper> far_keepers_;
   FarState far_state_ = FarState::none;
+  std::string far_engine_, far_why_;  // what the node asks for, and why it cannot be had
   std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
   std::map<const std::byte*, MappedArea> mapped_areas_;
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer

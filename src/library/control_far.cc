@@ -15,11 +15,14 @@ bool Control::is_far(std::uint64_t peer) const noexcept {
 
 // The node says that the way to others will be needed: somebody there wants a link with this process, or this
 // process with somebody there, or it has a name to be found by.
-void Control::open_far(const std::string& address) {
+void Control::open_far(const std::string& text) {
   if (far_state_ == FarState::opening) return;
   if (far_state_ == FarState::open) return say_far_address();
   far_state_ = FarState::opening;
-  engine_.want_far(address);
+  // The address, and the engine that the node asks for, if it does.
+  const std::size_t space = text.find(' ');
+  far_engine_ = space == std::string::npos ? std::string{} : text.substr(space + 1);
+  engine_.want_far(text.substr(0, space), far_engine_);
   look_at_far();  // it may be known already that it cannot be opened
 }
 
@@ -30,6 +33,7 @@ void Control::look_at_far() {
     const bool failed = engine_.far_failed_.exchange(false);
     const bool done = failed || (thread != nullptr && thread->done());
     const bool open = done && !failed && thread->error().empty();
+    far_why_ = done && !failed ? thread->error() : std::string{};
     engine_.lock_.leave();
     if (done) {
       far_state_ = open ? FarState::open : FarState::none;
@@ -51,7 +55,9 @@ void Control::say_far_address() {
   if (far_state_ == FarState::open) {
     client_->fabric_address(engine_.far_->engine(), engine_.far_->address());
   } else {
-    client_->fabric_address({}, {});
+    // A daemon that asks for no engine may be one that takes no reason.
+    const std::string& why = far_engine_.empty() ? far_engine_ : far_why_;
+    client_->fabric_address({}, std::as_bytes(std::span(why)));
   }
 }
 

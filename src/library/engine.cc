@@ -376,8 +376,9 @@ void Engine::cancel() noexcept {
 
 // --- other hosts
 
-void Engine::want_far(const std::string& address) {
+void Engine::want_far(const std::string& address, const std::string& engine) {
   far_address_ = address;
+  far_wanted_engine_ = engine;
   far_wanted_.store(true);
   thread_word_.fetch_add(1);
   wake(thread_word_);

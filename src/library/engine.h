@@ -202,7 +202,7 @@ class Engine final : public interface::Surroundings {
   friend class Control;
 
   // Links to other hosts. From the control thread: the way there is to be opened.
-  void want_far(const std::string& address);
+  void want_far(const std::string& address, const std::string& engine);
   // By the interface thread.
   void start_far();
   // Something has come from another host while those who sleep sleep on words.
@@ -275,7 +275,7 @@ class Engine final : public interface::Surroundings {
   Helped* helped_ = nullptr;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 
-  std::string far_address_;  // written before far_wanted_
+  std::string far_address_, far_wanted_engine_;  // written before far_wanted_
   const std::chrono::milliseconds far_dead_;
   std::atomic<bool> far_wanted_{false};  // want_far to start_far, which sees far_address_ then
   std::atomic<bool> far_failed_{

@@ -6,7 +6,7 @@
 namespace hamlyn::library {
 
 struct FarEngines {
-  std::string chosen;                  // "net", "tcp", "verbs", "efa"; empty: none will do
+  std::string chosen;                  // "efa", "net", "tcp"; empty: none will do
   std::string version;                 // of libfabric; empty: it is not installed
   std::vector<std::string> looked_at;  // a line for each: why it was taken, or not
 };

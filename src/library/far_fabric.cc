@@ -43,8 +43,8 @@ ofi::Limits limits_with(std::chrono::milliseconds dead) {
 
 }  // namespace
 
-FarFabric::FarFabric(const std::string& address, std::chrono::milliseconds dead)
-    : endpoint_({.address = address.empty() ? first_address() : address}),
+FarFabric::FarFabric(const std::string& address, const std::string& wanted, std::chrono::milliseconds dead)
+    : endpoint_({.address = address.empty() ? first_address() : address, .engine = wanted}),
       exchange_(endpoint_, limits_with(dead)) {
   if (descriptor() < 0) throw Error(ErrorCode::system, "libfabric's completion queue has no descriptor");
 }

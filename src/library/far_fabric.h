@@ -17,8 +17,8 @@ namespace hamlyn::library {
 class FarFabric {
  public:
   // `address`: the local one to be reached at, as the node's daemon knows it; empty: the first that is not a
-  // loopback. Throws Error.
-  FarFabric(const std::string& address, std::chrono::milliseconds dead);
+  // loopback. `wanted`: the engine that its node asks for; empty: the best. Throws Error.
+  FarFabric(const std::string& address, const std::string& wanted, std::chrono::milliseconds dead);
 
   const std::string& engine() const noexcept { return endpoint_.engine(); }
   const std::vector<std::byte>& address() const noexcept { return endpoint_.address(); }

@@ -53,7 +53,8 @@ void FarThread::ask(std::atomic<bool>& what) noexcept {
 void FarThread::open() noexcept {
   try {
     engine_.sleepers_.open();
-    auto far = std::make_unique<FarFabric>(engine_.far_address_, engine_.far_dead_);
+    auto far =
+        std::make_unique<FarFabric>(engine_.far_address_, engine_.far_wanted_engine_, engine_.far_dead_);
     if (!watch_arrivals(epoll_.get(), far->descriptor())) base::throw_system("epoll_ctl");
     engine_.lock_.enter_as_other();
     engine_.far_ = std::move(far);

@@ -208,6 +208,29 @@ Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout)
                        [&] { return terminus_->ready(ticket); });
 }
 
+Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  patience.deadline();  // it runs from here on
+  std::uint64_t before = 0;
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
+    terminus_->ask_again(ticket);
+    before = terminus_->asked_last(ticket);
+  }
+  bool over = false;
+  // What is asked from here on is answered as it is now.
+  const auto look = [&](RemoteHandle* handle) {
+    const Status status = terminus_->ready(ticket);
+    if (status != Status::ok || before == 0 || terminus_->asked_last(ticket) != before) return status;
+    return over ? Status::connecting : terminus_->requests().look(ticket, handle);
+  };
+  Outcome outcome = ask(ticket, patience.left(), look);
+  if (outcome.status == Status::refused && outcome.cause != Refusal::none) {
+    over = true;  // the news of it is on its way, and then the slot is opened anew
+    outcome = ask(ticket, patience.left(), look);
+  }
+  return outcome.status;
+}
+
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
                        [&] { return terminus_->place_free(ticket); });

@@ -157,8 +157,8 @@ class Client {
   bool report(std::uint64_t link, std::uint64_t refused);
 
   // Where processes of other nodes reach this one: the address of its endpoint (1 to 64 bytes) and the engine
-  // (1 to 15 printable characters); both empty: nobody can. The answer to `open_fabric`: introductions to far
-  // interfaces wait until it has been said. No answer.
+  // (1 to 15 printable characters); no engine: nobody can, `address` says why, as text, or is empty. The
+  // answer to `open_fabric`: introductions to far interfaces wait until it has been said. No answer.
   bool fabric_address(std::string_view engine, std::span<const std::byte> address);
 
   // The next event, if there is one.

@@ -111,6 +111,11 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
                     " can be reached by strangers: name a file in cluster.secret, or a "
                     "loopback address");
   }
+  if (by_rxm(config.engine) && !loopback(here_)) {
+    throw Error(ErrorCode::not_permitted,
+                "cluster.engine: " + config.engine + " trusts an index from the wire, and at " + listen +
+                    " strangers can reach its ports: it is for loopback addresses only");
+  }
   ClusterOptions options;
   options.id = config.id;
   for (const std::string& host : config.join) {

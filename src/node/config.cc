@@ -71,6 +71,8 @@ class Reader {
       out_.cluster.dead_after = Time{number(name, value, 100, 60000)};
     else if (name == "cluster.clerk_after")
       out_.cluster.clerk_after = static_cast<std::uint32_t>(number(name, value, 0, 1'000'000));
+    else if (name == "cluster.engine")
+      out_.cluster.engine = engine(name, value);
     else if (name == "cluster.listen")
       out_.cluster.listen = text(name, value);
     else if (name == "cluster.secret")
@@ -131,6 +133,15 @@ class Reader {
       if (text == known) return *text;
     }
     fail(value.source(), name, "must be \"trace\", \"debug\", \"info\", \"warn\", \"error\" or \"off\"");
+  }
+
+  std::string engine(const std::string& name, const toml::node& value) const {
+    const auto text = value.value_exact<std::string>();
+    for (const char* known : {"efa", "net", "tcp", "verbs;ofi_rxm", "tcp;ofi_rxm"}) {
+      if (text == known) return *text;
+    }
+    fail(value.source(), name,
+         R"(must be "efa", "net", "tcp", "verbs;ofi_rxm" or "tcp;ofi_rxm", as libfabric has it)");
   }
 
   std::vector<std::uint32_t> ids(const std::string& name, const toml::node& value,

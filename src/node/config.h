@@ -16,6 +16,7 @@ struct ClusterConfig {
   std::string secret;             // path of a file; empty: only loopback addresses
   std::optional<bool> boot;       // admits newcomers; if not said: whoever joins nobody
   Time dead_after{1000};
+  std::string engine;  // of libfabric, that processes use between nodes; empty: the best that they find
   std::uint32_t clerk_after = 64;  // names looked for on other nodes before any is read there; 0: never
 };
 

@@ -70,9 +70,12 @@ void take(ByteReader& reader, Ticket& ticket) {
 
 }  // namespace
 
+bool by_rxm(std::string_view engine) noexcept { return engine.find("ofi_rxm") != std::string_view::npos; }
+
 const char* wrong_place(const FarEnd& end, const Address& node) {
   const std::string_view engine = engine_of(end.engine);
-  if (engine != "net" && engine != "tcp") return nullptr;  // others reach no service of anybody
+  if (engine != "net" && engine != "tcp" && engine != "tcp;ofi_rxm")
+    return nullptr;  // others reach no service of anybody
   Address at;
   sockaddr_in v4{};
   sockaddr_in6 v6{};

@@ -42,6 +42,9 @@ struct FarEnd {  // where a process is reached, and as whom its daemon attests i
   std::vector<std::byte> address;
 };
 
+// Whether that is one of libfabric's engines that crash, or worse, at what a stranger sends to their ports.
+bool by_rxm(std::string_view engine) noexcept;
+
 // Null, or why no process of the node at that address is reached there. TCP would connect whoever is
 // introduced to any service of any host, so by the engines net and tcp processes are reached at their node's
 // own address alone, and at no port that only root can open.

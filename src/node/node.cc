@@ -356,7 +356,16 @@ void Node::cancel(std::uint64_t id, Connection& connection, const Request& reque
 }
 
 void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
-  const auto at = std::as_bytes(std::span{request.name}).first(request.name_length);
+  auto at = std::as_bytes(std::span{request.name}).first(request.name_length);
+  connection.unreached.clear();
+  if (engine_of(request.engine).empty() && !at.empty()) {  // why it cannot
+    for (const std::byte each : at) {
+      const auto letter = static_cast<char>(each);
+      connection.unreached += letter >= ' ' && letter <= '~' ? letter : '?';
+    }
+    at = {};
+    outside_.not_reached(id, connection.unreached);
+  }
   connection.address.assign(at.begin(), at.end());
   std::memcpy(connection.engine, request.engine, sizeof connection.engine);
   const Reach reach = at.empty() ? Reach::none : Reach::known;

@@ -58,6 +58,7 @@ struct NodeOptions {
   std::uint32_t uid = 0;               // the daemon's own
   std::uint32_t pid = 0;
   std::string version;
+  std::string engine;  // that processes are to use between nodes; empty: the best that they find
 };
 
 // Whoever runs the node. None of these calls the node back.
@@ -75,6 +76,8 @@ class Outside {
   virtual bool behind(std::uint64_t connection) = 0;
   // The node has forgotten this connection. `why` is null where that is no fault.
   virtual void drop(std::uint64_t connection, const char* why) = 0;
+  // It has said why processes of other nodes cannot reach it.
+  virtual void not_reached(std::uint64_t /*connection*/, const std::string& /*why*/) {}
 };
 
 class Node {
@@ -154,6 +157,7 @@ class Node {
     bool outward = false;            // processes of other nodes are likely to be talked to
     std::vector<std::byte> address;  // where processes of other nodes reach it
     char engine[kMaxEngine]{};
+    std::string unreached;                     // why they cannot, as it says
     std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
   };
 
@@ -227,6 +231,7 @@ class Node {
   bool far(std::uint64_t interface) const noexcept;
   void introduce_far(std::uint64_t id, Connection& connection, const Request& request);
   void expect_far(std::uint64_t id, Connection& connection);
+  static std::string because(const Connection& connection);
   void have_way_opened(std::uint64_t id, Connection& connection, NodeId towards);
   Accounts& visitors(NodeId node);
   bool take_for(FarKey key, std::uint32_t uid, Resource what);

@@ -98,6 +98,10 @@ void Node::give_for(NodeId node, std::uint32_t uid, Resource what) {
 
 // Introductions.
 
+std::string Node::because(const Connection& connection) {
+  return connection.unreached.empty() ? std::string{} : ": " + connection.unreached;
+}
+
 FarEnd Node::end_of(const Connection& connection) const {
   FarEnd out;
   out.uid = connection.who.uid;
@@ -113,7 +117,8 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   if (others_->incarnation_of(node) == 0)
     throw Refused{ErrorCode::peer_died, "node " + std::to_string(node) + " is not there"};
   if (connection.reach == Reach::none)
-    throw Refused{ErrorCode::invalid_argument, "this process has said that no other node reaches it"};
+    throw Refused{ErrorCode::invalid_argument,
+                  "this process has said that no other node reaches it" + because(connection)};
   if (connection.reach != Reach::known) {
     have_way_opened(id, connection, node);
     return hold(connection, request);  // until it says where it is reached
@@ -182,7 +187,9 @@ void Node::have_way_opened(std::uint64_t id, Connection& connection, NodeId towa
   if (connection.reach != Reach::unasked) return;
   connection.reach = Reach::asked;
   Reply reply = make_reply(ReplyKind::open_fabric, 0);
-  put_text(reply.text, others_->reached_at(towards));
+  std::string text = others_->reached_at(towards);
+  if (!options_.engine.empty()) text += " " + options_.engine;
+  put_text(reply.text, text);
   answer(id, reply);
 }
 
@@ -236,10 +243,15 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
       throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
     if (outside_.behind(id)) return false;
     if (peer.reach == Reach::none)
-      throw Refused{ErrorCode::peer_refused, "that process cannot be reached from other nodes"};
+      throw Refused{ErrorCode::peer_refused,
+                    "that process cannot be reached from other nodes" + because(peer)};
     if (peer.reach != Reach::known) {
       have_way_opened(id, peer, node);
       return false;
+    }
+    if (const std::string_view own = engine_of(peer.engine), its = engine_of(what.end.engine); own != its) {
+      throw Refused{ErrorCode::version_mismatch, "that process is reached by libfabric's engine " +
+                                                     std::string(own) + ", and not by " + std::string(its)};
     }
     check_room(peer.who.uid, 1);
     if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);

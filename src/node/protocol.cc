@@ -111,10 +111,13 @@ const char* invalid(const Request& request) noexcept {
   if (waits_for_reply(request.kind) && request.request == 0) return "a request without a number";
   if (request.kind == RequestKind::lookup && request.number > 0xFFFF) return "the number of a node";
   if (request.kind == RequestKind::fabric_address) {
-    const bool none = request.name_length == 0 && engine_of(request.engine).empty();
+    const bool none = engine_of(request.engine).empty();
     if (request.name_length > kMaxFabricAddress) return "the length of an address";
     if (!none && request.name_length == 0) return "an engine without an address";
-    if (!none && !valid_engine(request.engine)) return "the name of an engine";
+    constexpr char kNone[kMaxEngine]{};
+    const bool engine =
+        none ? std::memcmp(request.engine, kNone, kMaxEngine) == 0 : valid_engine(request.engine);
+    if (!engine) return "the name of an engine";
   }
   return nullptr;
 }

@@ -79,8 +79,8 @@ enum class RequestKind : std::uint32_t {
   list,            // number: the last interface already listed; 0: from the start
   report,          // number: link, bytes: packets of its other end refused so far. No answer
   area_bytes,      // bytes: of all areas of the asker that others may be shown, from now on
-  fabric_address,  // name: where processes of other nodes reach the asker, engine: by which engine; or both
-                   // empty: it cannot be reached. No answer
+  fabric_address,  // name: where processes of other nodes reach the asker, engine: by which engine. Without
+                   // an engine: it cannot be reached; name: why, as text, or empty. No answer
   nodes,           // number: the last node already listed; 0: from the start
   watch,           // of an observer, its last request: all nodes, and then every change
 };
@@ -120,7 +120,8 @@ enum class ReplyKind : std::uint32_t {
   cut,       // peer, link: to be ended now, by the rule on reports. Not asked for; both ends are told
   introduced_remote,  // a link with a process of another node may be made (FarReply)
   open_fabric,  // links with other nodes are wanted, or likely: say your fabric_address. text: the address of
-                // this host to be reached at; empty: unknown. Not asked for
+                // this host to be reached at; empty: unknown; behind it, if the node asks for one, a space
+                // and the engine to be reached by. Not asked for
   far_gone,     // peer, link, error, text: the other end of this link to another node has gone. Not asked for
   member,  // one node of the cluster (MemberReply); after a page of them, or all to be watched, comes `node`
 };

@@ -92,6 +92,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
   out.uid = ::geteuid();
   out.pid = static_cast<std::uint32_t>(::getpid());
   out.version = options.version;
+  out.engine = options.config.cluster.engine;
   return out;
 }
 
@@ -108,6 +109,13 @@ Server::Server(const ServerOptions& options) : options_(options) {
     throw Error(ErrorCode::not_permitted,
                 "cluster.secret: a daemon that serves all users needs one, or any user of this host could be "
                 "another node and all its users: name a file");
+  }
+  if (by_rxm(cluster.engine) && options_.service) {
+    throw Error(
+        ErrorCode::not_permitted,
+        "cluster.engine: " + cluster.engine +
+            " trusts an index from the wire, and users of this host that are strangers to each other can "
+            "reach its ports: not for a daemon that serves all users");
   }
   if (cluster.id != 0)
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
@@ -339,6 +347,14 @@ void Server::drop(std::uint64_t id, const char* why) {
                  why);
   }
   end(id);
+}
+
+void Server::not_reached(std::uint64_t id, const std::string& why) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || !unreached_.insert(found->second.who.uid).second) return;
+  const Identity& who = found->second.who;
+  spdlog::warn("process {} ({}) of user {} cannot be reached from other nodes: {} (said once per user)",
+               who.pid, who.program, who.uid, why);
 }
 
 void Server::end(std::uint64_t id) {

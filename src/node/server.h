@@ -79,6 +79,7 @@ class Server final : public Outside {
                         const Reply& to_peer) override;
   bool behind(std::uint64_t connection) override;
   void drop(std::uint64_t connection, const char* why) override;
+  void not_reached(std::uint64_t connection, const std::string& why) override;
 
   void listen();
   void accept_some();
@@ -127,7 +128,9 @@ class Server final : public Outside {
   std::set<std::uint64_t> crowded_;  // connections that the kernel lets nothing be sent to, now
   std::set<std::uint64_t> slow_;
   std::set<std::uint32_t> told_;  // users about whose faults the log has a line already
-  std::uint64_t next_id_ = 16;    // below: tags of the listener and the signals
+  std::set<std::uint32_t>
+      unreached_;               // and those of whose processes it says that other nodes cannot reach one
+  std::uint64_t next_id_ = 16;  // below: tags of the listener and the signals
   Time idle_since_{};
   bool marked_ = false;
 };

@@ -1,9 +1,12 @@
 #pragma once
 // A structure that a peer has sent, copied once and only then looked at: its own memory may change meanwhile.
+// In the order of this machine.
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
+
+#include "protocols/wire_order.h"
 
 namespace hamlyn::protocols {
 
@@ -13,7 +16,7 @@ std::optional<T> copy_of(std::span<const std::byte> bytes) noexcept {
   T out;
   if (bytes.size() != sizeof out) return std::nullopt;
   std::memcpy(static_cast<void*>(&out), bytes.data(), sizeof out);
-  return out;
+  return in_wire_order(out);
 }
 
 }  // namespace hamlyn::protocols

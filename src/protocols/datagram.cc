@@ -76,7 +76,7 @@ Status DatagramSender::post(std::span<const std::byte> data, const DatagramOptio
   if (options.reply == nullptr) return terminus_.send(ticket_, data, how, handle);
   if (&const_cast<DatagramReceiver*>(options.reply)->manager() != &manager_) return Status::invalid;
   try {
-    const DatagramReply reply(options.reply->make_seed().ticket);
+    const DatagramReply reply = protocols::in_wire_order(DatagramReply(options.reply->make_seed().ticket));
     how.metadata = std::as_bytes(std::span{&reply, 1});
     return terminus_.send(ticket_, data, how, handle);
   } catch (const Error&) {

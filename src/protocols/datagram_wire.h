@@ -2,12 +2,12 @@
 // The ticket to reply to, as it goes with a datagram: a ticket has 64 bytes and metadata 60, so what the
 // receiver knows already, host and interface of the sender, is left out. A reply can therefore lead nowhere
 // but to who sent the datagram. docs/wire.md describes it byte by byte.
-#include <cstring>
 #include <optional>
 #include <span>
 #include <type_traits>
 
 #include "hamlyn/seed.h"
+#include "protocols/copy_of.h"
 
 namespace hamlyn::protocols {
 
@@ -34,13 +34,17 @@ struct DatagramReply {
         purpose(ticket.purpose) {}
 };
 static_assert(sizeof(DatagramReply) == 48 && std::is_trivially_copyable_v<DatagramReply>);
+template <class What>
+void each_number(DatagramReply& reply, What what) noexcept {
+  what(reply.version), what(reply.slot), what(reply.key), what(reply.base), what(reply.bound);
+  what(reply.generation), what(reply.entry), what(reply.incarnation), what(reply.purpose);
+}
 
 // Nothing: no reply is wanted, or what came is none.
 inline std::optional<Seed> reply_of(std::span<const std::byte> metadata, std::uint64_t sender) noexcept {
-  DatagramReply reply;
-  if (metadata.size() != sizeof reply) return std::nullopt;
-  std::memcpy(static_cast<void*>(&reply), metadata.data(), sizeof reply);
-  if (reply.version != 1) return std::nullopt;
+  const auto came = copy_of<DatagramReply>(metadata);
+  if (!came || came->version != 1) return std::nullopt;
+  const DatagramReply& reply = *came;
   Seed seed;
   seed.ticket.interface = sender;
   seed.ticket.slot = reply.slot;

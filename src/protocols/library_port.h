@@ -36,7 +36,7 @@ class LibraryPort {
       const base::RunLockGuard guard(dispatcher_.interface.engine().lock());
       if (!guard) return 0;
       const std::span<const std::byte> metadata = slot_.metadata(entry);
-      if (metadata.size() == sizeof out) std::memcpy(&out, metadata.data(), sizeof out);
+      if (metadata.size() == sizeof out) out = base::load_little<std::uint64_t>(metadata.data());
       return out;
     }
     Status arm(std::uint32_t entry) noexcept { return slot_.arm(entry); }

@@ -320,8 +320,9 @@ std::chrono::nanoseconds left_until(Deadline deadline) {
 
 void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
   SendHandle handle;
+  const protocols::LoanOpen said = protocols::in_wire_order(open);
   Status status =
-      holder.terminus.send(seed.ticket, std::as_bytes(std::span{&open, 1}), {.acknowledged = true}, &handle);
+      holder.terminus.send(seed.ticket, std::as_bytes(std::span{&said, 1}), {.acknowledged = true}, &handle);
   if (status == Status::pending) status = holder.terminus.wait(handle, left_until(deadline));
   if (status == Status::timed_out || status == Status::cancelled) holder.terminus.cancel(handle);
   if (status != Status::refused) {

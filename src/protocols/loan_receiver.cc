@@ -208,6 +208,7 @@ struct LoanReceiver::Inside {
     said.returns_key = page.key;
     said.returns_slot = page.slot;
     said.returns_generation = page.generation;
+    said = protocols::in_wire_order(said);
     return terminus.send_fast(desk, std::as_bytes(std::span{&said, 1}),
                               static_cast<std::uint64_t>(LoanWord::answer)) == Status::ok;
   }

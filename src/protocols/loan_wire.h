@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "hamlyn/ticket.h"
+#include "protocols/wire_order.h"
 
 namespace hamlyn::protocols {
 
@@ -102,6 +103,11 @@ struct LoanOpen {
   LoanCuts cuts{};
 };
 static_assert(sizeof(LoanOpen) == 264 && std::is_trivially_copyable_v<LoanOpen>);
+template <class What>
+void each_number(LoanOpen& open, What what) noexcept {
+  what(open.magic), what(open.version), each_number(open.desk, what), each_number(open.area, what);
+  for (LoanCut& cut : open.cuts) what(cut.bytes), what(cut.count);
+}
 
 // Both slots are of the receiver's own interface, whatever it says.
 struct LoanAnswer {
@@ -136,6 +142,12 @@ struct LoanAnswer {
   }
 };
 static_assert(sizeof(LoanAnswer) == 40 && std::is_trivially_copyable_v<LoanAnswer>);
+template <class What>
+void each_number(LoanAnswer& answer, What what) noexcept {
+  what(answer.magic), what(answer.version), what(answer.landing_key), what(answer.returns_key);
+  what(answer.landing_slot), what(answer.landing_generation);
+  what(answer.returns_slot), what(answer.returns_generation);
+}
 
 // Whether `sender` may have said that: it is answered, and its memory mapped, and nobody else's.
 inline bool good(const LoanOpen& open, std::uint64_t sender) noexcept {

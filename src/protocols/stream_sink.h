@@ -312,7 +312,7 @@ class StreamSink {
   bool next_of_batch(StreamRecord& out) noexcept {
     std::uint64_t length = 0;
     const auto left = static_cast<std::uint64_t>(until_ - at_);
-    if (left >= sizeof length) std::memcpy(&length, at_, sizeof length);
+    if (left >= sizeof length) length = base::load_little<std::uint64_t>(at_);
     if (left < sizeof length || length > left - sizeof length) [[unlikely]] {
       in_order_ = read_;
       at_ = nullptr;
@@ -440,6 +440,7 @@ class StreamSink {
     structure.key = ticket.key;
     structure.bytes = ring.size;
     structure.incarnation = ring.landing->ticket(0).incarnation;
+    structure = in_wire_order(structure);
     const bool first = ring.number == 0;
     const std::uint64_t word = word_of(first ? StreamWord::accept : StreamWord::more, 0);
     const Status said =

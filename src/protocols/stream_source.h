@@ -25,6 +25,7 @@ class StreamSource {
         answers_(port.make_landing(2 * kAnswer, {.entries = 1, .places = 8})),
         staged_(together) {
     open_.answers = answers_->ticket();
+    open_ = in_wire_order(open_);
   }
 
   std::uint64_t peer() const noexcept { return door_.interface; }
@@ -194,8 +195,7 @@ class StreamSource {
     const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
     if (room > staged_.size() - staged_bytes_ || lent()) return false;
     std::byte* const at = staged_.data() + staged_bytes_;
-    const std::uint64_t length = data.size();
-    std::memcpy(at, &length, kPrefix);
+    base::store_little<std::uint64_t>(at, data.size());
     if (!data.empty()) std::memcpy(at + kPrefix, data.data(), data.size());
     if (staged_records_++ == 0) first_length_ = data.size();
     staged_bytes_ += room;
@@ -250,7 +250,9 @@ class StreamSource {
     Ticket ticket = ticket_;
     ticket.entry = next_ & (ring_.parcels - 1);
     ticket.incarnation = ring_.incarnation;
-    const SendOptions options{.offset = offset, .metadata = std::as_bytes(std::span{&word, 1})};
+    std::byte metadata[sizeof word];
+    base::store_little(metadata, word);
+    const SendOptions options{.offset = offset, .metadata = metadata};
     return ended_by(port_.send(ticket, data, options, handle));
   }
   Status ended_by(Status status) noexcept {

@@ -12,6 +12,7 @@
 
 #include "hamlyn/ticket.h"
 #include "protocols/copy_of.h"
+#include "protocols/wire_order.h"
 
 namespace hamlyn::protocols {
 
@@ -59,6 +60,10 @@ struct StreamOpen {
   Ticket answers;  // where the receiver answers
 };
 static_assert(sizeof(StreamOpen) == 72 && std::is_trivially_copyable_v<StreamOpen>);
+template <class What>
+void each_number(StreamOpen& open, What what) noexcept {
+  what(open.magic), what(open.version), each_number(open.answers, what);
+}
 
 // Where to write: of the receiver's own interface, whatever it says. It fits the shortest packet there is.
 struct StreamRing {
@@ -86,6 +91,12 @@ struct StreamRing {
   }
 };
 static_assert(sizeof(StreamRing) == 56 && std::is_trivially_copyable_v<StreamRing>);
+template <class What>
+void each_number(StreamRing& ring, What what) noexcept {
+  what(ring.magic), what(ring.version), what(ring.number), what(ring.parcels), what(ring.slot);
+  what(ring.generation), what(ring.incarnation), what(ring.reserved);
+  what(ring.key), what(ring.bytes), what(ring.most);
+}
 
 inline constexpr std::uint64_t kStreamUnit = 64;  // parcels begin at multiples of it
 inline constexpr std::uint32_t kMostParcels = 4096;

@@ -78,7 +78,7 @@ Import::~Import() = default;
 void Import::open(const Options& options) {
   library::Patience patience(options.timeout);
   patience.deadline();  // it runs from here on
-  const Status status = terminus_.connect(ticket_, options.timeout);
+  const Status status = terminus_.confirm(ticket_, options.timeout);
   if (status == Status::refused) {
     const Outcome why = terminus_.flush(ticket_, patience.left());
     throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,

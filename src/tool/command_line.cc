@@ -129,6 +129,9 @@ void add_perf(CLI::App& app, PerfOptions& options) {
       ->delimiter(',');
   command.add_option("--rounds", options.rounds, "How often each figure is taken")
       ->check(CLI::Range(1, 1000));
+  command.add_option("--nodes", options.nodes, "Sockets of two nodes, for figures between hosts")
+      ->type_name("A,B")
+      ->delimiter(',');
   command.add_flag("--peers", options.peers, "Also figures of peers that are installed");
   command.add_flag("--list", options.list, "Print the names of the figures and measure nothing");
   command.add_flag("--json", options.json, "Print one JSON object");

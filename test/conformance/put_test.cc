@@ -34,6 +34,14 @@ class Put : public Conformance {
     until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
     return terminus.requests().outcome(handle);
   }
+  // What is asked for before anybody has run, so that no news can have come.
+  Outcome look() {
+    RemoteHandle handle;
+    const Status status = terminus.requests().look(slot.ticket(), &handle);
+    if (status != Status::pending) return {status, Refusal::none, 0};
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    return terminus.requests().outcome(handle);
+  }
   std::size_t touched() const {
     const auto bytes = const_cast<Area&>(area).bytes();
     return bytes.size() - static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), kBefore));
@@ -446,6 +454,41 @@ TEST_P(Put, a_fence_tells_once_of_a_put_that_was_refused) {
   EXPECT_EQ(first.status, Status::refused);
   EXPECT_EQ(first.cause, Refusal::hold_full);
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(Put, a_look_says_whether_it_is_open_now_and_answers_for_no_fence) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  EXPECT_EQ(look().status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  EXPECT_EQ(look().status, Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::hold_full) << "the look has taken what is a fence's";
+  const auto let_in = [&](std::uint32_t mode) {
+    const interface::User owner { 7, 70 };
+    bob.core.set_guests(slot.index(),
+                        std::make_unique<interface::Guests>(Protection{.mode = mode, .users = {}}, owner));
+  };
+  bob.core.find_link(alice.id)->user = {7, 70};
+  let_in(0400);
+  EXPECT_EQ(look().cause, Refusal::stale_generation) << "it is open, and otherwise than it was";
+  rest();
+  EXPECT_EQ(look().status, Status::connecting);
+  until([&] { return terminus.ready(slot.ticket()) == Status::ok; });
+  EXPECT_EQ(look().status, Status::ok);
+  let_in(0);
+  EXPECT_EQ(look().cause, Refusal::not_permitted);
+}
+
+TEST_P(Put, a_look_of_an_earlier_key_is_refused) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle handle;
+  const Ticket old = slot.ticket();
+  slot.change_key();
+  ASSERT_EQ(terminus.requests().look(old, &handle), Status::pending);
+  until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+  EXPECT_EQ(terminus.requests().outcome(handle).cause, Refusal::bad_key);
 }
 
 // Alice's side of the opening ends while a put is on its way; its end is told of when bob runs.

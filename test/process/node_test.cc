@@ -406,6 +406,12 @@ TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
   EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
   EXPECT_NE(refusal(id, {"--service"}).find("cluster.secret: a daemon that serves all users"),
             std::string::npos);
+  ::chmod(folder.file("secret").c_str(), 0600);
+  const std::string rxm =
+      id + "engine = \"tcp;ofi_rxm\"\nsecret = \"" + folder.file("secret") + "\"\nlisten = ";
+  EXPECT_NE(refusal(rxm + "\"0.0.0.0\"\n").find("cluster.engine: tcp;ofi_rxm trusts"), std::string::npos);
+  EXPECT_NE(refusal(rxm + "\"127.0.0.1:7999\"\n", {"--service"}).find("not for a daemon that serves all"),
+            std::string::npos);
 }
 
 // Without a configured secret: what another user's daemon, with its own directory, is to them.

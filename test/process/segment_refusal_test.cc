@@ -1,5 +1,7 @@
 // What segments refuse, of each kind: edges, shapes that overflow, what is no more, and more notifications
 // than there are places for.
+#include <unistd.h>
+
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -107,17 +109,18 @@ TEST_F(SegmentsRefuse, shapes_that_overflow) {
   });
 }
 
-// Where it is open already the first operation says it, if the import does not.
+// Also where it is open already, and the news has not come: the exporter is asked.
 TEST_F(SegmentsRefuse, imports_of_what_is_no_more) {
   with_each_kind([this](Segment& segment, Import& import, Interface& importer) {
+    for (int round = 0; round < 20; ++round) {
+      const Ticket each = segment.ticket();
+      Import(importer, each);
+      segment.revoke();
+      ASSERT_EQ(error_of([&] { Import(importer, each); }), ErrorCode::seed_stale) << "round " << round;
+    }
     const Ticket old = segment.ticket();
     segment.revoke();
     std::byte room[8];
-    try {
-      EXPECT_EQ(Import(importer, old).read(0, room, kPatience), Status::stale);
-    } catch (const Error& error) {  // the news has come
-      EXPECT_EQ(error.code(), ErrorCode::seed_stale);
-    }
     Interface other(other_options());
     EXPECT_EQ(error_of([&] { Import(other, old); }), ErrorCode::seed_stale);
     EXPECT_EQ(import.read(0, room, kPatience), Status::stale);
@@ -130,6 +133,66 @@ TEST_F(SegmentsRefuse, imports_of_what_is_no_more) {
     EXPECT_EQ(error_of([&] { Import(importer, "short", at_once); }), ErrorCode::name_unknown);
     EXPECT_EQ(error_of([&] { Import(importer, old); }), ErrorCode::seed_stale);
   });
+}
+
+// Of other users: nobody refuses the superuser anything.
+class SegmentsOfUsers : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "other users' processes need the superuser";
+    if (std::getenv("HAMLYN_TEST_FAR") != nullptr) {
+      nodes_ = std::make_unique<TwoNodes>("", true);
+    } else {
+      daemon_ = std::make_unique<Daemon>(folder_.file("node"), std::vector<std::string>{"--service"});
+    }
+  }
+  Interface::Options options(int node) const {
+    if (nodes_ != nullptr) return nodes_->at(node);
+    return {.node = folder_.file("node"), .start_node = false};
+  }
+
+  Folder folder_{0755};
+  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<TwoNodes> nodes_;
+};
+
+// As soon as `protect` has returned, though the importer has one that was made before.
+TEST_F(SegmentsOfUsers, are_shut_and_opened_at_once) {
+  constexpr int kRounds = 50;
+  constexpr std::uint32_t kModes[] = {0606, 0604, 0600, 0602};
+  Actor exporter(
+      [&](Line& line) {
+        Interface interface(options(1));
+        Segment segment(interface, {.bytes = 4096, .protection = {.mode = kModes[0]}});
+        line.put(segment.ticket());
+        while (const auto mode = line.take<std::uint32_t>()) {
+          segment.protect({.mode = *mode});
+          line.put('p');
+        }
+        return 0;
+      },
+      41001);
+  const auto ticket = exporter.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  Actor importer(
+      [&](Line& line) {
+        Interface interface(options(2));
+        const auto may = [&](Access access) {
+          return error_of([&] { Import(interface, *ticket, {.access = access}); }) == ErrorCode{};
+        };
+        while (line.take<char>())
+          line.put((may(Access::write_only) ? 2u : 0u) | (may(Access::read_only) ? 4u : 0u));
+        return 0;
+      },
+      41002);
+  for (int round = 0; round < kRounds; ++round) {
+    for (const std::uint32_t mode : kModes) {
+      exporter.line().put(mode);
+      ASSERT_TRUE(exporter.line().take<char>());
+      importer.line().put('i');
+      ASSERT_EQ(importer.line().take<std::uint32_t>(), mode & 6) << "round " << round;
+    }
+  }
 }
 
 // Each stands for itself until it is read: one more than that is not taken, and what asked for it is not

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "test/process/tool_world.h"
+#include "test/support/two_nodes.h"
 
 namespace hamlyn::test {
 namespace {
@@ -41,6 +42,26 @@ TEST(ToolPerf, MeasuresWhatIsAskedFor) {
                                      "shm.message.64.oneway", "shm.message.touched.65536.bandwidth"};
   EXPECT_EQ(names, wanted);
   EXPECT_TRUE(eventually([&] { return world.attached() == 0; })) << "somebody is still attached";
+}
+
+TEST(ToolPerf, MeasuresBetweenNodesThatAreNamed) {
+  if (!two_processors()) GTEST_SKIP() << "perf needs two processors";
+  World world;
+  const TwoNodes nodes;
+  const std::string sockets = nodes.at(1).node + "," + nodes.at(2).node;
+  const auto measure = [&](const std::string& which, const std::string& only) {
+    return world.start({"perf", "--json", "--rounds", "1", "--nodes", which, "--only", only})
+        .wait(std::chrono::seconds{100});
+  };
+  const Finished finished = measure(sockets, R"(ofi\.segment\.cas\.8\.roundtrip)");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_GT(json::parse(finished.out).at("figures").at(0).at("median"), 0);
+  const Finished names = measure(sockets, R"(ofi\.names\.export)");
+  EXPECT_EQ(names.status, 1);
+  EXPECT_NE(names.err.find("between nodes of perf's own"), std::string::npos) << names.err;
+  const Finished none = measure("/none/1,/none/2", R"(ofi\.segment\.cas\.8\.roundtrip)");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("no node at /none/"), std::string::npos) << none.err;
 }
 
 TEST(ToolPerf, ListsWithoutMeasuring) {

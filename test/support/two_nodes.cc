@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "base/file_descriptor.h"
@@ -33,7 +34,8 @@ int free_port() {
 }  // namespace
 
 // libfabric takes half a second to load, once in a process: here, for all that are forked off.
-TwoNodes::TwoNodes(const std::string& cluster) : cluster_(cluster) {
+TwoNodes::TwoNodes(const std::string& first_cluster, const std::string& second_cluster, bool service)
+    : clusters_{first_cluster, second_cluster}, service_(service), folder_(service ? 0755 : 0700) {
   const ofi::EngineChoice choice = ofi::choose_engine("127.0.0.1");
   if (choice.info != nullptr) ofi::libfabric().freeinfo(choice.info);
   const int first = free_port();
@@ -55,10 +57,18 @@ void TwoNodes::start(int node, int port, int join) {
   std::string text = "[cluster]\nid = " + std::to_string(node) + "\ndead_after = 30000\n";
   text += "listen = \"127.0.0.1:" + std::to_string(port) + "\"\n";
   if (join != 0) text += "join = [\"127.0.0.1:" + std::to_string(join) + "\"]\n";
-  text += cluster_;
+  if (service_) {
+    const std::string secret = folder_.file("secret");
+    write_file(secret, std::string(64, 's'));
+    std::filesystem::permissions(secret, std::filesystem::perms::owner_read);
+    text += "secret = \"" + secret + "\"\n";
+  }
+  text += clusters_[node - 1];
   const std::string config = folder_.file(std::to_string(node) + ".toml");
   write_file(config, text);
-  daemons_.push_back(std::make_unique<Daemon>(socket(node), std::vector<std::string>{"--config", config}));
+  std::vector<std::string> options{"--config", config};
+  if (service_) options.push_back("--service");
+  daemons_.push_back(std::make_unique<Daemon>(socket(node), options));
 }
 
 bool TwoNodes::sees_other(int node) const {

@@ -11,8 +11,11 @@ namespace hamlyn::test {
 
 class TwoNodes {
  public:
-  // `cluster`: more lines for [cluster].
-  explicit TwoNodes(const std::string& cluster = {});
+  // `cluster`: more lines for [cluster]. `service`: for processes of any user.
+  explicit TwoNodes(const std::string& cluster = {}, bool service = false)
+      : TwoNodes(cluster, cluster, service) {}
+  // For each of the two its own.
+  TwoNodes(const std::string& first, const std::string& second, bool service = false);
 
   // For a process of node 1 or 2. A loaded machine may hold a process up for long without anybody being dead.
   Interface::Options at(int node) const;
@@ -23,7 +26,8 @@ class TwoNodes {
   void start(int node, int port, int join);
   bool sees_other(int node) const;
 
-  const std::string cluster_;
+  const std::string clusters_[2];
+  const bool service_;
   Folder folder_;
   std::vector<std::unique_ptr<Daemon>> daemons_;
 };

@@ -10,7 +10,7 @@ if(NOT HAMLYN_BIG_ENDIAN_CXX OR NOT HAMLYN_BIG_ENDIAN_RUN)
 endif()
 
 set(sources ${PROJECT_SOURCE_DIR}/src/fabric/ofi/frame.cc ${PROJECT_SOURCE_DIR}/src/fabric/ofi/packets.cc
-            ${CMAKE_CURRENT_SOURCE_DIR}/byte_order_test.cc)
+            ${PROJECT_SOURCE_DIR}/src/protocols/seed.cc ${CMAKE_CURRENT_SOURCE_DIR}/byte_order_test.cc)
 foreach(layer IN ITEMS interface base)
   get_target_property(files hamlyn_${layer} SOURCES)
   get_target_property(folder hamlyn_${layer} SOURCE_DIR)

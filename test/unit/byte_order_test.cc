@@ -11,6 +11,9 @@
 #include "interface/element.h"
 #include "interface/terminus.h"
 #include "node/bytes.h"
+#include "protocols/datagram_wire.h"
+#include "protocols/loan_wire.h"
+#include "protocols/stream_wire.h"
 #include "simulation/owned_slot.h"
 
 namespace hamlyn::test {
@@ -334,6 +337,43 @@ void a_get_brings_numbers() {
     CHECK(in_memory<std::uint16_t>(into.data() + 128 + 2 * i) == number(i));
 }
 
+// A structure of a protocol: its numbers are 1, 2, 3, ... in the order in which they stand.
+template <class Structure>
+void structure_is_the_same_bytes_everywhere() {
+  Structure structure;
+  std::uint64_t next = 0;
+  Bytes wanted;
+  protocols::each_number(structure, [&](auto& number) {
+    number = static_cast<std::remove_reference_t<decltype(number)>>(++next * 0x0101 + 0x0203);
+    for (std::size_t i = 0; i < sizeof number; ++i)
+      wanted.push_back(static_cast<std::byte>(std::uint64_t{number} >> 8 * i));
+  });
+  CHECK(wanted.size() == sizeof structure);
+  const Structure sent = protocols::in_wire_order(structure);
+  CHECK(std::memcmp(&sent, wanted.data(), sizeof sent) == 0);
+  const auto came = protocols::copy_of<Structure>(wanted);
+  CHECK(came && std::memcmp(&*came, &structure, sizeof structure) == 0);
+  wanted.pop_back();
+  CHECK(!protocols::copy_of<Structure>(wanted));
+}
+
+void structures_of_protocols_are_the_same_bytes_everywhere() {
+  structure_is_the_same_bytes_everywhere<protocols::StreamOpen>();
+  structure_is_the_same_bytes_everywhere<protocols::StreamRing>();
+  structure_is_the_same_bytes_everywhere<protocols::DatagramReply>();
+  structure_is_the_same_bytes_everywhere<protocols::LoanOpen>();
+  structure_is_the_same_bytes_everywhere<protocols::LoanAnswer>();
+  // As docs/wire.md has them.
+  const auto open = hex("4853544f 01000000");
+  CHECK(number_at<std::uint32_t>(open, 0) == protocols::StreamOpen::kMagic);
+  const auto reply =
+      protocols::reply_of(hex("01000000 07000000 0807060504030201 0000000000000000 0002000000000000"
+                              "02000000 01000000 05000000 01000000"),
+                          9);
+  CHECK(reply && reply->ticket.slot == 7 && reply->ticket.key == 0x0102030405060708 &&
+        reply->ticket.bound == 512 && reply->ticket.incarnation == 5 && reply->ticket.interface == 9);
+}
+
 }  // namespace
 }  // namespace hamlyn::test
 
@@ -345,6 +385,7 @@ int main() {
   numbers_land_in_the_order_of_the_machine();
   operands_are_numbers();
   a_get_brings_numbers();
+  structures_of_protocols_are_the_same_bytes_everywhere();
   std::printf("%s-endian: %d failures\n", hamlyn::base::kLittleEndian ? "little" : "big", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -95,6 +95,13 @@ TEST(NodeConfig, ReadsACluster) {
             "f.toml:2: cluster.id: is missing: a number of 1 to 65535 that no other node has");
   EXPECT_EQ(refusal("[cluster]\nid = 1\nboot = 1\n"), "f.toml:3: cluster.boot: must be true or false");
   EXPECT_EQ(refusal("[cluster]\nid = 1\njoin = [4]\n"), "f.toml:3: cluster.join: must be a text");
+  EXPECT_EQ(parse_config("[cluster]\nid = 1\nengine = \"tcp;ofi_rxm\"\n", "f.toml").cluster.engine,
+            "tcp;ofi_rxm");
+  EXPECT_EQ(least.engine, "");
+  EXPECT_EQ(
+      refusal("[cluster]\nid = 1\nengine = \"ofi_rxm\"\n"),
+      "f.toml:3: cluster.engine: must be \"efa\", \"net\", \"tcp\", \"verbs;ofi_rxm\" or \"tcp;ofi_rxm\", as "
+      "libfabric has it");
   EXPECT_EQ(refusal("[cluster]\nid = 1\nport = 4\n"), "f.toml:3: cluster.port: unknown key");
 }
 

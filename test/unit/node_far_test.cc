@@ -377,7 +377,7 @@ TEST(FarNode, AProcessIsReachedAtItsNodesAddressAlone) {
     far.at(1).attach(1);
     const std::uint64_t two = far.at(2).attach(2).interface;
     for (const NodeId id : {NodeId{1}, NodeId{2}})
-      far.at(id).say(id, id == liar ? request : tcp_address(id, 5000));
+      far.at(id).say(id, id == liar ? request : tcp_address(id, 5000, request.engine));
     far.at(1).say(1, ask(RequestKind::introduce, 9, two));
     far.settle();
     const ErrorCode error = error_of(far.at(1).reply(1));
@@ -402,6 +402,34 @@ TEST(FarNode, AProcessIsReachedAtItsNodesAddressAlone) {
   far.at(1).say(1, tcp_address(1, 5000));
   far.at(2).say(2, tcp_address(2, 1024));
   EXPECT_EQ(far.link(two).first.peer, two);
+}
+
+// The engine that a node asks for.
+TEST(FarNode, AnEngineThatIsAskedForIsTakenOrThereIsNoLink) {
+  node::NodeOptions options;
+  options.engine = "efa";
+  FarWorld far{2, options};
+  far.at(1).attach(1);
+  const std::uint64_t two = far.at(2).attach(2).interface;
+  far.at(2).say(2, tcp_address(2, 5000, "efa"));
+  far.at(1).say(1, ask(RequestKind::introduce, 9, two));
+  const node::Reply open = far.at(1).reply(1);
+  EXPECT_EQ(open.kind, ReplyKind::open_fabric);
+  EXPECT_TRUE(std::string_view(open.text).ends_with(" efa")) << open.text;
+  Request none = ask(RequestKind::fabric_address, 0, "efa: no \x1b[2Jdata");
+  far.at(1).say(1, none);
+  const node::Reply refused = far.at(1).reply(1);
+  EXPECT_EQ(error_of(refused), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string_view(refused.text).find("reaches it: efa: no ?[2Jdata"), std::string_view::npos)
+      << refused.text;
+  // Another than the other end's.
+  far.at(1).say(1, tcp_address(1, 5000, "net"));
+  far.at(1).say(1, ask(RequestKind::introduce, 10, two));
+  far.settle();
+  const node::Reply differs = far.at(1).reply(1);
+  EXPECT_EQ(error_of(differs), ErrorCode::version_mismatch);
+  EXPECT_NE(std::string_view(differs.text).find("engine efa, and not by net"), std::string_view::npos)
+      << differs.text;
 }
 
 TEST(FarNode, WhatIsNoPlaceOfANode) {
@@ -446,6 +474,7 @@ TEST(FarNode, WhatIsNoPlaceOfANode) {
     cut.address.resize(size);
     EXPECT_NE(node::wrong_place(cut, at("fd00::7")), nullptr) << size;
   }
+  EXPECT_NE(node::wrong_place(end("10.0.0.8", 9000, "tcp;ofi_rxm"), at("::ffff:10.0.0.7")), nullptr);
   EXPECT_EQ(node::wrong_place(end("10.0.0.8", 1, "efa"), at("::ffff:10.0.0.7")), nullptr)
       << "no connection of TCP";
 }

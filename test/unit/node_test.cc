@@ -365,13 +365,17 @@ TEST(Node, TakesAFabricAddressThatIsWholeAndDropsAnyOther) {
   EXPECT_FALSE(drops(address_of(64, "fifteen-letters")));
   EXPECT_FALSE(drops(address_of(0, ""))) << "none";
   EXPECT_TRUE(drops(address_of(0, "net")));
-  EXPECT_TRUE(drops(address_of(8, "")));
+  EXPECT_FALSE(drops(address_of(64, ""))) << "why there is none";
+  EXPECT_TRUE(drops(address_of(65, "")));
   EXPECT_TRUE(drops(address_of(65, "net")));
   EXPECT_TRUE(drops(address_of(8, "sixteen--letters")));
   EXPECT_TRUE(drops(address_of(8, "a b")));
   Request rest = address_of(8, "net");
   rest.engine[9] = 'x';
   EXPECT_TRUE(drops(rest)) << "after the end of the text";
+  rest = address_of(8, "");
+  rest.engine[9] = 'x';
+  EXPECT_TRUE(drops(rest)) << "behind no text";
 }
 
 TEST(Node, AFarIntroductionIsWholeOrInvalid) {

@@ -89,6 +89,9 @@ Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
   Parts& parts = *parts_;
   parts.choice = choose_engine(options.address, options.engine);
   if (parts.choice.info == nullptr) {
+    if (!options.engine.empty())  // short: the node is told
+      throw Error(ErrorCode::not_permitted,
+                  parts.choice.reasons.back() + " (libfabric " + parts.choice.version + ")");
     std::string why = "libfabric " + parts.choice.version + " has no engine for links to other hosts";
     for (const std::string& reason : parts.choice.reasons) why += "; " + reason;
     throw Error(ErrorCode::system, why);

@@ -9,15 +9,15 @@ struct fi_info;
 namespace hamlyn::ofi {
 
 struct EngineChoice {
-  std::string name;                  // "net", "tcp", "verbs", "efa"; empty: none can be used
-  std::string version;               // of libfabric
+  std::string name;     // "efa", "net", "tcp", "verbs;ofi_rxm", "tcp;ofi_rxm"; empty: none can be used
+  std::string version;  // of libfabric
   std::vector<std::string> reasons;  // a line for each that was looked at
   fi_info* info = nullptr;           // to be freed with libfabric().freeinfo
 };
 
 // Looks at what there is. `address`: the local address to be reached at; empty: any. Never chooses `ofi_rxm`
-// (it trusts an index from the wire), unless `wanted` names it; with `wanted`, that or nothing. Throws Error
-// if there is no libfabric.
+// (it trusts an index from the wire), unless `wanted` names it and the address is one of loopback; with
+// `wanted`, that or nothing. Throws Error if there is no libfabric.
 EngineChoice choose_engine(const std::string& address, const std::string& wanted = {});
 
 // For people: what it would choose, with nothing to free. Without libfabric there is no name and no version,

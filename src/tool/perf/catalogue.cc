@@ -85,6 +85,7 @@ void add_mapped(Collection& all) {
 void add_segments(Collection& all) {
   for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
     all.add(segment_write(Place::shm, sharing));
+    if (sharing != Sharing::guarded) all.add(read_limit());
     all.add(segment_read(Place::shm, sharing));
     all.add(segment_swap(Place::shm, sharing));
     all.add(segment_bandwidth(sharing, 4096));

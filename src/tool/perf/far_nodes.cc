@@ -1,16 +1,24 @@
 #include "tool/perf/far_nodes.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "tool/perf/free_port.h"
 #include "tool/perf/program.h"
 
@@ -77,15 +85,55 @@ class Nodes {
   std::array<std::optional<Program>, 2> daemons_;
 };
 
+std::pair<std::string, std::string> named;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+// The process that listens there, as the kernel has it.
+pid_t listener(const std::string& path) {
+  const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw std::runtime_error(path + ": too long for a socket");
+  path.copy(address.sun_path, path.size());
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+    fail("no node at " + path);
+  return who.pid;
+}
+
 }  // namespace
 
+void use_far_nodes(std::pair<std::string, std::string> sockets) { named = std::move(sockets); }
+
 std::string far_node(int side, Clerks clerks) {
+  if (!named.first.empty()) {
+    if (clerks != Clerks::any) throw std::runtime_error("names are measured between nodes of perf's own");
+    return side == 0 ? named.first : named.second;
+  }
   if (clerks == Clerks::yes) {
     static const Nodes with{Clerks::yes};
     return with.socket(side);
   }
   static const Nodes without{Clerks::no};
   return without.socket(side);
+}
+
+std::string at_far_node(int side) {
+  const std::string socket = far_node(side);
+  if (named.first.empty()) return socket;
+  const std::string network = "/proc/" + std::to_string(listener(socket)) + "/ns/net";
+  struct stat there {};
+  struct stat here {};
+  if (::stat(network.c_str(), &there) != 0 || ::stat("/proc/self/ns/net", &here) != 0) fail(network);
+  if (there.st_ino == here.st_ino) return socket;
+  const base::FileDescriptor target(::open(network.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!target || ::setns(target.get(), CLONE_NEWNET) != 0) fail("the network of the node at " + socket);
+  return socket;
 }
 
 }  // namespace hamlyn::tool::perf

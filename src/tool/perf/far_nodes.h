@@ -1,15 +1,22 @@
 #pragma once
-// Two nodes on loopback, for figures between hosts: a daemon each, started when the first such figure is
-// measured and ended with the program.
+// Two nodes, for figures between hosts: on loopback, a daemon each, started when the first such figure is
+// measured and ended with the program; or those that are named, which may be in network namespaces of their
+// own.
 #include <string>
+#include <utility>
 
 namespace hamlyn::tool::perf {
 
 // Whether they read names in each other's registries. Figures that are not about names have nodes without
 // clerks: one that starts uses a processor for half a second.
-enum class Clerks { no, yes };
+enum class Clerks { any, no, yes };
+
+// From here on these two, by their sockets.
+void use_far_nodes(std::pair<std::string, std::string> sockets);
 
 // The socket of node 0 or 1. Throws std::runtime_error.
-std::string far_node(int side, Clerks clerks = Clerks::no);
+std::string far_node(int side, Clerks clerks = Clerks::any);
+// The same for a measuring process, which has no threads yet: it goes to the network where that node is.
+std::string at_far_node(int side);
 
 }  // namespace hamlyn::tool::perf

@@ -10,6 +10,8 @@ namespace hamlyn::tool::perf {
 Meter cacheline_limit();
 // A locked addition to a word that the other core adds to all the time.
 Meter fetch_add_limit();
+// A line is read to which the other core writes all the time.
+Meter read_limit();
 // Futex wake of a process that sleeps.
 Meter wake_limit();
 // Messages that do not change, copied once by the receiver.

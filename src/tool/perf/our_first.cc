@@ -23,7 +23,7 @@ struct Peer {
   explicit Peer(int side) : interface(options(side)) {}
   static Interface::Options options(int side) {
     Interface::Options options;
-    options.node = far_node(side);
+    options.node = at_far_node(side);
     return options;
   }
   Interface interface;

@@ -24,7 +24,7 @@ constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
 
 Interface::Options at_place(Place place, int side) {
   Interface::Options options;
-  if (place == Place::ofi) options.node = far_node(side);
+  if (place == Place::ofi) options.node = at_far_node(side);
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "tool/perf/catalogue.h"
 #include "tool/perf/cores.h"
 #include "tool/perf/derived.h"
+#include "tool/perf/far_nodes.h"
 #include "tool/perf/keeper.h"
 #include "tool/perf/machine.h"
 #include "tool/perf/peers.h"
@@ -89,6 +90,9 @@ int measure_and_report(const PerfOptions& options) {
   const std::vector<Meter> meters = selected(options);
   if (options.list) return list(meters);
   const Cores cores = cores_for(options);
+  if (options.nodes.first.empty() != options.nodes.second.empty())
+    throw std::invalid_argument("--nodes: two sockets, as A,B");
+  use_far_nodes(options.nodes);
 
   Report report{describe_machine(cores), utc_now(), HAMLYN_VERSION, {}, {}, {}};
   Outcome outcome = measure(meters, cores, options.rounds);

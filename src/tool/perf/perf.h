@@ -13,6 +13,7 @@ struct PerfOptions {
   std::pair<int, int> cores{-1, -1};  // the two processors to measure on; negative: chosen here
   bool list = false;                  // print the names of the figures and measure nothing
   int rounds = 5;
+  std::pair<std::string, std::string> nodes;  // sockets of two, for figures between hosts; empty: of its own
 };
 
 // Measures and reports. Returns the exit status: 0; 1 if something could not be measured, 2 if the options

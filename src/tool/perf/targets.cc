@@ -37,6 +37,7 @@ const std::vector<Target>& all_targets() {
       {"shm.segment.write.mapped.40.oneway", at_most, 1.15, "limit.cacheline.oneway", {}},
       {"shm.segment.write.40.oneway", at_most, 1.5, "limit.cacheline.oneway", {}},
       {"shm.segment.read.40.roundtrip", at_most, 3, "limit.cacheline.oneway", {}},
+      {"shm.segment.read.mapped.40.roundtrip", at_most, 1.15, "limit.read.40.roundtrip", {}},
       {"shm.segment.cas.mapped.8.roundtrip", at_most, 1.15, "limit.fetchadd.8.roundtrip", {}},
       {"shm.segment.cas.8.roundtrip", at_most, 3, "limit.cacheline.oneway", {}},
       {"shm.segment.write.mapped.4096.bandwidth", at_least, 0.95, "peer.ucx_posix.put.4096.bandwidth", {}},
