@@ -34,7 +34,9 @@ void Process::drop_links() {
 }
 
 void Process::check() {
-  for (const auto& area : areas_) demand(area->intact(), "a byte outside of what was granted has changed");
+  for (const auto& area : areas_) {
+    if (!area->intact()) throw Overwritten("a byte outside of what was granted has changed");
+  }
   for (const interface::Queue* queue : queues)
     demand(queue->reserved() + queue->common_used() <= queue->capacity(),
            "a queue has promised more places than it has");

@@ -6,42 +6,71 @@ namespace hamlyn::simulation {
 
 namespace {
 
-constexpr int kSteps = 1200;
 constexpr int kPatience = 100000;  // turns in which a run must come to rest
 constexpr std::size_t kAll = 100000;
 
-// The process that did something; null if none did.
-Process* step(World& world) {
+Step::Kind kind_of(std::uint64_t dice) {
+  if (dice < 450) return Step::Kind::start;
+  if (dice < 650) return Step::Kind::run;
+  if (dice < 780) return Step::Kind::read;
+  if (dice < 850) return Step::Kind::look;
+  if (dice < 930) return Step::Kind::wait;
+  if (dice < 985) return Step::Kind::links;
+  if (dice < 993) return Step::Kind::cut;
+  if (dice < 997) return Step::Kind::stop;
+  if (dice < 999) return Step::Kind::death;
+  return Step::Kind::comes;
+}
+
+void act(World& world, Process& process, Step::Kind kind) {
   sim::Generator& chance = world.chance();
+  switch (kind) {
+    case Step::Kind::nothing:
+      return;
+    case Step::Kind::start:
+      return world.operations()[chance.below(world.operations().size())]->start(process);
+    case Step::Kind::run:
+      process.core().run();
+      return;
+    case Step::Kind::read: {
+      interface::Queue& queue = *process.queues[chance.below(2)];
+      world.read(process, queue, chance.between(1, 20));
+      return;
+    }
+    case Step::Kind::look:
+      for (const auto& operation : world.operations()) operation->step(process);
+      return;
+    case Step::Kind::wait:
+      return world.net().pass(chance.between(1, chance.one_in(2) ? 10 : 200));
+    case Step::Kind::links:
+      return world.keep_links(process, false);
+    case Step::Kind::cut:
+      return world.cut_any(process);
+    case Step::Kind::stop:
+      return world.stop(process);
+    case Step::Kind::death:
+      return world.kill(process);
+    case Step::Kind::comes:
+      return world.come();
+  }
+}
+
+// One process does one thing, or a fault strikes it.
+void step(World& world, Step& step) {
+  world.begin_step(step.number);
   Process& process = world.any();
-  const std::uint64_t dice = chance.below(1000);
-  if (!process.alive) return nullptr;
+  step.process = process.number();
+  const std::uint64_t dice = world.chance().below(1000);
+  if (!process.alive) return;
   if (process.stopped) {
-    if (dice < 200) world.go_on(process);
-    return nullptr;
+    if (dice >= 200) return;
+    step.kind = Step::Kind::stop;
+    return world.go_on(process);
   }
-  if (dice < 450) {
-    world.operations()[chance.below(world.operations().size())]->start(process);
-  } else if (dice < 650) {
-    process.core().run();
-  } else if (dice < 780) {
-    world.read(process, *process.queues[chance.below(2)], chance.between(1, 20));
-  } else if (dice < 850) {
-    for (const auto& operation : world.operations()) operation->step(process);
-  } else if (dice < 930) {
-    world.net().pass(chance.between(1, chance.one_in(2) ? 10 : 200));
-  } else if (dice < 985) {
-    world.keep_links(process, false);
-  } else if (dice < 993) {
-    world.cut_any(process);
-  } else if (dice < 997) {
-    world.stop(process);
-  } else if (dice < 999) {
-    world.kill(process);
-  } else {
-    world.come();
-  }
-  return &process;
+  step.kind = kind_of(dice);
+  act(world, process, step.kind);
+  if (!process.alive) return;
+  for (const auto& operation : world.operations()) operation->check(process);
 }
 
 void check(World& world) {
@@ -93,28 +122,34 @@ void check_rest(World& world) {
 
 }  // namespace
 
-Result run(std::uint64_t seed, Trace::Reader reader) {
+Result run(const Program& program, Trace::Reader reader) {
   Result result;
-  result.seed = seed;
-  auto kept = std::make_unique<World>(seed, std::move(reader));
+  result.seed = program.seed;
+  auto kept = std::make_unique<World>(program.seed, std::move(reader));
   World& world = *kept;
   try {
-    for (int i = 0; i < kSteps; ++i) {
-      Process* const process = step(world);
-      if (process != nullptr && process->alive) {
-        for (const auto& operation : world.operations()) operation->check(*process);
-      }
+    const std::size_t count = program.only ? program.only->size() : Program::kSteps;
+    result.steps.reserve(count);
+    for (std::size_t i = 0; i != count; ++i) {
+      Step& now = result.steps.emplace_back();
+      now.number = program.only ? (*program.only)[i] : static_cast<std::uint32_t>(i);
+      step(world, now);
       check(world);
+      if (program.watch) program.watch(world);
     }
+    world.begin_step(Program::kSteps);
     come_to_rest(world);
     check_rest(world);
+  } catch (const Overwritten& overwritten) {
+    result.problem = overwritten.what();
+    result.kept = true;
   } catch (const Violation& violation) {
     result.problem = violation.what();
   }
   result.digest = world.digest();
   result.counts = world.counts;
-  // What a fault has written over is not touched again.
-  if (!result.problem.empty()) static_cast<void>(kept.release());
+  // To free what was written over may end the program before anybody has heard of it.
+  if (result.kept) static_cast<void>(kept.release());
   return result;
 }
 

@@ -12,8 +12,6 @@ namespace hamlyn::simulation {
 
 namespace {
 
-constexpr std::size_t kMostProcesses = 8;  // that a run ever has
-
 sim::Weather weather_of(sim::Generator& chance) {
   sim::Weather weather;
   weather.most_delay = chance.between(1, 200);
@@ -31,12 +29,18 @@ sim::Weather weather_of(sim::Generator& chance) {
 World::World(std::uint64_t seed, Trace::Reader reader)
     : trace_(std::move(reader)),
       chance_(seed),
+      steps_seed_(chance_.next()),
       net_(std::make_unique<sim::SimNet>(chance_.next(), weather_of(chance_))),
       operations_(make_operations(*this)) {
   for (std::uint64_t count = chance_.between(2, 4); count != 0; --count) come();
 }
 
 World::~World() = default;
+
+void World::begin_step(std::uint32_t number) noexcept {
+  // Hashed, so that no step's numbers are those of another.
+  chance_ = sim::Generator(sim::Generator(steps_seed_ ^ (number + 1) * 0xD1342543DE82EF95u).next());
+}
 
 Process* World::any_other(const Process& than) {
   Process& found = any();

@@ -14,6 +14,8 @@
 
 namespace hamlyn::simulation {
 
+inline constexpr std::size_t kMostProcesses = 8;  // that a run ever has
+
 struct Counts {
   std::uint64_t operations = 0;  // begun
   std::uint64_t completed = 0;   // and done
@@ -34,6 +36,8 @@ class World {
   World& operator=(const World&) = delete;
 
   sim::Generator& chance() noexcept { return chance_; }
+  // What is decided from now on is decided by the seed and this number alone.
+  void begin_step(std::uint32_t number) noexcept;
   sim::SimNet& net() noexcept { return *net_; }
   // All that ever came; number n stands at n - 1.
   const std::vector<std::unique_ptr<Process>>& processes() const noexcept { return processes_; }
@@ -75,6 +79,7 @@ class World {
 
   Trace trace_;
   sim::Generator chance_;
+  const std::uint64_t steps_seed_;
   std::unique_ptr<sim::SimNet> net_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<std::unique_ptr<Process>> processes_;

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "simulation/run.h"
+#include "simulation/shorten.h"
 #include "tool/failure.h"
 
 namespace hamlyn::tool {
@@ -39,7 +39,15 @@ void add(Sum& sum, const Result& result) {
   if (sum.bad.size() < kSeedsTold) sum.bad.push_back(result.seed);
 }
 
-std::string replay(std::uint64_t seed) { return fmt::format("hamlyn sim --seed {} --verbose", seed); }
+// How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
+// `may_keep`.
+std::string replay(const Result& failed, std::uint64_t& may_keep) {
+  if (may_keep == 0) return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
+  const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, may_keep);
+  may_keep -= least.kept;
+  return fmt::format("hamlyn sim --seed {} --steps {} --verbose", failed.seed,
+                     least.steps.empty() ? "none" : simulation::to_text(least.steps));
+}
 
 std::string counts_json(const Counts& counts) {
   return fmt::format(
@@ -74,6 +82,11 @@ std::string to_text(const Sum& sum, double seconds) {
   return text + (sum.failures > sum.bad.size() ? " ..." : "");
 }
 
+Failure wrong_steps(const std::string& text) {
+  return {fmt::format("'{}' is no list of steps", text), "usage",
+          fmt::format("write it as 3,17-20; the last is {}", simulation::Program::kSteps - 1), kUsage};
+}
+
 int run_one(std::uint64_t seed, const SimOptions& options) {
   simulation::Trace::Reader reader;
   if (options.verbose) {
@@ -81,7 +94,14 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     std::FILE* const out = options.json ? stderr : stdout;
     reader = [out](std::string_view event) { fmt::print(out, "{}\n", event); };
   }
-  const Result result = simulation::run(seed, std::move(reader));
+  simulation::Program program{seed, {}, {}};
+  if (options.steps == "none") {
+    program.only.emplace();
+  } else if (!options.steps.empty()) {
+    program.only = simulation::parse_steps(options.steps);
+    if (!program.only) throw wrong_steps(options.steps);
+  }
+  const Result result = simulation::run(program, std::move(reader));
   if (options.json) {
     fmt::print("{}\n", to_json(result));
   } else {
@@ -89,6 +109,9 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
   }
   if (result.good()) return kOk;
   fmt::print(stderr, "seed {}: {}\n", seed, result.problem);
+  if (program.only) return kFailed;
+  std::uint64_t may_keep = simulation::Shortened::kMostKept;
+  fmt::print(stderr, "to see it: {}\n", replay(result, may_keep));
   return kFailed;
 }
 
@@ -98,12 +121,13 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
   const Clock::time_point start = Clock::now();
   Clock::time_point next = start;
   Sum sum;
+  std::uint64_t may_keep = simulation::Shortened::kMostKept;
   for (std::uint64_t seed = first;; ++seed) {
     const Result result = simulation::run(seed);
     add(sum, result);
     if (!result.good()) {
       fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,
-                 replay(seed));
+                 replay(result, may_keep));
     }
     if (terminal && Clock::now() >= next) {
       fmt::print(stderr, "\r\033[Kseed {} of {}-{}, {} failures", seed, first, last, sum.failures);
@@ -137,6 +161,8 @@ int run_sim(const SimOptions& options) {
   if (options.seed.has_value() == !options.seeds.empty())
     throw Failure("it takes one seed, or a range of them", "usage", "give --seed N or --seeds A-B", kUsage);
   if (options.seed) return run_one(*options.seed, options);
+  if (!options.steps.empty())
+    throw Failure("--steps are of one run", "usage", "give --seed N with it", kUsage);
   if (options.verbose) throw Failure("--verbose shows one run", "usage", "give --seed N with it", kUsage);
   const auto [first, last] = parse_seeds(options.seeds);
   return run_range(first, last, options);

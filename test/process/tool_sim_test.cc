@@ -47,6 +47,8 @@ TEST(ToolSim, RefusesWhatIsNoSeed) {
       {"sim", "--seeds", "1-2x"},
       {"sim", "--seeds", "1-99999999999999999999"},
       {"sim", "--seeds", "1-2", "--verbose"},
+      {"sim", "--seeds", "1-2", "--steps", "1"},
+      {"sim", "--seed", "1", "--steps", "4-3"},
   };
   for (const auto& words : wrong) {
     const Finished finished = world.run(words);
