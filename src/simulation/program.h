@@ -15,7 +15,7 @@ class World;
 using Steps = std::vector<std::uint32_t>;  // their numbers, rising
 
 struct Program {
-  static constexpr std::uint32_t kSteps = 1200;
+  static constexpr std::uint32_t kSteps = 2000;
 
   std::uint64_t seed = 0;
   std::optional<Steps> only;  // empty: all of them

@@ -2,35 +2,24 @@
 
 #include <memory>
 
+#include "simulation/mix.h"
+
 namespace hamlyn::simulation {
 
 namespace {
 
-constexpr int kPatience = 100000;  // turns in which a run must come to rest
+constexpr int kPatience = 5000;  // turns in which a run must come to rest
 constexpr std::size_t kAll = 100000;
 
-Step::Kind kind_of(std::uint64_t dice) {
-  if (dice < 450) return Step::Kind::start;
-  if (dice < 650) return Step::Kind::run;
-  if (dice < 780) return Step::Kind::read;
-  if (dice < 850) return Step::Kind::look;
-  if (dice < 930) return Step::Kind::wait;
-  if (dice < 985) return Step::Kind::links;
-  if (dice < 993) return Step::Kind::cut;
-  if (dice < 997) return Step::Kind::stop;
-  if (dice < 999) return Step::Kind::death;
-  return Step::Kind::comes;
-}
-
-void act(World& world, Process& process, Step::Kind kind) {
+void act(World& world, const Mix& mix, Process& process, Step::Kind kind) {
   sim::Generator& chance = world.chance();
   switch (kind) {
     case Step::Kind::nothing:
       return;
     case Step::Kind::start:
-      return world.operations()[chance.below(world.operations().size())]->start(process);
+      return mix.any_operation(chance).start(process);
     case Step::Kind::run:
-      process.core().run();
+      world.run(process);
       return;
     case Step::Kind::read: {
       interface::Queue& queue = *process.queues[chance.below(2)];
@@ -41,7 +30,7 @@ void act(World& world, Process& process, Step::Kind kind) {
       for (const auto& operation : world.operations()) operation->step(process);
       return;
     case Step::Kind::wait:
-      return world.net().pass(chance.between(1, chance.one_in(2) ? 10 : 200));
+      return world.pass(chance.between(1, chance.one_in(2) ? 10 : 200));
     case Step::Kind::links:
       return world.keep_links(process, false);
     case Step::Kind::cut:
@@ -50,25 +39,28 @@ void act(World& world, Process& process, Step::Kind kind) {
       return world.stop(process);
     case Step::Kind::death:
       return world.kill(process);
+    case Step::Kind::restart:
+      return world.restart(process);
+    case Step::Kind::partition:
+      return world.part();
     case Step::Kind::comes:
       return world.come();
   }
 }
 
 // One process does one thing, or a fault strikes it.
-void step(World& world, Step& step) {
+void step(World& world, const Mix& mix, Step& step) {
   world.begin_step(step.number);
-  Process& process = world.any();
+  Process& process = world.any_living();
   step.process = process.number();
   const std::uint64_t dice = world.chance().below(1000);
-  if (!process.alive) return;
   if (process.stopped) {
-    if (dice >= 200) return;
+    if (dice >= 200 || world.now() < process.stopped_until) return;
     step.kind = Step::Kind::stop;
     return world.go_on(process);
   }
-  step.kind = kind_of(dice);
-  act(world, process, step.kind);
+  step.kind = mix.kind_of(dice, world.chance());
+  act(world, mix, process, step.kind);
   if (!process.alive) return;
   for (const auto& operation : world.operations()) operation->check(process);
 }
@@ -83,7 +75,7 @@ void check(World& world) {
 bool turn(World& world, Process& process) {
   if (process.stopped) world.go_on(process);
   world.keep_links(process, true);
-  bool moved = process.core().run();
+  bool moved = world.run(process);
   for (interface::Queue* queue : process.queues) moved |= world.read(process, *queue, kAll);
   for (const auto& operation : world.operations()) operation->step(process);
   for (const auto& operation : world.operations()) {
@@ -91,16 +83,33 @@ bool turn(World& world, Process& process) {
     operation->check(process);
   }
   // What waits for its time is not at rest.
-  process.core().expire(world.net().now());
+  process.core().expire(world.now());
   return moved || process.core().next_deadline() != interface::Deadlines::kNever;
 }
 
+// True if anything that is on its way has arrived.
+bool let_arrive(World& world) {
+  bool moved = world.net().step();
+  world.net().settle();
+  if (world.topology() != Topology::hosts) {
+    world.pass(1000);
+    return moved;
+  }
+  // Nobody may be silent for so long that others give it up.
+  for (int i = 0; i != 4; ++i) {
+    world.pass(250);
+    for (const auto& process : world.processes()) {
+      if (process->alive) moved |= world.run(*process);
+    }
+  }
+  return moved || !world.wire_is_quiet();
+}
+
 void come_to_rest(World& world) {
+  world.be_kind();
   for (int quiet = 0, turns = 0; quiet < 5; ++turns) {
     demand(turns < kPatience, "it never comes to rest");
-    bool moved = world.net().step();
-    world.net().settle();
-    world.net().pass(1000);
+    bool moved = let_arrive(world);
     for (const auto& process : world.processes()) {
       if (process->alive) moved |= turn(world, *process);
     }
@@ -127,13 +136,15 @@ Result run(const Program& program, Trace::Reader reader) {
   result.seed = program.seed;
   auto kept = std::make_unique<World>(program.seed, std::move(reader));
   World& world = *kept;
+  const Mix mix(world, world.chance());
   try {
     const std::size_t count = program.only ? program.only->size() : Program::kSteps;
     result.steps.reserve(count);
     for (std::size_t i = 0; i != count; ++i) {
       Step& now = result.steps.emplace_back();
       now.number = program.only ? (*program.only)[i] : static_cast<std::uint32_t>(i);
-      step(world, now);
+      step(world, mix, now);
+      world.look_at_mishaps();
       check(world);
       if (program.watch) program.watch(world);
     }
@@ -148,6 +159,7 @@ Result run(const Program& program, Trace::Reader reader) {
   }
   result.digest = world.digest();
   result.counts = world.counts;
+  result.coverage = world.coverage;
   // To free what was written over may end the program before anybody has heard of it.
   if (result.kept) static_cast<void>(kept.release());
   return result;

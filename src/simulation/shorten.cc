@@ -17,9 +17,10 @@ class Shortening {
 
   Shortened shorten() {
     // What is rarest comes first: a run without faults, of few processes, needs the fewest steps.
-    constexpr std::array kKinds{Step::Kind::death, Step::Kind::comes, Step::Kind::stop, Step::Kind::cut,
-                                Step::Kind::wait,  Step::Kind::look,  Step::Kind::read, Step::Kind::start,
-                                Step::Kind::run,   Step::Kind::links};
+    constexpr std::array kKinds{Step::Kind::restart, Step::Kind::death, Step::Kind::partition,
+                                Step::Kind::comes,   Step::Kind::stop,  Step::Kind::cut,
+                                Step::Kind::wait,    Step::Kind::look,  Step::Kind::read,
+                                Step::Kind::start,   Step::Kind::run,   Step::Kind::links};
     without([](const Step& step) { return step.kind == Step::Kind::nothing; });
     for (const Step::Kind kind : kKinds) without([&](const Step& step) { return step.kind == kind; });
     for (std::uint64_t number = 1; number <= kMostProcesses; ++number)

@@ -9,6 +9,7 @@
 
 #include "simulation/shorten.h"
 #include "tool/failure.h"
+#include "tool/sim_coverage.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -16,33 +17,34 @@ namespace {
 using simulation::Counts;
 using simulation::Result;
 
-constexpr std::size_t kSeedsTold = 100;  // of bad runs; more would say nothing new
+constexpr std::uint64_t kMostShortened = 3;  // of a range: each may take a thousand runs
+constexpr std::size_t kSeedsTold = 100;      // of bad runs; more would say nothing new
 
 struct Sum {
   std::uint64_t runs = 0;
   std::uint64_t failures = 0;
   Counts counts;
+  simulation::Coverage coverage;
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
 void add(Sum& sum, const Result& result) {
   ++sum.runs;
-  sum.counts.operations += result.counts.operations;
-  sum.counts.completed += result.counts.completed;
-  sum.counts.failed += result.counts.failed;
-  sum.counts.cuts += result.counts.cuts;
-  sum.counts.deaths += result.counts.deaths;
-  sum.counts.stops += result.counts.stops;
-  sum.counts.refusals += result.counts.refusals;
+  sum.counts.add(result.counts);
+  sum.coverage.add(result.coverage);
   if (result.good()) return;
   ++sum.failures;
   if (sum.bad.size() < kSeedsTold) sum.bad.push_back(result.seed);
 }
 
+std::string replay(const Result& failed) {
+  return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
+}
+
 // How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
 // `may_keep`.
 std::string replay(const Result& failed, std::uint64_t& may_keep) {
-  if (may_keep == 0) return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
+  if (may_keep == 0) return replay(failed);
   const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, may_keep);
   may_keep -= least.kept;
   return fmt::format("hamlyn sim --seed {} --steps {} --verbose", failed.seed,
@@ -51,9 +53,9 @@ std::string replay(const Result& failed, std::uint64_t& may_keep) {
 
 std::string counts_json(const Counts& counts) {
   return fmt::format(
-      R"("operations":{},"completed":{},"failed":{},"faults":{{"cuts":{},"deaths":{},"stops":{},"refusals":{}}})",
-      counts.operations, counts.completed, counts.failed, counts.cuts, counts.deaths, counts.stops,
-      counts.refusals);
+      R"("operations":{},"completed":{},"failed":{},"faults":{{"cuts":{},"deaths":{},"restarts":{},"stops":{},"stalls":{},"refusals":{},"partitions":{}}})",
+      counts.operations, counts.completed, counts.failed, counts.cuts, counts.deaths, counts.restarts,
+      counts.stops, counts.stalls, counts.refusals, counts.partitions);
 }
 
 std::string counts_text(const Counts& counts) {
@@ -70,12 +72,14 @@ std::string to_json(const Result& result) {
 std::string to_json(const Sum& sum, double seconds) {
   std::string seeds;
   for (const std::uint64_t seed : sum.bad) seeds += fmt::format("{}{}", seeds.empty() ? "" : ",", seed);
-  return fmt::format(R"({{"runs":{},{},"failures":{},"seeds":[{}],"seconds":{:.3f}}})", sum.runs,
-                     counts_json(sum.counts), sum.failures, seeds, seconds);
+  return fmt::format(R"({{"runs":{},{},"failures":{},"seeds":[{}],"seconds":{:.3f},"coverage":{}}})",
+                     sum.runs, counts_json(sum.counts), sum.failures, seeds, seconds,
+                     coverage_json(sum.coverage));
 }
 
 std::string to_text(const Sum& sum, double seconds) {
-  std::string text = fmt::format("{} runs in {:.1f} s: {}, ", sum.runs, seconds, counts_text(sum.counts));
+  std::string text = coverage_text(sum.coverage);
+  text += fmt::format("{} runs in {:.1f} s: {}, ", sum.runs, seconds, counts_text(sum.counts));
   if (sum.failures == 0) return text + "no failures";
   text += fmt::format("{} failures: seeds", sum.failures);
   for (const std::uint64_t seed : sum.bad) text += fmt::format(" {}", seed);
@@ -127,7 +131,7 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
     add(sum, result);
     if (!result.good()) {
       fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,
-                 replay(result, may_keep));
+                 sum.failures <= kMostShortened ? replay(result, may_keep) : replay(result));
     }
     if (terminal && Clock::now() >= next) {
       fmt::print(stderr, "\r\033[Kseed {} of {}-{}, {} failures", seed, first, last, sum.failures);

@@ -11,7 +11,7 @@ using simulation::Program;
 using simulation::Result;
 
 Program objecting() {
-  return {11, {}, [](const simulation::World& world) {
+  return {1, {}, [](const simulation::World& world) {
             if (world.counts.cuts != 0 && world.counts.stops != 0 && world.counts.operations >= 3)
               throw simulation::Violation("planted");
           }};
@@ -19,7 +19,8 @@ Program objecting() {
 
 TEST(Shortening, leaves_what_the_failure_needs) {
   Program program = objecting();
-  const Result failed = simulation::run(program);
+  Result failed = simulation::run(program);
+  for (; failed.good() && program.seed != 100; failed = simulation::run(program)) ++program.seed;
   ASSERT_EQ(failed.problem, "planted");
   const simulation::Shortened least = simulation::shorten(program, failed);
   EXPECT_TRUE(least.least);
@@ -36,12 +37,12 @@ TEST(Shortening, leaves_what_the_failure_needs) {
 }
 
 TEST(Shortening, steps_are_written_as_they_are_read) {
-  for (const char* const text : {"0", "3,17-20,44", "1199"}) {
+  for (const char* const text : {"0", "3,17-20,44", "1999"}) {
     const auto steps = simulation::parse_steps(text);
     ASSERT_TRUE(steps) << text;
     EXPECT_EQ(simulation::to_text(*steps), text);
   }
-  for (const char* const text : {"", ",", "x", "1200", "3-", "3-2", "3,3", "4,3", "1,", "-1"})
+  for (const char* const text : {"", ",", "x", "2000", "3-", "3-2", "3,3", "4,3", "1,", "-1"})
     EXPECT_FALSE(simulation::parse_steps(text)) << text;
 }
 
