@@ -37,12 +37,14 @@ class CountedMessages final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process& from, Process& to) override;
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
   struct Receiver {
     Area* area;
     OwnedSlot* slot;
+    OperationKind kind;
     std::unique_ptr<Message> messages[kEntries];  // on their way to the entry, or null
     // What was read there and must stay as it is until the entry is armed again.
     std::vector<std::byte> kept[kEntries];
@@ -63,6 +65,9 @@ class CountedMessages final : public Operation {
 void CountedMessages::come(Process& process) {
   Receiver& receiver = receivers_[process.number()];
   const auto mode = static_cast<Mode>(world_.chance().below(3));
+  receiver.kind = mode == Mode::guarded    ? OperationKind::message
+                  : mode == Mode::paranoid ? OperationKind::message_paranoid
+                                           : OperationKind::message_one_shot;
   receiver.area = &process.make_area(kEntries * kStride);
   receiver.slot =
       &process.make_slot(*this, *receiver.area, {.mode = mode, .entries = kEntries}, world_.chance());
@@ -96,11 +101,11 @@ void CountedMessages::start(Process& from) {
   const Status status = message->terminus->send(ticket, message->data, options, &message->handle);
   world_.note(from, "sends % bytes to entry % of process %: status %",
               {length, entry, to->number(), static_cast<std::uint64_t>(status)});
-  if (status == Status::queue_full) return;
+  if (status == Status::queue_full) return world_.met(receiver.kind, status);
   demand(status == Status::ok || status == Status::pending || status == Status::link_ended,
          "a send was answered with something else");
   message->may_be_lost = world_.unsure(from, *to);
-  ++world_.counts.operations;
+  world_.begun(receiver.kind);
   if (status == Status::link_ended) {
     demand(message->may_be_lost, "a link that lives says that it has ended");
     ++world_.counts.failed;
@@ -172,6 +177,15 @@ void CountedMessages::link_over(Process& from, Process& to) {
     ++world_.counts.failed;
     over(receiver, entry);
     receiver.taken[entry] = false;
+  }
+}
+
+void CountedMessages::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  const auto receiver = receivers_.find(to.number());
+  if (receiver == receivers_.end()) return;
+  for (const auto& message : receiver->second.messages) {
+    if (message != nullptr && message->from == &from)
+      kinds.set(static_cast<std::size_t>(receiver->second.kind));
   }
 }
 

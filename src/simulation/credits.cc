@@ -6,7 +6,7 @@ namespace hamlyn::simulation {
 
 namespace {
 
-void check_link(World& world, Process& process, const sim::SimLink& link) {
+void check_link(World& world, Process& process, const interface::Link& link) {
   Process& peer = world.process(link.peer);
   for (const std::uint32_t record : link.places) {
     const interface::Places& places = process.core().places()[record];
@@ -17,9 +17,9 @@ void check_link(World& world, Process& process, const sim::SimLink& link) {
   if (other == peer.links.end()) return;
   for (const auto& outlet : link.outlets) {
     if (!outlet->open() || outlet->refused) continue;
-    demand(outlet->record < other->second->places.size(),
+    demand(outlet->record < other->second.link().places.size(),
            "a sender has places that the receiver does not know");
-    const interface::Places& places = peer.core().places()[other->second->places[outlet->record]];
+    const interface::Places& places = peer.core().places()[other->second.link().places[outlet->record]];
     demand(outlet->granted == places.granted, "a sender was granted another number of places");
     demand(outlet->freed + outlet->granted - outlet->left == places.freed + places.standing,
            "sender and receiver count different messages");
@@ -41,7 +41,7 @@ void check_queue(Process& process, const interface::Queue& queue) {
 void check_credits_at_rest(World& world) {
   for (const auto& process : world.processes()) {
     if (!process->alive) continue;
-    for (const auto& [peer, link] : process->links) check_link(world, *process, *link);
+    for (const auto& [peer, end] : process->links) check_link(world, *process, end.link());
     for (const interface::Queue* queue : process->queues) check_queue(*process, *queue);
   }
 }

@@ -39,6 +39,7 @@ class DurableMessages final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process& from, Process& to) override;
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
@@ -55,6 +56,7 @@ class DurableMessages final : public Operation {
     std::vector<interface::StoredRange> ranges;  // of the sync that runs
     bool syncing = false;
     std::uint64_t done_at = 0;
+    bool slow = false;
     std::uint64_t syncs_left = 0;  // that do not fail
   };
 
@@ -100,8 +102,8 @@ void DurableMessages::start(Process& from) {
                                                              options, &message->handle);
   world_.note(from, "sends % bytes to durable entry % of process %: status %",
               {message->data.size(), entry, to->number(), static_cast<std::uint64_t>(status)});
-  if (status == Status::queue_full) return;
-  ++world_.counts.operations;
+  if (status == Status::queue_full) return world_.met(OperationKind::durable, status);
+  world_.begun(OperationKind::durable);
   message->may_be_lost = world_.unsure(from, *to);
   if (status == Status::link_ended) {
     demand(message->may_be_lost, "a link that lives says that it has ended");
@@ -142,20 +144,24 @@ void DurableMessages::step(Process& process) {
 
 void DurableMessages::run_disk(Process& process, Side& receiver) {
   if (receiver.syncing) {
-    if (world_.net().now() >= receiver.done_at) end_sync(process, receiver);
+    if (world_.now() >= receiver.done_at) end_sync(process, receiver);
     return;
   }
   if (!receiver.store.due) return;
   receiver.ranges.clear();
   process.core().begin_sync(receiver.store, receiver.ranges);
   receiver.syncing = true;
-  receiver.done_at = world_.net().now() + world_.chance().between(1, kSlowest);
+  const std::uint64_t time = world_.chance().between(1, kSlowest);
+  receiver.done_at = world_.now() + time;
+  receiver.slow = time > kSlowest / 2;
   world_.note(process, "begins a sync of % messages", {receiver.ranges.size()});
 }
 
 void DurableMessages::end_sync(Process& process, Side& receiver) {
   receiver.syncing = false;
   const bool done = receiver.syncs_left != 0;
+  if (!done || receiver.slow)
+    world_.met(OperationKind::durable, done ? Fault::slow_disk : Fault::disk_failure);
   if (done) {
     --receiver.syncs_left;
     for (const auto& [offset, length] : receiver.ranges)
@@ -205,6 +211,13 @@ void DurableMessages::link_over(Process& from, Process& to) {
     if (receiver.slot->entry(entry).state != interface::EntryState::armed) continue;
     demand(message->may_be_lost, "a message is lost though its link lives");
     receiver.taken[entry] = false;
+  }
+}
+
+void DurableMessages::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  for (const auto& message : messages_) {
+    if (message->from == &from && message->to == &to && !message->told)
+      kinds.set(static_cast<std::size_t>(OperationKind::durable));
   }
 }
 

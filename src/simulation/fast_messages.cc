@@ -22,6 +22,7 @@ class FastMessages final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process& from, Process& to) override;
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
@@ -36,6 +37,7 @@ class FastMessages final : public Operation {
   World& world_;
   std::map<std::uint64_t, OwnedSlot*> slots_;
   std::vector<Message> messages_;  // the word of each is its number here
+  std::size_t settled_ = 0;        // those before it are over
 };
 
 void FastMessages::come(Process& process) {
@@ -55,10 +57,11 @@ void FastMessages::start(Process& from) {
   world_.note(from, "sends fast message % to process %: status %",
               {number, to->number(), static_cast<std::uint64_t>(status)});
   if (status == Status::ok) {
-    ++world_.counts.operations;
+    world_.begun(OperationKind::fast);
     messages_.push_back({&from, to, data, world_.unsure(from, *to)});
     return;
   }
+  world_.met(OperationKind::fast, status);
   demand(status == Status::connecting || status == Status::no_place || status == Status::queue_full ||
              status == Status::link_ended || status == Status::refused,
          "a fast send was answered with something else");
@@ -73,12 +76,21 @@ void FastMessages::notified(Process& process, const Notification& n) {
   demand(same(slots_[process.number()]->bytes(n), message.data), "a fast message is not intact");
   world_.note(process, "receives fast message % from process %", {n.word, n.peer});
   message.over = true;
+  while (settled_ != messages_.size() && messages_[settled_].over) ++settled_;
   ++world_.counts.completed;
 }
 
 void FastMessages::may_lose(Process& from, Process& to) {
   for (Message& message : messages_) {
     if (message.from == &from && message.to == &to) message.may_be_lost = true;
+  }
+}
+
+void FastMessages::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  for (std::size_t i = settled_; i != messages_.size(); ++i) {
+    const Message& message = messages_[i];
+    if (!message.over && message.from == &from && message.to == &to)
+      kinds.set(static_cast<std::size_t>(OperationKind::fast));
   }
 }
 

@@ -43,6 +43,7 @@ class Groups final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process&, Process&) override {}
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
@@ -91,7 +92,7 @@ void Groups::begin(Receiver& receiver, std::uint32_t entry) {
   demand(shares.left() == members, "an entry that was read cannot be armed for a group");
   auto group = std::make_unique<Group>();
   const std::uint64_t patience = chance.one_in(4) ? chance.between(50, 2000) : chance.between(20000, 40000);
-  group->deadline = world_.net().now() + patience;
+  group->deadline = world_.now() + patience;
   demand(receiver.slot->fail_at(entry, group->deadline) == Status::ok, "a group has no deadline");
   const std::size_t base = receiver.slot->record().mode == Mode::guarded ? entry * kStride : 0;
   for (std::uint32_t i = 0; i < members; ++i) {
@@ -105,7 +106,7 @@ void Groups::begin(Receiver& receiver, std::uint32_t entry) {
     group->parts.push_back(std::move(part));
   }
   world_.note(*receiver.process, "waits in entry % for a group of %", {entry, members});
-  ++world_.counts.operations;
+  world_.begun(OperationKind::share);
   receiver.groups[entry] = std::move(group);
 }
 
@@ -124,7 +125,7 @@ void Groups::divide(Receiver& receiver, Group& group, std::size_t index) {
 
 void Groups::step(Process& process) {
   sim::Generator& chance = world_.chance();
-  process.core().expire(world_.net().now());
+  process.core().expire(world_.now());
   for (auto& [number, receiver] : receivers_) {
     for (const auto& group : receiver.groups) {
       if (group == nullptr || !receiver.process->alive) continue;
@@ -150,7 +151,7 @@ void Groups::send(Receiver& receiver, Group& group, Part& part) {
   const Status status = terminus.send(part.share, part.data, {}, &part.handle);
   world_.note(*part.holder, "sends % bytes of a share to process %: status %",
               {part.data.size(), receiver.process->number(), static_cast<std::uint64_t>(status)});
-  if (status == Status::queue_full) return;
+  if (status == Status::queue_full) return world_.met(OperationKind::share, status);
   demand(status == Status::ok || status == Status::pending || status == Status::link_ended,
          "a share was answered with something else");
   part.terminus = &terminus;
@@ -182,7 +183,7 @@ void Groups::notified(Process& process, const Notification& n) {
         demand(group.given_up, "a group failed that nobody gave up");
         break;
       case Failure::timed_out:
-        demand(world_.net().now() >= group.deadline, "a group failed before its time");
+        demand(world_.now() >= group.deadline, "a group failed before its time");
         break;
       default:
         demand(false, "a group failed though its shares are right");
@@ -211,6 +212,18 @@ void Groups::may_lose(Process& from, Process& to) {
     if (group == nullptr) continue;
     for (const auto& part : group->parts)
       group->may_fail |= part->holder == &from && part->terminus != nullptr;
+  }
+}
+
+void Groups::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  const auto receiver = receivers_.find(to.number());
+  if (receiver == receivers_.end()) return;
+  for (const auto& group : receiver->second.groups) {
+    if (group == nullptr) continue;
+    for (const auto& part : group->parts) {
+      if (part->holder == &from && part->terminus != nullptr)
+        kinds.set(static_cast<std::size_t>(OperationKind::share));
+    }
   }
 }
 

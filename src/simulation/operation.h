@@ -5,6 +5,7 @@
 //
 // Everything that an operation decides comes from World::chance(); what it sees it tells by World::note().
 #include "hamlyn/notification.h"
+#include "simulation/coverage.h"
 
 namespace hamlyn::simulation {
 
@@ -33,6 +34,9 @@ class Operation {
   virtual void may_lose(Process& from, Process& to) = 0;
   // No link between the two is left at either end: nothing more of what `from` had sent will come to `to`.
   virtual void link_over(Process& from, Process& to) = 0;
+
+  // Adds the kinds of what `from` has begun with `to` and is not over.
+  virtual void under_way(const Process& from, const Process& to, Kinds& kinds) const = 0;
 
   // Everything has come to rest: what was begun is over, one way or another.
   virtual void check_rest() = 0;

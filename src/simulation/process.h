@@ -7,10 +7,11 @@
 #include <set>
 #include <vector>
 
-#include "fabric/sim/sim_link.h"
 #include "interface/terminus.h"
+#include "simulation/link_end.h"
 #include "simulation/operation.h"
 #include "simulation/owned_slot.h"
+#include "simulation/rough_wire.h"
 
 namespace hamlyn::simulation {
 
@@ -18,6 +19,10 @@ class Process {
  public:
   Process(std::uint64_t number, sim::Generator& chance);
   ~Process();
+  // It has links to other hosts as well.
+  void open_port(RoughNet& wire, const ofi::Limits& limits);
+  // Nothing of it runs any more.
+  void die();
 
   std::uint64_t number() const noexcept { return party.id; }
   interface::Core& core() noexcept {
@@ -49,12 +54,19 @@ class Process {
   Party party;
   std::array<interface::Queue*, 2> queues;
   std::array<std::unique_ptr<interface::Terminus>, 2> termini;
-  std::map<std::uint64_t, std::unique_ptr<sim::SimLink>> links;  // by the peer's number
-  std::uint64_t ends = 0;                                        // links that ended here
-  std::uint64_t ends_told = 0;                                   // as notifications say
+  std::uint64_t host = 0;
+  std::unique_ptr<RoughPort> port;  // null: it has no links to other hosts
+  std::unique_ptr<ofi::Exchange> exchange;
+  std::map<std::uint64_t, LinkEnd> links;  // by the peer's number
+  std::uint64_t ends = 0;                  // links that ended here
+  std::uint64_t ends_told = 0;             // as notifications say
   bool alive = true;
+  bool followed = false;  // another process has its name by now
   bool stopped = false;
-  bool keys_changed = false;  // while packets with the former ones may be on their way
+  std::uint64_t ran_at = 0;
+  std::uint64_t stopped_at = 0;
+  std::uint64_t stopped_until = 0;  // at least
+  bool keys_changed = false;        // while packets with the former ones may be on their way
   std::set<Refusal> excused;  // what honest packets may be refused for here, since their senders cannot know
 
  private:

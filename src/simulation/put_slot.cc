@@ -104,6 +104,7 @@ void PutSlot::fenced(std::uint64_t from, unsigned lane, std::size_t before, bool
     put.promised |= promised;
     if (put.final && !put.whole()) settled_ = std::min(settled_, i);
   }
+  signals_over_[index(from, lane, set)] = sent_[index(from, lane, set)];
 }
 
 void PutSlot::unanswered(std::uint64_t from) {
@@ -124,6 +125,24 @@ void PutSlot::link_over(std::uint64_t from) {
   troubled_[from] = true;
   for (std::size_t i = settled_; i != puts_.size(); ++i) {
     if (puts_[i].from == from && puts_[i].left) puts_[i].handed = true;
+  }
+  for (unsigned lane = 0; lane != kLanes; ++lane) {
+    const std::size_t which = index(from, lane, set);
+    signals_over_[which] = sent_[which];
+  }
+}
+
+void PutSlot::under_way(std::uint64_t from, Kinds& kinds) const {
+  for (std::size_t i = settled_; i != puts_.size(); ++i) {
+    const Put& put = puts_[i];
+    if (put.from == from && !put.final && !put.whole())
+      kinds.set(static_cast<std::size_t>(put.scattered ? OperationKind::scattered_put : OperationKind::put));
+  }
+  for (unsigned lane = 0; lane != kLanes; ++lane) {
+    const auto sent = sent_.find(index(from, lane, set));
+    const auto over = signals_over_.find(index(from, lane, set));
+    if (open && sent != sent_.end() && (over == signals_over_.end() || over->second < sent->second))
+      kinds.set(static_cast<std::size_t>(OperationKind::signal));
   }
 }
 
@@ -173,6 +192,7 @@ void PutSlot::see_word(std::uint64_t at, bool in_order) {
   demand(open && !inhibited && !unpinned[at / kPage], "a word was put where nothing may land now");
   demand(may_write(from), "a word was put by somebody who may not write");
   demand(now != 0 && now <= sent(from, lane, word), "a word was put that nobody sent here");
+  if (word == set) signals_over_[index(from, lane, set)] = now;
   demand(now > before || (word == clock && !in_order), "puts have overtaken each other");
   if (word != clock) see_signal(from, lane, signals_[index(from, lane, word)][now - 1]);
 }

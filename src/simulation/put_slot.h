@@ -10,6 +10,7 @@
 
 #include "hamlyn/protection.h"
 #include "hamlyn/terminus.h"
+#include "simulation/coverage.h"
 #include "simulation/owned_slot.h"
 
 namespace hamlyn::simulation {
@@ -25,6 +26,7 @@ struct Put {
   std::uint64_t tells = 0;   // notifications that it may cause
   bool single = false;       // one packet, which lands and is told of at one moment
   bool notify = false;
+  bool scattered = false;
   SendHandle handle;
   bool left = false;      // its terminus is done with it
   bool handed = false;    // what has not landed since waits in the slot, or is lost
@@ -104,6 +106,9 @@ class PutSlot {
   // No link is left: nothing of it is on its way.
   void link_over(std::uint64_t from);
 
+  // Adds the kinds of what `from` has put and has neither landed nor been lost.
+  void under_way(std::uint64_t from, Kinds& kinds) const;
+
   // --- what is checked
 
   // All that has changed since the last time, and whether it may. `empty`: nothing waits.
@@ -133,6 +138,7 @@ class PutSlot {
   std::size_t settled_ = 0;  // all before are final
   std::map<std::size_t, std::uint64_t> sent_;
   std::map<std::size_t, std::vector<std::size_t>> signals_;  // puts before each
+  std::map<std::size_t, std::uint64_t> signals_over_;        // those of them that are landed or lost
   std::map<std::uint64_t, bool> troubled_;
   std::map<std::uint64_t, int> asked_;  // fences under way, by process
   std::uint64_t forgotten_ = 0;

@@ -29,6 +29,7 @@ class Puts final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process& from, Process& to) override;
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
@@ -79,7 +80,7 @@ class Puts final : public Operation {
   bool fence(Process& from, unsigned lane, Process& to, Owned& target);
   void collect(Process& process);
   void fence_over(Process& process, unsigned lane, const Outcome& outcome);
-  static void accept(Status status);
+  void accept(OperationKind kind, Status status);
   Process* peer_of(Process& from);
   Owned& any_of(Process& to);
 
@@ -229,7 +230,7 @@ void Puts::check(Process& process) {
       }
     }
   }
-  owned.model.check(held.empty(), world_.net().in_order());
+  owned.model.check(held.empty(), world_.in_order());
 }
 
 void Puts::notified(Process& process, const Notification& n) {
@@ -253,7 +254,8 @@ void Puts::notified(Process& process, const Notification& n) {
 
 // --- senders
 
-void Puts::accept(Status status) {
+void Puts::accept(OperationKind kind, Status status) {
+  world_.met(kind, status);
   demand(status == Status::connecting || status == Status::no_place || status == Status::queue_full ||
              status == Status::link_ended || status == Status::refused || status == Status::stale,
          "a put was answered with something else");
@@ -325,6 +327,8 @@ bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
   const std::uint64_t at = kFirst + chance.below(kRoom - length + 1);
   Put* const put = target.model.begin(from.number(), lane, page, at, bytes, chance);
   if (put == nullptr) return true;  // what stands there is still on its way
+  const OperationKind kind = strided ? OperationKind::scattered_put : OperationKind::put;
+  put->scattered = strided;
   put->notify = chance.one_in(3);
   put->single = !strided && bytes.size() <= 48;
   put->tells = put->single ? 1 : bytes.size() + 2;
@@ -336,12 +340,12 @@ bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
   world_.note(from, "puts % bytes to slot % of process %: status %",
               {put->data.size(), target.ticket.generation, to.number(), static_cast<std::uint64_t>(status)});
   if (status == Status::ok || status == Status::pending) {
-    ++world_.counts.operations;
+    world_.begun(kind);
     put->left = status == Status::ok;
     return true;
   }
   target.model.cancel_begun();
-  accept(status);
+  accept(kind, status);
   return false;
 }
 
@@ -362,12 +366,14 @@ bool Puts::put_word(Process& from, unsigned lane, Process& to, Owned& target, Pu
       target.ticket, std::as_bytes(std::span(values).first(twice ? 2 : 1)), options, nullptr);
   world_.note(from, "puts word % to slot % of process %: status %",
               {word, target.ticket.generation, to.number(), static_cast<std::uint64_t>(status)});
+  const OperationKind kind = word == PutSlot::clock ? OperationKind::put : OperationKind::signal;
   const bool accepted = status == Status::ok || (status == Status::pending && word == PutSlot::clock);
   if (accepted) {
+    world_.begun(kind);
     target.model.put_word(from.number(), lane, word);
     return true;
   }
-  accept(status);
+  accept(kind, status);
   return false;
 }
 
@@ -381,7 +387,7 @@ void Puts::get(Process& from, unsigned lane, Process& to) {
                    {.offset = PutSlot::place(from.number(), lane, 0, 0), .notify = world_.chance().one_in(2)},
                    nullptr, &place.get[lane]);
   to.excused.insert({Refusal::mode_forbids, Refusal::no_place});
-  if (status != Status::pending) accept(status);
+  if (status != Status::pending) accept(OperationKind::get, status);
 }
 
 // True if it has left.
@@ -392,10 +398,10 @@ bool Puts::fence(Process& from, unsigned lane, Process& to, Owned& target) {
   world_.note(from, "asks process % for its puts to slot %: status %",
               {to.number(), target.ticket.generation, static_cast<std::uint64_t>(status)});
   if (status != Status::pending) {
-    accept(status);
+    accept(OperationKind::fence, status);
     return false;
   }
-  ++world_.counts.operations;
+  world_.begun(OperationKind::fence);
   own.fence.target = &target;
   target.model.asks(from.number(), 1);
   own.fence.to = to.number();
@@ -498,6 +504,17 @@ void Puts::link_over(Process& from, Process& to) {
   const auto place = places_.find(to.number());
   if (place == places_.end()) return;
   for (const auto& owned : place->second.slots) owned->model.link_over(from.number());
+}
+
+void Puts::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  const auto senders = places_.find(from.number());
+  const auto owners = places_.find(to.number());
+  if (senders == places_.end() || owners == places_.end()) return;
+  for (const auto& owned : owners->second.slots) owned->model.under_way(from.number(), kinds);
+  for (const Lane& lane : senders->second.lanes) {
+    if (lane.fence.target != nullptr && lane.fence.to == to.number())
+      kinds.set(static_cast<std::size_t>(OperationKind::fence));
+  }
 }
 
 void Puts::check_rest() {

@@ -36,6 +36,7 @@ class RemoteOperations final : public Operation {
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
   void link_over(Process&, Process&) override {}
+  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
@@ -71,7 +72,7 @@ class RemoteOperations final : public Operation {
 
   void start_fetch(Process& from, Process& to);
   void start_get(Process& from, Process& to);
-  void accept(Status status);
+  void accept(OperationKind kind, Status status);
   void collect(Process& process);
   void finish(Request& request, const Outcome& outcome);
   void check_bytes(const Request& request);
@@ -113,7 +114,8 @@ void RemoteOperations::start(Process& from) {
   }
 }
 
-void RemoteOperations::accept(Status status) {
+void RemoteOperations::accept(OperationKind kind, Status status) {
+  world_.met(kind, status);
   demand(status == Status::connecting || status == Status::no_place || status == Status::queue_full ||
              status == Status::link_ended,
          "a remote operation was answered with something else");
@@ -131,8 +133,8 @@ void RemoteOperations::start_fetch(Process& from, Process& to) {
                                        {.offset = where * 8, .answered = answered}, nullptr, &handle);
   world_.note(from, "adds % to counter % of process %: status %",
               {operand, where, to.number(), static_cast<std::uint64_t>(status)});
-  if (status != (answered ? Status::pending : Status::ok)) return accept(status);
-  ++world_.counts.operations;
+  if (status != (answered ? Status::pending : Status::ok)) return accept(OperationKind::fetch, status);
+  world_.begun(OperationKind::fetch);
   requests_.push_back({&from, &to, answered ? &requests : nullptr, handle, false, where, operand, 0, 0, false,
                        world_.unsure(from, to)});
 }
@@ -155,8 +157,8 @@ void RemoteOperations::start_get(Process& from, Process& to) {
                    queue, &handle);
   world_.note(from, "gets % bytes at % of process %: status %",
               {length, where, to.number(), static_cast<std::uint64_t>(status)});
-  if (status != Status::pending) return accept(status);
-  ++world_.counts.operations;
+  if (status != Status::pending) return accept(OperationKind::get, status);
+  world_.begun(OperationKind::get);
   own.landing_used[landing] = true;
   requests_.push_back({&from, &to, &requests, handle, true, where, length, landing, place.version,
                        queue != nullptr, world_.unsure(from, to)});
@@ -249,6 +251,14 @@ void RemoteOperations::may_lose(Process& from, Process& to) {
   }
 }
 
+void RemoteOperations::under_way(const Process& from, const Process& to, Kinds& kinds) const {
+  for (std::size_t i = settled_; i < requests_.size(); ++i) {
+    const Request& request = requests_[i];
+    if (request.from == &from && request.to == &to && !request.over && request.requests != nullptr)
+      kinds.set(static_cast<std::size_t>(request.get ? OperationKind::get : OperationKind::fetch));
+  }
+}
+
 void RemoteOperations::check_rest() {
   for (const auto& process : world_.processes()) {
     if (process->alive) collect(*process);
@@ -273,8 +283,9 @@ void RemoteOperations::check_rest() {
     }
   }
   for (const auto& process : world_.processes()) {
-    for (const auto& [peer, link] : process->links)
-      demand(link->remote.asked_busy == 0 && link->remote.owed_busy == 0, "a request was left over");
+    for (const auto& [peer, end] : process->links)
+      demand(end.link().remote.asked_busy == 0 && end.link().remote.owed_busy == 0,
+             "a request was left over");
   }
 }
 

@@ -113,6 +113,7 @@ void add_sim(CLI::App& app, SimOptions& options) {
   CLI::App& command = *app.add_subcommand("sim", "Run random programs over a simulated fabric, from seeds");
   command.add_option("--seed", options.seed, "Run the program of this seed")->type_name("N");
   command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")->type_name("A-B");
+  command.add_option("--steps", options.steps, "Run only these of its steps")->type_name("LIST");
   command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(kExitCodes);

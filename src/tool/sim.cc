@@ -7,8 +7,9 @@
 #include <chrono>
 #include <cstdio>
 
-#include "simulation/run.h"
+#include "simulation/shorten.h"
 #include "tool/failure.h"
+#include "tool/sim_coverage.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -16,36 +17,45 @@ namespace {
 using simulation::Counts;
 using simulation::Result;
 
-constexpr std::size_t kSeedsTold = 100;  // of bad runs; more would say nothing new
+constexpr std::uint64_t kMostShortened = 3;  // of a range: each may take a thousand runs
+constexpr std::size_t kSeedsTold = 100;      // of bad runs; more would say nothing new
 
 struct Sum {
   std::uint64_t runs = 0;
   std::uint64_t failures = 0;
   Counts counts;
+  simulation::Coverage coverage;
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
 void add(Sum& sum, const Result& result) {
   ++sum.runs;
-  sum.counts.operations += result.counts.operations;
-  sum.counts.completed += result.counts.completed;
-  sum.counts.failed += result.counts.failed;
-  sum.counts.cuts += result.counts.cuts;
-  sum.counts.deaths += result.counts.deaths;
-  sum.counts.stops += result.counts.stops;
-  sum.counts.refusals += result.counts.refusals;
+  sum.counts.add(result.counts);
+  sum.coverage.add(result.coverage);
   if (result.good()) return;
   ++sum.failures;
   if (sum.bad.size() < kSeedsTold) sum.bad.push_back(result.seed);
 }
 
-std::string replay(std::uint64_t seed) { return fmt::format("hamlyn sim --seed {} --verbose", seed); }
+std::string replay(const Result& failed) {
+  return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
+}
+
+// How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
+// `may_keep`.
+std::string replay(const Result& failed, std::uint64_t& may_keep) {
+  if (may_keep == 0) return replay(failed);
+  const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, may_keep);
+  may_keep -= least.kept;
+  return fmt::format("hamlyn sim --seed {} --steps {} --verbose", failed.seed,
+                     least.steps.empty() ? "none" : simulation::to_text(least.steps));
+}
 
 std::string counts_json(const Counts& counts) {
   return fmt::format(
-      R"("operations":{},"completed":{},"failed":{},"faults":{{"cuts":{},"deaths":{},"stops":{},"refusals":{}}})",
-      counts.operations, counts.completed, counts.failed, counts.cuts, counts.deaths, counts.stops,
-      counts.refusals);
+      R"("operations":{},"completed":{},"failed":{},"faults":{{"cuts":{},"deaths":{},"restarts":{},"stops":{},"stalls":{},"refusals":{},"partitions":{}}})",
+      counts.operations, counts.completed, counts.failed, counts.cuts, counts.deaths, counts.restarts,
+      counts.stops, counts.stalls, counts.refusals, counts.partitions);
 }
 
 std::string counts_text(const Counts& counts) {
@@ -62,16 +72,23 @@ std::string to_json(const Result& result) {
 std::string to_json(const Sum& sum, double seconds) {
   std::string seeds;
   for (const std::uint64_t seed : sum.bad) seeds += fmt::format("{}{}", seeds.empty() ? "" : ",", seed);
-  return fmt::format(R"({{"runs":{},{},"failures":{},"seeds":[{}],"seconds":{:.3f}}})", sum.runs,
-                     counts_json(sum.counts), sum.failures, seeds, seconds);
+  return fmt::format(R"({{"runs":{},{},"failures":{},"seeds":[{}],"seconds":{:.3f},"coverage":{}}})",
+                     sum.runs, counts_json(sum.counts), sum.failures, seeds, seconds,
+                     coverage_json(sum.coverage));
 }
 
 std::string to_text(const Sum& sum, double seconds) {
-  std::string text = fmt::format("{} runs in {:.1f} s: {}, ", sum.runs, seconds, counts_text(sum.counts));
+  std::string text = coverage_text(sum.coverage);
+  text += fmt::format("{} runs in {:.1f} s: {}, ", sum.runs, seconds, counts_text(sum.counts));
   if (sum.failures == 0) return text + "no failures";
   text += fmt::format("{} failures: seeds", sum.failures);
   for (const std::uint64_t seed : sum.bad) text += fmt::format(" {}", seed);
   return text + (sum.failures > sum.bad.size() ? " ..." : "");
+}
+
+Failure wrong_steps(const std::string& text) {
+  return {fmt::format("'{}' is no list of steps", text), "usage",
+          fmt::format("write it as 3,17-20; the last is {}", simulation::Program::kSteps - 1), kUsage};
 }
 
 int run_one(std::uint64_t seed, const SimOptions& options) {
@@ -81,7 +98,14 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     std::FILE* const out = options.json ? stderr : stdout;
     reader = [out](std::string_view event) { fmt::print(out, "{}\n", event); };
   }
-  const Result result = simulation::run(seed, std::move(reader));
+  simulation::Program program{seed, {}, {}};
+  if (options.steps == "none") {
+    program.only.emplace();
+  } else if (!options.steps.empty()) {
+    program.only = simulation::parse_steps(options.steps);
+    if (!program.only) throw wrong_steps(options.steps);
+  }
+  const Result result = simulation::run(program, std::move(reader));
   if (options.json) {
     fmt::print("{}\n", to_json(result));
   } else {
@@ -89,6 +113,9 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
   }
   if (result.good()) return kOk;
   fmt::print(stderr, "seed {}: {}\n", seed, result.problem);
+  if (program.only) return kFailed;
+  std::uint64_t may_keep = simulation::Shortened::kMostKept;
+  fmt::print(stderr, "to see it: {}\n", replay(result, may_keep));
   return kFailed;
 }
 
@@ -98,12 +125,13 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
   const Clock::time_point start = Clock::now();
   Clock::time_point next = start;
   Sum sum;
+  std::uint64_t may_keep = simulation::Shortened::kMostKept;
   for (std::uint64_t seed = first;; ++seed) {
     const Result result = simulation::run(seed);
     add(sum, result);
     if (!result.good()) {
       fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,
-                 replay(seed));
+                 sum.failures <= kMostShortened ? replay(result, may_keep) : replay(result));
     }
     if (terminal && Clock::now() >= next) {
       fmt::print(stderr, "\r\033[Kseed {} of {}-{}, {} failures", seed, first, last, sum.failures);
@@ -137,6 +165,8 @@ int run_sim(const SimOptions& options) {
   if (options.seed.has_value() == !options.seeds.empty())
     throw Failure("it takes one seed, or a range of them", "usage", "give --seed N or --seeds A-B", kUsage);
   if (options.seed) return run_one(*options.seed, options);
+  if (!options.steps.empty())
+    throw Failure("--steps are of one run", "usage", "give --seed N with it", kUsage);
   if (options.verbose) throw Failure("--verbose shows one run", "usage", "give --seed N with it", kUsage);
   const auto [first, last] = parse_seeds(options.seeds);
   return run_range(first, last, options);

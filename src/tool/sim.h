@@ -11,6 +11,7 @@ namespace hamlyn::tool {
 struct SimOptions {
   std::optional<std::uint64_t> seed;
   std::string seeds;  // A-B
+  std::string steps;  // of the one run; empty: all
   bool verbose = false;
   bool json = false;
 };

@@ -39,6 +39,8 @@ class SimLink final : public interface::Link {
 
   // The other end has gone, or the link was cut: whoever keeps the links drains and ends this one.
   bool cut() const noexcept { return cut_; }
+  // Packets that came here before one that had left earlier.
+  std::uint64_t overtaken() const noexcept { return overtaken_; }
 
  private:
   friend class SimNet;
@@ -57,6 +59,8 @@ class SimLink final : public interface::Link {
   std::size_t number_;
   std::size_t other_;
   bool cut_ = false;
+  std::uint64_t overtaken_ = 0;
+  std::uint64_t last_sequence_ = 0;  // that arrived here, of the net's
   std::uint64_t next_put_ = 0;
   std::set<std::uint64_t> untaken_puts_;  // they overtake each other, but all below the first are taken
   std::array<std::size_t, kPriorities> untaken_{};  // sent, and not yet taken by the other end

@@ -1,5 +1,7 @@
 #include "fabric/sim/sim_net.h"
 
+#include <algorithm>
+
 #include "fabric/sim/sim_link.h"
 
 namespace hamlyn::sim {
@@ -39,6 +41,8 @@ bool SimNet::step() {
   now_ = arrival.time;
   SimLink* end = ends_[arrival.end];
   if (end == nullptr || end->cut_) return true;
+  end->overtaken_ += arrival.sequence < end->last_sequence_;
+  end->last_sequence_ = std::max(end->last_sequence_, arrival.sequence);
   const Parcel& parcel = *arrival.parcel;
   auto& arrived = parcel.reply                       ? end->replies_
                   : parcel.level == Priority::urgent ? end->urgent_

@@ -1,9 +1,9 @@
-#include "test/support/rough_wire.h"
+#include "simulation/rough_wire.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace hamlyn::test {
+namespace hamlyn::simulation {
 
 std::unique_ptr<RoughPort> RoughNet::make_port() {
   auto port = std::make_unique<RoughPort>(*this, ports_.size());
@@ -16,17 +16,27 @@ void RoughNet::inject(std::uint64_t to, std::vector<std::byte> bytes) {
   if (port != nullptr) port->inbox_.push({now_, port->next_number_++, std::move(bytes)});
 }
 
+void RoughNet::meet(Mishap mishap, std::uint64_t from, std::uint64_t to) {
+  if (on_mishap) on_mishap(mishap, from, to);
+}
+
 void RoughNet::carry(std::uint64_t from, std::uint64_t to, std::vector<std::byte> bytes) {
   const bool loses = weather_.lost_one_in != 0 && chance_.one_in(weather_.lost_one_in);
   if (ports_[to] == nullptr || loses || cuts_.count({from, to}) != 0) {
     ++lost;
-    return;
+    return meet(Mishap::lost, from, to);
   }
   RoughPort& port = *ports_[to];
   const bool twice = weather_.repeated_one_in != 0 && chance_.one_in(weather_.repeated_one_in);
-  repeated += twice ? 1 : 0;
+  if (twice) {
+    ++repeated;
+    meet(Mishap::repeated, from, to);
+  }
   for (int i = twice ? 2 : 1; i != 0; --i) {
     const std::uint64_t delay = chance_.between(weather_.least_delay, weather_.most_delay);
+    std::uint64_t& last = port.last_coming_[from];
+    if (now_ + delay < last) meet(Mishap::overtaken, from, to);
+    last = std::max(last, now_ + delay);
     port.inbox_.push({now_ + delay, port.next_number_++, bytes});
   }
 }
@@ -46,10 +56,10 @@ void RoughPort::expect(std::uint32_t links) {
   const std::uint32_t wanted = ofi::frames_for(links);
   while (frames_.size() < wanted) {
     ofi::Frame& frame = frames_.emplace_back();
-    frame.bytes = memory_.emplace_back(new std::byte[ofi::kFrameLimit]).get();
+    frame.bytes = memory_.emplace_back(new std::byte[net_.weather().frame]).get();
     free_frames_.push_back(&frame);
     ofi::Arrival& arrival = arrivals_.emplace_back();
-    arrival.bytes = memory_.emplace_back(new std::byte[ofi::kFrameLimit]).get();
+    arrival.bytes = memory_.emplace_back(new std::byte[net_.weather().frame]).get();
     free_arrivals_.push_back(&arrival);
   }
 }
@@ -93,7 +103,7 @@ bool RoughPort::poll(ofi::Sink& sink) noexcept {
     const std::vector<std::byte> bytes = inbox_.top().bytes;
     inbox_.pop();
     happened = true;
-    if (free_arrivals_.empty() || bytes.size() > ofi::kFrameLimit) {
+    if (free_arrivals_.empty() || bytes.size() > net_.weather().frame) {
       ++overruns;
       continue;
     }
@@ -106,4 +116,4 @@ bool RoughPort::poll(ofi::Sink& sink) noexcept {
   return happened;
 }
 
-}  // namespace hamlyn::test
+}  // namespace hamlyn::simulation

@@ -1,0 +1,74 @@
+#include "simulation/coverage.h"
+
+#include <iterator>
+
+namespace hamlyn::simulation {
+
+namespace {
+
+constexpr const char* kKindNames[] = {"message",
+                                      "message, paranoid",
+                                      "message, one-shot",
+                                      "share of a group",
+                                      "fast message",
+                                      "fetch-op",
+                                      "get",
+                                      "durable message",
+                                      "put",
+                                      "scattered put",
+                                      "signal",
+                                      "fence"};
+constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
+                                       "stop",       "stall",    "death",     "restart",     "link refused",
+                                       "queue full", "no place", "slow disk", "disk failure"};
+constexpr const char* kTopologyNames[] = {"one host, in order", "one host, overtaking", "several hosts"};
+static_assert(std::size(kKindNames) == kKinds && std::size(kFaultNames) == kFaults &&
+              std::size(kTopologyNames) == kTopologies);
+
+}  // namespace
+
+const char* name(OperationKind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
+const char* name(Fault fault) noexcept { return kFaultNames[static_cast<std::size_t>(fault)]; }
+const char* name(Topology topology) noexcept { return kTopologyNames[static_cast<std::size_t>(topology)]; }
+
+const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
+  switch (fault) {
+    case Fault::overtaken:
+      return topology == Topology::in_order ? "links keep the order there" : nullptr;
+    case Fault::lost:
+    case Fault::repeated:
+    case Fault::partition:
+      return topology == Topology::hosts ? nullptr : "nothing is lost between memory and memory";
+    case Fault::no_place:
+      return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
+                     kind == OperationKind::scattered_put
+                 ? nullptr
+                 : "it takes no place in a queue";
+    case Fault::slow_disk:
+    case Fault::disk_failure:
+      return kind == OperationKind::durable ? nullptr : "it has no disk";
+    default:
+      return nullptr;
+  }
+}
+
+void Coverage::add(const Coverage& other) noexcept {
+  for_all_cells([&](OperationKind kind, Fault fault, Topology topology) {
+    met_[index(topology)][index(kind)][index(fault)] += other.met_by(kind, fault, topology);
+  });
+  for (std::size_t topology = 0; topology != kTopologies; ++topology) {
+    for (std::size_t kind = 0; kind != kKinds; ++kind) begun_[topology][kind] += other.begun_[topology][kind];
+  }
+}
+
+Covered covered(const Coverage& coverage) noexcept {
+  Covered sum;
+  for_all_cells([&](OperationKind kind, Fault fault, Topology topology) {
+    if (impossible(kind, fault, topology) != nullptr) return;
+    ++sum.possible;
+    sum.seen += coverage.met_by(kind, fault, topology) != 0;
+  });
+  return sum;
+}
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,108 @@
+#pragma once
+// What has really happened in runs: which kind of operation met which fault, where. An operation has met a
+// fault of a link or a process if it was under way there when that struck; one of a queue or a disk, if it
+// was told of it.
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+
+namespace hamlyn::simulation {
+
+enum class OperationKind : std::uint8_t {
+  message,
+  message_paranoid,
+  message_one_shot,
+  share,  // of a group
+  fast,
+  fetch,
+  get,
+  durable,
+  put,
+  scattered_put,
+  signal,
+  fence,
+  count
+};
+
+enum class Fault : std::uint8_t {
+  overtaken,     // a packet or a frame came before one that had left earlier
+  lost,          // a frame
+  repeated,      // a frame
+  partition,     // nothing gets from one host to another, for a while
+  cut,           // a link
+  stop,          // of a process, for a moment
+  stall,         // the same, for longer than its peers wait
+  death,         // of a process
+  restart,       // of one that has died: another comes in its place
+  link_refused,  // a quota of the node is used up
+  queue_full,    // the work queue of a terminus, or a link's share of requests
+  no_place,      // in the receiver's queue
+  slow_disk,     // it takes its time
+  disk_failure,
+  count
+};
+
+// How the processes of a run are spread.
+enum class Topology : std::uint8_t {
+  in_order,    // one host, links keep the order
+  overtaking,  // one host, packets overtake each other
+  hosts,       // several hosts, with a wire that loses, repeats and delays between them
+  count
+};
+
+inline constexpr std::size_t kKinds = static_cast<std::size_t>(OperationKind::count);
+inline constexpr std::size_t kFaults = static_cast<std::size_t>(Fault::count);
+inline constexpr std::size_t kTopologies = static_cast<std::size_t>(Topology::count);
+using Kinds = std::bitset<kKinds>;
+
+const char* name(OperationKind kind) noexcept;
+const char* name(Fault fault) noexcept;
+const char* name(Topology topology) noexcept;
+// Why it cannot happen; null if it can.
+const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept;
+
+// How often.
+class Coverage {
+ public:
+  void begun(OperationKind kind, Topology topology) noexcept { ++begun_[index(topology)][index(kind)]; }
+  void met(OperationKind kind, Fault fault, Topology topology) noexcept {
+    ++met_[index(topology)][index(kind)][index(fault)];
+  }
+  std::uint64_t begun_of(OperationKind kind, Topology topology) const noexcept {
+    return begun_[index(topology)][index(kind)];
+  }
+  std::uint64_t met_by(OperationKind kind, Fault fault, Topology topology) const noexcept {
+    return met_[index(topology)][index(kind)][index(fault)];
+  }
+  void add(const Coverage& other) noexcept;
+
+ private:
+  template <class Enum>
+  static std::size_t index(Enum value) noexcept {
+    return static_cast<std::size_t>(value);
+  }
+
+  std::array<std::array<std::uint64_t, kKinds>, kTopologies> begun_{};
+  std::array<std::array<std::array<std::uint64_t, kFaults>, kKinds>, kTopologies> met_{};
+};
+
+// Of all that can happen.
+struct Covered {
+  std::uint64_t possible = 0;
+  std::uint64_t seen = 0;
+};
+Covered covered(const Coverage& coverage) noexcept;
+
+// Calls `each(kind, fault, topology)` for all of them.
+template <class Each>
+void for_all_cells(Each each) {
+  for (std::size_t topology = 0; topology != kTopologies; ++topology) {
+    for (std::size_t kind = 0; kind != kKinds; ++kind) {
+      for (std::size_t fault = 0; fault != kFaults; ++fault)
+        each(static_cast<OperationKind>(kind), static_cast<Fault>(fault), static_cast<Topology>(topology));
+    }
+  }
+}
+
+}  // namespace hamlyn::simulation
