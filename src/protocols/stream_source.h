@@ -22,7 +22,7 @@ class StreamSource {
   StreamSource(P& port, const Ticket& door, std::size_t together)
       : port_(port),
         door_(door),
-        answers_(port.make_landing(2 * kAnswer, {.entries = 1, .places = 8})),
+        answers_(port.make_landing(kRingPlaces * kStreamUnit, {.entries = 1, .places = 8})),
         staged_(together) {
     open_.answers = answers_->ticket();
   }
@@ -180,7 +180,6 @@ class StreamSource {
   }
 
  private:
-  static constexpr std::size_t kAnswer = 64;  // bytes for each of the receiver's two latest structures
   static constexpr std::size_t kPrefix = 8;
 
   enum class State { fresh, asked, open, ending };
@@ -192,7 +191,9 @@ class StreamSource {
 
   bool stage(std::span<const std::byte> data) noexcept {
     const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
-    if (room > staged_.size() - staged_bytes_ || lent()) return false;
+    // A batch is one parcel, for which the receiver's memory must do.
+    const std::size_t most = std::min<std::size_t>(staged_.size(), most_);
+    if (staged_bytes_ + room > most || lent()) return false;
     std::byte* const at = staged_.data() + staged_bytes_;
     const std::uint64_t length = data.size();
     std::memcpy(at, &length, kPrefix);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "simulation/protocols/run_protocols.h"
 #include "simulation/run.h"
 #include "tool/failure.h"
 
@@ -25,15 +26,27 @@ struct Sum {
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
+void add(Counts& sum, const Counts& counts) {
+  sum.operations += counts.operations;
+  sum.completed += counts.completed;
+  sum.failed += counts.failed;
+  sum.cuts += counts.cuts;
+  sum.deaths += counts.deaths;
+  sum.stops += counts.stops;
+  sum.refusals += counts.refusals;
+}
+
+// The programs of the protocols that the same seed decides, after that of the interface.
+void add_protocols(Result& result, simulation::Trace::Reader reader) {
+  const Result second = simulation::run_protocols(result.seed, std::move(reader));
+  add(result.counts, second.counts);
+  result.digest = (result.digest ^ second.digest) * 0x100000001B3u;
+  if (!second.good()) result.problem = "of the protocols: " + second.problem;
+}
+
 void add(Sum& sum, const Result& result) {
   ++sum.runs;
-  sum.counts.operations += result.counts.operations;
-  sum.counts.completed += result.counts.completed;
-  sum.counts.failed += result.counts.failed;
-  sum.counts.cuts += result.counts.cuts;
-  sum.counts.deaths += result.counts.deaths;
-  sum.counts.stops += result.counts.stops;
-  sum.counts.refusals += result.counts.refusals;
+  add(sum.counts, result.counts);
   if (result.good()) return;
   ++sum.failures;
   if (sum.bad.size() < kSeedsTold) sum.bad.push_back(result.seed);
@@ -81,7 +94,11 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     std::FILE* const out = options.json ? stderr : stdout;
     reader = [out](std::string_view event) { fmt::print(out, "{}\n", event); };
   }
-  const Result result = simulation::run(seed, std::move(reader));
+  Result result = simulation::run(seed, reader);
+  if (result.good()) {
+    if (reader) reader("the protocols");
+    add_protocols(result, std::move(reader));
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(result));
   } else {
@@ -99,7 +116,8 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
   Clock::time_point next = start;
   Sum sum;
   for (std::uint64_t seed = first;; ++seed) {
-    const Result result = simulation::run(seed);
+    Result result = simulation::run(seed);
+    if (result.good()) add_protocols(result, {});
     add(sum, result);
     if (!result.good()) {
       fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,
