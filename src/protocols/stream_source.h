@@ -89,6 +89,7 @@ class StreamSource {
                               one ? all.subspan(kPrefix, first_length_) : all, &staged_handle_);
     if (status != Status::ok && status != Status::pending) return status;
     staged_lent_ = status == Status::pending;
+    staged_sequence_ = next_ - 1;
     staged_bytes_ = staged_records_ = 0;
     return Status::ok;
   }
@@ -127,7 +128,11 @@ class StreamSource {
     const bool leaves = end_ == Status::ok && state_ == State::open;
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
-    word = word_of(leaves ? StreamWord::abandoned : StreamWord::end, next_, needs_sent_ & kStreamValueLimit);
+    // What has not left goes with our terminus: nobody would hear of an end behind it.
+    const bool cut_short = staged_lent_ && port_.status(staged_handle_) == Status::pending;
+    const std::uint32_t sequence = leaves && cut_short ? staged_sequence_ : next_;
+    word =
+        word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
     return leaves || owes_end;
   }
 
@@ -370,6 +375,7 @@ class StreamSource {
   std::size_t first_length_ = 0;
   SendHandle staged_handle_;
   bool staged_lent_ = false;
+  std::uint32_t staged_sequence_ = 0;  // of the last that were sent
 };
 
 }  // namespace hamlyn::protocols
