@@ -32,7 +32,8 @@ std::size_t links_within_limit(std::size_t wanted) noexcept {
 
 }  // namespace
 
-Control::Control(Engine& engine, const Interface::Options& options) : engine_(engine), options_(options) {
+Control::Control(Engine& engine, const Interface::Options& options)
+    : engine_(engine), options_(options), mapped_areas_(engine) {
   knock_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!knock_) base::throw_system("eventfd");
   wanted_.reserve(options.links);

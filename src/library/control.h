@@ -24,54 +24,43 @@
 #include "fabric/ofi/ofi_link.h"
 #include "hamlyn/interface.h"
 #include "library/link_keeper.h"
+#include "library/outside.h"
 #include "node/client.h"
 
 namespace hamlyn::library {
 
 class Engine;
 
-class Control {
+class Control final : public Outside {
  public:
   // Starts the thread and attaches to the node. Throws Error.
   Control(Engine& engine, const Interface::Options& options);
-  ~Control();  // ends all links
-  Control(const Control&) = delete;
-  Control& operator=(const Control&) = delete;
+  ~Control() override;
 
-  std::uint64_t interface_id() const noexcept { return interface_id_; }
+  std::uint64_t interface_id() const noexcept override { return interface_id_; }
   // Whether the caller is a control thread, to which the process's descriptors mean nothing.
   static bool runs_here() noexcept;
 
-  // Names; each waits for the node's answer. Throw Error.
-  void publish(std::string_view name, const Ticket& ticket, Rights rights);
-  void withdraw(std::string_view name);
-  Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who);
-  void cancel() noexcept;
+  // Each waits for the node's answer.
+  void publish(std::string_view name, const Ticket& ticket, Rights rights) override;
+  void withdraw(std::string_view name) override;
+  Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
+  void cancel() noexcept override;
 
-  // Has the control thread do something, and waits for it. What it throws is thrown here.
-  void have_done(const std::function<void()>& errand);
-  // For errands: send buffer areas, whose memfds only the control thread has.
-  shm::Mapping make_area(std::size_t bytes, std::uint32_t& number);
-  void drop_area(std::uint32_t number) noexcept;
+  void have_done(const std::function<void()>& errand) override;
+  shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
+  void drop_area(std::uint32_t number) noexcept override;
+  void take_area_bytes(std::uint64_t bytes) override;
+  void give_back_area_bytes(std::uint64_t bytes) noexcept override;
 
-  // For those who make areas that others may be shown: within the user's quota of bytes, or throws Error.
-  // Says of what is given back.
-  void take_area_bytes(std::uint64_t bytes);
-  void give_back_area_bytes(std::uint64_t bytes) noexcept;
-
-  // For errands: message areas that others may map.
-  // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
   std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
-                              const std::uint64_t** generation);
-  void renew_mapped_area(std::byte* data);
-  // `stays`: there is private memory with the same bytes there afterwards.
-  void drop_mapped_area(std::byte* data, bool stays) noexcept;
-  // Maps a peer's slot; waits for its answer. Throws Error.
-  ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout);
+                              const std::uint64_t** generation) override;
+  void renew_mapped_area(std::byte* data) override;
+  void drop_mapped_area(std::byte* data, bool stays) noexcept override;
+  ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
 
-  // Under the run lock, from the data path: never waits, never throws.
-  void want_link(std::uint64_t peer) noexcept;
-  void attention() noexcept;
+  void want_link(std::uint64_t peer) noexcept override;
+  void attention() noexcept override;
 
  private:
   struct Request {
@@ -189,7 +178,7 @@ class Control {
   FarState far_state_ = FarState::none;
   std::string far_engine_, far_why_;  // what the node asks for, and why it cannot be had
   std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
-  std::map<const std::byte*, MappedArea> mapped_areas_;
+  MappedAreas mapped_areas_;
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
   std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
   std::uint64_t next_request_ = 1;

@@ -1,12 +1,4 @@
 // The control thread's part of mapped slots: it has the memfds of our areas, and asks peers for theirs.
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
-
-#include "base/generation.h"
-#include "base/throw_system.h"
 #include "library/control.h"
 #include "library/engine.h"
 
@@ -14,74 +6,12 @@ namespace hamlyn::library {
 
 // --- our own
 
-namespace {
-
-// Puts `fresh`, which has the same bytes, where `there` is. False: it cannot be. (What can be in the way,
-// limits and the number of mappings, the kernel looks at before it drops what was there.)
-bool replace(std::byte* there, shm::Mapping& fresh) noexcept {
-  const std::size_t bytes = fresh.size();
-  if (mremap(fresh.data(), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, there) == MAP_FAILED) return false;
-  fresh.release();
-  return true;
-}
-
-}  // namespace
-
 std::byte* Control::make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
                                      const std::uint64_t** generation) {
-  shm::OwnedMemory memory = shm::make_sealed_memory(bytes, writers);
-  shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
-  auto* const data = at != nullptr ? at : static_cast<std::byte*>(memory.mapping.data());
-  // All that can fail comes before what cannot be taken back.
-  MappedArea& area =
-      mapped_areas_
-          .emplace(data,
-                   MappedArea{
-                       {}, std::move(memory.memfd), writers, std::move(page.mapping), std::move(page.memfd)})
-          .first->second;
-  if (at != nullptr) {
-    std::memcpy(memory.mapping.data(), at, bytes);
-    if (!replace(at, memory.mapping)) {
-      mapped_areas_.erase(data);
-      base::throw_system("mremap of a message area");
-    }
-  }
-  memory.mapping.release();
-  area.memory = shm::Mapping(data, bytes);
-  area.generation() = 1;
-  *generation = &area.generation();
-  return data;
+  return mapped_areas_.make(at, bytes, writers, generation);
 }
-
-// Fresh memory at the old address. Importers see the generation move first, so that whoever still finds it
-// unmoved after an access has used what the owner used.
-void Control::renew_mapped_area(std::byte* data) {
-  MappedArea& area = mapped_areas_.at(data);
-  shm::OwnedMemory fresh = shm::make_sealed_memory(area.memory.size(), area.writers);
-  engine_.lock_.enter_as_other();  // nothing lands meanwhile
-  base::Generation<>::move(area.generation());
-  std::memcpy(fresh.mapping.data(), data, area.memory.size());
-  const bool moved = replace(data, fresh.mapping);
-  engine_.lock_.leave();
-  if (!moved) base::throw_system("mremap of a message area");
-  area.memfd = std::move(fresh.memfd);
-}
-
-void Control::drop_mapped_area(std::byte* data, bool stays) noexcept {
-  MappedArea& area = mapped_areas_.at(data);
-  base::Generation<>::move(area.generation());  // likewise
-  if (stays) {
-    const std::size_t bytes = area.memory.size();
-    area.memory.release();  // the caller's: if there is no memory, it keeps these pages
-    void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (own != MAP_FAILED) {
-      shm::Mapping fresh(own, bytes);
-      std::memcpy(own, data, bytes);
-      replace(data, fresh);
-    }
-  }
-  mapped_areas_.erase(data);
-}
+void Control::renew_mapped_area(std::byte* data) { mapped_areas_.renew(data); }
+void Control::drop_mapped_area(std::byte* data, bool stays) noexcept { mapped_areas_.drop(data, stays); }
 
 void Control::answer_imports(LinkKeeper& keeper) {
   for (const LinkMessage& request : keeper.take_import_requests()) answer_import(keeper, request);
@@ -95,27 +25,18 @@ void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   LinkMessage answer;
   answer.word = LinkWord::import_refused;
   answer.value = request.value;
-  engine_.lock_.enter_as_other();
-  const interface::SlotRecord* slot =
-      engine_.core_.find_guarded_slot(request.slot, request.slot_generation, request.key);
-  const std::uint32_t rights = slot != nullptr ? slot->rights(keeper.user()) : 0;
-  const std::byte* base = slot != nullptr ? slot->base : nullptr;
-  const std::uint64_t bound = slot != nullptr ? slot->bound : 0;
-  engine_.lock_.leave();
-  const auto after = mapped_areas_.upper_bound(base);
-  if (base == nullptr || after == mapped_areas_.begin()) return keeper.answer_import(answer, {});
-  MappedArea& area = std::prev(after)->second;
-  const auto offset = static_cast<std::uint64_t>(base - std::prev(after)->first);
-  // The trust group is the user: its processes could trace each other anyway.
-  const bool all_write = area.writers == shm::Writers::everybody;
-  const std::uint32_t needed = interface::Guests::kRead | (all_write ? interface::Guests::kWrite : 0u);
-  if (offset >= area.memory.size() || (rights & needed) != needed || (all_write && keeper.uid() != geteuid()))
-    return keeper.answer_import(answer, {});
+  Ticket ticket;
+  ticket.slot = request.slot;
+  ticket.generation = request.slot_generation;
+  ticket.key = request.key;
+  const MappedAreas::Shown shown = mapped_areas_.find(ticket, keeper.user());
+  if (shown.area == nullptr) return keeper.answer_import(answer, {});
+  MappedArea& area = *shown.area;
   answer.word = LinkWord::imported;
   answer.bytes = area.memory.size();
-  answer.kind = all_write ? 1 : 0;
-  answer.offset = offset;
-  answer.bound = bound;
+  answer.kind = area.writers == shm::Writers::everybody ? 1 : 0;
+  answer.offset = shown.offset;
+  answer.bound = shown.bound;
   answer.key = area.generation();
   const int fds[] = {area.memfd.get(), area.page_memfd.get()};
   keeper.answer_import(answer, fds);

@@ -58,7 +58,11 @@ Engine::Engine(const Interface::Options& options)
       core_(*this, counters_),
       far_dead_(options.dead) {
   introduce(counters_);
-  control_ = std::make_unique<Control>(*this, options);
+  if (simulation != nullptr) {
+    control_ = simulation->make_outside(*this, options);
+  } else {
+    control_ = std::make_unique<Control>(*this, options);
+  }
   thread_ = std::make_unique<InterfaceThread>(*this);
 }
 
@@ -80,7 +84,9 @@ Engine::~Engine() {
 
 std::uint64_t Engine::id() const noexcept { return control_->interface_id(); }
 
-std::uint64_t Engine::random_key() { return base::random_key(); }
+std::uint64_t Engine::random_key() {
+  return simulation == nullptr ? base::random_key() : simulation->random_key();
+}
 void Engine::want_link(std::uint64_t peer) noexcept { control_->want_link(peer); }
 void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }

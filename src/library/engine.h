@@ -20,6 +20,7 @@
 #include "library/far_sleepers.h"
 #include "library/futex.h"
 #include "library/poll_rest.h"
+#include "library/setting.h"
 
 namespace hamlyn::library {
 
@@ -27,8 +28,7 @@ class Control;
 class FarFabric;
 class FarThread;
 class InterfaceThread;
-
-using Clock = std::chrono::steady_clock;
+class Outside;
 
 // When a wait is over; nothing: never.
 using Deadline = std::optional<Clock::time_point>;
@@ -82,7 +82,8 @@ class Engine final : public interface::Surroundings {
   interface::Core& core() noexcept {
     return core_;
   }
-  Control& control() noexcept { return *control_; }
+  // The control thread, or whoever does its work.
+  Outside& control() noexcept { return *control_; }
   std::uint64_t id() const noexcept;
 
   // Runs the interface for a thread that polls. Under the lock.
@@ -285,7 +286,7 @@ class Engine final : public interface::Surroundings {
   bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
   FarSleepers sleepers_;
 
-  std::unique_ptr<Control> control_;
+  std::unique_ptr<Outside> control_;
   std::unique_ptr<InterfaceThread> thread_;
 };
 

@@ -8,12 +8,11 @@
 #include <algorithm>
 
 #include "hamlyn/error.h"
+#include "library/setting.h"
 
 namespace hamlyn::library {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTryAgain{1};  // what the wire did not take is offered to it again
 

@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "base/throw_system.h"
+#include "library/setting.h"
 
 namespace hamlyn::library {
-
-using Clock = std::chrono::steady_clock;
 
 namespace {
 

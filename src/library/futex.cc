@@ -7,6 +7,8 @@
 
 #include <climits>
 
+#include "library/setting.h"
+
 namespace hamlyn::library {
 
 namespace {
@@ -23,6 +25,7 @@ futex_waitv waiter(const void* address, std::uint32_t value, std::uint32_t flags
 
 void futex_sleep(const Watched& watched, const std::atomic<std::uint32_t>& own, std::uint32_t value,
                  std::optional<std::chrono::steady_clock::time_point> deadline) noexcept {
+  if (simulation != nullptr) return simulation->sleep(own, value, deadline);
   std::array<futex_waitv, Watched::kMost + 1> words;
   words[0] = waiter(&own, value, FUTEX_PRIVATE_FLAG);
   for (std::size_t i = 0; i < watched.count; ++i) {
@@ -39,6 +42,7 @@ void futex_sleep(const Watched& watched, const std::atomic<std::uint32_t>& own, 
 }
 
 void futex_wake(std::atomic<std::uint32_t>& own) noexcept {
+  if (simulation != nullptr) return;  // it looks at the words itself
   syscall(SYS_futex, &own, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0);
 }
 

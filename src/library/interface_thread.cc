@@ -12,18 +12,24 @@ constexpr std::chrono::milliseconds kTick{1};  // how long an application may ha
 }  // namespace
 
 InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
-  thread_ = start_own_thread("hamlyn-iface", [this] { main(); });
+  if (simulation != nullptr) {
+    task_ = simulation->start([this] { main(); });
+    return;
+  }
+  thread_ = start_own_thread("hamlyn-iface", [this] {
+    base::RealThreads::come_as_other();
+    main();
+  });
 }
 
 InterfaceThread::~InterfaceThread() {
   engine_.stop_.store(true, std::memory_order_relaxed);
   engine_.thread_word_.fetch_add(1);
   engine_.wake(engine_.thread_word_);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void InterfaceThread::main() noexcept {
-  base::RealThreads::come_as_other();
   std::uint64_t seen = ~std::uint64_t{0};
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);

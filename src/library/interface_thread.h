@@ -6,6 +6,7 @@
 namespace hamlyn::library {
 
 class Engine;
+class Task;
 
 class InterfaceThread {
  public:
@@ -20,6 +21,7 @@ class InterfaceThread {
 
   Engine& engine_;
   std::thread thread_;
+  std::unique_ptr<Task> task_;  // instead, in a simulation
 };
 
 }  // namespace hamlyn::library

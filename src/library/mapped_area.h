@@ -1,15 +1,19 @@
 #pragma once
-// What the control thread keeps of a message area that others may map, and of a mapping that is being asked
-// for.
+// What whoever keeps the links keeps of message areas that others may map, and of a mapping that is being
+// asked for.
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "base/file_descriptor.h"
 #include "fabric/shm/sealed_memory.h"
 #include "hamlyn/error.h"
 #include "hamlyn/ticket.h"
+#include "interface/link.h"
 
 namespace hamlyn::library {
+
+class Engine;
 
 struct MappedArea {
   shm::Mapping memory;
@@ -20,6 +24,30 @@ struct MappedArea {
   base::FileDescriptor page_memfd;
 
   std::uint64_t& generation() noexcept { return *static_cast<std::uint64_t*>(page.data()); }
+};
+
+// Those of one interface.
+class MappedAreas {
+ public:
+  explicit MappedAreas(Engine& engine) noexcept : engine_(engine) {}
+
+  // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
+  std::byte* make(std::byte* at, std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
+  void renew(std::byte* data);
+  // `stays`: there is private memory with the same bytes there afterwards.
+  void drop(std::byte* data, bool stays) noexcept;
+
+  // What a ticket's holder may map.
+  struct Shown {
+    MappedArea* area = nullptr;  // null: nothing
+    std::uint64_t offset = 0;    // of the slot in it
+    std::uint64_t bound = 0;
+  };
+  Shown find(const Ticket& ticket, const interface::User& user);
+
+ private:
+  Engine& engine_;
+  std::map<const std::byte*, MappedArea> areas_;
 };
 
 struct ImportAnswer {

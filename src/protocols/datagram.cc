@@ -103,6 +103,7 @@ Status DatagramSender::deliver(std::span<const std::byte> data, const DatagramOp
   switch (terminus_.refusal(handle)) {
     case Refusal::entry_not_armed:
     case Refusal::entry_busy:
+    case Refusal::stale_message:  // it became ready in the middle of what it had begun to refuse
       return Status::not_ready;
     case Refusal::out_of_bounds:
       return Status::out_of_bounds;

@@ -91,6 +91,21 @@ bool Dispatcher::poll() noexcept {
   return true;
 }
 
+void Dispatcher::give_aside() noexcept {
+  while (!aside_.empty()) {
+    const Notification next = aside_.front();
+    aside_.pop_front();
+    give(next);
+  }
+}
+
+bool Dispatcher::stands_aside(const Receiver& receiver) const noexcept {
+  return std::ranges::any_of(aside_, [&](const Notification& each) {
+    return each.slot < attached_.size() && attached_[each.slot].receiver == &receiver &&
+           of_slot(each, each.slot);
+  });
+}
+
 void Dispatcher::give_all() noexcept {
   for (std::size_t most = queue.capacity(); most != 0 && poll(); --most) {
   }

@@ -77,6 +77,10 @@ class Dispatcher final : private library::Engine::Helped {
 
   // Gives the next notification to its receiver. False: there was none.
   bool poll() noexcept;
+  // Gives what was taken from the queue and stands aside: to the interface it is read, so that it would let
+  // its entry be armed anew.
+  void give_aside() noexcept;
+  bool stands_aside(const Receiver& receiver) const noexcept;
   // Gives everything that has come so far.
   void give_all() noexcept;
   // How many were given so far, and dues settled.

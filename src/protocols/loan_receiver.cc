@@ -55,6 +55,10 @@ struct LoanLender {
       if (borrowed == 0) delete this;
       return;
     }
+    // One that was taken back by force and lent anew may be here twice. Its sender waits for the later one,
+    // and must not find the number of the one before in its place.
+    const std::uint32_t last = RealMemory::load_relaxed(returns[index]);
+    if (last != 0 && static_cast<std::int32_t>(number - last) < 0) return;
     const std::uint32_t wanted = LoanWords<>::give_back(returns[index], number, header.wanted);
     if (wanted != rung) [[unlikely]]
       ring(wanted);

@@ -443,8 +443,9 @@ class StreamSink {
     structure = in_wire_order(structure);
     const bool first = ring.number == 0;
     const std::uint64_t word = word_of(first ? StreamWord::accept : StreamWord::more, 0);
-    const Status said =
-        port_.send_fast(answers_, std::as_bytes(std::span{&structure, 1}), word, ring.number % 2 * 64);
+    const std::uint64_t places = std::max<std::uint64_t>(answers_.bound / kStreamUnit, 1);
+    const Status said = port_.send_fast(answers_, std::as_bytes(std::span{&structure, 1}), word,
+                                        ring.number % places * kStreamUnit);
     if (for_now(said)) return false;
     // It does not know where to send anything, nor a last word.
     if (said != Status::ok && first) finish(said == Status::link_ended ? said : Status::abandoned);

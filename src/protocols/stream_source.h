@@ -22,7 +22,7 @@ class StreamSource {
   StreamSource(P& port, const Ticket& door, std::size_t together)
       : port_(port),
         door_(door),
-        answers_(port.make_landing(2 * kAnswer, {.entries = 1, .places = 8})),
+        answers_(port.make_landing(kRingPlaces * kStreamUnit, {.entries = 1, .places = 8})),
         staged_(together) {
     open_.answers = answers_->ticket();
     open_ = in_wire_order(open_);
@@ -90,6 +90,7 @@ class StreamSource {
                               one ? all.subspan(kPrefix, first_length_) : all, &staged_handle_);
     if (status != Status::ok && status != Status::pending) return status;
     staged_lent_ = status == Status::pending;
+    staged_sequence_ = next_ - 1;
     staged_bytes_ = staged_records_ = 0;
     return Status::ok;
   }
@@ -128,7 +129,11 @@ class StreamSource {
     const bool leaves = end_ == Status::ok && state_ == State::open;
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
-    word = word_of(leaves ? StreamWord::abandoned : StreamWord::end, next_, needs_sent_ & kStreamValueLimit);
+    // What has not left goes with our terminus: nobody would hear of an end behind it.
+    const bool cut_short = staged_lent_ && port_.status(staged_handle_) == Status::pending;
+    const std::uint32_t sequence = leaves && cut_short ? staged_sequence_ : next_;
+    word =
+        word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
     return leaves || owes_end;
   }
 
@@ -181,7 +186,6 @@ class StreamSource {
   }
 
  private:
-  static constexpr std::size_t kAnswer = 64;  // bytes for each of the receiver's two latest structures
   static constexpr std::size_t kPrefix = 8;
 
   enum class State { fresh, asked, open, ending };
@@ -193,7 +197,9 @@ class StreamSource {
 
   bool stage(std::span<const std::byte> data) noexcept {
     const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
-    if (room > staged_.size() - staged_bytes_ || lent()) return false;
+    // A batch is one parcel, for which the receiver's memory must do.
+    const std::size_t most = std::min<std::size_t>(staged_.size(), most_);
+    if (staged_bytes_ + room > most || lent()) return false;
     std::byte* const at = staged_.data() + staged_bytes_;
     base::store_little<std::uint64_t>(at, data.size());
     if (!data.empty()) std::memcpy(at + kPrefix, data.data(), data.size());
@@ -371,6 +377,7 @@ class StreamSource {
   std::size_t first_length_ = 0;
   SendHandle staged_handle_;
   bool staged_lent_ = false;
+  std::uint32_t staged_sequence_ = 0;  // of the last that were sent
 };
 
 }  // namespace hamlyn::protocols

@@ -98,7 +98,10 @@ void each_number(StreamRing& ring, What what) noexcept {
   what(ring.key), what(ring.bytes), what(ring.most);
 }
 
-inline constexpr std::uint64_t kStreamUnit = 64;  // parcels begin at multiples of it
+inline constexpr std::uint64_t kStreamUnit = 64;  // parcels begin at multiples of it, and rings' structures
+// Rings grow at least twofold, so each of a stream's has a place of its own at the sender, where no other
+// that is overtaken on its way lands. Earlier senders have two places.
+inline constexpr std::uint64_t kRingPlaces = 32;
 inline constexpr std::uint32_t kMostParcels = 4096;
 inline constexpr std::uint64_t kMostRing = std::uint64_t{1} << 30;
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "simulation/protocols/run_protocols.h"
 #include "simulation/shorten.h"
 #include "tool/failure.h"
 #include "tool/sim_coverage.h"
@@ -28,6 +29,14 @@ struct Sum {
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
+// The programs of the protocols that the same seed decides, after that of the interface.
+void add_protocols(Result& result, simulation::Trace::Reader reader) {
+  const Result second = simulation::run_protocols(result.seed, std::move(reader));
+  result.counts.add(second.counts);
+  result.digest = (result.digest ^ second.digest) * 0x100000001B3u;
+  if (!second.good()) result.problem = std::string(kOfProtocols) + second.problem;
+}
+
 void add(Sum& sum, const Result& result) {
   ++sum.runs;
   sum.counts.add(result.counts);
@@ -41,10 +50,13 @@ std::string replay(const Result& failed) {
   return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
 }
 
+// What the failure of a seed's second program begins with. It has no steps that could be left out.
+constexpr std::string_view kOfProtocols = "of the protocols: ";
+
 // How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
 // `may_keep`.
 std::string replay(const Result& failed, std::uint64_t& may_keep) {
-  if (may_keep == 0) return replay(failed);
+  if (may_keep == 0 || failed.problem.starts_with(kOfProtocols)) return replay(failed);
   const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, may_keep);
   may_keep -= least.kept;
   return fmt::format("hamlyn sim --seed {} --steps {} --verbose", failed.seed,
@@ -105,7 +117,11 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     program.only = simulation::parse_steps(options.steps);
     if (!program.only) throw wrong_steps(options.steps);
   }
-  const Result result = simulation::run(program, std::move(reader));
+  Result result = simulation::run(program, reader);
+  if (result.good() && !program.only) {
+    if (reader) reader("the protocols");
+    add_protocols(result, std::move(reader));
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(result));
   } else {
@@ -127,7 +143,8 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
   Sum sum;
   std::uint64_t may_keep = simulation::Shortened::kMostKept;
   for (std::uint64_t seed = first;; ++seed) {
-    const Result result = simulation::run(seed);
+    Result result = simulation::run(seed);
+    if (result.good()) add_protocols(result, {});
     add(sum, result);
     if (!result.good()) {
       fmt::print(stderr, "{}seed {}: {}; to see it: {}\n", terminal ? "\r\033[K" : "", seed, result.problem,

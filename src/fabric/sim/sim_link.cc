@@ -41,6 +41,7 @@ std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* d
 
 Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
                     Priority level) noexcept {
+  if (left_ == 0) net_.cut(*this);
   if (cut_ || broken) return Status::link_ended;
   if (untaken(level) >= window(level)) return Status::queue_full;
   std::shared_ptr<Parcel> parcel = packed(packet, data);
@@ -50,6 +51,7 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
   parcel->number = next_put_;
   untaken_puts_.insert(next_put_++);
   ++untaken(level);
+  --left_;
   ++counters->packets_out;
   counters->bytes_out += packet.lead.length;
   net_.send(other_, std::move(parcel));

@@ -26,8 +26,9 @@ class SimLink final : public interface::Link {
   std::uint64_t arrived_at_most() const noexcept override {
     return arrived_.size() + replies_.size() + urgent_.size();
   }
-  bool has_room(Priority level) noexcept override { return cut_ || untaken(level) < window(level); }
-  bool has_reply_room() noexcept override { return cut_ || untaken_replies_ < net_.weather().reply_window; }
+  // Nothing leaves by a cut link any more: what waits for room fails when it ends.
+  bool has_room(Priority level) noexcept override { return !cut_ && untaken(level) < window(level); }
+  bool has_reply_room() noexcept override { return !cut_ && untaken_replies_ < net_.weather().reply_window; }
   using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return net_.weather().mtu; }
   std::uint64_t put_count() const noexcept override { return next_put_; }
@@ -41,6 +42,10 @@ class SimLink final : public interface::Link {
   bool cut() const noexcept { return cut_; }
   // Packets that came here before one that had left earlier.
   std::uint64_t overtaken() const noexcept { return overtaken_; }
+  // It is cut when so many more packets were put: in the middle of what is being sent.
+  void cut_after(std::uint64_t packets) noexcept { left_ = packets; }
+
+  std::uint64_t* arrivals = nullptr;  // counts what arrives, if anybody wants to know
 
  private:
   friend class SimNet;
@@ -61,6 +66,7 @@ class SimLink final : public interface::Link {
   bool cut_ = false;
   std::uint64_t overtaken_ = 0;
   std::uint64_t last_sequence_ = 0;  // that arrived here, of the net's
+  std::uint64_t left_ = ~std::uint64_t{0};
   std::uint64_t next_put_ = 0;
   std::set<std::uint64_t> untaken_puts_;  // they overtake each other, but all below the first are taken
   std::array<std::size_t, kPriorities> untaken_{};  // sent, and not yet taken by the other end

@@ -24,7 +24,13 @@ void SimNet::cut(SimLink& end) noexcept {
   if (SimLink* other = end.other()) other->cut_ = true;
 }
 
+void SimNet::hang_up(SimLink& end) noexcept {
+  end.cut_ = true;
+  ends_[end.number_] = nullptr;
+}
+
 void SimNet::forget(SimLink& end) noexcept {
+  if (ends_[end.number_] != &end) return;
   cut(end);
   ends_[end.number_] = nullptr;
 }
@@ -48,6 +54,7 @@ bool SimNet::step() {
                   : parcel.level == Priority::urgent ? end->urgent_
                                                      : end->arrived_;
   arrived.push_back(arrival.parcel);
+  if (end->arrivals != nullptr) ++*end->arrivals;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -51,12 +52,19 @@ class SimNet {
   std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> join(std::uint64_t one, std::uint64_t other);
   // What is under way on a link is lost from now on; what has arrived stays with its ends.
   void cut(SimLink& end) noexcept;
+  // Its process has gone. What it had put arrives, as out of memory that outlives its writer; the other end
+  // is not told: whoever keeps the links there ends it when everything has come.
+  void hang_up(SimLink& end) noexcept;
 
   std::uint64_t now() const noexcept { return now_; }
   Generator& chance() noexcept { return chance_; }
   const Weather& weather() const noexcept { return weather_; }
   bool in_order() const noexcept { return weather_.least_delay == weather_.most_delay; }
 
+  // When the next packet arrives; nothing: none is under way.
+  std::optional<std::uint64_t> next_arrival() const noexcept {
+    return under_way_.empty() ? std::nullopt : std::optional{under_way_.top().time};
+  }
   // Lets the next packet arrive. False: none is under way.
   bool step();
   // Lets all arrive that are due within `time` from now.

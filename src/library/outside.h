@@ -1,0 +1,54 @@
+#pragma once
+// What an interface needs of its host: who it is, links, names, and memory that others may see. The control
+// thread does it (control.h); in a simulation, the simulation.
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "fabric/shm/sealed_memory.h"
+#include "hamlyn/interface.h"
+#include "library/mapped_area.h"
+
+namespace hamlyn::library {
+
+class Outside {
+ public:
+  Outside() = default;
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+  virtual ~Outside() = default;  // ends all links
+
+  virtual std::uint64_t interface_id() const noexcept = 0;
+
+  // Names. Throw Error.
+  virtual void publish(std::string_view name, const Ticket& ticket, Rights rights) = 0;
+  virtual void withdraw(std::string_view name) = 0;
+  virtual Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) = 0;
+  virtual void cancel() noexcept = 0;
+
+  // Has whoever keeps the links do something, and waits for it. What it throws is thrown here.
+  virtual void have_done(const std::function<void()>& errand) = 0;
+  // For errands: send buffer areas.
+  virtual shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) = 0;
+  virtual void drop_area(std::uint32_t number) noexcept = 0;
+
+  // For those who make areas that others may be shown: within the user's quota of bytes, or throws Error.
+  // Says of what is given back.
+  virtual void take_area_bytes(std::uint64_t bytes) = 0;
+  virtual void give_back_area_bytes(std::uint64_t bytes) noexcept = 0;
+
+  // For errands: message areas that others may map (MappedAreas).
+  virtual std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
+                                      const std::uint64_t** generation) = 0;
+  virtual void renew_mapped_area(std::byte* data) = 0;
+  virtual void drop_mapped_area(std::byte* data, bool stays) noexcept = 0;
+  // Maps a peer's slot; waits for its answer. Throws Error.
+  virtual ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) = 0;
+
+  // Under the run lock, from the data path: never waits, never throws.
+  virtual void want_link(std::uint64_t peer) noexcept = 0;
+  virtual void attention() noexcept = 0;
+};
+
+}  // namespace hamlyn::library

@@ -1,0 +1,58 @@
+#pragma once
+// Where the interfaces of this program are: on a machine, with its clock, its sleep, its threads and a
+// daemon, or in a simulation of one, which decides all of that (design, section 6). Everything above runs in
+// either, the same code.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "hamlyn/interface.h"
+
+namespace hamlyn::library {
+
+class Engine;
+class Outside;
+
+// Something that runs beside the application. Destroyed when it has been told to end; waits until it has.
+class Task {
+ public:
+  virtual ~Task() = default;
+};
+
+// A simulation, of which a program has one at a time, and then no interface outside of it.
+class Setting {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  virtual Time now() noexcept = 0;
+  virtual std::uint64_t random_key() noexcept = 0;
+  // As futex_sleep; wakes also when something has come by the interface's gate.
+  virtual void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                     std::optional<Time> until) noexcept = 0;
+  virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;
+  virtual std::unique_ptr<Outside> make_outside(Engine& engine, const Interface::Options& options) = 0;
+
+ protected:
+  ~Setting() = default;
+};
+
+// Null: this machine. Changed while there is no interface, by whoever makes a simulation, in its one thread.
+inline Setting* simulation = nullptr;
+
+// The clock that all of the library goes by.
+struct Clock {
+  using time_point = std::chrono::steady_clock::time_point;
+  using duration = time_point::duration;
+  using rep = time_point::rep;
+  using period = time_point::period;
+  static constexpr bool is_steady = true;
+
+  static time_point now() noexcept {
+    return simulation == nullptr ? std::chrono::steady_clock::now() : simulation->now();
+  }
+};
+
+}  // namespace hamlyn::library

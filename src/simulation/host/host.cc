@@ -1,0 +1,325 @@
+#include "simulation/host/host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "library/engine.h"
+#include "simulation/host/outside.h"
+
+namespace hamlyn::simulation {
+
+namespace {
+
+constexpr std::uint64_t kLook = 1000;                // nanoseconds that a look at the clock takes
+constexpr std::uint64_t kPatience = 400'000;         // turns in which all must come to their ends
+constexpr std::uint64_t kLongest = 600'000'000'000;  // and nanoseconds
+
+// The epoch of virtual time: no deadline may be the clock's own beginning.
+constexpr std::chrono::hours kEpoch{1000};
+
+}  // namespace
+
+Host::Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader)
+    : rules_(rules),
+      trace_(std::move(reader)),
+      chance_(seed),
+      keys_(chance_.next()),
+      net_(chance_.next(), rules.weather) {
+  library::simulation = this;
+}
+
+Host::~Host() { library::simulation = nullptr; }
+
+// --- threads
+
+class Host::Beside final : public library::Task {
+ public:
+  Beside(Host& host, Thread& thread) noexcept : host_(host), thread_(thread) {}
+  ~Beside() override {
+    if (thread_.fiber.over()) return;
+    host_.running_->joins = &thread_;
+    host_.step_aside();
+  }
+
+ private:
+  Host& host_;
+  Thread& thread_;
+};
+
+Inhabitant& Host::come(std::function<void(Inhabitant&)> main) {
+  inhabitants_.push_back(std::make_unique<Inhabitant>(inhabitants_.size() + 1));
+  Inhabitant& process = *inhabitants_.back();
+  threads_.push_back(std::make_unique<Thread>(process, true, [this, &process, body = std::move(main)] {
+    try {
+      body(process);
+    } catch (const std::exception& error) {
+      if (process.alive) fail(std::string("a process has ended by what it did not catch: ") + error.what());
+    }
+  }));
+  return process;
+}
+
+std::unique_ptr<library::Task> Host::start(std::function<void()> main) {
+  threads_.push_back(std::make_unique<Thread>(here(), false, std::move(main)));
+  return std::make_unique<Beside>(*this, *threads_.back());
+}
+
+bool Host::ready(const Thread& thread) const noexcept {
+  if (thread.fiber.over() || thread.process->stopped) return false;
+  if (thread.joins != nullptr) return thread.joins->fiber.over();
+  const bool told = thread.word == nullptr ? thread.until == kNever : thread.word->load() != thread.value;
+  const bool came = thread.arrivals != kNever && thread.arrivals != thread.process->arrivals;
+  return told || came || thread.until <= time() || (thread.main && !thread.process->alive);
+}
+
+void Host::run(Thread& thread) {
+  thread.joins = nullptr;
+  running_ = &thread;
+  thread.fiber.run();
+  running_ = nullptr;
+}
+
+void Host::step_aside() noexcept { running_->fiber.step_aside(); }
+
+void Host::run() {
+  std::vector<Thread*> able;
+  while (!threads_.empty()) {
+    if (++turns_ > kPatience || time() > kLongest) {
+      fail("it never comes to its end");
+      if (turns_ > 2 * kPatience) return;  // not even the dead do
+    }
+    if (!problem_.empty()) {
+      for (const auto& each : inhabitants_) end_links(*each);
+    }
+    do_events();
+    able.clear();
+    for (const auto& thread : threads_) {
+      if (ready(*thread)) able.push_back(thread.get());
+    }
+    if (!able.empty()) {
+      run(*able[chance_.below(able.size())]);
+      std::erase_if(threads_, [](const auto& thread) { return thread->fiber.over() && thread->main; });
+    } else if (!wait_for_something()) {
+      fail("everybody waits, and nothing is under way");
+      if (turns_ > 2 * kPatience) return;
+    }
+    // Those that ran beside it have ended before; nobody joins them any more.
+    const bool joined = std::none_of(threads_.begin(), threads_.end(),
+                                     [](const auto& thread) { return thread->joins != nullptr; });
+    if (joined) std::erase_if(threads_, [](const auto& thread) { return thread->fiber.over(); });
+  }
+}
+
+bool Host::wait_for_something() {
+  std::uint64_t next = net_.next_arrival().value_or(kNever);
+  if (!events_.empty()) next = std::min(next, events_.top().time);
+  for (const auto& thread : threads_) {
+    if (thread->process->stopped || thread->joins != nullptr || thread->fiber.over()) continue;
+    next = std::min(next, thread->until);
+  }
+  if (next == kNever) {
+    turns_ += 1000;
+    return false;
+  }
+  net_.pass(next > time() ? next - time() : 1);
+  return true;
+}
+
+void Host::do_events() {
+  while (!events_.empty() && events_.top().time <= time()) {
+    const Event event = events_.top();
+    events_.pop();
+    event.what();
+  }
+}
+
+void Host::after(std::uint64_t nanoseconds, std::function<void()> what) {
+  events_.push({time() + nanoseconds, next_sequence_++, std::move(what)});
+}
+
+library::Setting::Time Host::now() noexcept {
+  net_.pass(kLook);
+  return Time(kEpoch) + std::chrono::nanoseconds{static_cast<std::int64_t>(time())};
+}
+
+void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::optional<Time> until) noexcept {
+  Thread& thread = *running_;
+  if (word.load() != value) return;
+  thread.word = &word;
+  thread.value = value;
+  thread.arrivals = thread.process->arrivals;
+  thread.until = kNever;
+  if (until) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(*until - Time(kEpoch)).count();
+    thread.until = left > 0 ? static_cast<std::uint64_t>(left) : 0;
+  }
+  step_aside();
+  thread.word = nullptr;
+  thread.until = kNever;
+  // The dead wait for nothing.
+  if (thread.main && !thread.process->alive && thread.process->outside != nullptr)
+    thread.process->outside->engine().cancel();
+}
+
+void Host::pause(std::uint64_t nanoseconds) {
+  Thread& thread = *running_;
+  static const std::atomic<std::uint32_t> kStill{0};
+  thread.word = &kStill;
+  thread.value = 0;
+  thread.arrivals = kNever;
+  thread.until = time() + nanoseconds;
+  step_aside();
+  thread.word = nullptr;
+  thread.until = kNever;
+}
+
+std::unique_ptr<library::Outside> Host::make_outside(library::Engine& engine, const Interface::Options&) {
+  return std::make_unique<HostOutside>(*this, here(), engine);
+}
+
+// --- faults
+
+void Host::fail(std::string problem) {
+  if (!problem_.empty()) return;
+  problem_ = std::move(problem);
+  note("fails");
+  for (const auto& each : inhabitants_) {
+    each->stopped = false;
+    each->alive = false;
+  }
+}
+
+void Host::may_part(Inhabitant& one, Inhabitant& other) {
+  one.parted.insert(other.number);
+  other.parted.insert(one.number);
+}
+
+void Host::kill(Inhabitant& process) {
+  if (!process.alive) return;
+  trace_.note(time(), process.number, "dies", {});
+  ++deaths;
+  process.alive = false;
+  process.stopped = false;
+  for (const auto& each : inhabitants_) may_part(process, *each);
+  end_links(process);
+}
+
+void Host::stop(Inhabitant& process) {
+  if (!process.alive || process.stopped) return;
+  trace_.note(time(), process.number, "stops", {});
+  ++stops;
+  process.stopped = true;
+}
+
+void Host::go_on(Inhabitant& process) {
+  if (process.stopped) trace_.note(time(), process.number, "goes on", {});
+  process.stopped = false;
+}
+
+void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) {
+  const auto found = one.links.find(other.number);
+  if (found == one.links.end() || !one.alive || !other.alive) return;
+  trace_.note(time(), one.number, "loses its link to %", {other.number});
+  ++cuts;
+  may_part(one, other);
+  one.cut_off.insert(other.number);
+  other.cut_off.insert(one.number);
+  if (after_packets == 0) {
+    net_.cut(*found->second);
+  } else {
+    found->second->cut_after(after_packets);
+  }
+  after(soon(), [this, &one, &other] { look_at_end(one.number, other.number); });
+  after(soon(), [this, &one, &other] { look_at_end(other.number, one.number); });
+}
+
+// --- links
+
+void Host::introduce(std::uint64_t from, std::uint64_t to) {
+  Inhabitant& one = inhabitant(from);
+  if (!one.alive || one.outside == nullptr) return;
+  const bool known = to >= 1 && to <= inhabitants_.size() && to != from;
+  Inhabitant* const other = known ? &inhabitant(to) : nullptr;
+  if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
+  const bool there = other != nullptr && other->alive && other->outside != nullptr;
+  const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
+  if (busy) return after(soon(), [=, this] { introduce(from, to); });
+  one.outside->wants_no_more(to);
+  const bool refused = there && rules_.refuse_one_in != 0 && chance_.one_in(rules_.refuse_one_in);
+  if (there && !refused) return join(one, *other);
+  if (refused) {
+    trace_.note(time(), from, "is refused a link to %", {to});
+    ++refusals;
+    may_part(one, *other);
+  }
+  one.outside->refuse(to);
+}
+
+void Host::join(Inhabitant& one, Inhabitant& other) {
+  auto [to_other, to_one] = net_.join(one.number, other.number);
+  trace_.note(time(), one.number, "has a link to %", {other.number});
+  one.links[other.number] = std::move(to_other);
+  other.links[one.number] = std::move(to_one);
+  add(one, other.number);
+  add(other, one.number);
+}
+
+void Host::add(Inhabitant& process, std::uint64_t peer) {
+  sim::SimLink& link = *process.links[peer];
+  link.by_gate = true;
+  link.in_order = net_.in_order();
+  link.user = {geteuid(), getegid()};
+  link.arrivals = &process.arrivals;
+  library::Engine& engine = process.outside->engine();
+  engine.lock().enter_as_other();
+  engine.core().add_link(link);
+  engine.lock().leave();
+  engine.look_again();
+  process.outside->link_made(peer);
+}
+
+// Of one that was cut, or whose other side has gone: everything has come that will.
+void Host::look_at_end(std::uint64_t number, std::uint64_t peer) {
+  Inhabitant& process = inhabitant(number);
+  const auto found = process.links.find(peer);
+  if (found == process.links.end() || !process.alive) return;
+  Inhabitant& other = inhabitant(peer);
+  const bool alone = other.links.count(number) == 0;
+  if (!found->second->cut() && !alone) {  // so many packets were not put yet
+    if (problem_.empty()) after(1'000'000, [=, this] { look_at_end(number, peer); });
+    return;
+  }
+  if (process.stopped) return after(soon(), [=, this] { look_at_end(number, peer); });
+  library::Engine& engine = process.outside->engine();
+  engine.lock().enter_as_other();
+  engine.core().drain(*found->second);
+  engine.core().end_link(*found->second);
+  engine.lock().leave();
+  process.links.erase(found);
+  process.outside->fail_imports(peer);
+  engine.look_again();
+  trace_.note(time(), number, "ends its link to %", {peer});
+}
+
+// It leaves, or has died: what it had put arrives, and then the others hear of it.
+void Host::end_links(Inhabitant& process) {
+  while (!process.links.empty()) {
+    const auto first = process.links.begin();
+    const std::uint64_t peer = first->first;
+    const bool cut = first->second->cut();
+    library::Engine& engine = process.outside->engine();
+    engine.lock().enter_as_other();
+    engine.core().end_link(*first->second);
+    engine.lock().leave();
+    if (!cut) net_.hang_up(*first->second);
+    process.links.erase(first);
+    process.outside->fail_imports(peer);
+    engine.look_again();
+    after(rules_.weather.most_delay + soon(),
+          [this, peer, number = process.number] { look_at_end(peer, number); });
+  }
+}
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,168 @@
+#pragma once
+// A host of simulated processes that have the whole library, each its own interface: their threads are
+// fibers, their clock is virtual, their links are simulated, and one seed decides everything. It is to them
+// what the kernel, the daemon and the control threads are to real ones.
+//
+// A process that dies goes on to its end, by itself: its links are gone, it gets no others, and whatever it
+// waits for is cancelled. So its memory is given back, and nobody else notices.
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <queue>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/sim/sim_link.h"
+#include "library/setting.h"
+#include "simulation/host/fiber.h"
+#include "simulation/trace.h"
+
+namespace hamlyn::simulation {
+
+class HostOutside;
+
+// A process of a host.
+struct Inhabitant {
+  explicit Inhabitant(std::uint64_t the_number) : number(the_number) {}
+
+  const std::uint64_t number;  // and that of its interface
+  bool alive = true;
+  bool stopped = false;
+  HostOutside* outside = nullptr;                                // null: it has no interface
+  std::map<std::uint64_t, std::unique_ptr<sim::SimLink>> links;  // by the peer's number
+  std::set<std::uint64_t> parted;                                // from whom some fault may have parted it
+  std::set<std::uint64_t> cut_off;                               // from whom a link was cut
+  std::uint64_t arrivals = 0;
+};
+
+class Host final : public library::Setting {
+ public:
+  struct Rules {
+    sim::Weather weather;             // times are nanoseconds
+    std::uint64_t refuse_one_in = 0;  // links that the node does not grant; 0: it grants all
+  };
+
+  Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  sim::Generator& chance() noexcept { return chance_; }
+  std::uint64_t time() const noexcept { return net_.now(); }
+  bool in_order() const noexcept { return net_.in_order(); }
+
+  // A process whose only thread runs `main`.
+  Inhabitant& come(std::function<void(Inhabitant&)> main);
+  const std::vector<std::unique_ptr<Inhabitant>>& inhabitants() const noexcept { return inhabitants_; }
+  Inhabitant& inhabitant(std::uint64_t number) { return *inhabitants_.at(number - 1); }
+  // The process that runs.
+  Inhabitant& here() noexcept { return *running_->process; }
+
+  // Something happens so much later.
+  void after(std::uint64_t nanoseconds, std::function<void()> what);
+  // Runs until all have come to their ends, or one has failed.
+  void run();
+  // The process that runs does something else for a time.
+  void pause(std::uint64_t nanoseconds);
+
+  // Faults.
+  void kill(Inhabitant& process);
+  void stop(Inhabitant& process);
+  void go_on(Inhabitant& process);
+  void cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets);
+  // Whether a fault may have come between them.
+  bool parted(std::uint64_t one, std::uint64_t other) const {
+    return inhabitants_[one - 1]->parted.count(other) != 0;
+  }
+
+  // Whether what one has put for the other may be lost on its way.
+  bool cut_between(std::uint64_t one, std::uint64_t other) const {
+    return inhabitants_[one - 1]->cut_off.count(other) != 0;
+  }
+
+  // What must not be has been. The first one counts; everything comes to its end.
+  void fail(std::string problem);
+  void demand(bool as_it_should_be, const char* what) {
+    if (!as_it_should_be) fail(what);
+  }
+  const std::string& problem() const noexcept { return problem_; }
+  std::uint64_t turns() const noexcept { return turns_; }  // so often some thread has run, or time has passed
+  void note(std::string_view text, std::initializer_list<std::uint64_t> values = {}) {
+    trace_.note(time(), running_ != nullptr ? here().number : 0, text, values);
+  }
+  std::uint64_t digest() const noexcept { return trace_.digest(); }
+
+  std::uint64_t deaths = 0, cuts = 0, stops = 0, refusals = 0;
+
+  // library::Setting
+  Time now() noexcept override;
+  std::uint64_t random_key() noexcept override { return keys_.next(); }
+  void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+             std::optional<Time> until) noexcept override;
+  std::unique_ptr<library::Task> start(std::function<void()> main) override;
+  std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
+                                                 const Interface::Options& options) override;
+
+ private:
+  friend class HostOutside;
+  class Beside;
+
+  struct Thread {
+    Thread(Inhabitant& of, bool is_main, std::function<void()> body)
+        : process(&of), main(is_main), fiber(std::move(body)) {}
+    Inhabitant* process;
+    const bool main;
+    Fiber fiber;
+    // What it sleeps for; all of these are nothing in one that never slept.
+    const std::atomic<std::uint32_t>* word = nullptr;
+    std::uint32_t value = 0;
+    std::uint64_t until = kNever;
+    std::uint64_t arrivals = kNever;  // kNever: those do not wake it
+    const Thread* joins = nullptr;
+  };
+  struct Event {
+    std::uint64_t time;
+    std::uint64_t sequence;
+    std::function<void()> what;
+    bool operator>(const Event& other) const noexcept {
+      return time != other.time ? time > other.time : sequence > other.sequence;
+    }
+  };
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  bool ready(const Thread& thread) const noexcept;
+  void run(Thread& thread);
+  void step_aside() noexcept;
+  // Lets time pass until something can happen. False: nothing ever will.
+  bool wait_for_something();
+  void do_events();
+  void may_part(Inhabitant& one, Inhabitant& other);
+
+  // What the control threads and the daemon do.
+  void introduce(std::uint64_t from, std::uint64_t to);
+  void join(Inhabitant& one, Inhabitant& other);
+  void add(Inhabitant& process, std::uint64_t peer);
+  void look_at_end(std::uint64_t process, std::uint64_t peer);
+  void end_links(Inhabitant& process);
+  std::uint64_t soon() { return chance_.between(1000, 200000); }
+
+  const Rules rules_;
+  Trace trace_;
+  sim::Generator chance_;
+  sim::Generator keys_;
+  sim::SimNet net_;
+  std::vector<std::unique_ptr<Inhabitant>> inhabitants_;  // number n stands at n - 1
+  std::vector<std::unique_ptr<Thread>> threads_;
+  Thread* running_ = nullptr;
+  std::uint64_t turns_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::map<std::string, Ticket, std::less<>> names_;
+  std::string problem_;
+};
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,177 @@
+#include "simulation/host/outside.h"
+
+#include <algorithm>
+
+#include "library/engine.h"
+
+namespace hamlyn::simulation {
+
+using library::Engine;
+
+HostOutside::HostOutside(Host& host, Inhabitant& process, Engine& engine)
+    : host_(host), process_(process), engine_(engine), areas_(engine) {
+  process_.outside = this;
+  engine_.core().set_gate(this);
+}
+
+HostOutside::~HostOutside() {
+  host_.end_links(process_);
+  engine_.core().set_gate(nullptr);
+  process_.outside = nullptr;
+  std::erase_if(host_.names_, [&](const auto& each) { return each.second.interface == process_.number; });
+}
+
+bool HostOutside::arrive(interface::Core& core) noexcept {
+  bool moved = false;
+  for (const auto& [peer, link] : process_.links)
+    moved |= link->arrive(core, interface::Core::kSweepBudget) != 0;
+  return moved;
+}
+
+bool HostOutside::wait(library::Setting::Time until) noexcept {
+  if (!process_.alive || host_.now() >= until) return false;
+  host_.sleep(word_, word_.load(), until);
+  return true;
+}
+
+// --- names
+
+void HostOutside::publish(std::string_view name, const Ticket& ticket, Rights) {
+  if (!host_.names_.emplace(name, ticket).second)
+    throw Error(ErrorCode::name_taken, "somebody has registered that name");
+  for (const auto& each : host_.inhabitants()) {
+    if (each->outside != nullptr) each->outside->move();
+  }
+}
+
+void HostOutside::withdraw(std::string_view name) {
+  const auto found = host_.names_.find(name);
+  if (found != host_.names_.end()) host_.names_.erase(found);
+}
+
+Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
+  const library::Setting::Time until = host_.now() + options.timeout;
+  for (;;) {
+    const auto found = host_.names_.find(name);
+    if (found != host_.names_.end()) {
+      if (who != nullptr) who->interface = found->second.interface;
+      return found->second;
+    }
+    if (!wait(until)) throw Error(ErrorCode::name_unknown, "nobody has registered that name");
+  }
+}
+
+// --- areas
+
+shm::Mapping HostOutside::make_area(std::size_t bytes, std::uint32_t& number) {
+  shm::Mapping made = std::move(shm::make_sealed_memory(bytes).mapping);
+  number = engine_.core().add_area(static_cast<const std::byte*>(made.data()), bytes);
+  return made;
+}
+
+void HostOutside::drop_area(std::uint32_t number) noexcept {
+  engine_.core().drop_area(number);
+  engine_.look_again();
+}
+
+library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
+  const auto import = std::make_shared<library::Import>();
+  import->ticket = ticket;
+  imports_.push_back(import);
+  if (process_.links.count(ticket.interface) != 0) {
+    ask(import);
+  } else {
+    want_link(ticket.interface);
+  }
+  const library::Setting::Time until = host_.now() + timeout;
+  while (!import->done && wait(until)) {
+  }
+  imports_.remove(import);
+  import->given_up = true;
+  if (!import->done && process_.alive)
+    throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
+  if (!import->done || import->answer.error != ErrorCode{})
+    throw Error(ErrorCode::not_permitted, "no slot to be mapped, or its owner has gone");
+  return std::move(import->answer);
+}
+
+// The question and its answer are on their way for a while.
+void HostOutside::ask(const Import& import) {
+  import->keeper = process_.links.at(import->ticket.interface).get();
+  host_.after(host_.soon(), [this, import] {
+    if (import->done || import->given_up) return;
+    Inhabitant& owner = host_.inhabitant(import->ticket.interface);
+    if (owner.outside == nullptr || owner.links.count(process_.number) == 0)
+      return;  // the end of the link is on its way here
+    if (owner.stopped) return ask(import);
+    owner.outside->answer(import);
+    host_.after(host_.soon(), [this, import] {
+      if (!import->done && !import->given_up) finish(*import, import->answer.error);
+    });
+  });
+}
+
+void HostOutside::answer(const Import& import) {
+  library::ImportAnswer& answer = import->answer;
+  const library::MappedAreas::Shown shown = areas_.find(import->ticket, process_.links.begin()->second->user);
+  answer.error = ErrorCode::not_permitted;
+  if (shown.area == nullptr) return;
+  shm::ForeignMemory page = shm::map_foreign_memory(shown.area->page_memfd, shown.area->page.size());
+  shm::ForeignMemory memory =
+      shm::map_foreign_memory(shown.area->memfd, shown.area->memory.size(), shown.area->writers);
+  if (!page.mapping || !memory.mapping) return;
+  answer.error = {};
+  answer.memory = std::move(memory.mapping);
+  answer.page = std::move(page.mapping);
+  answer.writers = shown.area->writers;
+  answer.offset = shown.offset;
+  answer.bound = shown.bound;
+  answer.generation = shown.area->generation();
+}
+
+void HostOutside::finish(library::Import& import, ErrorCode error) noexcept {
+  import.answer.error = error;
+  import.done = true;
+  move();
+}
+
+void HostOutside::link_made(std::uint64_t peer) {
+  for (const Import& import : imports_) {
+    if (import->ticket.interface == peer && import->keeper == nullptr && !import->done) ask(import);
+  }
+}
+
+void HostOutside::fail_imports(std::uint64_t peer) noexcept {
+  for (const Import& import : imports_) {
+    if (import->ticket.interface == peer && !import->done) finish(*import, ErrorCode::not_permitted);
+  }
+}
+
+// --- links
+
+void HostOutside::want_link(std::uint64_t peer) noexcept {
+  if (!process_.alive) {  // it gets no answer, in no time
+    host_.after(0, [peer, &process = process_] {
+      if (process.outside != nullptr) process.outside->refuse(peer);
+    });
+    return;
+  }
+  if (!wanted_.insert(peer).second) return;
+  host_.after(host_.soon(),
+              [peer, &host = host_, number = process_.number] { host.introduce(number, peer); });
+}
+
+void HostOutside::refuse(std::uint64_t peer) noexcept {
+  fail_imports(peer);
+  engine_.lock().enter_as_other();
+  engine_.core().refuse_link(peer);
+  engine_.lock().leave();
+  engine_.look_again();
+}
+
+void HostOutside::attention() noexcept {
+  for (const auto& [peer, link] : process_.links)
+    host_.demand(!link->broken, "a link between honest processes is broken");
+}
+
+}  // namespace hamlyn::simulation

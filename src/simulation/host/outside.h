@@ -1,0 +1,68 @@
+#pragma once
+// What a simulated process's interface has outside of itself: its host, which it asks for links and mappings;
+// and the gate by which everything comes in.
+#include <list>
+
+#include "interface/gate.h"
+#include "library/outside.h"
+#include "simulation/host/host.h"
+
+namespace hamlyn::simulation {
+
+class HostOutside final : public library::Outside, public interface::Gate {
+ public:
+  HostOutside(Host& host, Inhabitant& process, library::Engine& engine);
+  ~HostOutside() override;
+
+  library::Engine& engine() noexcept { return engine_; }
+
+  std::uint64_t interface_id() const noexcept override { return process_.number; }
+  void publish(std::string_view name, const Ticket& ticket, Rights rights) override;
+  void withdraw(std::string_view name) override;
+  Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
+  void cancel() noexcept override { move(); }
+  void have_done(const std::function<void()>& errand) override { errand(); }
+  shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
+  void drop_area(std::uint32_t number) noexcept override;
+  void take_area_bytes(std::uint64_t) override {}
+  void give_back_area_bytes(std::uint64_t) noexcept override {}
+  std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
+                              const std::uint64_t** generation) override {
+    return areas_.make(at, bytes, writers, generation);
+  }
+  void renew_mapped_area(std::byte* data) override { areas_.renew(data); }
+  void drop_mapped_area(std::byte* data, bool stays) noexcept override { areas_.drop(data, stays); }
+  library::ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
+  void want_link(std::uint64_t peer) noexcept override;
+  void attention() noexcept override;
+
+  // interface::Gate
+  bool arrive(interface::Core& core) noexcept override;
+
+  // By the host.
+  void wants_no_more(std::uint64_t peer) noexcept { wanted_.erase(peer); }
+  void link_made(std::uint64_t peer);
+  void refuse(std::uint64_t peer) noexcept;
+  void fail_imports(std::uint64_t peer) noexcept;
+
+ private:
+  using Import = std::shared_ptr<library::Import>;
+
+  void ask(const Import& import);
+  void answer(const Import& import);
+  void finish(library::Import& import, ErrorCode error) noexcept;
+  // Those who wait for a name or a mapping look again.
+  void move() noexcept { word_.fetch_add(1); }
+  // Waits for that, at most until then. False: it is over, or the process is.
+  bool wait(library::Setting::Time until) noexcept;
+
+  Host& host_;
+  Inhabitant& process_;
+  library::Engine& engine_;
+  library::MappedAreas areas_;
+  std::set<std::uint64_t> wanted_;
+  std::list<Import> imports_;
+  std::atomic<std::uint32_t> word_{0};
+};
+
+}  // namespace hamlyn::simulation

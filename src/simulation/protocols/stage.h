@@ -1,0 +1,90 @@
+#pragma once
+// What the protocols of a run share: the host, chance, seeds that were given out, and what counts as wrong.
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "hamlyn/error.h"
+#include "hamlyn/seed.h"
+#include "hamlyn/status.h"
+#include "simulation/host/host.h"
+#include "simulation/owned_slot.h"
+#include "simulation/world.h"
+
+namespace hamlyn::simulation {
+
+// A seed that somebody may grow a sender from; `about` is its giver's to know.
+struct Offer {
+  Seed seed;
+  std::uint64_t owner = 0;
+  void* about = nullptr;
+};
+
+class Offers {
+ public:
+  void add(const Offer& offer) {
+    if (all_.size() == kMost) all_.pop_front();
+    all_.push_back(offer);
+  }
+  // Another's, mostly a new one; null: there is none.
+  const Offer* any(Stage& stage) const;
+
+ private:
+  static constexpr std::size_t kMost = 24;
+  std::deque<Offer> all_;
+};
+
+class Stage {
+ public:
+  explicit Stage(Host& the_host) : host(the_host) {}
+
+  sim::Generator& chance() noexcept { return host.chance(); }
+  std::uint64_t me() { return host.here().number; }
+  bool alive() { return host.here().alive; }
+  // Of what a process sees that lives.
+  void demand(bool as_it_should_be, const char* what) {
+    if (!as_it_should_be && alive()) host.fail(what);
+  }
+  void demand(bool as_it_should_be, const char* what, Status status) {
+    if (!as_it_should_be && alive()) host.fail(std::string(what) + ": " + name(status));
+  }
+  void demand(bool as_it_should_be, const char* what, ErrorCode code) {
+    if (!as_it_should_be && alive()) host.fail(std::string(what) + ": " + name(code));
+  }
+  // Whether something between this process and that one may have ended, or never begun.
+  bool may_have_gone(std::uint64_t other) {
+    const Inhabitant& process = host.inhabitant(other);
+    return host.parted(me(), other) || !process.alive || process.outside == nullptr;
+  }
+  // Whether anything that had left may be lost.
+  bool may_be_lost(std::uint64_t one, std::uint64_t other) const { return host.cut_between(one, other); }
+  std::chrono::nanoseconds a_while() { return std::chrono::nanoseconds{chance().below(100'000)}; }
+
+  Host& host;
+  Counts counts;
+  bool ending = false;
+  std::uint64_t senders = 0;  // that there are anywhere
+};
+
+// Counts a sender for as long as it is there.
+class Sends {
+ public:
+  explicit Sends(Stage& stage) : stage_(stage) { ++stage_.senders; }
+  ~Sends() { --stage_.senders; }
+  Sends(const Sends&) = delete;
+  Sends& operator=(const Sends&) = delete;
+
+ private:
+  Stage& stage_;
+};
+
+inline const Offer* Offers::any(Stage& stage) const {
+  if (all_.empty()) return nullptr;
+  const std::size_t back =
+      stage.chance().below(stage.chance().one_in(4) ? all_.size() : std::min<std::size_t>(all_.size(), 4));
+  const Offer& found = all_[all_.size() - 1 - back];
+  return found.owner == stage.me() ? nullptr : &found;
+}
+
+}  // namespace hamlyn::simulation

@@ -1,0 +1,64 @@
+#pragma once
+// Programs of a few processes with the whole library on a simulated host, and a death of one of them at any
+// time.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "hamlyn/manager.h"
+#include "simulation/host/host.h"
+
+namespace hamlyn::test {
+
+class Hosted {
+ public:
+  using Main = std::function<void(Hosted&)>;
+
+  explicit Hosted(const sim::Weather& weather = {.least_delay = 1000, .most_delay = 1000},
+                  std::uint64_t seed = 7)
+      : host(seed, {weather, 0}, {}) {}
+
+  Hosted& add(Main main) {
+    host.come([this, body = std::move(main)](simulation::Inhabitant&) { body(*this); });
+    return *this;
+  }
+  // What process `number` does ends at that time.
+  Hosted& kill(std::uint64_t number, std::uint64_t nanoseconds) {
+    host.after(nanoseconds, [this, number] { host.kill(host.inhabitant(number)); });
+    return *this;
+  }
+  void run() {
+    host.run();
+    EXPECT_EQ(host.problem(), "");
+  }
+  // Whether the process that runs is a live one: what the dead find out is nobody's concern.
+  bool alive() { return host.here().alive; }
+  bool alive(std::uint64_t number) { return host.inhabitant(number).alive; }
+  void expect(bool as_it_should_be, const char* what) {
+    if (alive()) host.demand(as_it_should_be, what);
+  }
+
+  simulation::Host host;
+};
+
+// Runs it with that process dying at any time, from the first to the last that makes a difference.
+template <class Program>
+void with_a_death_at_any_time(std::uint64_t victim, Program program) {
+  constexpr std::uint64_t kStep = 3'000, kLast = 1'200'000;
+  for (std::uint64_t time = 0; time < kLast && !testing::Test::HasFailure(); time += kStep) {
+    SCOPED_TRACE(time);
+    Hosted hosted;
+    hosted.kill(victim, time);
+    program(hosted);
+    hosted.run();
+  }
+}
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace hamlyn::test
