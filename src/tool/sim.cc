@@ -29,6 +29,9 @@ struct Sum {
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
+// What the failure of a seed's second program begins with. It has no steps that could be left out.
+constexpr std::string_view kOfProtocols = "of the protocols: ";
+
 // The programs of the protocols that the same seed decides, after that of the interface.
 void add_protocols(Result& result, simulation::Trace::Reader reader) {
   const Result second = simulation::run_protocols(result.seed, std::move(reader));
@@ -49,9 +52,6 @@ void add(Sum& sum, const Result& result) {
 std::string replay(const Result& failed) {
   return fmt::format("hamlyn sim --seed {} --verbose", failed.seed);
 }
-
-// What the failure of a seed's second program begins with. It has no steps that could be left out.
-constexpr std::string_view kOfProtocols = "of the protocols: ";
 
 // How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
 // `may_keep`.
