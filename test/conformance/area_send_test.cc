@@ -89,6 +89,33 @@ TEST_P(AreaSends, are_acknowledged_when_all_has_landed) {
   EXPECT_EQ(alice.core.find_link(bob.id)->acknowledgements.awaited_count, 0u);
 }
 
+// Arguments of a call are built where they will be sent from, and its header, which is known last, in front
+// of them: nothing is moved, and all of it is one message (paper 1, section 4.1).
+TEST_P(AreaSends, are_built_with_slack_for_a_header_that_is_written_last) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  constexpr std::size_t kSlack = 64;
+  for (const std::size_t header_bytes : {8u, 24u, 64u}) {
+    const std::vector<std::byte> arguments = pattern(100000, header_bytes);
+    std::copy(arguments.begin(), arguments.end(), source.data + kSlack);
+    const std::vector<std::byte> header = pattern(header_bytes, 2);
+    std::copy(header.begin(), header.end(), source.data + kSlack - header_bytes);
+    const Piece call{0, kSlack - header_bytes, header_bytes + arguments.size()};
+    SendHandle handle;
+    ASSERT_LT(terminus.send_gathered(slot.ticket(0), {&call, 1}, {}, &handle), Status::queue_full);
+    const Notification n = next_message();
+    const std::span<const std::byte> landed = slot.bytes(n);
+    ASSERT_EQ(landed.size(), header_bytes + arguments.size());
+    EXPECT_TRUE(same(landed.first(header_bytes), header));
+    EXPECT_TRUE(same(landed.subspan(header_bytes), arguments));
+    EXPECT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+    ASSERT_EQ(slot.arm(0), Status::ok);
+  }
+}
+
 TEST_P(AreaSends, arrive_whole_whether_the_area_is_shown_already_or_not) {
   TestSlot slot(bob, area, queue, {.entries = 1});
   Terminus terminus(alice.core, 8);

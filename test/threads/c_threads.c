@@ -7,8 +7,8 @@
   if (!(what)) return __LINE__
 #define OK(call) CHECK((call) == HAMLYN_OK)
 
-// An outcome that nobody waits for yet is kept until 63 later operations were started, so the other threads of
-// a thread that rests between asking and waiting must not start so many.
+// An outcome that nobody waits for yet is kept until 63 later operations were started, so the other threads
+// of a thread that rests between asking and waiting must not start so many.
 enum { SENDERS = 3, RECEIVERS = 2, EACH = 400, ADDS = 30, BYTES = 4096 };
 static const int64_t LONG = INT64_C(20000000000);
 
