@@ -94,16 +94,21 @@ bool Sweep::arrive(Core& core, Link& link) noexcept {
 
 void Sweep::refused(Link& link) noexcept {
   if (link.by_gate) return;
-  link.sweep.on_trial = true;
-  ++link.sweep.refused;
+  SweepPlace& place = link.sweep;
+  if (!std::exchange(place.on_trial, true)) place.judged_at = link.counters->packets_in;
+  ++place.refused;
 }
 
 // Returns how many were good.
 std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
   SweepPlace& place = link.sweep;
-  // What came straight from the link since then is not counted among the good.
   const std::uint32_t bad = std::exchange(place.refused, 0);
-  const std::uint32_t good = taken - std::min<std::uint32_t>(bad, taken);
+  // What came straight from the link, too: its refused packets are among the bad. Answers are in `taken`
+  // alone.
+  const std::uint64_t now = link.counters->packets_in;
+  const std::uint64_t came = std::max<std::uint64_t>(taken, now - std::exchange(place.judged_at, now));
+  const auto good = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(came - std::min<std::uint64_t>(bad, came), kMostGuilt));
   place.guilt = std::min(place.guilt + bad, kMostGuilt);
   place.guilt -= std::min(place.guilt, kGoodWeighs * good);
   if (place.guilt == 0) {

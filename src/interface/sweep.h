@@ -33,9 +33,10 @@ struct SweepPlace {
   bool hot = false;
   bool brought = false;  // something, since the hot links were last looked through
   bool demoted = false;
-  bool on_trial = false;      // something of it was refused lately
-  std::uint32_t refused = 0;  // since it was judged last
-  std::uint32_t guilt = 0;    // refused packets, less the good ones that came after them
+  bool on_trial = false;        // something of it was refused lately
+  std::uint32_t refused = 0;    // since it was judged last
+  std::uint64_t judged_at = 0;  // how many packets had come then, or when its trial began
+  std::uint32_t guilt = 0;      // refused packets, less the good ones that came after them
 };
 
 class Sweep {

@@ -127,6 +127,30 @@ TEST_P(Demotion, is_not_for_a_refusal_now_and_then) {
   EXPECT_FALSE(from_alice().sweep.demoted);
 }
 
+// Who polls takes most packets straight from the link that brought the last one (Engine::run_direct), and
+// sweeps now and then.
+TEST_P(Demotion, weighs_what_is_refused_against_all_that_came) {
+  Terminus terminus{alice.core, 63};
+  ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
+  rest();
+  for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
+    for (int sent = 0; sent < 8; ++sent) {
+      if (sent < 2) inject(forged());
+      ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, i, 0), Status::ok);
+      fabric->settle();
+      from_alice().arrive(bob.core, interface::Core::kSweepBudget);
+      while (take(bob, queue)) {
+      }
+      turn();  // what bob gives back
+      ASSERT_FALSE(from_alice().sweep.demoted) << "after " << i << " rounds";
+    }
+    ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, i, 0), Status::ok);
+    rest();
+    while (take(bob, queue)) {
+    }
+  }
+}
+
 TEST_P(Demotion, ends_with_its_link) {
   beset();
   fabric->kill(alice, bob);

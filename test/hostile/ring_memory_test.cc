@@ -83,7 +83,7 @@ TEST(RingMemory, IsTakenWithTheSealsThatAreAgreedAndNoOthers) {
 // --- what its owner takes for an answer
 
 // What a reader does with a ring before it says that it has taken it.
-End answered_after(const std::function<void(const FileDescriptor&)>& deed) {
+End answered_after(const std::function<void(const FileDescriptor&)>& deed, int answers = 1) {
   Speaker reader(::geteuid());
   EXPECT_EQ(reader.read(), End::none);
   EXPECT_TRUE(reader.keeper->offer_ring(kCells));
@@ -94,7 +94,7 @@ End answered_after(const std::function<void(const FileDescriptor&)>& deed) {
     if (got.state != base::SocketState::ok) return End::peer_gone;
     if (message.word == LinkWord::ring) deed(got.fds[0]);
   } while (message.word != LinkWord::ring);
-  reader.say({.word = LinkWord::ring_taken}, {});
+  for (int i = 0; i < answers; ++i) reader.say({.word = LinkWord::ring_taken}, {});
   return reader.read();
 }
 
@@ -112,6 +112,7 @@ TEST(RingMemory, IsUsedOnlyWhenItsReaderHasSealedItWhole) {
               EXPECT_EQ(shm::map_foreign_memory(memfd, kBytes, shm::Writers::both_ends).refusal, nullptr);
             }),
             End::none);
+  EXPECT_EQ(answered_after([](const auto& memfd) { seal(memfd, kAll); }, 2), End::protocol_broken) << "twice";
   EXPECT_EQ(answered_after([](const auto&) {}), End::protocol_broken);
   EXPECT_EQ(answered_after([](const auto& memfd) { seal(memfd, F_SEAL_FUTURE_WRITE); }),
             End::protocol_broken);
