@@ -1,8 +1,6 @@
 // The daemon as a process, with processes around it.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +14,7 @@
 #include "node/address.h"
 #include "node/client.h"
 #include "node/list.h"
+#include "test/process/counter_pages.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
 
@@ -30,6 +29,7 @@ using test::Daemon;
 using test::failed_with;
 using test::Folder;
 using test::next_event;
+using test::sealed_page;
 
 constexpr int kAnna = 41001;
 constexpr int kBert = 41002;
@@ -42,19 +42,6 @@ Ticket some_ticket(std::uint64_t interface) {
   out.interface = interface;
   out.key = 42;
   out.bound = 64;
-  return out;
-}
-
-base::FileDescriptor sealed_memory(off_t bytes) {
-  base::FileDescriptor out{::memfd_create("counters", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  EXPECT_EQ(::ftruncate(out.get(), bytes), 0);
-  EXPECT_EQ(::fcntl(out.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  return out;
-}
-
-base::FileDescriptor sealed_page(const char* text) {
-  auto out = sealed_memory(4096);
-  EXPECT_EQ(::pwrite(out.get(), text, std::strlen(text), 0), static_cast<ssize_t>(std::strlen(text)));
   return out;
 }
 
@@ -448,163 +435,6 @@ TEST(NodeProcess, DaemonsOfOneUserShareASecretThatIsMade) {
   EXPECT_TRUE(test::eventually([&] { return look(1)[0].refused > before; }));
   EXPECT_EQ(look(1).size(), 2u);
   EXPECT_EQ(look(3).size(), 1u);
-}
-
-TEST(NodeProcess, SurvivesWhatNoClientWouldSend) {
-  const Folder folder;
-  const Daemon daemon{folder.file("s")};
-  const Client witness = Client::attach(at(folder.file("s")));
-  const std::string bytes = test::noise(4096);
-  std::uint64_t malformed = 0;
-  for (std::size_t size = 1; size < 400; size += 7) {
-    const auto socket = node::connect_to(folder.file("s"));
-    ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{bytes}).first(size)),
-              base::SocketState::ok);
-    std::byte answer{};
-    EXPECT_EQ(base::receive_message(socket.get(), std::span{&answer, 1}).state, base::SocketState::closed);
-    ++malformed;
-  }
-  // A hello with a descriptor that is no counter page: a socket (-1), unsealed memory, none at all, too much.
-  const base::FileDescriptor unsealed{::memfd_create("counters", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  ASSERT_EQ(::ftruncate(unsealed.get(), 4096), 0);
-  const auto none = sealed_memory(0);
-  const auto too_much = sealed_memory((1 << 20) + 1);
-  for (const int memory : {-1, unsealed.get(), none.get(), too_much.get()}) {
-    const auto socket = node::connect_to(folder.file("s"));
-    const node::Hello hello;
-    const int fd = memory < 0 ? socket.get() : memory;
-    ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}), std::span{&fd, 1}),
-              base::SocketState::ok);
-    std::byte answer{};
-    EXPECT_EQ(base::receive_message(socket.get(), std::span{&answer, 1}).state, base::SocketState::closed);
-    ++malformed;
-  }
-  { const auto halfway = node::connect_to(folder.file("s")); }
-  const node::NodeList list = node::list(at(folder.file("s")));
-  EXPECT_EQ(list.malformed, malformed);
-  ASSERT_EQ(list.attached.size(), 1u);
-  EXPECT_EQ(list.attached[0].interface, witness.interface_id());
-}
-
-// The same from those who have attached: cut short at every length, too long, with a descriptor, with a field
-// that the kind does not use; and gone with everything asked and nothing read.
-TEST(NodeProcess, SurvivesWhatNoAttachedClientWouldSend) {
-  const Folder folder;
-  const Daemon daemon{folder.file("s")};
-  const Client witness = Client::attach(at(folder.file("s")));
-  const auto page = sealed_page("page");
-  const int fd = page.get();
-  std::uint64_t malformed = 0;
-  for (std::uint32_t kind = 0; kind <= 14; ++kind) {
-    node::Request request;
-    request.kind = node::RequestKind{kind};
-    request.request = 1;
-    request.number = kind == 8 ? 1 : 0;  // a cancel has none
-    request.reserved = kind >= 1 && kind <= 13 ? 1 : 0;
-    const node::Request wrong = request;
-    request.reserved = 0;
-    std::array<std::byte, sizeof request + 1> bytes{};
-    std::memcpy(bytes.data(), &request, sizeof request);
-    const auto refused = [&](std::span<const std::byte> what, std::span<const int> fds) {
-      const auto socket = node::connect_to(folder.file("s"));
-      const node::Hello hello;
-      base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}));
-      base::send_message(socket.get(), what, fds);
-      node::Welcome welcome;
-      base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1}));
-      EXPECT_EQ(welcome.error, 0u);
-      std::array<std::byte, sizeof(node::Reply)> answer{};
-      EXPECT_EQ(base::receive_message(socket.get(), answer).state, base::SocketState::closed) << kind;
-      ++malformed;
-    };
-    for (const std::size_t size : {std::size_t{1}, std::size_t{4}, sizeof request - 1, sizeof request + 1})
-      refused(std::span{bytes}.first(size), {});
-    refused(std::span{bytes}.first(sizeof request), std::span{&fd, 1});
-    refused(std::as_bytes(std::span{&wrong, 1}), {});
-    const auto halfway = node::connect_to(folder.file("s"));
-    const node::Hello hello;
-    base::send_message(halfway.get(), std::as_bytes(std::span{&hello, 1}));
-    request.number = 0;
-    request.kind = node::RequestKind::list;
-    for (request.request = 1; request.request < 20; ++request.request)
-      base::send_message(halfway.get(), std::as_bytes(std::span{&request, 1}), {}, MSG_DONTWAIT);
-  }
-  EXPECT_TRUE(test::eventually([&] { return node::list(at(folder.file("s"))).attached.size() == 1; }));
-  const node::NodeList list = node::list(at(folder.file("s")));
-  EXPECT_EQ(list.malformed, malformed);
-  EXPECT_EQ(list.attached[0].interface, witness.interface_id());
-}
-
-TEST(NodeProcess, WhoDoesNotReadIsDropped) {
-  const Folder folder;
-  const Daemon daemon{folder.file("s")};
-  const Client witness = Client::attach(at(folder.file("s")));
-  const auto socket = node::connect_to(folder.file("s"));
-  const node::Hello hello;
-  ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1})), base::SocketState::ok);
-  node::Request request;
-  request.kind = node::RequestKind::lookup;
-  request.name_length = 1;
-  request.name[0] = 'x';
-  const bool dropped = test::eventually([&] {
-    auto state = base::SocketState::ok;
-    while (state == base::SocketState::ok) {
-      ++request.request;
-      state = base::send_message(socket.get(), std::as_bytes(std::span{&request, 1}), {}, MSG_DONTWAIT);
-    }
-    return state == base::SocketState::closed;
-  });
-  EXPECT_TRUE(dropped);
-  const node::NodeList list = node::list(at(folder.file("s")));
-  EXPECT_EQ(list.dropped, 1u);
-  EXPECT_EQ(list.attached.size(), 1u);
-}
-
-TEST(NodeProcess, OfManyThatDoNotReadTheOneWithMostIsDroppedWhileOthersAreServed) {
-  const Folder folder;
-  const Daemon daemon{folder.file("s")};
-  const Client witness = Client::attach(at(folder.file("s")));
-  const node::Hello hello;
-  node::Request list;
-  list.kind = node::RequestKind::list;
-  std::vector<base::FileDescriptor> crowd;
-  node::NodeList seen;
-  for (int i = 0; i < 40 && seen.dropped == 0; ++i) {
-    crowd.push_back(node::connect_to(folder.file("s")));
-    ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&hello, 1})),
-              base::SocketState::ok);
-    for (list.request = 1; list.request <= 1000; ++list.request) {
-      // Fewer answers than would have each of them dropped for itself.
-      if (list.request * static_cast<unsigned>(i + 3) > 1000) break;
-      ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&list, 1})),
-                base::SocketState::ok);
-    }
-    seen = node::list(at(folder.file("s")));
-  }
-  EXPECT_GE(seen.dropped, 1u);
-  EXPECT_LE(seen.dropped, 2u);
-  EXPECT_EQ(seen.attached.size() + seen.dropped, crowd.size() + 1) << "and the witness";
-}
-
-TEST(NodeProcess, ManyIntroductionsToASlowReaderWaitForIt) {
-  const Folder folder;
-  const Daemon daemon{folder.file("s")};
-  Client slow = Client::attach(at(folder.file("s")));
-  std::vector<Client> askers;
-  for (int i = 0; i < 200; ++i) {
-    askers.push_back(Client::attach(at(folder.file("s"))));
-    ASSERT_TRUE(askers.back().introduce(1, slow.interface_id()));
-  }
-  // A list is answered after what came before it.
-  const node::NodeList list = node::list(at(folder.file("s")));
-  EXPECT_LT(list.links, 2 * askers.size()) << "what waits to be read is bounded";
-  EXPECT_EQ(next_event(askers.front()).kind, Event::Kind::introduced);
-  for (std::size_t i = 0; i < askers.size(); ++i) {
-    ASSERT_EQ(next_event(slow).kind, Event::Kind::introduced);
-  }
-  for (std::size_t i = 1; i < askers.size(); ++i) {
-    ASSERT_EQ(next_event(askers[i]).kind, Event::Kind::introduced);
-  }
 }
 
 TEST(NodeProcess, ListsProcessesAndShowsCountersToTheirOwner) {

@@ -3,10 +3,12 @@
 // time.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "hamlyn/error.h"
 #include "hamlyn/manager.h"
 #include "simulation/host/host.h"
 
@@ -58,6 +60,25 @@ void with_a_death_at_any_time(std::uint64_t victim, Program program) {
     hosted.kill(victim, time);
     program(hosted);
     hosted.run();
+  }
+}
+
+// A seed under that name; none if whoever would register it has died.
+inline std::optional<Seed> seed_of(Manager& manager, std::string_view name) {
+  try {
+    return manager.lookup(name, std::chrono::milliseconds{2});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+template <class Open>
+ErrorCode code_of(Open open) {
+  try {
+    open();
+    return {};
+  } catch (const Error& error) {
+    return error.code();
   }
 }
 

@@ -1,0 +1,203 @@
+// Fences and looks of puts: what has landed, what was refused, and what may be lost with its opening or its
+// link.
+#include "test/conformance/puts.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::Terminus;
+
+class PutFence : public Puts {};
+
+TEST_P(PutFence, a_fence_says_that_all_before_it_has_landed) {
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const auto data = pattern(1 + i * 333, i);
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = i}), Status::ok);
+    ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+    ASSERT_TRUE(there(i, data));
+  }
+}
+
+TEST_P(PutFence, a_fence_tells_once_of_a_put_that_was_refused) {
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  const Outcome first = fence(slot.ticket());
+  EXPECT_EQ(first.status, Status::refused);
+  EXPECT_EQ(first.cause, Refusal::hold_full);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(PutFence, a_look_says_whether_it_is_open_now_and_answers_for_no_fence) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  EXPECT_EQ(look().status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  EXPECT_EQ(look().status, Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::hold_full) << "the look has taken what is a fence's";
+  const auto let_in = [&](std::uint32_t mode) {
+    const interface::User owner { 7, 70 };
+    bob.core.set_guests(slot.index(),
+                        std::make_unique<interface::Guests>(Protection{.mode = mode, .users = {}}, owner));
+  };
+  bob.core.find_link(alice.id)->user = {7, 70};
+  let_in(0400);
+  EXPECT_EQ(look().cause, Refusal::stale_generation) << "it is open, and otherwise than it was";
+  rest();
+  EXPECT_EQ(look().status, Status::connecting);
+  until([&] { return terminus.ready(slot.ticket()) == Status::ok; });
+  EXPECT_EQ(look().status, Status::ok);
+  let_in(0);
+  EXPECT_EQ(look().cause, Refusal::not_permitted);
+}
+
+TEST_P(PutFence, a_look_of_an_earlier_key_is_refused) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle handle;
+  const Ticket old = slot.ticket();
+  slot.change_key();
+  ASSERT_EQ(terminus.requests().look(old, &handle), Status::pending);
+  until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+  EXPECT_EQ(terminus.requests().outcome(handle).cause, Refusal::bad_key);
+}
+
+// Alice's side of the opening ends while a put is on its way; its end is told of when bob runs.
+TEST_P(PutFence, a_fence_that_could_not_leave_forgets_nothing) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  interface::Queue* const own = alice.core.make_queue(1);
+  ASSERT_EQ(own->reserve(1), 1u);
+  RemoteHandle handle;
+  Status status = Status::queue_full;
+  until([&] {
+    status = terminus.requests().fence(slot.ticket(), {}, own, &handle);
+    return status != Status::queue_full;
+  });
+  ASSERT_EQ(status, Status::no_place);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  own->release(1);
+}
+
+TEST_P(PutFence, a_fence_of_another_terminus_says_nothing_of_what_has_not_left) {
+  Terminus other{alice.core, 63};
+  const auto data = pattern(60000, 1);
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  SendHandle handle;
+  for (int i = 0; i < 20; ++i) terminus.put(slot.ticket(), data, {}, &handle);
+  // It leaves while more of the other one's stands in the link.
+  RemoteHandle asked;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &asked) == Status::pending; }));
+  ASSERT_EQ(terminus.status(handle), Status::pending) << "the case is not this one";
+  bob.core.set_guests(slot.index(), nullptr);
+  ASSERT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+  EXPECT_FALSE(fence(slot.ticket()).status == Status::ok &&
+               other.requests().outcome(asked).status == Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(PutFence, a_fence_of_another_terminus_does_not_answer_for_this_one) {
+  Terminus other{alice.core, 63, Priority::urgent};
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  bob.core.inhibit_puts(slot.index());
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle asked;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &asked) == Status::pending; }));
+  ASSERT_TRUE(until([&] { return other.requests().outcome(asked).status == Status::ok; }));
+  bob.core.set_guests(slot.index(), nullptr);  // what waits is forgotten
+  rest();
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(PutFence, a_fence_says_that_puts_may_be_lost_with_their_link) {
+  for (const bool fenced : {true, false}) {
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+    if (fenced) {
+      ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+    }
+    fabric->end(alice, bob);
+    fabric->end(bob, alice);
+    fabric->join(alice, bob);
+    EXPECT_EQ(fence(slot.ticket()).cause, fenced ? Refusal::none : Refusal::stale_generation);
+    EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  }
+  // Nor does a fence that is not answered answer for them.
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  rest();
+  RemoteHandle handle;
+  ASSERT_EQ(terminus.requests().fence(slot.ticket(), {}, nullptr, &handle), Status::pending);
+  fabric->end(alice, bob);
+  ASSERT_EQ(terminus.requests().outcome(handle).status, Status::link_ended);
+  fabric->end(bob, alice);
+  fabric->join(alice, bob);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(PutFence, what_was_lost_with_a_link_keeps_no_other_slot_from_being_opened) {
+  std::vector<std::unique_ptr<TestSlot>> slots;
+  for (std::size_t i = 0; i < interface::Link::kPlacesLimit; ++i) {
+    slots.push_back(std::make_unique<TestSlot>(
+        bob, area, queue, Slot::Options{.fast = false, .places = 0, .puts = true, .hold = 0}));
+    ASSERT_EQ(put(slots.back()->ticket(), pattern(8, i)), Status::ok);
+  }
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  slots.clear();
+  fabric->join(alice, bob);
+  EXPECT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+}
+
+TEST_P(PutFence, a_signal_is_refused_when_what_it_signals_may_be_lost_with_an_opening) {
+  const std::uint64_t one = 1;
+  const auto word = std::as_bytes(std::span(&one, 1));
+  const auto signal = [&] { return put(slot.ticket(), word, {.offset = 64, .signal = Signal::set}); };
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  ASSERT_EQ(signal(), Status::ok);
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 2)), Status::ok);
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  EXPECT_EQ(signal(), Status::refused);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(signal(), Status::ok);
+}
+
+// A fence that was given up had waited for less.
+TEST_P(PutFence, a_fence_waits_for_all_that_its_terminus_has_put_before_it) {
+  for (int round = 0; round < 30; ++round) {
+    RemoteHandle handle;
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+    terminus.requests().fence(slot.ticket(), {}, nullptr, &handle);
+    bob.core.inhibit_puts(slot.index());
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(put(slot.ticket(), pattern(40, 1), {.offset = 1024}), Status::ok);
+    EXPECT_EQ(fence(slot.ticket()).cause, Refusal::hold_full) << round;
+    rest();
+    fence(slot.ticket());
+    bob.core.release_puts(slot.index());
+  }
+}
+
+TEST_P(PutFence, a_fence_needs_a_ticket_like_everything) {
+  Ticket other = slot.ticket();
+  other.generation += 1;
+  EXPECT_EQ(fence(other).cause, Refusal::stale_generation);
+  other = slot.ticket();
+  other.key += 1;
+  EXPECT_EQ(fence(other).cause, Refusal::bad_key);
+  EXPECT_EQ(fence(Ticket{}).status, Status::invalid);
+  TestSlot closed{bob, area, queue, {.fetches = true}};
+  EXPECT_EQ(fence(closed.ticket()).cause, Refusal::mode_forbids);
+}
+
+INSTANTIATE_TEST_SUITE_P(fabric, PutFence, testing::ValuesIn(fabrics()), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test

@@ -1,0 +1,154 @@
+// Replies that are made up, come twice, or come when what they are for has gone, on every fabric.
+#include "test/conformance/remotes.h"
+
+namespace hamlyn::test {
+namespace {
+
+using interface::kOutstanding;
+using interface::kRequestPlaces;
+using interface::Operation;
+using interface::Terminus;
+
+class RemoteReply : public Remotes {};
+
+TEST_P(RemoteReply, replies_that_nobody_asked_for_do_nothing) {
+  const std::uint64_t ok = kFirst + kRequestPlaces;  // a number that the next request will not have
+  std::uint64_t sent = 0;
+  for (const std::uint64_t word : {kFirst, ok, ~std::uint64_t{0}, std::uint64_t{1} << 32}) {
+    forge(bob, Operation::fetched, word, 8);
+    forge(bob, Operation::get_data, word, 16);
+    forge(bob, Operation::refused_request, word, 0, 0, 1);
+    sent += 3;
+    EXPECT_EQ(unasked(), sent);
+  }
+  EXPECT_EQ(landed(), 0u);
+  EXPECT_EQ(alice.refused_in_all(), sent);
+  EXPECT_EQ(fetch(slot.ticket(), {.operand = 1}).status, Status::ok);
+}
+
+TEST_P(RemoteReply, replies_beside_what_was_asked_for_do_nothing) {
+  RemoteHandle handle;
+  ASSERT_EQ(asks.get(slot.ticket(), {landing.index(), 1000, 600}, {}, nullptr, &handle), Status::pending);
+  const std::uint64_t id = kFirst;
+  struct Lie {
+    Operation operation;
+    std::uint64_t word;
+    std::size_t length;
+    std::uint64_t offset;
+    std::uint32_t delta;
+  };
+  const Lie lies[] = {
+      {Operation::fetched, id, 8, 0, 0},  // of another kind
+      {Operation::get_data, id, 255, 0, 0},
+      {Operation::get_data, id, 0, 0, 0},
+      {Operation::get_data, id, 256, 1, 0},
+      {Operation::get_data, id, 256, 512, 0},  // 88 belong there
+      {Operation::get_data, id, 87, 512, 0},
+      {Operation::get_data, id, 89, 512, 0},
+      {Operation::get_data, id, 256, 768, 0},  // beyond
+      {Operation::get_data, id, 256, 600, 0},
+      {Operation::get_data, id, 256, ~std::uint64_t{0} - 255, 0},
+      {Operation::get_data, id, 256, std::uint64_t{1} << 32, 0},
+      {Operation::get_data, id + 1, 256, 0, 0},
+      {Operation::get_data, id + kRequestPlaces, 256, 0, 0},
+      {Operation::get_data, id | std::uint64_t{1} << 40, 256, 0, 0},
+      {Operation::refused_request, id, 0, 0, 0},
+      {Operation::refused_request, id, 0, 0, static_cast<std::uint32_t>(Refusal::count)},
+      {Operation::refused_request, id, 0, 0, ~std::uint32_t{0}},
+      {Operation::refused_request, id, 0, 601, 1},
+      {Operation::refused_request, id, 0, ~std::uint64_t{0}, 1},
+  };
+  std::uint64_t sent = 0;
+  for (const Lie& lie : lies) {
+    forge(bob, lie.operation, lie.word, lie.length, lie.offset, lie.delta);
+    EXPECT_EQ(unasked(), ++sent) << lie.length << " at " << lie.offset;
+  }
+  EXPECT_EQ(landed(), 0u);
+  // By another link than the one asked.
+  forge(carol, Operation::get_data, id, 256, 0);
+  forge(carol, Operation::refused_request, id, 0, 0, 1);
+  EXPECT_EQ(unasked(), sent += 2);
+  EXPECT_EQ(landed(), 0u);
+  EXPECT_EQ(asks.outcome(handle).status, Status::pending);
+  // A piece comes once. (This one is a lie as well, but one that bob may tell: it is he who was asked.)
+  forge(bob, Operation::get_data, id, 256, 256);
+  EXPECT_EQ(unasked(), sent);
+  EXPECT_EQ(landed(), 256u);
+  forge(bob, Operation::get_data, id, 256, 256);
+  EXPECT_EQ(unasked(), ++sent);
+  // Nor is it taken back.
+  forge(bob, Operation::refused_request, id, 0, 255, 1);
+  EXPECT_EQ(unasked(), ++sent);
+  // The rest is bob's honest answer, one piece of it too many by now.
+  EXPECT_EQ(end_of(handle).status, Status::ok);
+  rest();
+  EXPECT_EQ(unasked(), sent + 1);
+  EXPECT_EQ(own.data()[999], std::byte{0xEE});
+  EXPECT_EQ(own.data()[1600], std::byte{0xEE});
+}
+
+TEST_P(RemoteReply, an_answer_counts_once) {
+  const Outcome outcome = fetch(slot.ticket(), {.operand = 1});
+  EXPECT_EQ(outcome.status, Status::ok);
+  for (const std::uint64_t word : {kFirst, kFirst + 1, kFirst + kRequestPlaces})
+    forge(bob, Operation::fetched, word, 8);
+  EXPECT_EQ(unasked(), 3u);
+  RemoteHandle handle;
+  ASSERT_EQ(asks.fetch(slot.ticket(), {.operand = 1}, {}, nullptr, &handle), Status::pending);
+  forge(bob, Operation::fetched, kFirst, 8);  // the former one's number
+  EXPECT_EQ(asks.outcome(handle).status, Status::pending);
+  EXPECT_EQ(end_of(handle).value, 1u);
+  EXPECT_EQ(unasked(), 4u);
+}
+
+TEST_P(RemoteReply, a_key_that_is_changed_stops_a_get_in_its_middle) {
+  for (const bool at_bob : {true, false}) {
+    const std::uint64_t before = landed();
+    RemoteHandle handle;
+    ASSERT_EQ(asks.get(slot.ticket(), {landing.index(), 0, 60000}, {}, nullptr, &handle), Status::pending);
+    ASSERT_TRUE(until([&] { return landed() > before; }));
+    ASSERT_EQ(asks.outcome(handle).status, Status::pending);
+    if (at_bob) {
+      slot.change_key();
+    } else {
+      landing.change_key();
+    }
+    const Outcome outcome = end_of(handle);
+    EXPECT_EQ(outcome.status, at_bob ? Status::refused : Status::cancelled);
+    EXPECT_EQ(outcome.cause, at_bob ? Refusal::bad_key : Refusal::none);
+    EXPECT_LT(landed(), 60000u);
+    rest();
+    std::fill(own.bytes().begin(), own.bytes().end(), std::byte{0xEE});
+  }
+  EXPECT_EQ(alice.refused_in_all() + bob.refused_in_all(), 0u) << "pieces that were late are nobody's fault";
+}
+
+TEST_P(RemoteReply, nothing_lands_in_a_slot_that_has_gone) {
+  auto place = std::make_unique<TestSlot>(alice, own, alices, Slot::Options{});
+  RemoteHandle handle;
+  ASSERT_EQ(asks.get(slot.ticket(), {place->index(), 0, 16}, {}, nullptr, &handle), Status::pending);
+  place.reset();
+  TestSlot next_one(alice, own, alices, {});  // in the same place of the table
+  EXPECT_EQ(end_of(handle).status, Status::cancelled);
+  EXPECT_EQ(landed(), 0u);
+}
+
+TEST_P(RemoteReply, a_terminus_that_goes_leaves_nothing_behind) {
+  {
+    Terminus other(alice.core, 63);
+    for (std::uint32_t i = 0; i < kOutstanding; ++i)
+      ASSERT_EQ(other.requests().get(slot.ticket(), {landing.index(), 0, 4096}, {}, alices, nullptr),
+                i < 14 ? Status::pending : Status::no_place);
+  }
+  EXPECT_EQ(asks.get(slot.ticket(), {landing.index(), 0, 16}, {}, alices, nullptr), Status::pending)
+      << "its places in the queue came back";
+  EXPECT_TRUE(until([&] { return alice.core.find_link(bob.id)->remote.asked_busy == 0; }));
+  rest();
+  EXPECT_EQ(landed(), 16u) << "only what somebody waits for lands";
+  EXPECT_EQ(alice.refused_in_all(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(fabric, RemoteReply, testing::ValuesIn(fabrics()), fabric_name);
+
+}  // namespace
+}  // namespace hamlyn::test

@@ -1,0 +1,188 @@
+// Streams, whole, between processes of a simulated host.
+#include <algorithm>
+#include <array>
+
+#include "hamlyn/stream.h"
+#include "test/simulation/hosted.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(HostedStreams, are_opened_once_refused_closed_and_offered_again) {
+  class Picky final : public StreamReceiver {
+   public:
+    using StreamReceiver::StreamReceiver;
+    ~Picky() override { retire(); }
+    bool wants = false;
+
+   private:
+    bool admit(std::uint64_t) noexcept override { return wants; }
+  };
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    Picky receiver(manager);
+    manager.publish("first", receiver.make_seed());
+    Record record;
+    all.expect(receiver.receive(record, 3ms) == Status::timed_out, "somebody was let in");
+    receiver.wants = true;
+    for (int i = 1; i <= 3; ++i) {
+      all.expect(receiver.receive(record, 1s) == Status::ok, "no record");
+      all.expect(record.text() == std::string(static_cast<std::size_t>(i), 'x'), "another record");
+      all.expect(receiver.release(record) == Status::ok, "it cannot be released");
+    }
+    all.expect(code_of([&] { receiver.make_seed(); }) == ErrorCode::invalid_argument, "two senders at once");
+    all.expect(receiver.receive(record, 1s) == Status::closed, "it is not closed");
+    manager.publish("second", receiver.make_seed());
+    all.expect(receiver.receive(record, 1s) == Status::ok, "no record of the second");
+    all.expect(receiver.close(1s) == Status::ok, "it cannot be closed from here");
+    manager.publish("third", receiver.make_seed());
+    const Status end = receiver.receive(record, 1s);
+    EXPECT_EQ(end, Status::abandoned);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    const Seed seed = manager.lookup("first", 1s);
+    all.expect(code_of([&] { StreamSender(manager, seed); }) == ErrorCode::peer_refused, "it is let in");
+    all.host.pause(5'000'000);
+    StreamSender sender(manager, seed);
+    all.expect(code_of([&] { StreamSender(manager, seed); }) == ErrorCode::seed_used, "a seed serves twice");
+    for (const auto* text : {"x", "xx", "xxx"}) all.expect(sender.send(text) == Status::ok, "it is not sent");
+    all.expect(sender.flush() == Status::ok, "it is not flushed");
+    all.host.pause(1'000'000);
+    all.expect(sender.close() == Status::ok, "it is not closed");
+    const Seed next = manager.lookup("second", 1s);
+    all.expect(code_of([&] { StreamSender(manager, seed); }) == ErrorCode::seed_forged, "an old seed serves");
+    StreamSender second(manager, next);
+    Status status = Status::ok;
+    while (status == Status::ok) status = second.send(std::vector<std::byte>(200), 1s);
+    all.expect(status == Status::closed && second.end() == Status::closed, "it is not told");
+    {
+      StreamSender third(manager, manager.lookup("third", 1s));
+      all.expect(third.send("never read") == Status::ok, "it is not sent");
+    }
+    manager.wait(1ms);  // who leaves at once has no time for a last word
+  });
+  hosted.run();
+}
+
+TEST(HostedStreams, gather_no_more_than_their_receiver_has_memory_for) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager, {.first = 64, .most = 1024, .parcels = 4});
+    manager.publish("s", receiver.make_seed());
+    int count = 0;
+    for (const Record& record : receiver) count += static_cast<int>(record.bytes().size());
+    all.expect(count == 20'000 + 1024, "records are lost");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s), {.together = 8192});
+    for (int i = 0; i < 200; ++i)
+      all.expect(sender.send(std::vector<std::byte>(100), 1s) == Status::ok, "it is not sent");
+    all.expect(sender.send(std::vector<std::byte>(1024), 1s) == Status::ok, "the longest is not sent");
+    all.expect(sender.send(std::vector<std::byte>(1025), 1s) == Status::too_long, "there is a longer one");
+    all.expect(sender.close(1s) == Status::ok, "it is not closed");
+  });
+  hosted.run();
+}
+
+// The receiver says several times where its longer memory is, and the words overtake one another.
+TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
+  for (std::uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted({.least_delay = 1000, .most_delay = 100'000}, seed);
+    hosted.add([](Hosted& all) {
+      Manager manager;
+      StreamReceiver receiver(manager, {.first = 64, .most = 65536, .parcels = 8});
+      manager.publish("s", receiver.make_seed());
+      std::size_t count = 0;
+      for (const Record& record : receiver) count += record.bytes().size();
+      all.expect(count == 9001, "it is lost");
+    });
+    hosted.add([](Hosted& all) {
+      Manager manager;
+      StreamSender sender(manager, manager.lookup("s", 1s));
+      all.expect(sender.send("x") == Status::ok && sender.flush(1s) == Status::ok, "it is not sent");
+      for (const std::size_t bytes : {1100u, 2100u, 4100u, 8200u})
+        all.expect(sender.send(std::vector<std::byte>(bytes), 0s) == Status::timed_out, "there was room");
+      all.host.pause(1'000'000);  // it looks when all of them are there
+      all.expect(sender.send(std::vector<std::byte>(9000), 10s) == Status::ok, "it waits for ever");
+      all.expect(sender.close(10s) == Status::ok, "it cannot be closed");
+    });
+    hosted.run();
+  }
+}
+
+// It has come with the seed that was, and nobody has looked at it when the next is made.
+TEST(HostedStreams, take_nobody_for_one_who_comes_with_another_seed) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    { const DatagramReceiver before(manager, 64); }
+    manager.publish("s", receiver.make_seed());
+    all.host.pause(3'000'000);
+    const DatagramReceiver again(manager, 64);  // has its slot's number: what has come is looked through
+    all.expect(code_of([&] { receiver.make_seed(); }) == ErrorCode::invalid_argument, "two senders at once");
+    Record record;
+    all.expect(receiver.receive(record, 1s) == Status::ok, "no record");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s));
+    all.expect(sender.send("x") == Status::ok && sender.flush() == Status::ok, "it is not sent");
+    all.host.pause(1'000'000);
+  });
+  hosted.run();
+}
+
+void send_a_stream(Hosted& hosted) {
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager, {.first = 1024, .most = 4096, .parcels = 4});
+    manager.publish("s", receiver.make_seed());
+    std::size_t count = 0;
+    for (;;) {
+      Record record;
+      const Status status = receiver.receive(record, 1s);
+      if (status == Status::ok) {
+        all.expect(record.bytes().size() == 500 && record.number() == ++count, "another record");
+        receiver.release(record);
+        continue;
+      }
+      if (status == Status::closed) return all.expect(count == 20, "records of a closed stream are lost");
+      const bool never_came = status == Status::timed_out && receiver.sender() == 0;
+      return all.expect(!all.alive(2) && (never_came || status != Status::timed_out),
+                        "nobody tells of the death");
+    }
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    const std::optional<Seed> seed = seed_of(manager, "s");
+    if (!seed) return all.expect(!all.alive(1), "no seed");
+    try {
+      StreamSender sender(manager, *seed);
+      Status status = Status::ok;
+      for (int i = 0; i < 20 && status == Status::ok; ++i)
+        status = sender.send(std::vector<std::byte>(500), 1s);
+      if (status == Status::ok) status = sender.close(1s);
+      all.expect(status != Status::timed_out, "nobody tells of the death");
+      all.expect(status == Status::ok || !all.alive(1), "it cannot be sent");
+    } catch (const Error& error) {
+      all.expect(!all.alive(1) && error.code() != ErrorCode::timed_out, "it cannot be opened");
+    }
+  });
+}
+TEST(HostedStreams, tell_of_the_death_of_the_sender_at_any_time) {
+  with_a_death_at_any_time(2, send_a_stream);
+}
+TEST(HostedStreams, tell_of_the_death_of_the_receiver_at_any_time) {
+  with_a_death_at_any_time(1, send_a_stream);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
