@@ -165,10 +165,7 @@ TEST_P(HostileFlood, NeverReturnsCredits) {
   });
   const auto id = rogue.line().take<std::uint64_t>();
   ASSERT_TRUE(id);
-  Ticket back;
-  back.interface = *id;
-  back.entry = 0;
-  back.bound = 1 << 20;
+  const Ticket back = World::ticket_back(*id);
   world.send_to(back);
   world.expect_goes_on();
   EXPECT_TRUE(eventually([&] {

@@ -245,11 +245,7 @@ TEST_P(HostileRingMemory, AReaderThatWritesOverItHurtsNobodyElse) {
   });
   const auto id = rogue.line().take<std::uint64_t>();
   ASSERT_TRUE(id);
-  Ticket back;
-  back.interface = *id;
-  back.entry = 0;
-  back.bound = 1 << 20;
-  world.send_to(back);
+  world.send_to(World::ticket_back(*id));
   EXPECT_TRUE(rogue.line().take<char>()) << "what was sent arrives, whatever was written before";
   world.expect_goes_on();
   rogue.line().put('.');

@@ -68,10 +68,7 @@ void scribble(Scribbler::Way way, void (World::*order)(const Ticket&) = &World::
   });
   const auto id = rogue.line().take<std::uint64_t>();
   ASSERT_TRUE(id);
-  Ticket back;
-  back.interface = *id;
-  back.entry = 0;
-  back.bound = 1 << 20;
+  const Ticket back = World::ticket_back(*id);
   while (rogue.running() && !testing::Test::HasFailure()) {
     (world.*order)(back);  // so that the victim uses what the rogue says of credits, too
     world.expect_goes_on();

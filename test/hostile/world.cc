@@ -65,6 +65,14 @@ Tickets World::fresh_tickets() {
   return tickets.value_or(Tickets{});
 }
 
+Ticket World::ticket_back(std::uint64_t rogue) {
+  Ticket back;
+  back.interface = rogue;
+  back.entry = 0;
+  back.bound = 1 << 20;
+  return back;
+}
+
 void World::send_to(const Ticket& ticket) { victim_->line().put(Order{Order::Kind::send_to, ticket}); }
 
 void World::map(const Ticket& ticket) { victim_->line().put(Order{Order::Kind::map, ticket}); }

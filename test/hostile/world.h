@@ -83,6 +83,8 @@ class World {
   Report report();
   interface::CounterPage counters();
   Tickets fresh_tickets();  // after entries have been armed anew
+  // A ticket to that rogue; no slot is behind it.
+  static Ticket ticket_back(std::uint64_t rogue);
   // The victim sends there, one message after the other, until one fails.
   void send_to(const Ticket& ticket);
   // The victim maps that slot, and reads it.

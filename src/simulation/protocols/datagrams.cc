@@ -39,9 +39,7 @@ class Datagrams final : public Book {
   void check() override;
 
   std::vector<std::byte> content(std::uint64_t number) const {
-    std::vector<std::byte> bytes = pattern(letters[number].length, number + 77);
-    std::memcpy(bytes.data(), &number, kHeader);
-    return bytes;
+    return numbered(number, letters[number].length, 77);
   }
   Letter* find(std::span<const std::byte> bytes, std::uint64_t& number) {
     if (bytes.size() < kHeader) return nullptr;

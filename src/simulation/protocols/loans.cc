@@ -51,9 +51,7 @@ class Loans final : public Book {
   void check() override;
 
   std::vector<std::byte> content(std::uint64_t number) const {
-    std::vector<std::byte> bytes = pattern(fillings[number].length, number + 991);
-    std::memcpy(bytes.data(), &number, kNumber);
-    return bytes;
+    return numbered(number, fillings[number].length, 991);
   }
 
   Stage& stage;

@@ -1,6 +1,7 @@
 #pragma once
 // What the protocols of a run share: the host, chance, seeds that were given out, and what counts as wrong.
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <vector>
@@ -78,6 +79,13 @@ class Sends {
  private:
   Stage& stage_;
 };
+
+// Content that begins with its number; `kind` tells it from that of others.
+inline std::vector<std::byte> numbered(std::uint64_t number, std::size_t length, std::uint64_t kind) {
+  std::vector<std::byte> bytes = pattern(length, number + kind);
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
 
 inline const Offer* Offers::any(Stage& stage) const {
   if (all_.empty()) return nullptr;
