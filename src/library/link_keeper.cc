@@ -103,7 +103,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
 LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings) {
   if (link_ != nullptr) return End::protocol_broken;
   shm::ForeignMemory theirs = shm::map_foreign_memory(memfd, sizeof(shm::Page));
-  if (theirs.refusal != nullptr) return End::protocol_broken;
+  if (theirs.refusal != nullptr) return theirs.no_memory ? End::no_memory : End::protocol_broken;
   const shm::ShmLink::PageCheck page = shm::ShmLink::check_page(theirs.mapping, peer_);
   if (page.refusal != nullptr) return End::protocol_broken;
   mtu_ = std::min(mtu_, page.mtu);
@@ -119,10 +119,11 @@ LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t 
   const bool known = std::find(std::begin(shm::kGrownCells), std::end(shm::kGrownCells), cells) !=
                      std::end(shm::kGrownCells);
   if (link_ == nullptr || peers_ring_ || !known || cells <= peers_cells_) return End::protocol_broken;
+  peers_cells_ = cells;
   shm::ForeignMemory ring = shm::map_foreign_memory(memfd, cells * interface::kCell, shm::Writers::both_ends);
+  if (ring.no_memory) return End::none;  // it is not answered, and the shorter one goes on
   if (ring.refusal != nullptr) return End::protocol_broken;
   peers_ring_ = std::move(ring.mapping);
-  peers_cells_ = cells;
   return End::none;
 }
 

@@ -28,7 +28,7 @@ class LinkKeeper {
   // The most bytes of a mapped slot's area.
   static constexpr std::uint64_t kImportBytes = std::uint64_t{1} << 36;
 
-  enum class End { none, peer_gone, protocol_broken };
+  enum class End { none, peer_gone, protocol_broken, no_memory };  // the last is no fault of the peer's
 
   // Makes this side's page and shows it to the peer. Throws Error. `serial`: names it in its process.
   LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
@@ -79,6 +81,55 @@ TEST(RingMemory, IsTakenWithTheSealsThatAreAgreedAndNoOthers) {
   for (const Trial& trial : trials) expect(trial);
   expect(read_only);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without end
+
+// Does it in a process that has no addresses left for a ring or a page.
+int without_memory(const std::function<bool()>& work) {
+  Child child{-1, [&] {
+                std::ifstream statm("/proc/self/statm");
+                std::size_t pages = 0;
+                statm >> pages;
+                rlimit limit{};
+                if (::getrlimit(RLIMIT_AS, &limit) != 0) return 2;
+                limit.rlim_cur = pages * 4096;
+                if (::setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+                return work() ? 0 : 1;
+              }};
+  return child.wait();
+}
+
+TEST(RingMemory, IsLeftWhereItIsByAReaderShortOfMemoryAndTheLinkGoesOn) {
+  const FileDescriptor shown = ring(F_SEAL_SHRINK | F_SEAL_GROW);
+  const FileDescriptor wrong = ring(F_SEAL_SHRINK);
+  Speaker owner(::geteuid());
+  ASSERT_EQ(owner.read(), End::none);
+  EXPECT_EQ(without_memory([&] {
+              owner.say({.word = LinkWord::ring, .value = kCells}, {shown.get()});
+              return owner.read() == End::none && owner.heard(LinkWord::ring_taken) == 0 &&
+                     owner.keeper->link() != nullptr;
+            }),
+            0);
+  EXPECT_EQ(without_memory([&] {
+              for (int i = 0; i < 2; ++i) owner.say({.word = LinkWord::ring, .value = kCells}, {shown.get()});
+              return owner.read() == End::protocol_broken;
+            }),
+            0)
+      << "none is shown twice";
+  EXPECT_EQ(without_memory([&] {
+              owner.say({.word = LinkWord::ring, .value = kCells}, {wrong.get()});
+              return owner.read() == End::protocol_broken;
+            }),
+            0)
+      << "what is wrong with it is seen all the same";
+}
+
+TEST(RingMemory, AReaderShortOfMemoryForAPageDoesNotBlameItsOwner) {
+  Speaker owner(::geteuid());
+  EXPECT_EQ(without_memory([&] { return owner.read() == End::no_memory; }), 0);
+}
+
+#endif
 
 // --- what its owner takes for an answer
 

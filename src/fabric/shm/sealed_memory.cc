@@ -54,6 +54,9 @@ ForeignMemory refused(const char* why, bool no_memory = false) noexcept {
   return {Mapping{}, why, no_memory};
 }
 
+// What mmap and madvise say of a process that has no more memory, addresses, or pages that it may lock.
+bool short_of_memory(int error) noexcept { return error == ENOMEM || error == EAGAIN; }
+
 }  // namespace
 
 Mapping::Mapping(Mapping&& other) noexcept
@@ -98,14 +101,14 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
   if (!has_seals(memfd, seals_at_first(writers))) return refused("the memory lacks seals");
   const int access = writers == Writers::owner ? PROT_READ : PROT_READ | PROT_WRITE;
   void* data = mmap(nullptr, bytes, access, MAP_SHARED, memfd.get(), 0);
-  if (data == MAP_FAILED) return refused("the memory cannot be mapped", errno == ENOMEM);
+  if (data == MAP_FAILED) return refused("the memory cannot be mapped", short_of_memory(errno));
   ForeignMemory mapped{Mapping(data, bytes)};
   if (writers == Writers::both_ends && fcntl(memfd.get(), F_ADD_SEALS, kReadersSeals) != 0)
     return refused("the memory cannot be sealed");
   // They cannot go again: the seals see to that.
   if (!whole(memfd, bytes)) return refused("the memory has holes");
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_READ) != 0)
-    return refused("the memory cannot be populated", errno == ENOMEM);
+    return refused("the memory cannot be populated", short_of_memory(errno));
   return mapped;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Memory that one process writes and another reads (design, section 6; sealed so that neither can shrink it,
-// punch holes into it, or map it writable a second time).
+// Memory that one process writes and another reads (design, section 6; sealed so that nobody can shrink it,
+// punch holes into it, or map it writable who does not already. Who does can have the kernel map it again, by
+// mremap, and gains nothing by that).
 #include <cstddef>
 #include <utility>
 
