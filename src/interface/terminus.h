@@ -69,6 +69,7 @@ class Terminus {
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 
+  // Fast mode (terminus_fast.cc).
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset) noexcept;
   // For up to 16 bytes to the destination of last time: where they may go now, and over which link. Null:
@@ -252,6 +253,14 @@ class Terminus {
   bool await_room(Work& work, Link& link) noexcept;
   void await_delivery(Work& work) noexcept;
   Last& last_of_level() noexcept { return *level_last_; }
+  // ok: last_of_level() leads there.
+  Status recall(const Ticket& ticket) noexcept {
+    const Last& last = last_of_level();
+    if (last.peer == ticket.interface && last.slot_word == slot_word(ticket) && last.key == ticket.key &&
+        ticket.fast())
+      return Status::ok;
+    return remember(ticket);
+  }
   Status remember(const Ticket& ticket) noexcept;
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;

@@ -49,12 +49,8 @@ Status why_refused(Refusal cause) noexcept {
 
 // ok: last_of_level() leads there, and puts may go.
 Status Terminus::way_of(const Ticket& ticket) noexcept {
-  const Last& before = last_of_level();
-  if (before.peer != ticket.interface || before.slot_word != slot_word(ticket) || before.key != ticket.key ||
-      !ticket.fast()) {
-    const Status found = remember(ticket);
-    if (found != Status::ok) return found;
-  }
+  const Status found = recall(ticket);
+  if (found != Status::ok) return found;
   const Last& last = last_of_level();
   if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
   const Outlet& outlet = *last.outlet;

@@ -1,0 +1,55 @@
+// What was refused: counted by cause, told of at the receiving side, merged while what was told is not read.
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+namespace {
+std::size_t place(Refusal cause) noexcept { return static_cast<std::size_t>(cause); }
+}  // namespace
+
+void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
+  const Operation operation = packet.lead.operation;
+  const bool put = operation >= Operation::put && operation <= Operation::put_strided;
+  const std::uint32_t record = put ? opening(link, put_word_of(word_at(packet, kSlotWord))) : kDeadRecord;
+  refuse(link, cause, !put ? packet.slot : record != kDeadRecord ? records_[record].slot : kNoEntry);
+}
+
+void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
+  ++counters_.refused[place(cause)];
+  ++link.counters->refused[place(cause)];
+  ++link.refused[place(cause)];
+  Sweep::refused(link);
+  if (slot < slots_.size() && slots_[slot].live) ++slots_[slot].counters->refused;
+  // Merged: while one notification of this link and cause is not read, further ones are only counted.
+  if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
+}
+
+Queue* Core::queue_for(std::uint32_t slot) noexcept {
+  if (slot < slots_.size() && slots_[slot].live) return slots_[slot].queue;
+  return queues_.empty() ? nullptr : queues_.front().get();
+}
+
+void Core::tell(Link& link, Refusal cause, Queue* queue) noexcept {
+  if (queue == nullptr) return;
+  Notification error;
+  error.kind = Notification::Kind::protocol_error;
+  error.cause = cause;
+  error.peer = link.peer;
+  error.word = link.refused[place(cause)];
+  if (!queue->push_event(error)) {
+    ++counters_.events_lost;
+    return;
+  }
+  link.refused[place(cause)] = 0;
+  link.told_causes |= 1u << place(cause);
+  if (queue->event_wanted) surroundings_.signal(*queue);
+}
+
+void Core::error_taken(const Notification& notification) noexcept {
+  Link* link = find_link(notification.peer);
+  if (link == nullptr) return;
+  link->told_causes &= ~(1u << place(notification.cause));
+  if (link->refused[place(notification.cause)] != 0) tell(*link, notification.cause, queue_for(kNoEntry));
+}
+
+}  // namespace hamlyn::interface

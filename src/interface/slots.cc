@@ -1,0 +1,115 @@
+// Slots: made, taken back, given another key, or opened to others than before.
+#include <utility>
+
+#include "interface/core.h"
+
+namespace hamlyn::interface {
+
+std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
+                              const Slot::Options& options) {
+  if (free_slots_.empty()) {
+    const auto old = static_cast<std::uint32_t>(slots_.size());
+    if (old == kSlotLimit)
+      throw Error(ErrorCode::out_of_memory, "this interface has 65536 slots, the most there can be");
+    free_slots_.reserve(std::size_t{2} * old);  // so that neither this nor giving one back allocates
+    slots_.resize(std::size_t{2} * old);
+    for (std::uint32_t i = old * 2; i-- > old;) free_slots_.push_back(i);
+  }
+  auto entries = std::make_unique<MetadataEntry[]>(options.entries);
+  auto pointers = std::make_unique<void*[]>(options.entries);
+  auto puts = options.puts && options.access != Access::read_only && options.mode == Mode::guarded
+                  ? std::make_unique<Puts>(bytes, options.hold)
+                  : nullptr;
+  queue->expect(options.entries + (puts != nullptr ? Puts::kKinds : 0));
+  const std::uint32_t index = free_slots_.back();
+  free_slots_.pop_back();
+
+  SlotRecord& slot = slots_[index];
+  slot.base = base;
+  slot.bound = bytes;
+  slot.key = random_key();
+  slot.generation += slot.generation == 0xFFFFFFFFu ? 2 : 1;  // never 0
+  slot.entry_count = options.entries;
+  slot.queue = queue;
+  slot.entry_memory = std::move(entries);
+  slot.entries = slot.entry_memory.get();
+  slot.pointers = std::move(pointers);
+  slot.access = options.access;
+  slot.fast = options.fast && options.mode == Mode::guarded && options.access != Access::read_only;
+  slot.mode = options.mode;
+  slot.places = options.places;
+  slot.mapping = nullptr;
+  slot.fetches =
+      options.access == Access::read_write && options.fetches && options.mode != Mode::paranoid_one_shot;
+  const bool gives = options.access != Access::write_only && options.mode != Mode::paranoid_one_shot;
+  slot.gets = gives ? std::min(options.gets, kGetLimit) : 0;
+  slot.store = nullptr;
+  slot.puts = std::move(puts);
+  slot.live = true;
+  for (std::uint32_t e = 0; e < options.entries; ++e) {
+    slot.entries[e].incarnation = 1;
+    if (options.mode == Mode::guarded) slot.entries[e].state = slot.armed_state();
+  }
+  ++queue->users;
+  ++counters_.slots;
+  slot.counters = index < kCounterSlots ? &counters_.slot[index] : &uncounted_slot_;
+  *slot.counters = {.generation = slot.generation,
+                    .queue = row_of(*queue),
+                    .entries = slot.entry_count,
+                    .places = slot.fast || slot.puts != nullptr ? slot.places : 0,
+                    .bound = slot.bound,
+                    .messages = 0,
+                    .bytes = 0,
+                    .failed = 0,
+                    .refused = 0,
+                    .reserved = 0};
+  return index;
+}
+
+void Core::drop_slot(std::uint32_t index) noexcept {
+  SlotRecord& slot = slots_[index];
+  close_run();
+  end_places_at(index);
+  for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
+    forget_deadline(slot.entries[e]);
+  break_promises(index);
+  --slot.queue->users;
+  slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0));
+  slot.live = false;
+  forget_slots();
+  slot.entries = nullptr;
+  slot.entry_count = 0;
+  slot.entry_memory.reset();
+  slot.pointers.reset();
+  slot.puts.reset();
+  slot.guests.reset();
+  slot.links = {};
+  slot.messages_to_go = 0;
+  slot.queue = nullptr;
+  free_slots_.push_back(index);
+  *std::exchange(slot.counters, nullptr) = {};
+  --counters_.slots;
+}
+
+void Core::change_key(std::uint32_t index) {
+  slots_[index].key = random_key();
+  if (slots_[index].puts != nullptr) slots_[index].puts->held.clear();
+  forget_slots();
+  end_places_at(index);  // nobody can use them any more
+}
+
+void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {
+  SlotRecord& slot = slots_[index];
+  slot.guests = std::move(guests);
+  forget_slots();
+  if (slot.puts != nullptr) slot.puts->held.clear();  // of those, too, who may not write any more
+  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+    Places& places = records_[record];
+    const bool here = places.queue == slot.queue && places.slot == index && !places.over;
+    if (!here) continue;
+    end_places(record);
+    places.cause = Refusal::none;  // to be opened anew
+  }
+}
+
+}  // namespace hamlyn::interface

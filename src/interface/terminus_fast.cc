@@ -1,0 +1,72 @@
+// Messages in fast mode: where the last one went, and what is in the way of the next.
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                           std::uint64_t offset) noexcept {
+  const Status found = recall(ticket);
+  if (found != Status::ok) return found;
+  const Last& last = last_of_level();
+  if (last.outlet->left == 0) return without_place();
+  Link& link = *last.link;
+  if ((pending_ != 0 && lane_of(link.peer) != nullptr) || link.others_first(priority_))
+    return Status::queue_full;
+  if (data.size() > link.payload_limit(priority_)) return too_long(link, data.size());
+  if (offset > ticket.bound || data.size() > ticket.bound - offset) return Status::out_of_bounds;
+  const Status status =
+      link.put_fast(last.outlet->target, ticket.base + offset, word, data.data(), data.size(), priority_);
+  if (status == Status::ok) --last.outlet->left;
+  return status;
+}
+
+Status Terminus::remember(const Ticket& ticket) noexcept {
+  last_of_level() = {};
+  if (invalid(ticket) != nullptr || !ticket.fast()) return Status::invalid;
+  Link* link = core_.find_link(ticket.interface);
+  if (link == nullptr) return ask_for_link(ticket.interface);
+  core_.warm(*link);
+  Outlet* outlet = core_.outlet(*link, ticket);
+  if (outlet == nullptr) return Status::no_place;
+  level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
+  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
+  return Status::ok;
+}
+
+Status Terminus::without_place() noexcept {
+  const Last& last = last_of_level();
+  if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
+  Link& link = *last.link;
+  Outlet& outlet = *last.outlet;
+  if (outlet.refused) return Status::refused;
+  if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
+  if (!outlet.open()) return Status::connecting;
+  ++counters_.no_place;
+  return Status::no_place;
+}
+
+Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
+  if (priority_ != Priority::normal) return Status::too_long;
+  link.want_room();
+  return bytes > link.payload_limit_ever() ? Status::too_long : Status::queue_full;
+}
+
+Status Terminus::ready(const Ticket& ticket) noexcept {
+  if (invalid(ticket) != nullptr) return Status::invalid;
+  if (!ticket.fast()) {
+    return core_.find_link(ticket.interface) != nullptr ? Status::ok : ask_for_link(ticket.interface);
+  }
+  const Status found = remember(ticket);
+  if (found != Status::ok) return found;
+  return last_of_level().outlet->open() ? Status::ok : without_place();
+}
+
+Status Terminus::place_free(const Ticket& ticket) noexcept {
+  const Status status = ready(ticket);
+  if (status != Status::ok || !ticket.fast()) return status;
+  const Last& last = last_of_level();
+  if (last.outlet->left == 0) return Status::no_place;
+  return last.link->has_room(priority_) ? Status::ok : Status::queue_full;
+}
+
+}  // namespace hamlyn::interface
