@@ -1,7 +1,18 @@
 #pragma once
 // For threads that mostly sleep, and have little to do when they are woken.
+#include <cstdint>
 
 namespace hamlyn::base {
+
+// The kernel's sched_attr, as it was at first; its header cannot stand beside the C library's <sched.h>.
+struct SchedulingAttributes {
+  std::uint32_t size, policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime, deadline, period;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
 
 // Asks the kernel to run the calling thread soon when it wakes, and not for long: it would otherwise wait
 // until a thread that computes or polls has used its slice of milliseconds up (docs/performance.md). Its

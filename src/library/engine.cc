@@ -3,9 +3,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/longest_time.h"
 #include "base/random.h"
 #include "base/throw_system.h"
 #include "library/control.h"
@@ -40,15 +42,13 @@ shm::ShmLink& shm_link(interface::Link* link) noexcept { return static_cast<shm:
 }  // namespace
 
 Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
-  const Clock::time_point now = Clock::now();
-  if (timeout >= Clock::time_point::max() - now) return std::nullopt;
-  return now + timeout;
+  if (timeout > base::kLongestTime) return std::nullopt;
+  return Clock::now() + timeout;
 }
 
 // As many of these as may be are more than there are nanoseconds.
 Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
-  constexpr auto kMost = std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds::max());
-  if (timeout > kMost) return std::nullopt;
+  if (timeout > base::kLongestTime) return std::nullopt;
   return deadline_in(std::chrono::nanoseconds{std::max(timeout, std::chrono::milliseconds{0})});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/longest_time.h"
 #include "library/control.h"
 #include "library/engine.h"
 #include "library/with_memory.h"
@@ -13,8 +14,6 @@ namespace hamlyn {
 
 namespace {
 
-// Of a time that is longer nobody sees the end, and the clock may not hold it.
-constexpr std::chrono::milliseconds kLongestTime = std::chrono::years{100};
 constexpr std::chrono::milliseconds kLongestDead = std::chrono::days{30};  // it stands in 32 bits of a frame
 
 }  // namespace
@@ -28,8 +27,8 @@ Interface::Interface(Options options) {
     throw Error(ErrorCode::invalid_argument, "links must be 1 to 65536");
   if (options.stall < std::chrono::milliseconds{0} || options.dead < std::chrono::milliseconds{0})
     throw Error(ErrorCode::invalid_argument, "stall and dead are times from 0 on");
-  options.timeout = std::min(options.timeout, kLongestTime);
-  options.stall = std::min(options.stall, kLongestTime);
+  options.timeout = base::within_clock(options.timeout);
+  options.stall = base::within_clock(options.stall);
   options.dead = std::min(options.dead, kLongestDead);
   engine_ = library::with_memory("an interface", [&] { return std::make_unique<library::Engine>(options); });
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/longest_time.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
 #include "node/greet.h"
@@ -25,8 +26,6 @@ using Change = Membership::Change;
 
 constexpr std::chrono::milliseconds kAgain{200};  // between two tries to find a daemon that has ended
 constexpr std::chrono::milliseconds kTry{50};     // and how long one may take
-
-constexpr std::chrono::hours kLongest{24 * 365};  // of waits: what is longer may not fit the clock
 
 bool there(State state) noexcept { return state == State::alive || state == State::suspect; }
 
@@ -93,9 +92,8 @@ Membership::Parts::Parts(const Options& options)
   if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, timer.get(), &event) != 0) base::throw_system("epoll_ctl");
   daemon.socket = options.node;
   daemon.start_node = false;
-  daemon.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongest);
-  const node::Deadline deadline =
-      Clock::now() + std::min<std::chrono::milliseconds>(options.timeout, kLongest);
+  daemon.timeout = base::within_clock(options.timeout);
+  const node::Deadline deadline = Clock::now() + base::within_clock(options.timeout);
   ask();
   node::MemberReply reply;
   for (Read got = Read::nothing; got != Read::whole; got = read(reply)) {
@@ -222,7 +220,7 @@ std::optional<Membership::Event> Membership::next() {
 }
 
 Status Membership::wait(Event& out, std::chrono::milliseconds timeout) {
-  const node::Deadline deadline = Clock::now() + std::min<std::chrono::milliseconds>(timeout, kLongest);
+  const node::Deadline deadline = Clock::now() + base::within_clock(timeout);
   while (true) {
     if (auto event = next()) {
       out = std::move(*event);

@@ -5,30 +5,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <thread>
 
 namespace hamlyn::test {
 namespace {
 
-// The kernel's sched_attr, as it was at first.
-struct Attributes {
-  std::uint32_t size, policy;
-  std::uint64_t flags;
-  std::int32_t nice;
-  std::uint32_t priority;
-  std::uint64_t runtime, deadline, period;
-};
-
-Attributes own() {
-  Attributes attributes{};
+base::SchedulingAttributes own() {
+  base::SchedulingAttributes attributes{};
   EXPECT_EQ(syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0), 0);
   return attributes;
 }
 
 TEST(ShortSlices, are_the_calling_threads_alone_and_change_nothing_else) {
-  const Attributes before = own();
-  Attributes after{};
+  const base::SchedulingAttributes before = own();
+  base::SchedulingAttributes after{};
   std::thread([&] {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 3);
     base::ask_for_short_slices();

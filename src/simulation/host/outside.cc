@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/longest_time.h"
 #include "library/engine.h"
 
 namespace hamlyn::simulation {
@@ -83,7 +84,7 @@ library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono
   } else {
     want_link(ticket.interface);
   }
-  const library::Setting::Time until = host_.now() + timeout;
+  const library::Setting::Time until = host_.now() + base::within_clock(timeout);
   while (!import->done && wait(until)) {
   }
   imports_.remove(import);
