@@ -1,5 +1,8 @@
 // A link of which mostly what must be refused comes is looked at rarely (interface/sweep.h), whatever its
 // peer makes of it, and is as others again when it has brought good packets for a while.
+#include <set>
+
+#include "fabric/sim/generator.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {
@@ -148,6 +151,58 @@ TEST_P(Demotion, weighs_what_is_refused_against_all_that_came) {
     rest();
     while (take(bob, queue)) {
     }
+  }
+}
+
+// Whatever she mixes, and however bob looks: by runs, straight from the link, before he sleeps. What is good
+// comes, and once.
+TEST_P(Demotion, keeps_what_is_good_whatever_comes_between) {
+  for (std::uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    sim::Generator chance(seed);
+    Terminus from_alice_to_bob{alice.core, 63}, from_carol{carol.core, 63};
+    ASSERT_EQ(send_fast(from_alice_to_bob, slot.ticket(), {}, 0), Status::ok);
+    ASSERT_EQ(send_fast(from_carol, slot.ticket(), {}, 0), Status::ok);
+    std::uint64_t sent[2] = {1, 1}, demotions = 0;
+    std::set<std::uint64_t> came[2];
+    const auto take_all = [&] {
+      while (const auto arrival = take(bob, queue)) {
+        if (arrival->kind != Notification::Kind::message) continue;
+        EXPECT_TRUE(came[arrival->peer == carol.id ? 1 : 0].insert(arrival->word).second) << "twice";
+      }
+    };
+    bool was = from_alice().sweep.demoted;
+    for (int turn_number = 0; turn_number < 4000; ++turn_number) {
+      const bool hostile = turn_number / 500 % 2 == 0;
+      for (std::uint64_t left = chance.below(12); left != 0; --left) {
+        if (chance.one_in(hostile ? 40 : 2)) {
+          if (from_alice_to_bob.send_fast(slot.ticket(), {}, sent[0], 0) == Status::ok) ++sent[0];
+        } else if (hostile || chance.one_in(16)) {
+          alice.core.find_link(bob.id)->put(forged(), junk, junk);
+        }
+      }
+      if (chance.one_in(3) && from_carol.send_fast(slot.ticket(), {}, sent[1], 0) == Status::ok) ++sent[1];
+      fabric->settle();
+      alice.core.run();
+      carol.core.run();
+      if (chance.one_in(8)) {
+        from_alice().arrive(bob.core, static_cast<unsigned>(chance.between(1, 16)));
+      } else if (chance.one_in(4)) {
+        bob.core.something_to_do();
+      } else {
+        bob.core.run();
+      }
+      demotions += !was && from_alice().sweep.demoted;
+      was = from_alice().sweep.demoted;
+      take_all();
+    }
+    rest();
+    take_all();
+    rest();
+    take_all();
+    EXPECT_EQ(came[0].size(), sent[0]);
+    EXPECT_EQ(came[1].size(), sent[1]);
+    EXPECT_GT(demotions, 0u) << "the case is not this one";
   }
 }
 

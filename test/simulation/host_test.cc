@@ -79,6 +79,34 @@ TEST(Host, lets_an_interface_answer_whose_program_computes) {
   hosted.run();
 }
 
+TEST(Host, keeps_names_for_who_has_registered_them) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    Counter counter(manager);
+    all.host.pause(1'000'000);
+    manager.interface().publish("sum", counter.ticket());
+    all.host.pause(3'000'000);
+    Registrant who;
+    all.expect(
+        manager.interface().lookup("again", {.timeout = 0ms}, &who) == counter.ticket() && who.interface == 2,
+        "a name is not of the process that has registered it");
+    all.expect(manager.interface().lookup("sum") == counter.ticket(), "another has withdrawn a name");
+    all.host.pause(3'000'000);
+    all.expect(code_of([&] { manager.interface().lookup("again"); }) == ErrorCode::name_unknown,
+               "a name outlives its process");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    const Ticket ticket = manager.interface().lookup("sum", std::chrono::milliseconds::max());
+    all.expect(code_of([&] { manager.interface().withdraw("sum"); }) == ErrorCode::name_unknown,
+               "what another has registered can be withdrawn");
+    manager.interface().publish("again", ticket);
+    all.host.pause(4'000'000);
+  });
+  hosted.run();
+}
+
 TEST(Host, says_so_when_everybody_waits_for_nothing) {
   Hosted hosted;
   hosted.add([](Hosted&) {

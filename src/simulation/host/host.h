@@ -124,6 +124,10 @@ class Host final : public library::Setting {
     std::uint64_t arrivals = kNever;  // kNever: those do not wake it
     const Thread* joins = nullptr;
   };
+  struct Name {
+    Ticket ticket;         // of whatever interface
+    std::uint64_t holder;  // who has registered it
+  };
   struct Event {
     std::uint64_t time;
     std::uint64_t sequence;
@@ -161,7 +165,7 @@ class Host final : public library::Setting {
   std::uint64_t turns_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::map<std::string, Ticket, std::less<>> names_;
+  std::map<std::string, Name, std::less<>> names_;
   std::string problem_;
 };
 

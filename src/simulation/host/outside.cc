@@ -19,7 +19,7 @@ HostOutside::~HostOutside() {
   host_.end_links(process_);
   engine_.core().set_gate(nullptr);
   process_.outside = nullptr;
-  std::erase_if(host_.names_, [&](const auto& each) { return each.second.interface == process_.number; });
+  std::erase_if(host_.names_, [&](const auto& each) { return each.second.holder == process_.number; });
 }
 
 bool HostOutside::arrive(interface::Core& core) noexcept {
@@ -38,7 +38,7 @@ bool HostOutside::wait(library::Setting::Time until) noexcept {
 // --- names
 
 void HostOutside::publish(std::string_view name, const Ticket& ticket, Rights) {
-  if (!host_.names_.emplace(name, ticket).second)
+  if (!host_.names_.emplace(name, Host::Name{ticket, process_.number}).second)
     throw Error(ErrorCode::name_taken, "somebody has registered that name");
   for (const auto& each : host_.inhabitants()) {
     if (each->outside != nullptr) each->outside->move();
@@ -47,16 +47,18 @@ void HostOutside::publish(std::string_view name, const Ticket& ticket, Rights) {
 
 void HostOutside::withdraw(std::string_view name) {
   const auto found = host_.names_.find(name);
-  if (found != host_.names_.end()) host_.names_.erase(found);
+  if (found == host_.names_.end() || found->second.holder != process_.number)
+    throw Error(ErrorCode::name_unknown, "this process has not registered that name");
+  host_.names_.erase(found);
 }
 
 Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
-  const library::Setting::Time until = host_.now() + options.timeout;
+  const library::Setting::Time until = host_.now() + base::within_clock(options.timeout);
   for (;;) {
     const auto found = host_.names_.find(name);
     if (found != host_.names_.end()) {
-      if (who != nullptr) who->interface = found->second.interface;
-      return found->second;
+      if (who != nullptr) who->interface = found->second.holder;
+      return found->second.ticket;
     }
     if (!wait(until)) throw Error(ErrorCode::name_unknown, "nobody has registered that name");
   }
