@@ -14,25 +14,26 @@ constexpr std::size_t kLine = 64;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// The buffers of one size, one behind the other.
-struct Row {
-  std::size_t first;  // in the area
-  std::size_t bytes;  // of each
-  std::uint32_t count;
-  std::vector<std::uint32_t> free;
-  std::vector<bool> taken;
-
-  Row(std::size_t at, const BufferClass& of) : first(at), bytes(of.bytes), count(of.count), taken(of.count) {
-    free.reserve(count);
-    for (std::uint32_t i = count; i != 0; --i) free.push_back(i - 1);
-  }
-  std::size_t stride() const noexcept { return whole_lines(bytes); }
-  std::size_t end() const noexcept { return first + stride() * count; }
-};
-
 }  // namespace
 
 struct BufferPool::Inside {
+  // The buffers of one size, one behind the other.
+  struct Row {
+    std::size_t first;  // in the area
+    std::size_t bytes;  // of each
+    std::uint32_t count;
+    std::vector<std::uint32_t> free;
+    std::vector<bool> taken;
+
+    Row(std::size_t at, const BufferClass& of)
+        : first(at), bytes(of.bytes), count(of.count), taken(of.count) {
+      free.reserve(count);
+      for (std::uint32_t i = count; i != 0; --i) free.push_back(i - 1);
+    }
+    std::size_t stride() const noexcept { return whole_lines(bytes); }
+    std::size_t end() const noexcept { return first + stride() * count; }
+  };
+
   Inside(library::Engine& of, std::span<std::byte> memory) : engine(of), area(memory) {}
 
   library::Engine& engine;
@@ -57,7 +58,7 @@ BufferPool::BufferPool(Interface& interface, std::span<std::byte> area,
     inside->rows.emplace_back(at, each);
     at = inside->rows.back().end();
   }
-  std::ranges::sort(inside->rows, {}, &Row::bytes);
+  std::ranges::sort(inside->rows, {}, &Inside::Row::bytes);
   inside_ = std::move(inside);
 }
 
@@ -70,7 +71,7 @@ Status BufferPool::take(std::size_t bytes, Buffer& out) noexcept {
   if (bytes == 0) return Status::invalid;
   if (bytes > inside.rows.back().bytes) return Status::too_long;
   const std::lock_guard guard(inside.mutex);
-  for (Row& row : inside.rows) {
+  for (Inside::Row& row : inside.rows) {
     if (row.bytes < bytes || row.free.empty()) continue;
     const std::uint32_t index = row.free.back();
     row.free.pop_back();
@@ -90,7 +91,7 @@ Status BufferPool::give_back(const std::byte* buffer) noexcept {
   const std::size_t at =
       reinterpret_cast<std::uintptr_t>(buffer) - reinterpret_cast<std::uintptr_t>(inside.area.data());
   const std::lock_guard guard(inside.mutex);
-  for (Row& row : inside.rows) {
+  for (Inside::Row& row : inside.rows) {
     if (at < row.first || at >= row.end()) continue;
     const std::size_t index = (at - row.first) / row.stride();
     if ((at - row.first) % row.stride() != 0 || !row.taken[index]) return Status::invalid;
@@ -105,7 +106,7 @@ std::uint32_t BufferPool::free_buffers() const noexcept {
   if (inside_->engine.lock().forked()) return 0;
   const std::lock_guard guard(inside_->mutex);
   std::size_t sum = 0;
-  for (const Row& row : inside_->rows) sum += row.free.size();
+  for (const Inside::Row& row : inside_->rows) sum += row.free.size();
   return static_cast<std::uint32_t>(sum);
 }
 

@@ -3,12 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "hamlyn/hamlyn.h"
 #include "test/process/on_nodes.h"
@@ -136,33 +134,6 @@ TEST_F(Buffers, are_made_only_of_an_area_that_has_room) {
     EXPECT_EQ(refusal_of(area, {{~std::size_t{0}, ~std::uint32_t{0}}}), invalid_argument);
     EXPECT_EQ(refusal_of(area, {{1, kArea / 64}}), std::nullopt);
     EXPECT_EQ(refusal_of(area, {{kArea, 1}}), std::nullopt);
-  });
-}
-
-TEST_F(Buffers, go_from_thread_to_thread) {
-  with_area([](MessageArea& area) {
-    constexpr int kTurns = 5000;
-    BufferPool pool(area, {{64, 3}, {128, 2}});
-    std::atomic<std::byte*> passed{nullptr};
-    std::atomic<int> bad{0};
-    const auto works = [&](unsigned char mark) {
-      for (int i = 0; i < kTurns; ++i) {
-        Buffer buffer;
-        if (pool.take(i % 2 ? 64 : 100, buffer) != Status::ok) continue;
-        std::memset(buffer.bytes().data(), mark, buffer.bytes().size());
-        for (const std::byte each : buffer.bytes()) bad += each != std::byte{mark};
-        if (i % 3 != 0) continue;
-        std::byte* const other = passed.exchange(buffer.release());  // the next one gives it back
-        if (other != nullptr) bad += pool.give_back(other) != Status::ok;
-      }
-    };
-    std::thread one(works, 1), two(works, 2), three(works, 3);
-    one.join();
-    two.join();
-    three.join();
-    if (passed != nullptr) bad += pool.give_back(passed) != Status::ok;
-    EXPECT_EQ(bad, 0);
-    EXPECT_EQ(pool.free_buffers(), 5u);
   });
 }
 
