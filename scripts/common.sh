@@ -26,6 +26,10 @@ fuzz_packages=(
 bench_packages=(
   "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils
 )
+# callgrind, which counts instructions; only scripts/count installs it.
+count_packages=(
+  "${build_packages[@]}" valgrind
+)
 
 fail() {
   echo "error: $*" >&2

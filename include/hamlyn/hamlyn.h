@@ -6,6 +6,7 @@
 #include "hamlyn/c_segment.h"
 
 #ifdef __cplusplus
+#include "hamlyn/buffer_pool.h"
 #include "hamlyn/bulk.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/error.h"

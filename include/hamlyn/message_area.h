@@ -71,6 +71,9 @@ class MessageArea {
   }
   // Whether it is locked in memory: populated it is in any case.
   bool wired() const noexcept { return wired_; }
+  // How much of it lies in huge pages now, as far as the kernel says: of memory of its own that nobody maps,
+  // from 2 MiB on; otherwise 0. Reads /proc: for a look, not for a loop. Throws std::bad_alloc.
+  std::size_t huge_bytes() const;
   Sharing sharing() const noexcept { return sharing_; }
   bool durable() const noexcept { return durable_ != nullptr; }
   Interface& interface() noexcept { return interface_; }

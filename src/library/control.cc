@@ -124,6 +124,7 @@ void Control::loop() {
   while (!stop_.load()) {
     epoll_event events[32];
     const int count = epoll_wait(epoll_.get(), events, std::size(events), pause_until_next_look());
+    end_rest();
     bool links_changed = false;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t about = events[i].data.u64;
@@ -161,7 +162,8 @@ void Control::loop() {
 
 int Control::pause_until_next_look() const noexcept {
   if (!client_) return static_cast<int>(kAttachPause.count());
-  return keepers_.empty() && far_keepers_.empty() ? -1 : static_cast<int>(kStallLook.count());
+  const auto pause = stall_watch_.pause();
+  return !pause || (keepers_.empty() && far_keepers_.empty()) ? -1 : static_cast<int>(pause->count());
 }
 
 void Control::attention() noexcept {

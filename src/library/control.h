@@ -25,6 +25,7 @@
 #include "hamlyn/interface.h"
 #include "library/link_keeper.h"
 #include "library/outside.h"
+#include "library/stall_watch.h"
 #include "node/client.h"
 
 namespace hamlyn::library {
@@ -112,6 +113,8 @@ class Control final : public Outside {
   void end(LinkKeeper& keeper, LinkKeeper::End how);
   void grow(LinkKeeper& keeper);
   void look_for_stalls();
+  void rest() noexcept;
+  void end_rest() noexcept;
   void look_for_unmade();
   void report_refusals();
 
@@ -122,8 +125,7 @@ class Control final : public Outside {
     std::uint64_t number;
     std::unique_ptr<ofi::OfiLink> link;
     std::uint64_t reported = 0;
-    std::uint64_t progress = 0;
-    std::chrono::steady_clock::time_point progress_at{};
+    StallClock stall{std::chrono::steady_clock::now()};
   };
   bool is_far(std::uint64_t peer) const noexcept;
   void open_far(const std::string& text);
@@ -183,7 +185,7 @@ class Control final : public Outside {
   std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number
   std::uint64_t next_request_ = 1;
   std::uint64_t next_serial_ = 0;  // of keepers; never again, other than their addresses
-  std::chrono::steady_clock::time_point next_stall_look_{};
+  StallWatch stall_watch_;
   std::thread thread_;
 };
 

@@ -92,7 +92,7 @@ void Control::introduced_far(const node::Event& event) {
   engine_.core_.add_link(*link);
   engine_.wake_everybody();  // whoever runs next says the first words
   engine_.lock_.leave();
-  far_keepers_.push_back({event.peer, event.link, std::move(link), 0, 0, std::chrono::steady_clock::now()});
+  far_keepers_.push_back({event.peer, event.link, std::move(link), 0});
 }
 
 // `gone`: the other side has; what has come from it is handed over.

@@ -199,39 +199,57 @@ void Control::grow(LinkKeeper& keeper) {
 }
 
 void Control::look_for_stalls() {
+  if (keepers_.empty() && far_keepers_.empty()) return;
   const auto now = std::chrono::steady_clock::now();
-  if ((keepers_.empty() && far_keepers_.empty()) || now < next_stall_look_) return;
-  next_stall_look_ = now + kStallLook;
+  if (!stall_watch_.due(now)) return;
   look_for_unmade();
   report_refusals();
-  if (options_.stall.count() == 0) return;
   std::vector<LinkKeeper*> stalled;
+  std::vector<FarKeeper*> far_stalled;
   engine_.lock_.enter_as_other();
+  stall_watch_.sees_sleep(engine_.sleep_of_now());
+  // Between hosts both ends say all the time that they live; and without a daemon there is one to be found.
+  if (!far_keepers_.empty() || !client_) stall_watch_.sees_other_work();
   for (const auto& keeper : keepers_) {
     shm::ShmLink* link = keeper->link();
-    if (link == nullptr) continue;
+    if (link == nullptr) {
+      stall_watch_.sees_other_work();
+      continue;
+    }
     link->tell_taken();  // who polls without ever sleeping does not say it
-    if (!link->work_pending() || link->progress() != keeper->progress) {
-      keeper->progress = link->progress();
-      keeper->progress_at = now;
-    } else if (now - keeper->progress_at >= options_.stall) {
-      stalled.push_back(keeper.get());
-    }
+    const auto found = keeper->stall.look(link->work_pending(), link->progress(), options_.stall, now);
+    stall_watch_.sees(found);
+    if (found == StallClock::Found::stalled) stalled.push_back(keeper.get());
   }
-  std::vector<FarKeeper*> far_stalled;
   for (FarKeeper& keeper : far_keepers_) {
-    const std::uint64_t progress = keeper.link->protocol().progress();
-    if (!keeper.link->work_pending() || progress != keeper.progress) {
-      keeper.progress = progress;
-      keeper.progress_at = now;
-    } else if (now - keeper.progress_at >= options_.stall) {
-      far_stalled.push_back(&keeper);
-    }
+    const auto found = keeper.stall.look(keeper.link->work_pending(), keeper.link->protocol().progress(),
+                                         options_.stall, now);
+    if (found == StallClock::Found::stalled) far_stalled.push_back(&keeper);
   }
+  if (stall_watch_.rest()) rest();
   engine_.lock_.leave();
   engine_.counters_.links_stalled += stalled.size() + far_stalled.size();
   for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
   for (FarKeeper* keeper : far_stalled) end_far(*keeper, true);
+}
+
+// There is nothing to look at until somebody wakes, who calls for attention by way of the interface thread,
+// or sends, who does so by the link. Under the run lock.
+void Control::rest() noexcept {
+  engine_.control_rests_.store(true, std::memory_order_relaxed);
+  for (const auto& keeper : keepers_) keeper->link()->leave_unwatched();
+}
+
+void Control::end_rest() noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  if (!stall_watch_.end_rest(now)) return;
+  engine_.lock_.enter_as_other();
+  engine_.control_rests_.store(false, std::memory_order_relaxed);
+  for (const auto& keeper : keepers_) {
+    keeper->link()->watch_again();
+    keeper->stall.start_anew(now);
+  }
+  engine_.lock_.leave();
 }
 
 // Once per look and link, however many they are. Late packets of what is over are not held against anybody:

@@ -15,7 +15,6 @@ inline constexpr std::uint64_t kPidfd = 1;
 inline constexpr std::uint64_t kFirstSerial = 4;
 inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }
 
-inline constexpr std::chrono::milliseconds kStallLook{500};    // how often stalls are looked for
 inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tries to find a daemon again
 
 }  // namespace hamlyn::library

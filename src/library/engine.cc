@@ -280,6 +280,10 @@ bool Engine::expire() noexcept {
   return failed;
 }
 
+void Engine::end_rest() noexcept {
+  if (rests() && control_rests_.exchange(false)) control_->attention();
+}
+
 // --- help for what is above
 
 void Engine::set_helped(Helped* helped) noexcept {

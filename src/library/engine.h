@@ -171,6 +171,9 @@ class Engine final : public interface::Surroundings {
   // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
   void rearm(interface::Queue& queue) noexcept;
 
+  // Everybody sleeps, nothing is pending with any peer, and no thread looks at anything by the clock.
+  bool rests() const noexcept { return control_rests_.load(std::memory_order_relaxed); }
+
   // interface::Surroundings
   std::uint64_t random_key() override;
   void want_link(std::uint64_t peer) noexcept override;
@@ -235,6 +238,12 @@ class Engine final : public interface::Surroundings {
   // The earlier of `deadline` and that of any entry. Under the lock.
   Deadline or_entrys(Deadline deadline) const noexcept;
   void judge_wakeup(const Watched& watched) noexcept;
+  // Which of all sleeps of those who notice arrivals this is; 0: nobody sleeps. Under the lock.
+  std::uint32_t sleep_of_now() const noexcept {
+    return role_.load(std::memory_order_relaxed) != SleeperRole::nobody ? epoch_ : 0;
+  }
+  // By the interface thread, which is woken after every sleep: the control thread is to look again.
+  void end_rest() noexcept;
   // By the interface thread.
   void help() noexcept;
   Deadline or_help(Deadline deadline) const noexcept;
@@ -272,6 +281,9 @@ class Engine final : public interface::Surroundings {
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
   std::atomic<bool> help_wanted_{false};
+  // Set by the control thread under the lock, while somebody sleeps; cleared by it, or by the interface
+  // thread, which looks at it after it has read thread_word_: that moves when the sleep is over.
+  std::atomic<bool> control_rests_{false};
   std::mutex helped_mutex_;
   Helped* helped_ = nullptr;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock

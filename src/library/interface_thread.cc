@@ -34,6 +34,7 @@ void InterfaceThread::main() noexcept {
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
+    engine_.end_rest();
     engine_.signal_what_is_due();
     engine_.start_far();
     engine_.help();

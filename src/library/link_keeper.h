@@ -17,6 +17,7 @@
 #include "fabric/shm/shm_link.h"
 #include "library/link_message.h"
 #include "library/mapped_area.h"
+#include "library/stall_clock.h"
 #include "node/client.h"
 
 namespace hamlyn::library {
@@ -77,9 +78,7 @@ class LinkKeeper {
 
   std::uint64_t reported = 0;  // refused packets that the node has heard of
 
-  // For the stall clock.
-  std::uint64_t progress = 0;
-  std::chrono::steady_clock::time_point progress_at = made;
+  StallClock stall{made};
 
  private:
   bool say_withdrawn(std::uint32_t number) noexcept;

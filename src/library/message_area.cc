@@ -7,6 +7,7 @@
 #include "library/control.h"
 #include "library/durable_area.h"
 #include "library/engine.h"
+#include "library/huge_pages.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -17,7 +18,7 @@ namespace hamlyn {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+using library::kHugePage;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -156,6 +157,11 @@ Status MessageArea::sync(std::size_t offset, std::size_t length, std::chrono::na
   if (interface_.engine().lock().forked()) return Status::forked;
   if (offset > size_ || length > size_ - offset) return Status::out_of_bounds;
   return durable_->sync({offset, length}, library::deadline_in(timeout));
+}
+
+std::size_t MessageArea::huge_bytes() const {
+  const bool own = sharing_ == Sharing::guarded && !callers_;
+  return own && size_ >= kHugePage ? library::huge_bytes_of({data_, size_}) : 0;
 }
 
 void MessageArea::revoke() {

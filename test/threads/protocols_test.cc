@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -45,6 +46,35 @@ TEST_F(Threads, have_streams_of_their_own) {
       });
     }
     for (std::thread& thread : threads) thread.join();
+  });
+}
+
+// Buffers that one thread takes and another gives back.
+TEST_F(Threads, share_a_pool_of_buffers) {
+  with_both([](Managers& both) {
+    MessageArea area(both.receiver.interface(), 4096);
+    constexpr int kTurns = 2000;
+    BufferPool pool(area, {{64, 3}, {128, 2}});
+    std::atomic<std::byte*> passed{nullptr};
+    std::atomic<int> bad{0};
+    const auto works = [&](unsigned char mark) {
+      for (int i = 0; i < kTurns; ++i) {
+        Buffer buffer;
+        if (pool.take(i % 2 ? 64 : 100, buffer) != Status::ok) continue;
+        std::memset(buffer.bytes().data(), mark, buffer.bytes().size());
+        for (const std::byte each : buffer.bytes()) bad += each != std::byte{mark};
+        if (i % 3 != 0) continue;
+        std::byte* const other = passed.exchange(buffer.release());  // the next one gives it back
+        if (other != nullptr) bad += pool.give_back(other) != Status::ok;
+      }
+    };
+    std::thread one(works, 1), two(works, 2), three(works, 3);
+    one.join();
+    two.join();
+    three.join();
+    if (passed != nullptr) bad += pool.give_back(passed) != Status::ok;
+    EXPECT_EQ(bad, 0);
+    EXPECT_EQ(pool.free_buffers(), 5u);
   });
 }
 

@@ -70,6 +70,12 @@ class RingWriter {
     return true;
   }
 
+  // Until credit() is called again there is no room: whoever writes next comes by the long way.
+  void withhold_room() noexcept {
+    room_until_ = written() + 1;
+    find_quick_end();
+  }
+
   // Whether put_fast may be called: there is room, the ring does not wrap yet, and nothing behind the cell is
   // to be cleared. Known by one comparison, so that the shortest way need not look at each.
   bool quick() const noexcept { return next_ != quick_end_; }

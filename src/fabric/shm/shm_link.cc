@@ -143,6 +143,7 @@ void ShmLink::break_off() noexcept {
 
 // Pairs with publish_taken at the other side.
 bool ShmLink::take_credit() noexcept {
+  if (unwatched_) ask_to_be_watched();
   const std::uint64_t taken = Credit<>::told(theirs_->credits.taken);
   if (taken < last_taken_ || !out_.credit(taken)) {
     break_off();
@@ -155,6 +156,7 @@ bool ShmLink::take_credit() noexcept {
 
 // Pairs with arrive_urgent at the other side.
 bool ShmLink::take_urgent_credit() noexcept {
+  if (unwatched_) ask_to_be_watched();
   const std::uint64_t taken = Credit<>::told(theirs_->credits.urgent_taken);
   if (taken < urgent_taken_ || !urgent_out_.credit(taken)) {
     break_off();
@@ -222,6 +224,17 @@ void ShmLink::switch_out() noexcept {
   payload_limit_ = mtu_;
   counters->memory_out = memory_out();
   if (bell_.must_ring()) ring();
+}
+
+void ShmLink::leave_unwatched() noexcept {
+  unwatched_ = true;
+  out_.withhold_room();
+  urgent_out_.withhold_room();
+}
+
+void ShmLink::ask_to_be_watched() noexcept {
+  unwatched_ = false;
+  surroundings_.attention();
 }
 
 bool ShmLink::work_pending() noexcept {

@@ -146,6 +146,11 @@ class ShmLink final : public interface::Link {
   // Cells that the peer has not taken yet, and a count that moves when it takes some.
   bool work_pending() noexcept;
   std::uint64_t progress() const noexcept { return last_taken_ + urgent_taken_; }
+  // Nothing is pending, and nobody looks whether the peer takes what is sent from now on: the first that
+  // sends something calls for attention. It costs those that send nothing, for they find no room, once.
+  void leave_unwatched() noexcept;
+  // Somebody does look.
+  void watch_again() noexcept { unwatched_ = false; }
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
@@ -161,6 +166,7 @@ class ShmLink final : public interface::Link {
     return Status::queue_full;
   }
   bool take_credit() noexcept;
+  void ask_to_be_watched() noexcept;
   void switch_out() noexcept;
   bool switch_in() noexcept;
   Status put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept;
@@ -204,6 +210,7 @@ class ShmLink final : public interface::Link {
   interface::Surroundings& surroundings_;
   std::uint64_t last_taken_ = 0;
   Growth growth_ = Growth::none;
+  bool unwatched_ = false;
   std::size_t grown_ = 0;  // how often
   Mapping my_page_;
   Mapping their_page_;

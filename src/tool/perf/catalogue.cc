@@ -153,6 +153,7 @@ void add_wake(Collection& all) {
   all.add(passive_get_round_trip());
   all.add(segment_notify());
   all.add(death_latency());
+  all.add(idle_switches());
 }
 
 // Between two nodes, here on loopback.

@@ -7,10 +7,11 @@ namespace hamlyn::tool::perf {
 std::string_view unit_of(std::string_view name) {
   if (name.ends_with(".rate")) return "messages/s";
   if (name.ends_with(".bandwidth")) return "GB/s";
+  if (name.ends_with(".switches")) return "switches";
   return "ns";
 }
 
-bool smaller_is_better(std::string_view name) { return unit_of(name) == "ns"; }
+bool smaller_is_better(std::string_view name) { return unit_of(name) == "ns" || unit_of(name) == "switches"; }
 
 const Figure* find(const std::vector<Figure>& figures, std::string_view name) {
   const auto at =

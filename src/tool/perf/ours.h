@@ -77,6 +77,8 @@ Meter names_import_asked();
 Meter transfer_bandwidth();
 // From the SIGKILL of a peer until a sleeping process is told.
 Meter death_latency();
+// How often threads of a process are switched in a second that it is blocked in `receive` for.
+Meter idle_switches();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
 
