@@ -146,7 +146,7 @@ Result run(const Program& program, Trace::Reader reader) {
       step(world, mix, now);
       world.look_at_mishaps();
       check(world);
-      if (program.watch) program.watch(world);
+      if (program.watch) program.watch(world.counts);
     }
     world.begin_step(Program::kSteps);
     come_to_rest(world);

@@ -31,8 +31,10 @@ struct Step {
   std::uint32_t number = 0;
   Kind kind = Kind::nothing;
   std::uint64_t process = 0;
+  std::size_t protocol = 0;  // that it is of, from 1 on; 0: of none
 };
 
+inline constexpr std::size_t kMostProtocols = 4;
 inline constexpr std::size_t kStepKinds = static_cast<std::size_t>(Step::Kind::comes) + 1;
 
 struct Result {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 namespace hamlyn::simulation {
 
@@ -10,8 +11,8 @@ namespace {
 
 class Shortening {
  public:
-  Shortening(const Program& program, const Result& failed, std::uint64_t most_kept)
-      : program_(program), problem_(failed.problem), most_kept_(most_kept) {
+  Shortening(const Program& program, const Result& failed, Runner run, std::uint64_t most_kept)
+      : run_(std::move(run)), program_(program), problem_(failed.problem), most_kept_(most_kept) {
     keep(failed);
   }
 
@@ -25,6 +26,8 @@ class Shortening {
     for (const Step::Kind kind : kKinds) without([&](const Step& step) { return step.kind == kind; });
     for (std::uint64_t number = 1; number <= kMostProcesses; ++number)
       without([&](const Step& step) { return step.process == number; });
+    for (std::size_t protocol = 1; protocol <= kMostProtocols; ++protocol)
+      without([&](const Step& step) { return step.protocol == protocol; });
     for (std::size_t length = steps_.size() / 2; length != 0; length /= 2) {
       while (without_runs(length) && length == 1) {
       }
@@ -47,7 +50,7 @@ class Shortening {
     if (spent()) return false;
     ++runs_;
     program_.only = numbers_of(steps);
-    const Result result = run(program_);
+    const Result result = run_(program_);
     if (result.kept) ++kept_;
     if (result.problem != problem_) return false;
     keep(result);
@@ -74,6 +77,7 @@ class Shortening {
     return any;
   }
 
+  const Runner run_;
   Program program_;
   const std::string problem_;
   std::vector<Step> steps_;
@@ -84,8 +88,8 @@ class Shortening {
 
 }  // namespace
 
-Shortened shorten(const Program& program, const Result& failed, std::uint64_t most_kept) {
-  return Shortening(program, failed, most_kept).shorten();
+Shortened shorten(const Program& program, const Result& failed, Runner run, std::uint64_t most_kept) {
+  return Shortening(program, failed, std::move(run), most_kept).shorten();
 }
 
 }  // namespace hamlyn::simulation

@@ -1,7 +1,9 @@
 #pragma once
 // A run that failed, made short: it is run again with steps left out, first all faults of a kind, then all
-// that a process does, then ever smaller runs of steps (Zeller and Hildebrandt's delta debugging), for as
-// long as it fails with the same words.
+// that a process does or that is of a protocol, then ever smaller runs of steps (Zeller and Hildebrandt's
+// delta debugging), for as long as it fails with the same words.
+#include <functional>
+
 #include "simulation/program.h"
 #include "simulation/run.h"
 
@@ -17,8 +19,10 @@ struct Shortened {
   static constexpr std::uint64_t kMostKept = 220;
 };
 
-// `failed`: of this program. No more than `most_kept` of its runs may keep their memory.
-Shortened shorten(const Program& program, const Result& failed,
+using Runner = std::function<Result(const Program&)>;
+
+// `failed`: of this program, which `run` runs. No more than `most_kept` of its runs may keep their memory.
+Shortened shorten(const Program& program, const Result& failed, Runner run,
                   std::uint64_t most_kept = Shortened::kMostKept);
 
 }  // namespace hamlyn::simulation

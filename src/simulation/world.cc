@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulation/operations.h"
+#include "simulation/program.h"
 
 namespace hamlyn::simulation {
 
@@ -94,10 +95,7 @@ World::World(std::uint64_t seed, Trace::Reader reader)
 
 World::~World() = default;
 
-void World::begin_step(std::uint32_t number) noexcept {
-  // Hashed, so that no step's numbers are those of another.
-  chance_ = sim::Generator(sim::Generator(steps_seed_ ^ (number + 1) * 0xD1342543DE82EF95u).next());
-}
+void World::begin_step(std::uint32_t number) noexcept { chance_ = chance_of_step(steps_seed_, number); }
 
 // Where one was drawn that does not, the next: so that what a step draws changes little when others are left
 // out.

@@ -29,15 +29,27 @@ struct Sum {
   std::vector<std::uint64_t> bad;  // seeds, the first ones
 };
 
-// What the failure of a seed's second program begins with. It has no steps that could be left out.
+// What the failure of a seed's second program begins with.
 constexpr std::string_view kOfProtocols = "of the protocols: ";
 
-// The programs of the protocols that the same seed decides, after that of the interface.
+Result interface_run(const simulation::Program& program, simulation::Trace::Reader reader = {}) {
+  return simulation::run(program, std::move(reader));
+}
+
+Result protocols_run(const simulation::Program& program, simulation::Trace::Reader reader = {}) {
+  Result result = simulation::run_protocols(program, std::move(reader));
+  if (!result.good()) result.problem.insert(0, kOfProtocols);
+  return result;
+}
+
+// The program of the protocols that the same seed decides, after that of the interface.
 void add_protocols(Result& result, simulation::Trace::Reader reader) {
-  const Result second = simulation::run_protocols(result.seed, std::move(reader));
+  const Result second = protocols_run({result.seed, {}, {}}, std::move(reader));
   result.counts.add(second.counts);
   result.digest = (result.digest ^ second.digest) * 0x100000001B3u;
-  if (!second.good()) result.problem = std::string(kOfProtocols) + second.problem;
+  if (second.good()) return;
+  result.problem = second.problem;
+  result.steps = second.steps;
 }
 
 void add(Sum& sum, const Result& result) {
@@ -56,11 +68,16 @@ std::string replay(const Result& failed) {
 // How to see it again, with as few of its steps as will do. It takes the runs that may keep their memory from
 // `may_keep`.
 std::string replay(const Result& failed, std::uint64_t& may_keep) {
-  if (may_keep == 0 || failed.problem.starts_with(kOfProtocols)) return replay(failed);
-  const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, may_keep);
+  const bool of_protocols = failed.problem.starts_with(kOfProtocols);
+  if (may_keep == 0) return replay(failed);
+  const auto run = [=](const simulation::Program& program) {
+    return of_protocols ? protocols_run(program) : interface_run(program);
+  };
+  const simulation::Shortened least = simulation::shorten({failed.seed, {}, {}}, failed, run, may_keep);
   may_keep -= least.kept;
+  const std::string none = of_protocols ? std::to_string(simulation::Program::kSteps) : "none";
   return fmt::format("hamlyn sim --seed {} --steps {} --verbose", failed.seed,
-                     least.steps.empty() ? "none" : simulation::to_text(least.steps));
+                     least.steps.empty() ? none : simulation::to_text(least.steps));
 }
 
 std::string counts_json(const Counts& counts) {
@@ -100,7 +117,7 @@ std::string to_text(const Sum& sum, double seconds) {
 
 Failure wrong_steps(const std::string& text) {
   return {fmt::format("'{}' is no list of steps", text), "usage",
-          fmt::format("write it as 3,17-20; the last is {}", simulation::Program::kSteps - 1), kUsage};
+          fmt::format("write it as 3,17-20; the last is {}", simulation::Program::kEnd - 1), kUsage};
 }
 
 int run_one(std::uint64_t seed, const SimOptions& options) {
@@ -117,7 +134,7 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     program.only = simulation::parse_steps(options.steps);
     if (!program.only) throw wrong_steps(options.steps);
   }
-  Result result = simulation::run(program, reader);
+  Result result = program.of_protocols() ? protocols_run(program, reader) : interface_run(program, reader);
   if (result.good() && !program.only) {
     if (reader) reader("the protocols");
     add_protocols(result, std::move(reader));

@@ -26,60 +26,90 @@ Host::Rules rules_of(std::uint64_t seed) {
 
 class ProtocolRun {
  public:
-  ProtocolRun(std::uint64_t seed, Trace::Reader reader)
-      : host_(seed, rules_of(seed), std::move(reader)), stage_(host_) {
+  ProtocolRun(const Program& program, Trace::Reader reader)
+      : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
     for (const auto make : {make_datagrams, make_streams, make_tagged_writes}) books_.push_back(make(stage_));
     // Memory is lent within a host, whose links keep the order.
     if (host_.in_order()) books_.push_back(make_loans(stage_));
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
     if (!host_.chance().one_in(4)) {
-      for (std::uint64_t left = host_.chance().between(1, 5); left != 0; --left) expect_fault();
+      const std::uint64_t count = host_.chance().between(1, 5);
+      for (std::uint32_t i = 0; i != count; ++i) expect_fault(kFaults + i);
     }
     host_.after(kRun, [this] { end(); });
   }
 
-  Result run(std::uint64_t seed) {
+  Result run() {
     host_.run();
     if (host_.problem().empty()) {
       for (const auto& book : books_) book->check();
     }
-    stage_.counts.deaths = host_.deaths;
-    stage_.counts.cuts = host_.cuts;
-    stage_.counts.stops = host_.stops;
-    stage_.counts.refusals = host_.refusals;
     Result result;
-    result.seed = seed;
+    result.seed = program_.seed;
     result.digest = host_.digest();
-    result.counts = stage_.counts;
+    result.counts = counts();
+    std::ranges::sort(steps_, {}, &Step::number);
+    result.steps = std::move(steps_);
     result.problem = host_.problem();
     return result;
   }
 
  private:
+  // The first step is none: what everybody begins with.
+  static constexpr std::uint32_t kFaults = Program::kSteps + 1;
+
+  Counts counts() const {
+    Counts all = stage_.counts;
+    all.deaths = host_.deaths;
+    all.cuts = host_.cuts;
+    all.stops = host_.stops;
+    all.refusals = host_.refusals;
+    return all;
+  }
   void come() {
     host_.come([this](Inhabitant& me) { live(me); });
   }
 
   // The program of each process.
   void live(Inhabitant& me) {
+    auto number = static_cast<std::uint32_t>(me.number) * Program::kTurns;
+    stage_.begin_step(me.number, number);
     Manager manager(Manager::Options{});
     {
       std::vector<std::unique_ptr<Part>> parts;
       for (const auto& book : books_) parts.push_back(book->come(manager));
-      while (me.alive && !stage_.ending) {
-        parts[host_.chance().below(parts.size())]->act();
-        rest(manager);
-      }
+      while (me.alive && !stage_.ending) turn(++number, me, manager, parts);
+      stage_.begin_step(me.number, number + 1);
       come_to_rest(me, manager, parts);
     }
     if (me.alive) check_left(manager);
   }
+  // One that is left out takes its time all the same.
+  void turn(std::uint32_t number, const Inhabitant& me, Manager& manager,
+            const std::vector<std::unique_ptr<Part>>& parts) {
+    stage_.begin_step(me.number, number);
+    if (!program_.has(number)) return host_.pause(1 + stage_.chance().below(20'000));
+    const std::size_t which = stage_.chance().below(parts.size());
+    steps_.push_back({number, Step::Kind::start, me.number, which + 1});
+    parts[which]->act();
+    watch();
+    rest(manager);
+  }
+  void watch() {
+    if (!program_.watch || !host_.problem().empty()) return;
+    try {
+      program_.watch(counts());
+    } catch (const Violation& violation) {
+      host_.fail(violation.what());
+    }
+  }
   void rest(Manager& manager) {
-    switch (host_.chance().below(4)) {
+    sim::Generator& chance = stage_.chance();
+    switch (chance.below(4)) {
       case 0:
-        return host_.pause(host_.chance().below(20'000));
+        return host_.pause(chance.below(20'000));
       case 1:
-        manager.wait(std::chrono::nanoseconds{host_.chance().below(30'000)});
+        manager.wait(std::chrono::nanoseconds{chance.below(30'000)});
         return;
       case 2:
         manager.poll();
@@ -120,41 +150,56 @@ class ProtocolRun {
     stage_.demand(counters.areas_bytes == 0, "an area is left");
   }
 
-  void expect_fault() {
-    host_.after(host_.chance().below(kRun), [this] { strike(); });
+  void expect_fault(std::uint32_t number) {
+    stage_.begin_step(kNobody, number);
+    if (!program_.has(number)) return;
+    host_.after(stage_.chance_of(kNobody).below(kRun), [this, number] { strike(number); });
   }
-  void strike() {
-    sim::Generator& chance = host_.chance();
-    Inhabitant& one = any();
-    Inhabitant& other = any();
+  void strike(std::uint32_t number) {
+    stage_.begin_step(kNobody, number);
+    sim::Generator& chance = stage_.chance_of(kNobody);
+    Inhabitant& one = any(chance);
+    Inhabitant& other = any(chance);
     const std::uint64_t dice = chance.below(100);
+    Step& step = steps_.emplace_back();
+    step.number = number;
     if (dice < 35) {
+      step.kind = Step::Kind::cut;
       if (&one != &other) host_.cut(one, other, chance.one_in(2) ? 0 : chance.between(1, 30));
     } else if (dice < 65) {
+      step.kind = Step::Kind::death;
       if (living() > 2) host_.kill(one);
     } else if (dice < 85) {
+      step.kind = Step::Kind::stop;
       host_.stop(one);
       host_.after(chance.below(2'000'000), [this, &one] { host_.go_on(one); });
     } else if (host_.inhabitants().size() < 6 && !stage_.ending) {
+      step.kind = Step::Kind::comes;
       come();
     }
   }
-  Inhabitant& any() { return host_.inhabitant(1 + host_.chance().below(host_.inhabitants().size())); }
+  Inhabitant& any(sim::Generator& chance) {
+    return host_.inhabitant(1 + chance.below(host_.inhabitants().size()));
+  }
   void end() {
     stage_.ending = true;
     for (const auto& each : host_.inhabitants()) host_.go_on(*each);
   }
 
+  static constexpr std::uint64_t kNobody = 0;
+
+  const Program program_;
   Host host_;
   Stage stage_;
   std::vector<std::unique_ptr<Book>> books_;
+  std::vector<Step> steps_;  // that were run
   int resting_ = 0;
 };
 
 }  // namespace
 
-Result run_protocols(std::uint64_t seed, Trace::Reader reader) {
-  return std::make_unique<ProtocolRun>(seed, std::move(reader))->run(seed);
+Result run_protocols(const Program& program, Trace::Reader reader) {
+  return std::make_unique<ProtocolRun>(program, std::move(reader))->run();
 }
 
 }  // namespace hamlyn::simulation

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "hamlyn/status.h"
 #include "simulation/host/host.h"
 #include "simulation/owned_slot.h"
+#include "simulation/program.h"
 #include "simulation/world.h"
 
 namespace hamlyn::simulation {
@@ -38,9 +40,14 @@ class Offers {
 
 class Stage {
  public:
-  explicit Stage(Host& the_host) : host(the_host) {}
+  explicit Stage(Host& the_host) : host(the_host), steps_seed_(the_host.chance().next()) {}
 
-  sim::Generator& chance() noexcept { return host.chance(); }
+  // That of the step that its process is at.
+  sim::Generator& chance() { return chance_of(me()); }
+  sim::Generator& chance_of(std::uint64_t process) { return chances_.at(process); }
+  void begin_step(std::uint64_t process, std::uint32_t number) {
+    chances_.insert_or_assign(process, chance_of_step(steps_seed_, number));
+  }
   std::uint64_t me() { return host.here().number; }
   bool alive() { return host.here().alive; }
   // Of what a process sees that lives.
@@ -66,6 +73,10 @@ class Stage {
   Counts counts;
   bool ending = false;
   std::uint64_t senders = 0;  // that there are anywhere
+
+ private:
+  const std::uint64_t steps_seed_;
+  std::map<std::uint64_t, sim::Generator> chances_;  // by process; 0: of the fault that strikes
 };
 
 // Counts a sender for as long as it is there.
