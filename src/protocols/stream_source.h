@@ -131,7 +131,7 @@ class StreamSource {
     ticket = ticket_;
     // What has not left goes with our terminus: nobody would hear of an end behind it.
     const bool cut_short = staged_lent_ && port_.status(staged_handle_) == Status::pending;
-    const std::uint32_t sequence = leaves && cut_short ? staged_sequence_ : next_;
+    const std::uint32_t sequence = cut_short ? staged_sequence_ : next_;
     word =
         word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
     return leaves || owes_end;

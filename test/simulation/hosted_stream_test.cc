@@ -90,6 +90,69 @@ TEST(HostedStreams, gather_no_more_than_their_receiver_has_memory_for) {
   hosted.run();
 }
 
+// The link is full of something else, so that nothing of the batch has left when its sender goes.
+TEST(HostedStreams, are_abandoned_though_their_last_batch_waits_for_room) {
+  Hosted hosted({.least_delay = 50'000, .most_delay = 50'000, .mtu = 128, .window = 2});
+  hosted.add([](Hosted&) {
+    Manager manager;
+    TaggedReceiver other(manager, 64);
+    StreamReceiver receiver(manager);
+    manager.publish("other", other.make_seed());
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    const Status end = receiver.receive(record, 1s);
+    EXPECT_EQ(end, Status::abandoned) << name(end);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    TaggedSender other(manager, manager.lookup("other", 1s));
+    {
+      StreamSender sender(manager, manager.lookup("s", 1s));
+      for (int i = 0; i < 8; ++i)
+        all.expect(sender.send(std::vector<std::byte>(100)) == Status::ok, "not sent");
+      all.host.pause(5'000'000);
+      while (other.send(bytes_of("x"), 0, 1) == Status::ok) {
+      }
+      all.expect(sender.flush(0s) == Status::timed_out, "there was room");
+    }
+    manager.wait(5ms);
+  });
+  hosted.run();
+}
+
+// The receiver closes while a batch is on its way that takes long, and whose sender goes before all of it has
+// left.
+TEST(HostedStreams, are_closed_by_their_receiver_though_the_last_batch_never_comes) {
+  Hosted hosted({.least_delay = 50'000, .most_delay = 50'000, .mtu = 128, .window = 2});
+  hosted.add([](Hosted&) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    EXPECT_EQ(receiver.receive(record, 1s), Status::ok);
+    const Status closed = receiver.close(1s);
+    EXPECT_EQ(closed, Status::ok) << name(closed);
+    const Status end = receiver.receive(record, 1s);
+    EXPECT_EQ(end, Status::closed) << name(end);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    {
+      StreamSender sender(manager, manager.lookup("s", 1s));
+      all.expect(sender.send(std::vector<std::byte>(100)) == Status::ok, "not sent");
+      all.expect(sender.flush(1s) == Status::ok, "not flushed");
+      for (int i = 0; i < 60; ++i)
+        all.expect(sender.send(std::vector<std::byte>(100)) == Status::ok, "not sent");
+      Status flushed = sender.flush(0s);
+      all.expect(flushed == Status::timed_out, "the batch has left at once");
+      while ((flushed = sender.flush(0s)) == Status::timed_out) manager.wait(10us);
+      all.expect(flushed == Status::closed, name(flushed));
+    }
+    manager.wait(5ms);
+  });
+  hosted.run();
+}
+
 // The receiver says several times where its longer memory is, and the words overtake one another.
 TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
   for (std::uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {
