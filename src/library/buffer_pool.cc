@@ -21,17 +21,15 @@ struct BufferPool::Inside {
   struct Row {
     std::size_t first;  // in the area
     std::size_t bytes;  // of each
-    std::uint32_t count;
     std::vector<std::uint32_t> free;
     std::vector<bool> taken;
 
-    Row(std::size_t at, const BufferClass& of)
-        : first(at), bytes(of.bytes), count(of.count), taken(of.count) {
-      free.reserve(count);
-      for (std::uint32_t i = count; i != 0; --i) free.push_back(i - 1);
+    Row(std::size_t at, const BufferClass& of) : first(at), bytes(of.bytes), taken(of.count) {
+      free.reserve(of.count);
+      for (std::uint32_t i = of.count; i != 0; --i) free.push_back(i - 1);
     }
     std::size_t stride() const noexcept { return whole_lines(bytes); }
-    std::size_t end() const noexcept { return first + stride() * count; }
+    std::size_t end() const noexcept { return first + stride() * taken.size(); }
   };
 
   Inside(library::Engine& of, std::span<std::byte> memory) : engine(of), area(memory) {}
