@@ -8,7 +8,13 @@ namespace {
 using Relation = Target::Relation;
 
 Figure figure(const std::string& name, double median) {
-  return {name, std::string(unit_of(name)), {median, median, median, median, median}, false, 5};
+  return {name, std::string(unit_of(name)), {median, median, median, median, median}, false, 5, {median}};
+}
+
+Figure figure(const std::string& name, double near, double far) {
+  Figure both = figure(name, near);
+  both.median_at(Distance::far) = far;
+  return both;
 }
 
 const std::vector<Target> kOne = {{"shm.a.oneway", Relation::at_most, 1.35, "limit.b.oneway", 1.15}};
@@ -16,19 +22,40 @@ const std::vector<Target> kOne = {{"shm.a.oneway", Relation::at_most, 1.35, "lim
 TEST(PerfTargets, TheRatioIsOfMedians) {
   const auto results = compare(kOne, {figure("limit.b.oneway", 100), figure("shm.a.oneway", 120)});
   ASSERT_EQ(results.size(), 1u);
-  EXPECT_DOUBLE_EQ(results[0].ratio.value(), 1.2);
-  EXPECT_TRUE(results[0].met);
+  EXPECT_DOUBLE_EQ(results[0].ratio_at(Distance::near).value(), 1.2);
+  EXPECT_FALSE(results[0].ratio_at(Distance::far).has_value());
+  EXPECT_TRUE(results[0].met());
 }
 
 TEST(PerfTargets, AboveTheFactorIsMissed) {
   const auto results = compare(kOne, {figure("limit.b.oneway", 100), figure("shm.a.oneway", 136)});
-  EXPECT_FALSE(results.at(0).met);
+  EXPECT_FALSE(results.at(0).met());
 }
 
 TEST(PerfTargets, WithoutTheOtherFigureThereIsNoRatio) {
   const auto results = compare(kOne, {figure("shm.a.oneway", 136)});
-  EXPECT_FALSE(results.at(0).ratio.has_value());
-  EXPECT_FALSE(results.at(0).met);
+  EXPECT_FALSE(results.at(0).worst().has_value());
+  EXPECT_FALSE(results.at(0).met());
+}
+
+TEST(PerfTargets, EachDistanceHasItsRatioAndTheWorseOneCounts) {
+  const auto results = compare(kOne, {figure("limit.b.oneway", 50, 200), figure("shm.a.oneway", 55, 300)});
+  EXPECT_DOUBLE_EQ(results.at(0).ratio_at(Distance::near).value(), 1.1);
+  EXPECT_DOUBLE_EQ(results.at(0).ratio_at(Distance::far).value(), 1.5);
+  EXPECT_DOUBLE_EQ(results.at(0).worst().value(), 1.5);
+  EXPECT_FALSE(results.at(0).met());
+  const std::vector<Target> more = {{"shm.a.rate", Relation::at_least, 7, "peer.b.rate", {}}};
+  const auto rates = compare(more, {figure("peer.b.rate", 20, 5), figure("shm.a.rate", 60, 40)});
+  EXPECT_DOUBLE_EQ(rates.at(0).worst().value(), 3);
+}
+
+TEST(PerfTargets, FiguresOfDifferentDistancesAreNotCompared) {
+  Figure far = figure("limit.b.oneway", 200);
+  far.median_at(Distance::far) = far.median_at(Distance::near);
+  far.median_at(Distance::near).reset();
+  const auto results = compare(kOne, {far, figure("shm.a.oneway", 50)});
+  EXPECT_FALSE(results.at(0).worst().has_value());
+  EXPECT_FALSE(results.at(0).met());
 }
 
 TEST(PerfTargets, WithoutOurFigureThereIsNoRow) {

@@ -11,6 +11,7 @@
 #include "tool/perf/catalogue.h"
 #include "tool/perf/cores.h"
 #include "tool/perf/derived.h"
+#include "tool/perf/distance.h"
 #include "tool/perf/far_nodes.h"
 #include "tool/perf/keeper.h"
 #include "tool/perf/machine.h"
@@ -76,7 +77,7 @@ Outcome measure(const std::vector<Meter>& meters, Cores cores, int rounds) {
   std::optional<Keeper> keeper;
   if (any_of_ours(meters)) keeper.emplace();
   const ProgressLine line{rounds};
-  return run_rounds(meters, cores, rounds,
+  return run_rounds(meters, cores, rounds, line_nanoseconds,
                     [&](int round, const std::string& name) { line.show(round, name); });
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
 Json figure_json(const Figure& figure) {
   const Summary& summary = figure.summary;
   Json json{{"name", figure.name}, {"unit", figure.unit}, {"min", summary.min}, {"median", summary.median}};
@@ -15,18 +17,22 @@ Json figure_json(const Figure& figure) {
   json["p999"] = figure.single_operations ? Json(summary.p999) : Json(nullptr);
   json["max"] = summary.max;
   json["runs"] = figure.runs;
+  for (const Distance distance : kDistances) json[name_of(distance)] = or_null(figure.median_at(distance));
   return json;
 }
 
 Json target_json(const TargetResult& result) {
   const Target& target = result.target;
-  return {{"figure", target.figure},
-          {"against", target.against},
-          {"relation", symbol(target.relation)},
-          {"factor", target.factor},
-          {"aim", target.aim ? Json(*target.aim) : Json(nullptr)},
-          {"ratio", result.ratio ? Json(*result.ratio) : Json(nullptr)},
-          {"met", result.ratio ? Json(result.met) : Json(nullptr)}};
+  const std::optional<double> worst = result.worst();
+  Json json{{"figure", target.figure},
+            {"against", target.against},
+            {"relation", symbol(target.relation)},
+            {"factor", target.factor},
+            {"aim", or_null(target.aim)},
+            {"ratio", or_null(worst)},
+            {"met", worst ? Json(result.met()) : Json(nullptr)}};
+  for (const Distance distance : kDistances) json[name_of(distance)] = or_null(result.ratio_at(distance));
+  return json;
 }
 
 }  // namespace

@@ -28,19 +28,29 @@ Scale scale_of(const Figure& figure) {
 std::string figure_row(const Figure& figure, std::size_t width) {
   const Scale scale = scale_of(figure);
   const auto cell = [&](double value) { return number(value * scale.factor); };
+  const auto at = [&](Distance distance) {
+    const std::optional<double>& median = figure.median_at(distance);
+    return median ? cell(*median) : std::string("-");
+  };
   const auto& s = figure.summary;
-  return fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10}\n", figure.name, width, cell(s.median),
-                     scale.unit, cell(s.min), figure.single_operations ? cell(s.p99) : "-",
+  return fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", figure.name, width,
+                     cell(s.median), scale.unit, at(Distance::near), at(Distance::far), cell(s.min),
+                     figure.single_operations ? cell(s.p99) : "-",
                      figure.single_operations ? cell(s.p999) : "-", cell(s.max));
+}
+
+std::string ratio(const TargetResult& result, Distance distance) {
+  const std::optional<double>& value = result.ratio_at(distance);
+  return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
 std::string target_row(const TargetResult& result, std::size_t width, std::size_t against_width) {
   const Target& target = result.target;
-  const std::string ratio = result.ratio ? fmt::format("{:.2f}", *result.ratio) : "-";
-  const char* verdict = !result.ratio ? "not measured" : result.met ? "met" : "MISSED";
+  const char* verdict = !result.worst() ? "not measured" : result.met() ? "met" : "MISSED";
   const std::string aim = target.aim ? fmt::format(" (aim {})", *target.aim) : "";
-  return fmt::format("{:<{}} / {:<{}} {:>7} {:>2} {:<4} {}{}\n", target.figure, width, target.against,
-                     against_width, ratio, symbol(target.relation), target.factor, verdict, aim);
+  return fmt::format("{:<{}} / {:<{}} {:>7} {:>7} {:>2} {:<4} {}{}\n", target.figure, width, target.against,
+                     against_width, ratio(result, Distance::near), ratio(result, Distance::far),
+                     symbol(target.relation), target.factor, verdict, aim);
 }
 
 }  // namespace
@@ -49,8 +59,8 @@ std::string to_text(const Report& report) {
   std::size_t width = 0;
   for (const Figure& figure : report.figures) width = std::max(width, figure.name.size());
   std::string text = fmt::format("{}\n{}, hamlyn {}\n\n", report.machine, report.date, report.version);
-  text += fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10}\n", "figure", width, "median", "unit",
-                      "min", "p99", "p99.9", "max");
+  text += fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "figure", width,
+                      "median", "unit", "near", "far", "min", "p99", "p99.9", "max");
   for (const Figure& figure : report.figures) text += figure_row(figure, width);
   if (!report.targets.empty()) {
     std::size_t against_width = 0;
@@ -59,8 +69,8 @@ std::string to_text(const Report& report) {
       width = std::max(width, result.target.figure.size());
       against_width = std::max(against_width, result.target.against.size());
     }
-    text += fmt::format("\n{:<{}}   {:<{}} {:>7} {}\n", "ratio of", width, "to", against_width, "ratio",
-                        "must be");
+    text += fmt::format("\n{:<{}}   {:<{}} {:>7} {:>7} {}\n", "ratio of", width, "to", against_width, "near",
+                        "far", "must be");
     for (const TargetResult& result : report.targets) text += target_row(result, width, against_width);
   }
   for (const std::string& peer : report.absent) text += fmt::format("\nabsent: {}", peer);

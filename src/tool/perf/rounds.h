@@ -17,6 +17,12 @@ struct Outcome {
 // Called before each measurement.
 using Progress = std::function<void(int round, const std::string& name)>;
 
-Outcome run_rounds(const std::vector<Meter>& meters, Cores cores, int rounds, const Progress& progress);
+// Nanoseconds between the processors, now (distance.h).
+using Probe = std::function<double(Cores cores)>;
+
+// What was measured while the distance changed is measured again, twice at most; what is measured then counts
+// among all rounds, but at no distance if it changed once more.
+Outcome run_rounds(const std::vector<Meter>& meters, Cores cores, int rounds, const Probe& probe,
+                   const Progress& progress);
 
 }  // namespace hamlyn::tool::perf

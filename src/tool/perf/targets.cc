@@ -111,15 +111,31 @@ bool holds(Target::Relation relation, double ratio, double factor) {
   return false;
 }
 
+std::optional<double> TargetResult::worst() const {
+  const bool less =
+      target.relation == Target::Relation::at_most || target.relation == Target::Relation::below;
+  std::optional<double> found;
+  for (const std::optional<double>& ratio : ratios) {
+    if (ratio && (!found || (*ratio > *found) == less)) found = ratio;
+  }
+  return found;
+}
+
+bool TargetResult::met() const {
+  const std::optional<double> ratio = worst();
+  return ratio && holds(target.relation, *ratio, target.factor);
+}
+
 std::vector<TargetResult> compare(const std::vector<Target>& targets, const std::vector<Figure>& figures) {
   std::vector<TargetResult> results;
   for (const Target& target : targets) {
     const Figure* figure = find(figures, target.figure);
     if (figure == nullptr) continue;
-    TargetResult result{target, {}, false};
-    if (const Figure* against = find(figures, target.against)) {
-      result.ratio = figure->summary.median / against->summary.median;
-      result.met = holds(target.relation, *result.ratio, target.factor);
+    TargetResult result{target};
+    const Figure* against = find(figures, target.against);
+    for (std::size_t i = 0; against != nullptr && i < result.ratios.size(); ++i) {
+      if (figure->medians[i] && against->medians[i])
+        result.ratios[i] = *figure->medians[i] / *against->medians[i];
     }
     results.push_back(result);
   }

@@ -1,5 +1,7 @@
 #pragma once
-// What our figures must reach, as ratios to the machine's limit and to peers measured in the same run.
+// What our figures must reach, as ratios to the machine's limit and to peers measured in the same run and, on
+// a machine that changes, at the same distance of its processors (distance.h).
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +22,12 @@ struct Target {
 
 struct TargetResult {
   Target target;
-  std::optional<double> ratio;  // of the medians; none: `against` was not measured in this run
-  bool met = false;
+  // Of the medians at each distance; none: one of the two was never measured at it.
+  std::array<std::optional<double>, 2> ratios{};
+
+  const std::optional<double>& ratio_at(Distance d) const { return ratios[static_cast<std::size_t>(d)]; }
+  std::optional<double> worst() const;
+  bool met() const;  // at each distance at which there is a ratio, and there is one
 };
 
 const std::vector<Target>& all_targets();
