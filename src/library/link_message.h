@@ -8,7 +8,7 @@
 namespace hamlyn::library {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
-inline constexpr std::uint16_t kLinkVersion = 3;
+inline constexpr std::uint16_t kLinkVersion = 4;
 
 enum class LinkWord : std::uint16_t {
   page = 1,        // with a memfd: the page of this side; the first message each way

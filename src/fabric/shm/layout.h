@@ -15,7 +15,7 @@ inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uint32_t kReplyCells = 12;
 inline constexpr std::uint32_t kUrgentCells = 8;  // the urgent ring never grows: it is for short messages
 inline constexpr std::uint32_t kHomeCells = 40;
-inline constexpr std::uint32_t kGrownCells[] = {2048, 16384};  // 128 KiB, 1 MiB
+inline constexpr std::uint32_t kGrownCells[] = {256, 2048, 16384};  // 16 KiB, 128 KiB, 1 MiB
 
 // Never changes after the page was shown.
 struct alignas(64) PageHeader {

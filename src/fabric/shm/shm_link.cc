@@ -26,6 +26,10 @@ constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home pag
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
 constexpr std::uint32_t kPrepared = 2;  // cells for the next packet
+// The longest packets of a ring: with fewer ahead their sender would fetch the reader's word for what it has
+// taken before almost each, which is one more journey (docs/performance.md). Who sends such wants a longer
+// ring.
+constexpr std::uint32_t kPacketsAhead = 4;
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
 }  // namespace
 
@@ -81,9 +85,12 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   out_.put(packet, data, metadata);
   ++counters->packets_out;
   counters->bytes_out += packet.lead.length;
+  if (cells > out_.count() / kPacketsAhead) [[unlikely]]
+    want_room();
   if (bell_.must_ring()) [[unlikely]]
     ring();
-  if (++puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells);
+  // And the cell behind it, of which a word is cleared.
+  if (++puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
   return Status::ok;
 }
 
@@ -195,10 +202,14 @@ bool ShmLink::has_reply_room() noexcept {
   return broken || replies_out_.has_room(kReplyCellsMost);
 }
 
+bool ShmLink::former_ring_left() noexcept {
+  return last_taken_ >= former_until_ || (take_credit() && last_taken_ >= former_until_);
+}
+
 void ShmLink::want_room() noexcept {
   // Not before the peer has left the former ring: it holds one next ring, and no more
   // (test/model/growth.pml).
-  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && last_taken_ >= former_until_) {
+  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && former_ring_left()) {
     growth_ = Growth::wanted;
     surroundings_.attention();
   }
@@ -221,7 +232,7 @@ void ShmLink::switch_out() noexcept {
   next_out_ = Mapping();
   ++grown_;
   growth_ = Growth::none;
-  payload_limit_ = mtu_;
+  payload_limit_ = std::min<std::size_t>(mtu_, out_.count() / kPacketsAhead * interface::kCell);
   counters->memory_out = memory_out();
   if (bell_.must_ring()) ring();
 }

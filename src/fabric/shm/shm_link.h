@@ -166,6 +166,7 @@ class ShmLink final : public interface::Link {
     return Status::queue_full;
   }
   bool take_credit() noexcept;
+  bool former_ring_left() noexcept;
   void ask_to_be_watched() noexcept;
   void switch_out() noexcept;
   bool switch_in() noexcept;
