@@ -47,9 +47,11 @@ bool stopped(pid_t pid) {
 
 class Rest : public OnNodes {
  protected:
+  static constexpr auto kStall = 600ms;
+
   Interface::Options impatient() const {
     Interface::Options options = this->options();
-    options.stall = 600ms;
+    options.stall = kStall;
     return options;
   }
 };
@@ -96,6 +98,37 @@ TEST_F(Rest, is_not_in_the_way_of_a_stalled_peer) {
     EXPECT_TRUE(side.told());
     const auto notification = side.queue.poll();
     EXPECT_TRUE(notification && notification->kind == Notification::Kind::link_ended);
+  });
+  stops.signal(SIGCONT);
+  EXPECT_EQ(stops.wait(), 0);
+}
+
+// However long it has been since somebody looked: what is sent then is pending since then.
+TEST_F(Rest, is_no_time_in_which_a_peer_has_stalled) {
+  Actor stops([&](Line& line) {
+    Side side(options());
+    line.put(side.slot.ticket());
+    if (!line.take<char>()) return 1;
+    ::raise(SIGSTOP);
+    return 0;
+  });
+  in_child([&] {
+    const auto ticket = stops.line().take<Ticket>();
+    Side side(impatient());
+    EXPECT_EQ(side.terminus.connect(*ticket, kPatience), Status::ok);
+    EXPECT_GE(side.queue.descriptor(), 0);
+    EXPECT_FALSE(side.queue.poll()) << "the next is to be told";
+    EXPECT_TRUE(side.rests());
+    stops.line().put('.');
+    EXPECT_TRUE(eventually([&] { return stopped(stops.pid()); }));
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - begin > kStall / 2; }))
+        << "the rest has lasted";
+    EXPECT_TRUE(side.rests());
+    const auto sent = std::chrono::steady_clock::now();
+    EXPECT_EQ(side.terminus.send_fast(*ticket, {}, 1), Status::ok);
+    EXPECT_TRUE(side.told());
+    EXPECT_GE(std::chrono::steady_clock::now() - sent, kStall) << "it was given up too early";
   });
   stops.signal(SIGCONT);
   EXPECT_EQ(stops.wait(), 0);
