@@ -2,8 +2,12 @@
 // found by looking is found all the same.
 #include <poll.h>
 
+#include <array>
+#include <atomic>
 #include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "library/engine.h"
 #include "test/process/managers.h"
@@ -72,6 +76,35 @@ TEST_F(Rest, ends_with_each_message_and_comes_again) {
       EXPECT_TRUE(word == 2 || eventually([&] { return !receiver.interface.engine().rests(); }));
     }
     waits.join();
+  });
+}
+
+// Each of them is to be told; but none keeps the others from sleeping.
+TEST_F(Rest, comes_though_several_threads_wait) {
+  in_child([&] {
+    Side sender(options()), receiver(options());
+    std::vector<std::unique_ptr<NotificationQueue>> queues;
+    std::vector<std::unique_ptr<Slot>> slots;
+    std::vector<std::thread> threads;
+    std::array<std::atomic<std::uint64_t>, 3> words{};
+    for (std::atomic<std::uint64_t>& word : words) {
+      queues.push_back(std::make_unique<NotificationQueue>(receiver.interface));
+      slots.push_back(std::make_unique<Slot>(receiver.area, *queues.back(), Slot::Options{.places = 8}));
+      threads.emplace_back([&word, queue = queues.back().get()] {
+        Notification next;
+        while (word != 2 && queue->receive(next, kPatience) == Status::ok) word = next.word;
+      });
+    }
+    for (const auto& slot : slots) EXPECT_EQ(sender.terminus.connect(slot->ticket(), kPatience), Status::ok);
+    for (std::uint64_t word = 1; word <= 2; ++word) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        EXPECT_TRUE(i != 0 || receiver.rests()) << word;
+        EXPECT_EQ(sender.terminus.send_fast(slots[i]->ticket(), {}, word), Status::ok);
+        EXPECT_TRUE(eventually([&] { return words[i] == word; })) << word << "/" << i;
+        if (word == 1) break;  // one who is told, and waits again
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
   });
 }
 
