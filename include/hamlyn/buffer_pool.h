@@ -25,13 +25,13 @@ class Buffer {
   Buffer(Buffer&& other) noexcept
       : pool_(std::exchange(other.pool_, nullptr)),
         bytes_(std::exchange(other.bytes_, {})),
-        offset_(other.offset_) {}
+        offset_(std::exchange(other.offset_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     if (this == &other) return *this;
     give_back();
     pool_ = std::exchange(other.pool_, nullptr);
     bytes_ = std::exchange(other.bytes_, {});
-    offset_ = other.offset_;
+    offset_ = std::exchange(other.offset_, 0);
     return *this;
   }
   ~Buffer() { give_back(); }
@@ -42,14 +42,16 @@ class Buffer {
   std::size_t offset() const noexcept { return offset_; }  // in the area
   // As if it went now.
   void give_back() noexcept;
-  // Its address; the buffer is the caller's until BufferPool::give_back.
-  std::byte* release() noexcept {
-    pool_ = nullptr;
-    return std::exchange(bytes_, {}).data();
-  }
+  // Its address; the buffer is the caller's until BufferPool::give_back. Null if there was none.
+  std::byte* release() noexcept;
 
  private:
   friend class BufferPool;
+  void forget() noexcept {
+    pool_ = nullptr;
+    bytes_ = {};
+    offset_ = 0;
+  }
 
   BufferPool* pool_ = nullptr;
   std::span<std::byte> bytes_;
@@ -77,7 +79,7 @@ class BufferPool {
   // Gives the smallest free buffer that has `bytes` or more; `out` gives up what it had. ok; no_buffer: all
   // such are taken; too_long: no class has so large ones; invalid: no bytes; forked.
   Status take(std::size_t bytes, Buffer& out) noexcept;
-  // What was released. ok; invalid: it is no buffer of this pool, or not taken; forked.
+  // What was released. ok; invalid: it is no buffer of this pool, or not released; forked.
   Status give_back(const std::byte* buffer) noexcept;
 
   std::uint32_t free_buffers() const noexcept;  // of all classes
@@ -85,6 +87,9 @@ class BufferPool {
  private:
   friend class Buffer;
   struct Inside;
+  enum class Whose : std::uint8_t { pools, buffers, callers };
+  // What was the one's is the other's. ok, invalid, forked, as give_back.
+  Status pass(const std::byte* buffer, Whose from, Whose to) noexcept;
   BufferPool(Interface& interface, std::span<std::byte> area, const std::vector<BufferClass>& classes);
 
   std::unique_ptr<Inside> inside_;

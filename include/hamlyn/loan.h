@@ -5,7 +5,8 @@
 // has given it back, or has died. docs/loans.md says what each side must not trust.
 //
 // Threads: any may use any of these; of one Loan or one Borrowed one at a time. An object is destroyed when
-// no other thread uses it. Fork: a forked child has none of it (Status::forked), nor the memory.
+// no other thread uses it, but for those who wait on a LoanReceiver. Fork: a forked child has none of it
+// (Status::forked), nor the memory.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -176,7 +177,7 @@ class LoanReceiver {
   explicit LoanReceiver(Manager& manager) : LoanReceiver(manager, Options{}) {}
   // Throws Error.
   LoanReceiver(Manager& manager, const Options& options);
-  // Whoever waits on it must have gone. The sender is told, and takes back everything; what is still borrowed
+  // Waits end with `cancelled`. The sender is told, and takes back everything; what is still borrowed
   // stays readable, as what is not current.
   ~LoanReceiver();
   LoanReceiver(const LoanReceiver&) = delete;

@@ -6,15 +6,15 @@
 
 namespace hamlyn::base {
 
-namespace {
-constexpr std::uint64_t kSlice = 100'000;  // nanoseconds: the shortest that there is
-}  // namespace
+bool scheduling_of_thread(SchedulingAttributes& attributes) noexcept {
+  return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0;
+}
 
 void ask_for_short_slices() noexcept {
   SchedulingAttributes attributes{};
-  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (!scheduling_of_thread(attributes)) return;
   if (attributes.policy != SCHED_OTHER) return;  // somebody has chosen
-  attributes.runtime = kSlice;
+  attributes.runtime = kShortSlice;
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

@@ -14,9 +14,14 @@ struct SchedulingAttributes {
 };
 static_assert(sizeof(SchedulingAttributes) == 48);
 
+inline constexpr std::uint64_t kShortSlice = 100'000;  // nanoseconds: the shortest that there is
+
 // Asks the kernel to run the calling thread soon when it wakes, and not for long: it would otherwise wait
 // until a thread that computes or polls has used its slice of milliseconds up (docs/performance.md). Its
 // share of the processor stays what it was. Nothing comes of it on kernels before 6.12.
 void ask_for_short_slices() noexcept;
+
+// What the kernel says of the calling thread; false: nothing.
+bool scheduling_of_thread(SchedulingAttributes& attributes) noexcept;
 
 }  // namespace hamlyn::base

@@ -22,14 +22,14 @@ struct BufferPool::Inside {
     std::size_t first;  // in the area
     std::size_t bytes;  // of each
     std::vector<std::uint32_t> free;
-    std::vector<bool> taken;
+    std::vector<Whose> whose;  // each of them is
 
-    Row(std::size_t at, const BufferClass& of) : first(at), bytes(of.bytes), taken(of.count) {
+    Row(std::size_t at, const BufferClass& of) : first(at), bytes(of.bytes), whose(of.count) {
       free.reserve(of.count);
       for (std::uint32_t i = of.count; i != 0; --i) free.push_back(i - 1);
     }
     std::size_t stride() const noexcept { return whole_lines(bytes); }
-    std::size_t end() const noexcept { return first + stride() * taken.size(); }
+    std::size_t end() const noexcept { return first + stride() * whose.size(); }
   };
 
   Inside(library::Engine& of, std::span<std::byte> memory) : engine(of), area(memory) {}
@@ -73,7 +73,7 @@ Status BufferPool::take(std::size_t bytes, Buffer& out) noexcept {
     if (row.bytes < bytes || row.free.empty()) continue;
     const std::uint32_t index = row.free.back();
     row.free.pop_back();
-    row.taken[index] = true;
+    row.whose[index] = Whose::buffers;
     out.pool_ = this;
     out.offset_ = row.first + index * row.stride();
     out.bytes_ = inside.area.subspan(out.offset_, bytes);
@@ -83,6 +83,10 @@ Status BufferPool::take(std::size_t bytes, Buffer& out) noexcept {
 }
 
 Status BufferPool::give_back(const std::byte* buffer) noexcept {
+  return pass(buffer, Whose::callers, Whose::pools);
+}
+
+Status BufferPool::pass(const std::byte* buffer, Whose from, Whose to) noexcept {
   Inside& inside = *inside_;
   if (inside.engine.lock().forked()) return Status::forked;
   // Numbers: of pointers to elsewhere nothing is said.
@@ -92,9 +96,9 @@ Status BufferPool::give_back(const std::byte* buffer) noexcept {
   for (Inside::Row& row : inside.rows) {
     if (at < row.first || at >= row.end()) continue;
     const std::size_t index = (at - row.first) / row.stride();
-    if ((at - row.first) % row.stride() != 0 || !row.taken[index]) return Status::invalid;
-    row.taken[index] = false;
-    row.free.push_back(static_cast<std::uint32_t>(index));
+    if ((at - row.first) % row.stride() != 0 || row.whose[index] != from) return Status::invalid;
+    row.whose[index] = to;
+    if (to == Whose::pools) row.free.push_back(static_cast<std::uint32_t>(index));
     return Status::ok;
   }
   return Status::invalid;
@@ -110,9 +114,16 @@ std::uint32_t BufferPool::free_buffers() const noexcept {
 
 void Buffer::give_back() noexcept {
   if (pool_ == nullptr) return;
-  pool_->give_back(bytes_.data());
-  pool_ = nullptr;
-  bytes_ = {};
+  pool_->pass(bytes_.data(), BufferPool::Whose::buffers, BufferPool::Whose::pools);
+  forget();
+}
+
+std::byte* Buffer::release() noexcept {
+  if (pool_ == nullptr) return nullptr;
+  std::byte* const at = bytes_.data();
+  pool_->pass(at, BufferPool::Whose::buffers, BufferPool::Whose::callers);
+  forget();
+  return at;
 }
 
 }  // namespace hamlyn

@@ -313,7 +313,13 @@ Deadline Engine::or_help(Deadline deadline) const noexcept {
 bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept {
   if (expire()) return false;
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
-    // Another thread is the sleeper; whoever brings something wakes us through the word.
+    // Another thread is the sleeper; whoever brings something wakes us through the word. But it must hear of
+    // room that is wanted only since it fell asleep.
+    for (interface::Link* link : core_.links()) {
+      if (link->by_gate || !shm_link(link).must_arm_anew()) continue;
+      wake_up();
+      return false;
+    }
     ++waiting_;
     lock_.leave();
     futex_sleep(Watched{}, application_word_, value, deadline);
@@ -328,12 +334,14 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
     deep_.store(false, std::memory_order_relaxed);
     thread_word_.fetch_add(1);
     wake(thread_word_);
+    if (waiting_ != 0) wake_waiting();  // one of them is to be the sleeper now
     return false;
   }
   const Clock::time_point shallow = Clock::now() + kShallow;
   const bool ends_before = first && *first <= shallow;
   const bool undisturbed =
       sleep_armed(SleeperRole::application, application_word_, value, ends_before ? first : shallow);
+  if (waiting_ != 0) wake_waiting();
   return undisturbed && Clock::now() >= shallow;
 }
 

@@ -96,6 +96,13 @@ class Engine final : public interface::Surroundings {
       wake_waiting();
     return moved;
   }
+  // The same beside a thread that sleeps and stays the one who notices arrivals; it hears of what it may wait
+  // for. Under the lock.
+  bool run_beside() noexcept {
+    const bool moved = core_.run();
+    if (moved) wake_up();
+    return moved;
+  }
   // A message waits for room or for a link. Whoever sleeps does not know: it must arm its watch for room,
   // too. Under the lock.
   void departure_waits() noexcept {
@@ -310,7 +317,11 @@ Status Engine::wait(Ready ready, Deadline deadline) noexcept {
   while (true) {
     if (!lock_.enter()) return Status::forked;
     const std::uint32_t value = application_word_.load(std::memory_order_relaxed);
-    const bool moved = run_polled();
+    // Another thread sleeps as the one who notices arrivals: it goes on doing so, and we sleep beside it. To
+    // relieve it would wake it, to relieve us in turn. (Of links to other hosts only who sleeps last knows
+    // the times.)
+    const bool beside = role_.load(std::memory_order_relaxed) == SleeperRole::application && far_ == nullptr;
+    const bool moved = beside ? run_beside() : run_polled();
     const Status status = ready();
     if (status != Status::pending) {
       lock_.leave();
@@ -329,7 +340,7 @@ Status Engine::wait(Ready ready, Deadline deadline) noexcept {
       spin_until = now + kSpin;
       deep = false;
     }
-    if (now >= spin_until) {
+    if ((beside && !moved) || now >= spin_until) {
       deep = sleep_in_wait(deadline, value, deep);
       if (!deep) spin_until = {};
       lock_.leave();

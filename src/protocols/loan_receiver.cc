@@ -1,4 +1,7 @@
+#include <sched.h>
+
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "hamlyn/loan.h"
@@ -105,6 +108,41 @@ struct LoanReceiver::Inside {
         returns_area(manager.interface(), sizeof(LoanReturns), Sharing::mapped_read_only),
         returns(returns_area, queue, {.access = Access::read_only}),
         terminus(manager.interface(), {.entries = 2}) {}
+
+  // Counts a call that goes on without the lock, for which whoever destroys the receiver waits.
+  class Stay {
+   public:
+    explicit Stay(Inside& of) noexcept : of_(of) {}
+    ~Stay() {
+      if (!begun_) return;
+      const Dispatcher::Guard guard(of_.dispatcher);
+      if (guard) --of_.staying;
+    }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+    // Under the lock.
+    void begin() noexcept {
+      if (!begun_) ++of_.staying;
+      begun_ = true;
+    }
+
+   private:
+    Inside& of_;
+    bool begun_ = false;
+  };
+  // Ends all such calls. Not under the lock. False: in a forked child there is nothing to end.
+  bool retire() noexcept {
+    for (;;) {
+      {
+        const Dispatcher::Guard guard(dispatcher);
+        if (!guard) return false;
+        retired.store(true, std::memory_order_relaxed);
+        if (staying == 0) return true;
+      }
+      dispatcher.interface.engine().look_again();
+      sched_yield();
+    }
+  }
 
   // All under the manager's lock, but `answer`.
 
@@ -257,6 +295,8 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
+  std::uint32_t staying = 0;
+  std::atomic<bool> retired{false};  // by `retire`, which has those who wait look again
 };
 
 // --- what is borrowed
@@ -300,12 +340,12 @@ LoanReceiver::LoanReceiver(Manager& manager, const Options& options) : manager_(
 }
 
 LoanReceiver::~LoanReceiver() {
+  if (!inside_->retire()) {
+    (void)inside_.release();  // all of it is the parent's
+    return;
+  }
   {
     const Dispatcher::Guard guard(inside_->dispatcher);
-    if (!guard) {
-      (void)inside_.release();  // all of it is the parent's
-      return;
-    }
     inside_->begin_anew();
   }
   inside_.reset();
@@ -322,6 +362,7 @@ Seed LoanReceiver::make_seed() {
 
 Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept {
   Inside& inside = *inside_;
+  Inside::Stay stay(inside);
   std::optional<Deadline> deadline;
   if (out) out.give_back();  // it may be of another manager
   for (;;) {
@@ -330,6 +371,8 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
+      if (inside.retired.load(std::memory_order_relaxed)) [[unlikely]]
+        return Status::cancelled;
       LoanMessage message;
       status = inside.look(message, out.index_);
       if (status == Status::ok) [[likely]] {
@@ -344,6 +387,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
         opening = inside.opening;
         inside.state = Inside::State::opening;
       }
+      if (opening || timeout > std::chrono::nanoseconds{0}) stay.begin();
     }
     if (opening) {
       inside.answer(manager_, *opening);
@@ -354,7 +398,10 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     if (!deadline) deadline = library::deadline_in(timeout);
     // A peer may send what is nobody's without end: then there is always something.
     if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;
-    const auto something = [&] { return inside.queue.inside().empty() ? Status::pending : Status::ok; };
+    const auto something = [&] {
+      const bool none = inside.queue.inside().empty() && !inside.retired.load(std::memory_order_relaxed);
+      return none ? Status::pending : Status::ok;
+    };
     status = manager_.interface().engine().wait(something, *deadline);
     if (status != Status::ok) return status;
   }

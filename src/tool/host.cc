@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "base/short_slices.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77  // Linux 6.5
@@ -89,6 +90,35 @@ std::uint32_t allowed_processors() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(CPU_COUNT(&set)) : 0;
 }
 
+std::string policy_named(std::uint32_t policy) {
+  switch (policy) {
+    case SCHED_OTHER:
+      return "other";
+    case SCHED_FIFO:
+      return "fifo";
+    case SCHED_RR:
+      return "rr";
+    case SCHED_BATCH:
+      return "batch";
+    case SCHED_IDLE:
+      return "idle";
+    default:
+      return "policy " + std::to_string(policy);
+  }
+}
+
+// Asked for by a thread that does nothing else.
+bool gives_short_slices() {
+  bool given = false;
+  std::thread asks([&] {
+    base::ask_for_short_slices();
+    base::SchedulingAttributes own{};
+    given = base::scheduling_of_thread(own) && own.runtime == base::kShortSlice;
+  });
+  asks.join();
+  return given;
+}
+
 // "200000 100000": so many microseconds in each of so many; "max ...": no quota.
 std::optional<double> quota_in(const std::string& path) {
   std::istringstream line{first_line(path)};
@@ -122,6 +152,12 @@ Host look_at_host(const std::string& root) {
   host.virtual_machine = line_has(root + "/proc/cpuinfo", "flags", "hypervisor");
   host.governor = first_line(processor + "cpufreq/scaling_governor");
   host.processor_quota = quota_in(root + "/sys/fs/cgroup/cpu.max");
+  base::SchedulingAttributes scheduling{};
+  if (base::scheduling_of_thread(scheduling)) {
+    host.policy = policy_named(scheduling.policy);
+    host.nice = scheduling.nice;
+  }
+  host.short_slices = gives_short_slices();
   host.huge_pages = chosen_in(first_line(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
   host.lockable = limit(RLIMIT_MEMLOCK).rlim_cur;
   if (geteuid() == 0) host.lockable = RLIM_INFINITY;  // CAP_IPC_LOCK

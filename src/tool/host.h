@@ -20,9 +20,12 @@ struct Host {
   bool virtual_machine = false;
   std::string governor;                   // of the frequency; empty: there is none
   std::optional<double> processor_quota;  // processors' worth of time that the control group may use
-  std::string huge_pages;                 // as the kernel offers transparent ones; empty: it has none
-  std::uint64_t lockable = 0;             // bytes of memory; ~0: any
-  std::uint64_t descriptors = 0;          // that may be open
+  std::string policy;                     // by which the kernel schedules this thread; empty: it does not say
+  int nice = 0;
+  bool short_slices = false;      // a thread gets those that it asks for (6.12)
+  std::string huge_pages;         // as the kernel offers transparent ones; empty: it has none
+  std::uint64_t lockable = 0;     // bytes of memory; ~0: any
+  std::uint64_t descriptors = 0;  // that may be open
   std::uint64_t descriptors_hard = 0;
   bool service = false;  // its socket is there
   // libfabric's engine for links to other hosts; empty: there is none

@@ -72,6 +72,9 @@ active proctype memory_takes() {
 #if THREADS > 2
   TAKE(2)
 #endif
+#if THREADS > 3
+  TAKE(3)
+#endif
   od
 }
 

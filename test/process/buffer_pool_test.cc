@@ -121,6 +121,51 @@ TEST_F(Buffers, come_back_once_and_from_nowhere_else) {
   });
 }
 
+// Else it would be two owners', and the first of them gives the other's back.
+TEST_F(Buffers, come_back_by_their_address_only_when_they_were_released) {
+  with_area([](MessageArea& area) {
+    BufferPool pool(area, {{100, 1}});
+    Buffer buffer, next;
+    ASSERT_EQ(pool.take(100, buffer), Status::ok);
+    EXPECT_EQ(pool.give_back(buffer.bytes().data()), Status::invalid) << "it is still the buffer's";
+    EXPECT_EQ(pool.take(100, next), Status::no_buffer);
+    std::byte* const at = buffer.release();
+    EXPECT_EQ(buffer.release(), nullptr) << "it has none";
+    EXPECT_EQ(pool.give_back(at), Status::ok);
+    ASSERT_EQ(pool.take(100, next), Status::ok);
+    EXPECT_EQ(pool.give_back(at), Status::invalid) << "a late second one takes it from nobody";
+    buffer.give_back();
+    EXPECT_EQ(pool.free_buffers(), 0u);
+    next.give_back();
+    EXPECT_EQ(pool.free_buffers(), 1u);
+  });
+}
+
+// What a buffer was moved to keeps it where it is; what it was moved from says nothing of it.
+TEST_F(Buffers, move_with_all_that_they_know) {
+  with_area([](MessageArea& area) {
+    BufferPool pool(area, {{64, 2}});
+    Buffer first, second;
+    ASSERT_EQ(pool.take(64, first), Status::ok);
+    ASSERT_EQ(pool.take(10, second), Status::ok);
+    const std::size_t offset = second.offset();
+    ASSERT_NE(offset, 0u);
+    Buffer third = std::move(second);
+    EXPECT_EQ(third.offset(), offset);
+    EXPECT_EQ(third.bytes().size(), 10u);
+    EXPECT_EQ(second.offset(), 0u);  // NOLINT: what was moved from is empty
+    EXPECT_EQ(second.bytes().size(), 0u);
+    second = std::move(third);
+    EXPECT_EQ(second.offset(), offset);
+    EXPECT_EQ(third.offset(), 0u);  // NOLINT
+    second.give_back();
+    EXPECT_EQ(second.offset(), 0u);
+    std::swap(first, second);
+    EXPECT_TRUE(second && !first);
+    EXPECT_EQ(pool.free_buffers(), 1u);
+  });
+}
+
 TEST_F(Buffers, are_made_only_of_an_area_that_has_room) {
   with_area([](MessageArea& area) {
     using enum ErrorCode;

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -361,6 +365,41 @@ TEST_F(Loans, are_told_of_by_a_descriptor) {
       ASSERT_EQ(sender->send(loan), Status::ok);
       ASSERT_EQ(poll(&waiting, 1, 30000), 1);
       ASSERT_EQ(receiver.receive(borrowed, 0ns), Status::ok);
+    }
+  });
+}
+
+// As the kernel says of a thread of ours.
+bool asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("State:"))
+      return line.find('S') != line.npos && line.find("(sleeping)") != line.npos;
+  }
+  return false;
+}
+
+TEST_F(Loans, that_are_waited_for_are_so_no_longer_when_their_receiver_goes) {
+  with_both([](Managers& both) {
+    for (int turn = 0; turn < 10; ++turn) {
+      auto receiver = std::make_unique<LoanReceiver>(both.receiver);
+      std::vector<std::thread> threads;
+      std::atomic<int> cancelled = 0;
+      std::array<std::atomic<pid_t>, 3> numbers{};
+      for (std::atomic<pid_t>& number : numbers) {
+        threads.emplace_back([&, raw = receiver.get()] {
+          number = ::gettid();
+          Borrowed borrowed;
+          cancelled += raw->receive(borrowed, kPatience) == Status::cancelled;
+        });
+      }
+      const auto all_wait = [&] {
+        return std::ranges::all_of(numbers, [](const auto& number) { return number != 0 && asleep(number); });
+      };
+      EXPECT_TRUE(eventually(all_wait));
+      receiver.reset();
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(cancelled, 3);
     }
   });
 }

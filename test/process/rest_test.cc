@@ -2,8 +2,12 @@
 // found by looking is found all the same.
 #include <poll.h>
 
+#include <array>
+#include <atomic>
 #include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "library/engine.h"
 #include "test/process/managers.h"
@@ -47,9 +51,11 @@ bool stopped(pid_t pid) {
 
 class Rest : public OnNodes {
  protected:
+  static constexpr auto kStall = 600ms;
+
   Interface::Options impatient() const {
     Interface::Options options = this->options();
-    options.stall = 600ms;
+    options.stall = kStall;
     return options;
   }
 };
@@ -70,6 +76,35 @@ TEST_F(Rest, ends_with_each_message_and_comes_again) {
       EXPECT_TRUE(word == 2 || eventually([&] { return !receiver.interface.engine().rests(); }));
     }
     waits.join();
+  });
+}
+
+// Each of them is to be told; but none keeps the others from sleeping.
+TEST_F(Rest, comes_though_several_threads_wait) {
+  in_child([&] {
+    Side sender(options()), receiver(options());
+    std::vector<std::unique_ptr<NotificationQueue>> queues;
+    std::vector<std::unique_ptr<Slot>> slots;
+    std::vector<std::thread> threads;
+    std::array<std::atomic<std::uint64_t>, 3> words{};
+    for (std::atomic<std::uint64_t>& word : words) {
+      queues.push_back(std::make_unique<NotificationQueue>(receiver.interface));
+      slots.push_back(std::make_unique<Slot>(receiver.area, *queues.back(), Slot::Options{.places = 8}));
+      threads.emplace_back([&word, queue = queues.back().get()] {
+        Notification next;
+        while (word != 2 && queue->receive(next, kPatience) == Status::ok) word = next.word;
+      });
+    }
+    for (const auto& slot : slots) EXPECT_EQ(sender.terminus.connect(slot->ticket(), kPatience), Status::ok);
+    for (std::uint64_t word = 1; word <= 2; ++word) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        EXPECT_TRUE(i != 0 || receiver.rests()) << word;
+        EXPECT_EQ(sender.terminus.send_fast(slots[i]->ticket(), {}, word), Status::ok);
+        EXPECT_TRUE(eventually([&] { return words[i] == word; })) << word << "/" << i;
+        if (word == 1) break;  // one who is told, and waits again
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
   });
 }
 
@@ -96,6 +131,37 @@ TEST_F(Rest, is_not_in_the_way_of_a_stalled_peer) {
     EXPECT_TRUE(side.told());
     const auto notification = side.queue.poll();
     EXPECT_TRUE(notification && notification->kind == Notification::Kind::link_ended);
+  });
+  stops.signal(SIGCONT);
+  EXPECT_EQ(stops.wait(), 0);
+}
+
+// However long it has been since somebody looked: what is sent then is pending since then.
+TEST_F(Rest, is_no_time_in_which_a_peer_has_stalled) {
+  Actor stops([&](Line& line) {
+    Side side(options());
+    line.put(side.slot.ticket());
+    if (!line.take<char>()) return 1;
+    ::raise(SIGSTOP);
+    return 0;
+  });
+  in_child([&] {
+    const auto ticket = stops.line().take<Ticket>();
+    Side side(impatient());
+    EXPECT_EQ(side.terminus.connect(*ticket, kPatience), Status::ok);
+    EXPECT_GE(side.queue.descriptor(), 0);
+    EXPECT_FALSE(side.queue.poll()) << "the next is to be told";
+    EXPECT_TRUE(side.rests());
+    stops.line().put('.');
+    EXPECT_TRUE(eventually([&] { return stopped(stops.pid()); }));
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - begin > kStall / 2; }))
+        << "the rest has lasted";
+    EXPECT_TRUE(side.rests());
+    const auto sent = std::chrono::steady_clock::now();
+    EXPECT_EQ(side.terminus.send_fast(*ticket, {}, 1), Status::ok);
+    EXPECT_TRUE(side.told());
+    EXPECT_GE(std::chrono::steady_clock::now() - sent, kStall) << "it was given up too early";
   });
   stops.signal(SIGCONT);
   EXPECT_EQ(stops.wait(), 0);

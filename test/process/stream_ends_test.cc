@@ -40,6 +40,31 @@ TEST_F(Streams, a_receiver_closes_and_the_sender_is_told) {
   });
 }
 
+// What the sender has to say then finds no room, and whoever has flushed or closed may never call us again.
+TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flushes) {
+  for (const bool closes : {false, true}) {
+    with_both([closes](Managers& both) {
+      StreamReceiver receiver{both.receiver};
+      const auto sender = grow(both, receiver.make_seed());
+      MessageArea area{both.receiver.interface(), 65536};
+      NotificationQueue queue{both.receiver.interface()};
+      Slot other{area, queue, {.entries = 1}};
+      Terminus fills{both.sender.interface()};
+      const std::vector<std::byte> long_one(area.bytes().size());
+      SendHandle handle;
+      ASSERT_EQ(sender->send("never taken"), Status::ok);
+      EXPECT_EQ(receiver.close(0ns), Status::timed_out) << "its sender has not heard of it";
+      {
+        const base::RunLockGuard nobody_takes(both.receiver.interface().engine().lock());
+        ASSERT_EQ(fills.send(other.ticket(0), long_one, {}, &handle), Status::pending);
+        EXPECT_EQ(closes ? sender->close(kPatience) : sender->flush(kPatience), Status::closed);
+      }
+      EXPECT_EQ(receiver.close(kPatience), Status::ok);
+      EXPECT_EQ(fills.wait(handle, kPatience), Status::ok);
+    });
+  }
+}
+
 TEST_F(Streams, either_sides_object_may_go_without_a_word) {
   with_both([](Managers& both) {
     std::optional<StreamReceiver> receiver{std::in_place, both.receiver};

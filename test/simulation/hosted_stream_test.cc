@@ -122,6 +122,39 @@ TEST(HostedStreams, are_closed_by_their_receiver_though_the_last_batch_never_com
   hosted.run();
 }
 
+// What the sender has to say finds no room, and its application computes from then on.
+TEST(HostedStreams, are_closed_by_their_receiver_though_their_sender_only_flushes) {
+  for (const bool closes : {false, true}) {
+    Hosted hosted({.least_delay = 50'000, .most_delay = 50'000, .mtu = 128, .window = 2});
+    hosted.add([](Hosted&) {
+      Manager manager;
+      TaggedReceiver other(manager, 64);
+      StreamReceiver receiver(manager);
+      manager.publish("other", other.make_seed());
+      manager.publish("s", receiver.make_seed());
+      Record record;
+      EXPECT_EQ(receiver.receive(record, 1s), Status::ok);
+      const Status closed = receiver.close(100ms);
+      EXPECT_EQ(closed, Status::ok) << name(closed);
+    });
+    hosted.add([closes](Hosted& all) {
+      Manager manager;
+      TaggedSender other(manager, manager.lookup("other", 1s));
+      StreamSender sender(manager, manager.lookup("s", 1s));
+      all.expect(sender.send("first") == Status::ok && sender.flush(1s) == Status::ok, "not sent");
+      all.host.pause(5'000'000);
+      for (int i = 0; i < 8; ++i)
+        all.expect(sender.send(std::vector<std::byte>(100)) == Status::ok, "not gathered");
+      while (other.send(bytes_of("x"), 0, 1) == Status::ok) {
+      }
+      const Status status = closes ? sender.close(1s) : sender.flush(1s);
+      all.expect(status == Status::closed, name(status));
+      all.host.pause(1'000'000'000);
+    });
+    hosted.run();
+  }
+}
+
 // The receiver says several times where its longer memory is, and the words overtake one another.
 TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
   for (std::uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {

@@ -1,10 +1,13 @@
 // `hamlyn doctor`: what it makes of machines of every kind, and what it reads.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "test/support/command.h"
 #include "tool/doctor.h"
@@ -20,6 +23,8 @@ Host good_host() {
   host.futex_waitv = host.membarrier = host.sealed_memory = host.peer_pidfd = host.service = true;
   host.processors = host.allowed = 8;
   host.governor = "performance";
+  host.policy = "other";
+  host.short_slices = true;
   host.lockable = RLIM_INFINITY;
   host.huge_pages = "madvise";
   host.descriptors = 1024;
@@ -89,6 +94,22 @@ TEST(Doctor, NamesEachThingThatCanBeChanged) {
   expect_complaint(host, "frequency");
   host.governor = "";
   EXPECT_TRUE(complaints(host).empty());
+  for (const char* policy : {"fifo", "rr", "batch", "idle"}) {
+    host = good_host();
+    host.policy = policy;
+    host.short_slices = false;  // it does not ask then
+    expect_complaint(host, "scheduling");
+    EXPECT_NE(complaints(host)[0].found.find(policy), std::string::npos);
+    EXPECT_EQ(complaints(host)[0].advice.find("6.12"), std::string::npos) << "another kernel changes nothing";
+  }
+  host = good_host();
+  host.nice = 5;
+  expect_complaint(host, "scheduling");
+  host.nice = -5;
+  EXPECT_TRUE(complaints(host).empty()) << "more than its share is no fault";
+  host = good_host();
+  host.short_slices = false;
+  expect_complaint(host, "scheduling");
   host = good_host();
   host.processor_quota = 1.5;
   expect_complaint(host, "processor time");
@@ -146,6 +167,24 @@ TEST_F(HostFiles, NothingToReadIsNothingFound) {
   EXPECT_GE(host.processors, 1u);
   EXPECT_TRUE(host.sealed_memory);
   EXPECT_TRUE(host.futex_waitv) << "these tests need it, too";
+}
+
+// Anybody may ask for less than he has; of this thread alone.
+TEST_F(HostFiles, AsksTheKernelHowAThreadIsScheduled) {
+  std::thread([&] {
+    const sched_param none{};
+    ASSERT_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    const int before = look().nice;
+    EXPECT_EQ(look().policy, "other");
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19), 0);
+    EXPECT_EQ(look().nice, 19);
+    EXPECT_LE(before, 19);
+    ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+    EXPECT_EQ(look().policy, "batch");
+    EXPECT_FALSE(look().short_slices) << "nobody asks";
+    ASSERT_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+    EXPECT_EQ(look().policy, "idle");
+  }).join();
 }
 
 TEST_F(HostFiles, ReadsWhatTheKernelWrites) {

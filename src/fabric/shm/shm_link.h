@@ -127,9 +127,12 @@ class ShmLink final : public interface::Link {
   // Sleeping.
   std::uint32_t arm(std::uint32_t epoch) noexcept {
     tell_taken();
-    return Sleeper<>::arm(
-        theirs_->watch.doorbell, mine_->watch.watch,
-        epoch | (departures != 0 || lent != 0 || replies_due || room_wanted ? kWantsRoom : 0));
+    return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch,
+                          epoch | (wakes_for_room() ? kWantsRoom : 0));
+  }
+  // Room is wanted now, and was not when it was armed. (Our own word.)
+  bool must_arm_anew() const noexcept {
+    return wakes_for_room() && (base::RealMemory::load_relaxed(mine_->watch.watch) & kWantsRoom) == 0;
   }
   void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
@@ -159,6 +162,7 @@ class ShmLink final : public interface::Link {
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
+  bool wakes_for_room() const noexcept { return departures != 0 || lent != 0 || replies_due || room_wanted; }
   void break_off() noexcept;
   bool make_room(std::uint32_t cells) noexcept;
   Status no_room() noexcept {
