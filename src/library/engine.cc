@@ -116,11 +116,26 @@ bool Engine::run_for_memory() noexcept {
   return true;
 }
 
-void Engine::open_run(interface::Queue& queue) noexcept {
+std::uint32_t Engine::await_row() noexcept {
+  const interface::ShortRun& run = core_.short_run();
+  if (!alone_ || run.opened_with - run.left < kStream) return 0;
+  const auto& link = static_cast<const shm::ShmLink&>(*run.link);
+  if (link.something_first()) {
+    direct_left_ = 0;  // its turn
+    return 0;
+  }
+  const std::uint32_t row = link.row();
+  return row != 0 && poll_rest_.await_row(row, [&] { return link.row_there(row); }) ? row : 0;
+}
+
+void Engine::open_run(interface::Queue& queue, std::uint32_t row) noexcept {
   auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
   if (link == nullptr) return;
-  core_.open_run(*link, queue, std::min(link->until_settled() - 1, direct_left_ - 1));
   alone_ = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
+  if (!alone_) direct_left_ = std::min(direct_left_, kDirectInARow);
+  // No row, and it may soon be a stream that comes.
+  const std::uint32_t most = std::min(direct_left_, row != 0 ? row + 1 : kDirectInARow) - 1;
+  core_.open_run(*link, queue, std::min(link->until_settled() - 1, most));
   empty_polls_ = kEmptyPolls;
 }
 

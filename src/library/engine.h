@@ -114,7 +114,7 @@ class Engine final : public interface::Surroundings {
   shm::ShmLink* direct_link(const interface::Queue& queue, std::uint32_t taken) noexcept {
     auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
     if (link == nullptr || !queue.empty() || direct_left_ <= taken + 1) [[unlikely]] {
-      direct_left_ = kDirectInARow;
+      direct_left_ = alone_ ? kAloneInARow : kDirectInARow;
       return nullptr;
     }
     direct_left_ -= taken + 1;
@@ -136,8 +136,12 @@ class Engine final : public interface::Surroundings {
       wake_waiting();
     return true;
   }
-  // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun).
-  void open_run(interface::Queue& queue) noexcept;
+  // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun). `row`:
+  // so many packets seem to be there.
+  void open_run(interface::Queue& queue, std::uint32_t row) noexcept;
+  // Behind an open run that has brought packets as they come in a stream. Returns how many seem to be there
+  // now, 0 if there is no stream.
+  std::uint32_t await_row() noexcept;
   // In an open run, a poll looks so often before it comes back without anything; coming back in between would
   // make the next look late. Once, if there are other links, too.
   std::uint32_t looks() const noexcept { return alone_ ? poll_rest_.looks() : 1; }
@@ -266,6 +270,8 @@ class Engine final : public interface::Surroundings {
   PollRest poll_rest_;
   std::atomic<std::chrono::nanoseconds> reply_spin_{kMostReplySpin};  // also outside of the lock
   static constexpr std::uint32_t kDirectInARow = 16;
+  static constexpr std::uint32_t kAloneInARow = 256;  // while there is no other link
+  static constexpr std::uint32_t kStream = 8;         // so many packets of one run are a stream
   std::uint32_t direct_left_ = kDirectInARow;  // packets of the direct link, until everything has its turn
   static constexpr unsigned kEmptyPolls = 2;
   bool alone_ = false;  // the link of the open run is all there is to look at

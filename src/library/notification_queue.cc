@@ -36,16 +36,20 @@ std::size_t NotificationQueue::capacity() const noexcept { return queue_->capaci
 
 namespace {
 
-// What follows the first message of an open run, if there is room for it.
-__attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue& queue,
-                                                std::span<Notification> out) noexcept {
-  interface::ShortRun& run = engine.core().short_run();
+// What follows `count` messages in an open run, if there is room for it. Returns how many there are then.
+std::size_t take_run(interface::ShortRun& run, interface::Queue& queue, std::span<Notification> out,
+                     std::size_t count) noexcept {
   auto& link = static_cast<shm::ShmLink&>(*run.link);
-  std::size_t count = 1;
   while (count != out.size() && run.left != 0 && link.take(queue, out[count]) == Taken::taken) {
     ++count;
     --run.left;
   }
+  return count;
+}
+
+__attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue& queue,
+                                                std::span<Notification> out) noexcept {
+  const std::size_t count = take_run(engine.core().short_run(), queue, out, 1);
   engine.lock().leave_quickly();
   return count;
 }
@@ -126,6 +130,7 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
   const base::RunLockGuard guard(engine.lock());
   if (!guard || out.empty()) return 0;
   PollRest& rest = engine.poll_rest();
+  const std::uint32_t row = engine.await_row();
   const std::uint32_t taken = engine.core().close_run();
   rest.taken(taken);
   std::size_t count = 0;
@@ -153,8 +158,9 @@ std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept
   }
   rest.taken(count);
   if (count == 0 && queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
-  engine.open_run(*queue_);
-  return count;
+  engine.open_run(*queue_, row > count ? row - static_cast<std::uint32_t>(count) : 0);
+  interface::ShortRun& run = engine.core().short_run();
+  return row != 0 && run.queue == queue_ ? take_run(run, *queue_, out, count) : count;
 }
 
 Status NotificationQueue::receive(Notification& out) noexcept {

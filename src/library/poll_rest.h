@@ -9,7 +9,12 @@
 // with which they came fastest is kept. A rest before the first look that finds nothing there is soon given
 // up.
 //
+// Who takes packets as fast as they are written takes each one's line from the writer while it is being
+// written, and both wait for it. So where packets stream, they are taken in rows, once the last of a row is
+// there: then so are the others, and the writer is elsewhere.
+//
 // Under the run lock, but for rest().
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +50,25 @@ class PollRest {
   // It was there, or came while it was looked for.
   void answered() noexcept { in_vain_ = 0; }
 
+  // Rests until a row of so many packets is there. False: it does not come so soon; then it is tried more
+  // rarely.
+  template <class There>
+  bool await_row(std::uint32_t row, There there) noexcept {
+    if (rows_left_out_ != 0) {
+      --rows_left_out_;
+      return false;
+    }
+    for (std::uint32_t looks = row; !there(); --looks) {
+      if (looks == 0) {
+        rows_left_out_ = rows_in_vain_ = std::min(2 * rows_in_vain_ + 1, kMostLeftOut);
+        return false;
+      }
+      rest(kRowPauses);
+    }
+    rows_in_vain_ /= 2;
+    return true;
+  }
+
   // Messages were taken.
   void taken(std::size_t messages) noexcept { messages_ += static_cast<std::uint32_t>(messages); }
   // To be called every now and then: the turn of the present candidate may be over.
@@ -64,6 +88,8 @@ class PollRest {
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;
   static constexpr std::uint32_t kMostInVain = 8;
+  static constexpr std::uint32_t kRowPauses = 2;  // between two looks for a row, of one look for each packet
+  static constexpr std::uint32_t kMostLeftOut = 1023;
   static constexpr auto kBetweenTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
   static constexpr auto kTrials = kBetweenTrials + static_cast<std::uint32_t>(kFirsts.size()) * kTrialRounds;
 
@@ -72,9 +98,11 @@ class PollRest {
 
   std::uint32_t messages_ = 0;  // of this turn
   std::uint32_t due_ = kTrialMessages;
-  std::uint32_t between_ = 1;    // candidate
-  std::uint64_t first_ = 0;      // cycles
-  std::uint32_t in_vain_ = 0;    // rests before a first look since one brought an answer
+  std::uint32_t between_ = 1;        // candidate
+  std::uint64_t first_ = 0;          // cycles
+  std::uint32_t in_vain_ = 0;        // rests before a first look since one brought an answer
+  std::uint32_t rows_left_out_ = 0;  // so often no row is waited for
+  std::uint32_t rows_in_vain_ = 0;
   std::uint32_t trial_ = 0;      // kTrials: settled
   std::uint64_t started_ = 0;    // 0: the trials begin with the next turn
   std::uint64_t turn_time_ = 0;  // from one message to the next, with the best rest between looks; in cycles

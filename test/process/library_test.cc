@@ -57,6 +57,52 @@ class Library : public OnNodes {
   }
 };
 
+// A stream so fast that it is taken in rows (PollRest::await_row), by polls of any size: each message once,
+// in order, with its bytes, and every wrap told.
+TEST_F(Library, a_stream_is_taken_in_rows_and_nothing_of_it_is_lost) {
+  constexpr std::uint64_t kMessages = 60000;
+  constexpr std::size_t kPlaces = 512, kLandings = 1024;
+  Actor streaming = sender([](Line&, Interface& interface, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      const std::uint64_t words[] = {i, ~i};
+      Status status;
+      while ((status = terminus.send_fast(ticket, std::as_bytes(std::span{words}), i,
+                                          i % kLandings * sizeof words)) != Status::ok) {
+        if (status != Status::no_place && status != Status::queue_full && status != Status::connecting)
+          return 1;
+        interface.run();
+      }
+    }
+    return 0;
+  });
+  Interface interface(options());
+  MessageArea area(interface, kLandings * 16);
+  NotificationQueue queue(interface, 2 * kPlaces);
+  Slot slot(area, queue, {.places = kPlaces});
+  streaming.line().put(slot.ticket());
+  std::vector<Notification> out(100);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (std::uint64_t i = 0; i < kMessages;) {
+    // No more than are still to come: what follows is the end of the link.
+    const std::size_t most = std::min<std::size_t>(1 + i % out.size(), kMessages - i);
+    const std::size_t count = queue.poll(std::span{out}.first(most));
+    for (std::size_t k = 0; k < count; ++k, ++i) {
+      const Notification& n = out[k];
+      ASSERT_EQ(n.kind, Notification::Kind::message) << i;
+      ASSERT_EQ(n.word, i);
+      ASSERT_EQ(n.length, 16u);
+      ASSERT_EQ(n.wrap, i % queue.capacity() == 0) << i;
+      std::uint64_t words[2];
+      std::memcpy(words, area.bytes().data() + n.offset, sizeof words);
+      ASSERT_TRUE(words[0] == i && words[1] == ~i) << i;
+    }
+    if (count == 0) {
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << i;
+    }
+  }
+  EXPECT_EQ(streaming.wait(), 0);
+}
+
 // As an argument that cannot be.
 template <class Make>
 void refused(Make make) {

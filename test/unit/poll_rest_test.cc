@@ -63,5 +63,36 @@ TEST(PollRest, gives_up_a_rest_that_brings_nothing) {
   EXPECT_EQ(rest.first(), 0u);
 }
 
+TEST(PollRest, waits_for_a_row_as_many_looks_as_it_has_packets) {
+  PollRest rest;
+  std::uint32_t looks = 0;
+  EXPECT_TRUE(rest.await_row(16, [&] { return ++looks == 16; }));
+  looks = 0;
+  EXPECT_FALSE(rest.await_row(16, [&] {
+    ++looks;
+    return false;
+  }));
+  EXPECT_EQ(looks, 17u);
+}
+
+TEST(PollRest, waits_for_rows_more_rarely_the_longer_none_comes) {
+  PollRest rest;
+  std::uint32_t waited = 0;
+  for (int i = 0; i < 4096; ++i) {
+    bool looked = false;
+    EXPECT_FALSE(rest.await_row(8, [&] {
+      looked = true;
+      return false;
+    }));
+    waited += looked ? 1u : 0u;
+  }
+  EXPECT_GE(waited, 10u);
+  EXPECT_LE(waited, 15u);
+  // Once they come they are soon waited for each time again.
+  std::uint32_t came = 0;
+  for (int i = 0; i < 4096; ++i) came += rest.await_row(8, [] { return true; }) ? 1u : 0u;
+  EXPECT_GT(came, 3000u);
+}
+
 }  // namespace
 }  // namespace hamlyn::library

@@ -176,6 +176,20 @@ TEST_F(Ring, a_turn_that_is_not_the_next_one_is_no_packet) {
   EXPECT_TRUE(look(reader, packet));
 }
 
+TEST_F(Ring, what_stands_ahead_is_seen_across_the_end_of_the_ring) {
+  for (std::uint32_t begin = 0; begin < 3 * kCells; ++begin) {
+    constexpr std::uint32_t kThere = kCells - 2;
+    for (std::uint32_t i = 0; i < kThere; ++i) put(16, 0, i);
+    for (std::uint32_t ahead = 0; ahead < kCells; ++ahead)
+      EXPECT_EQ(reader.something_there(ahead), ahead < kThere) << begin << ' ' << ahead;
+    for (std::uint32_t i = 0; i < kThere; ++i) take(16, 0, i);
+    ASSERT_TRUE(writer.credit(reader.taken()));
+    put(16, 0, 0);  // one more, so that each row begins elsewhere
+    take(16, 0, 0);
+    ASSERT_TRUE(writer.credit(reader.taken()));
+  }
+}
+
 TEST_F(Ring, room_is_kept_for_the_word_that_is_cleared) {
   EXPECT_TRUE(writer.has_room(kCells - 1));
   EXPECT_FALSE(writer.has_room(kCells));

@@ -81,8 +81,9 @@ class RingWriter {
   bool quick() const noexcept { return next_ != quick_end_; }
 
   // A fast-mode packet of up to 16 bytes, from registers; quick().
-  void put_fast(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                const std::byte* data, std::size_t length) noexcept {
+  __attribute__((always_inline)) void put_fast(const interface::FastTarget& target, std::uint64_t offset,
+                                               std::uint64_t word, const std::byte* data,
+                                               std::size_t length) noexcept {
     std::uint64_t* const cell = words(next_);
     ++next_;
     if (length == interface::kInlineData) [[likely]] {
@@ -261,6 +262,16 @@ class RingReader {
 
   bool something_there() const noexcept {
     return static_cast<std::uint32_t>(Memory::load_relaxed(words()[0])) == turn_;
+  }
+
+  // Whether the packet of one cell that may begin so many cells on, within a lap, is there; then so are those
+  // before it. For a first guess: nothing may rest on it.
+  bool something_there(std::uint32_t ahead) const noexcept {
+    const std::uint32_t at = index() + ahead;
+    const bool wraps = at >= count_;
+    const Packet* const cell = cells_ + (wraps ? at - count_ : at);
+    const std::uint64_t lead = Memory::load_relaxed(*reinterpret_cast<const std::uint64_t*>(cell));
+    return static_cast<std::uint32_t>(lead) == turn_ + (wraps ? 1 : 0);
   }
 
   // What the next packet may be, if it is there. For a first guess: nothing may rest on it.

@@ -325,7 +325,7 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
 
 // A packet stands in the ring, and nothing that comes before it elsewhere.
 inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
-  return !broken && !replies_in_.something_there() && !urgent_in_.something_there() && in_.look(words);
+  return !broken && !something_first() && in_.look(words);
 }
 
 bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
@@ -462,7 +462,7 @@ bool ShmLink::take_short_reply(Core& core) noexcept {
 
 bool ShmLink::take_put(Core& core) noexcept {
   interface::Words words;
-  if (broken || replies_in_.something_there() || urgent_in_.something_there() || !in_.look(words) ||
+  if (broken || something_first() || !in_.look(words) ||
       !interface::is_put(words.word[interface::kLeadWord]) || !core.put_like_before(*this, words)) {
     return false;
   }

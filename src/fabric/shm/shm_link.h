@@ -1,6 +1,7 @@
 #pragma once
 // A link through shared memory: what this side writes is read by the other and the reverse, and neither
 // writes anything that the other also writes. Everything here runs under the run lock.
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -82,6 +83,18 @@ class ShmLink final : public interface::Link {
   bool request_next() const noexcept { return interface::is_request(in_.next_lead()); }
   // The same for a put of one cell, like the one before.
   bool take_put(interface::Core& core) noexcept;
+  // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
+  // which there is room and a place, so that the sender goes on meanwhile. 0: too few.
+  std::uint32_t row() const noexcept {
+    if (same_slot.places == nullptr) return 0;
+    const std::uint32_t row = std::min({kMostInARow, in_.count() / 8, same_slot.places->granted / 4});
+    return row < kLeastInARow ? 0 : row;
+  }
+  bool row_there(std::uint32_t row) const noexcept { return in_.something_there(row - 1); }
+  // Something that comes before whatever stands in the ring.
+  bool something_first() const noexcept {
+    return replies_in_.something_there() || urgent_in_.something_there();
+  }
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
   void settle(interface::Core& core) noexcept;
@@ -95,9 +108,7 @@ class ShmLink final : public interface::Link {
   void tell_replies() noexcept {
     if (replies_in_.taken() - replies_told_ >= kRepliesTold) publish_replies_taken();
   }
-  bool something_arrived() const noexcept override {
-    return in_.something_there() || replies_in_.something_there() || urgent_in_.something_there();
-  }
+  bool something_arrived() const noexcept override { return in_.something_there() || something_first(); }
   interface::ColdLook cold_look() const noexcept override;
   // Once urgent packets have come here, `take` is not the only way to look.
   bool urgent_happened() const noexcept { return urgent_in_.taken() != 0; }
@@ -201,6 +212,8 @@ class ShmLink final : public interface::Link {
   // So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
   // writing, so that no publication waits for its line.
   static constexpr unsigned kBurst = 4;
+  static constexpr std::uint32_t kMostInARow = 64;
+  static constexpr std::uint32_t kLeastInARow = 8;
   unsigned puts_ = 0;  // since this side last looked for arrivals
 
   RingWriter<> replies_out_;
