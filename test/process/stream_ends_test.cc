@@ -51,12 +51,13 @@ TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flus
       Slot other{area, queue, {.entries = 1}};
       Terminus fills{both.sender.interface()};
       const std::vector<std::byte> long_one(area.bytes().size());
+      const Ticket there = other.ticket(0);  // not under the lock, which it takes itself
       SendHandle handle;
       ASSERT_EQ(sender->send("never taken"), Status::ok);
       EXPECT_EQ(receiver.close(0ns), Status::timed_out) << "its sender has not heard of it";
       {
         const base::RunLockGuard nobody_takes(both.receiver.interface().engine().lock());
-        ASSERT_EQ(fills.send(other.ticket(0), long_one, {}, &handle), Status::pending);
+        ASSERT_EQ(fills.send(there, long_one, {}, &handle), Status::pending);
         EXPECT_EQ(closes ? sender->close(kPatience) : sender->flush(kPatience), Status::closed);
       }
       EXPECT_EQ(receiver.close(kPatience), Status::ok);
