@@ -38,14 +38,15 @@ class MappedSlot {
   // written before it stopped saying so may be lost.
   bool current() const noexcept {
     // What was read before was read before: on x86-64 the compiler alone could put it off. Then the word,
-    // which the owner moves before it leaves this memory (Control::renew_mapped_area).
+    // which the owner moves before it leaves this memory: it pairs with Generation::move in
+    // Control::renew_mapped_area.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
   }
 
   // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
-  // compare_exchange and the rest, atomic against everybody who maps it and against its owner. Of the kind
-  // mapped_read_only anything but a load ends this process with SIGSEGV.
+  // compare_exchange and the rest, atomic against everybody who maps it and against its owner, who are its
+  // partners. Of the kind mapped_read_only anything but a load ends this process with SIGSEGV.
   template <class Word>
   std::atomic_ref<Word> word(std::size_t offset) noexcept {
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(base_ + offset));

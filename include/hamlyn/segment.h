@@ -79,7 +79,7 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
 
   std::span<std::byte> bytes() noexcept { return area_.bytes(); }
-  // A word of it, aligned: atomic against every importer's operations and other threads here.
+  // A word of it, aligned: atomic against its partners, every importer's operations and other threads here.
   template <class Word>
   std::atomic_ref<Word> at(std::size_t offset) {
     check_word(offset, sizeof(Word));
@@ -114,6 +114,7 @@ class Segment {
   template <class Done>
   Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
     if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
+    // Pairs with Import::write_signal, in wait_for_word.
     const std::atomic_ref<std::uint64_t> word(
         *reinterpret_cast<std::uint64_t*>(area_.bytes().data() + offset));
     const auto call = [](const void* what, std::uint64_t value) {

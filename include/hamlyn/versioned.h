@@ -75,6 +75,7 @@ class OwnVersioned {
   Status read(Value& out, std::uint64_t* version = nullptr) const {
     Versioned<Value> record;
     for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
+      // Pairs with the store in `write`.
       const std::uint64_t word = word_at(offset_ + at).load(std::memory_order_acquire);
       std::memcpy(reinterpret_cast<std::byte*>(&record) + at, &word, sizeof word);
     }

@@ -28,6 +28,7 @@ bool membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 
 void RealThreads::come_as_other() noexcept { this_comes_as_other = true; }
 bool RealThreads::comes_as_other() noexcept { return this_comes_as_other; }
 
+// Its partner is light_fence: every thread of the process does a full fence where it is.
 void RealThreads::heavy_fence() noexcept { membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
 
 void RealThreads::await_zero(const std::uint32_t& word) noexcept {

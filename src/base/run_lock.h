@@ -29,7 +29,7 @@ struct RealThreads : RealMemory {
   static void come_as_other() noexcept;
   static bool comes_as_other() noexcept;
 
-  // Two fences that order against each other; the first is for the compiler alone.
+  // Two fences that are each other's partner; the first is for the compiler alone.
   static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void heavy_fence() noexcept;
   // Until the word is 0, as an acquire sees it.

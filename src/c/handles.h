@@ -64,6 +64,7 @@ hamlyn_status make(const char* call, Made** made, Arguments&&... arguments) {
 template <class Made>
 hamlyn_status free_handle(const char* call, Made* handle) noexcept {
   if (handle == nullptr) return HAMLYN_OK;
+  // Pairs with ~Use: what was made from it is gone altogether.
   if (handle->uses.load(std::memory_order_acquire) != 0)
     return invalid_argument(call, "something that was made from it is not freed yet");
   delete handle;

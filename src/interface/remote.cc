@@ -70,9 +70,9 @@ Refusal why_no_get(const std::vector<SlotRecord>& slots, const Link& link, const
   return packet.delta <= limit ? Refusal::none : Refusal::too_long;
 }
 
-// Locked instructions only: the owner's threads may work on the same word. A word that crosses a cache line
-// would hold up every processor of the machine, ten thousand times as long as one that does not; those are
-// refused before they come here.
+// Locked instructions only: the owner's threads, its partners, may work on the same word. A word that crosses
+// a cache line would hold up every processor of the machine, ten thousand times as long as one that does not;
+// those are refused before they come here.
 template <class Word>
 Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
   std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));

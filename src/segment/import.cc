@@ -191,8 +191,8 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   if (!writes_by_stores())
     return terminus_.put(ticket_, std::as_bytes(std::span(&value, 1)), {.offset = signal, .signal = how},
                          patience.left());
-  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
   // Pairs with Segment::wait_for_word: the data was stored before.
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
   if (how == Signal::set) {
     word.store(value, std::memory_order_release);
   } else {

@@ -116,6 +116,7 @@ SwapTarget::Result SwapTarget::execute(const SwapPacket& request) noexcept {
   ++done_;
   auto* const word = reinterpret_cast<std::uint64_t*>(memory_.data() + request.offset);
   std::uint64_t found = request.expected;
+  // Its partners are the owner's threads and whoever has the segment mapped.
   std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(found, request.desired);
   return {request.number, SwapResult::done, found};
 }
