@@ -463,7 +463,7 @@ int rrcsi(int remote, int local, std::uint32_t at, std::uint32_t to, std::uint32
     outcome = swap_there(*target, at, expected, {desired, nonce}, found);
   }
   if (outcome.status != Status::ok) return answer(outcome.status, outcome.cause);
-  // Its partner is the user's: who looks there for the answer. Nothing of ours reads it.
+  // Its partner is the user's: who looks there for the answer.
   result->segment.at<std::uint64_t>(to).store(word_of(found), std::memory_order_release);
   return 0;
 }

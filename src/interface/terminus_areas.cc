@@ -190,8 +190,8 @@ bool Terminus::store_in_place(Work& work, const Ticket& ticket, std::span<const 
   Link* link = core_.find_link(ticket.interface);
   if (link == nullptr || link->mapped.empty() || data.size() <= kInlineData) return false;
   for (const MappedTarget& target : link->mapped) {
-    // Its partner is Generation::move, but no fence stands between this load and the stores behind it: what
-    // is stored while the owner revokes may be lost (docs/memory-model.md).
+    // Its partner is Generation::move, without a fence: what is stored while the owner revokes may be lost.
+    // The packet behind it names the generation, so it is refused then (Core::deposit_in_place).
     if (target.slot != ticket.slot || target.slot_generation != ticket.generation ||
         target.key != ticket.key ||
         base::RealMemory::load_acquire(*target.generation_word) != target.generation)
