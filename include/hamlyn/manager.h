@@ -37,7 +37,8 @@ class Manager {
   // Attaches to this host's node. Throws Error.
   Manager();
   explicit Manager(const Options& options);
-  ~Manager();  // everything made from it must be gone
+  // Everything made from it must be gone. What that said on leaving and no peer has taken yet has 100 ms.
+  ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 

@@ -154,7 +154,8 @@ class Engine final : public interface::Surroundings {
   PollRest& poll_rest() noexcept { return poll_rest_; }
   // Before the first look at a link to which something was sent; while there is nothing else to look at.
   void rest_before_answer(shm::ShmLink& link) noexcept {
-    if (link.answer_expected() && core_.links().size() == 1) poll_rest_.rest_before_answer();
+    if (link.answer_expected() && core_.links().size() == 1)
+      poll_rest_.rest_before_answer([&] { return link.something_arrived(); });
   }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than

@@ -36,10 +36,13 @@ class PollRest {
   // Cycles before the first look for an answer.
   std::uint64_t first() const noexcept { return first_; }
 
-  // Something was sent, and its answer has not been looked for.
-  void rest_before_answer() noexcept {
+  // Something was sent, and its answer has not been looked for. `there` looks. Where packets stream, the next
+  // one has come before the last was answered, and a rest would only make it late: every so often is looked
+  // at once.
+  template <class There>
+  void rest_before_answer(There there) noexcept {
     if (first_ == 0) return;
-    if (++in_vain_ > kMostInVain) [[unlikely]] {
+    if (++in_vain_ > kMostInVain || (++unprobed_ >= kProbeEvery && too_late(there()))) [[unlikely]] {
       first_ = 0;
       return;
     }
@@ -88,19 +91,29 @@ class PollRest {
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;
   static constexpr std::uint32_t kMostInVain = 8;
+  static constexpr std::uint32_t kProbeEvery = 16;
+  static constexpr std::uint32_t kMostEarly = 2;  // probes in a row that found the answer there
   static constexpr std::uint32_t kRowPauses = 2;  // between two looks for a row, of one look for each packet
   static constexpr std::uint32_t kMostLeftOut = 1023;
   static constexpr auto kBetweenTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
   static constexpr auto kTrials = kBetweenTrials + static_cast<std::uint32_t>(kFirsts.size()) * kTrialRounds;
 
+  // One probe says that the answer was there before the rest. Two in a row: once, this thread may have been
+  // held up.
+  bool too_late(bool there) noexcept {
+    unprobed_ = 0;
+    early_ = there ? early_ + 1 : 0;
+    return early_ == kMostEarly;
+  }
   void begin_trial() noexcept;
   std::uint64_t first_of(std::size_t candidate) const noexcept;
 
   std::uint32_t messages_ = 0;  // of this turn
   std::uint32_t due_ = kTrialMessages;
-  std::uint32_t between_ = 1;        // candidate
-  std::uint64_t first_ = 0;          // cycles
-  std::uint32_t in_vain_ = 0;        // rests before a first look since one brought an answer
+  std::uint32_t between_ = 1;  // candidate
+  std::uint64_t first_ = 0;    // cycles
+  std::uint32_t in_vain_ = 0;  // rests before a first look since one brought an answer
+  std::uint32_t unprobed_ = 0, early_ = 0;
   std::uint32_t rows_left_out_ = 0;  // so often no row is waited for
   std::uint32_t rows_in_vain_ = 0;
   std::uint32_t trial_ = 0;      // kTrials: settled

@@ -9,6 +9,7 @@ namespace hamlyn::protocols {
 namespace {
 
 constexpr std::size_t kMostFarewells = 4096;
+constexpr std::chrono::milliseconds kLastWords{100};
 
 bool of_slot(const Notification& notification, std::uint32_t slot) noexcept {
   return notification.slot == slot && (notification.kind == Notification::Kind::message ||
@@ -27,8 +28,13 @@ Dispatcher::Dispatcher(const Manager::Options& options)
   engine_.set_helped(this);
 }
 
+// The last words of those who have gone may still want for a place: if they left with the link, their peers
+// would take a good end for a death.
 Dispatcher::~Dispatcher() {
-  if (!lock_.forked()) engine_.set_helped(nullptr);
+  if (lock_.forked()) return;
+  const auto all_said = [&] { return farewells_.empty() ? Status::ok : Status::pending; };
+  (void)wait(nullptr, all_said, library::deadline_in(kLastWords));
+  engine_.set_helped(nullptr);
 }
 
 // --- who hears of what

@@ -103,6 +103,33 @@ TEST(HostedLoans, come_back_though_the_same_buffer_was_borrowed_twice) {
   hosted.run();
 }
 
+// The one place at the receiver is taken: the last word waits for it.
+TEST(HostedLoans, end_in_good_order_though_their_manager_goes_at_once) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    LoanPool pool(manager, {{64, 1}});
+    LoanSender sender(pool, manager.lookup("a", 1s));
+    Loan loan;
+    pool.take(8, loan);
+    all.expect(sender.send(loan) == Status::ok, "it is not lent");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    LoanReceiver receiver(manager, {.places = 1});
+    manager.publish("a", receiver.make_seed());
+    Borrowed borrowed;
+    while (receiver.sender() == 0) {
+      all.expect(receiver.receive(borrowed, 0s) == Status::timed_out, "a loan came with the opening");
+      all.host.pause(1000);
+    }
+    all.host.pause(1'000'000);
+    all.expect(receiver.receive(borrowed, 1s) == Status::ok, "no loan");
+    all.expect(receiver.receive(borrowed, 1s) == Status::closed, "a good end is taken for a death");
+  });
+  hosted.run();
+}
+
 TEST(HostedLoans, are_shown_to_nobody_any_more_once_their_pool_was_revoked) {
   Hosted hosted;
   hosted.add([](Hosted& all) {

@@ -49,17 +49,38 @@ TEST(PollRest, never_rests_for_long_whatever_the_time_from_message_to_message) {
   EXPECT_LE(rest.first(), 4096u);
 }
 
+constexpr auto nothing_there = [] { return false; };
+
 TEST(PollRest, gives_up_a_rest_that_brings_nothing) {
   PollRest rest;
   try_all(rest, [](const PollRest& at) { return at.first() == 0 ? kBetween : kBetween / 2; });
   const std::uint64_t first = rest.first();
   ASSERT_GT(first, 0u);
   for (int i = 0; i < 100; ++i) {  // now and then one brings something
-    rest.rest_before_answer();
+    rest.rest_before_answer(nothing_there);
     if (i % 4 == 0) rest.answered();
   }
   EXPECT_EQ(rest.first(), first);
-  for (int i = 0; i < 20; ++i) rest.rest_before_answer();
+  for (int i = 0; i < 20; ++i) rest.rest_before_answer(nothing_there);
+  EXPECT_EQ(rest.first(), 0u);
+}
+
+TEST(PollRest, gives_up_a_rest_before_what_is_there_already) {
+  PollRest rest;
+  try_all(rest, [](const PollRest& at) { return at.first() == 0 ? kBetween : kBetween / 2; });
+  ASSERT_GT(rest.first(), 0u);
+  std::uint32_t looks = 0;
+  const auto answer = [&](auto there) {
+    rest.rest_before_answer([&] {
+      ++looks;
+      return there(looks);
+    });
+    rest.answered();
+  };
+  for (int i = 0; i < 160; ++i) answer([](std::uint32_t look) { return look % 2 == 0; });  // held up
+  EXPECT_EQ(looks, 10u) << "one of sixteen looks at once";
+  EXPECT_GT(rest.first(), 0u);
+  for (int i = 0; i < 32; ++i) answer([](std::uint32_t) { return true; });
   EXPECT_EQ(rest.first(), 0u);
 }
 
