@@ -211,7 +211,7 @@ typedef struct hamlyn_interface_options {
   const char* node;  // the daemon's socket; NULL: the service's, else this user's own
   int64_t timeout;   // for attaching; 5 s
   int64_t stall;     // work pending that long without progress ends a link; 10 s; HAMLYN_FOREVER: never
-  size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 8192; 8192
+  size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 32768; 32768
   uint32_t links;    // at most so many links at a time; 1024
   uint32_t flags;
 } hamlyn_interface_options;

@@ -44,7 +44,7 @@ class Interface {
     bool start_node = true;  // start this user's own daemon when there is none
     std::chrono::milliseconds timeout{5000};  // for attaching
     std::chrono::milliseconds stall{10000};   // work pending that long without progress ends a link; 0: never
-    std::size_t mtu = 8192;                   // bytes of payload per packet, a multiple of 64 up to 8192
+    std::size_t mtu = 32768;                  // bytes of payload per packet, a multiple of 64 up to 32768
     std::uint32_t links = 1024;               // at most so many at a time, and as RLIMIT_NOFILE allows
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
   };

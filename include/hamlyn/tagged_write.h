@@ -1,8 +1,8 @@
 #pragma once
 // Tagged remote write (paper 0, section 3.3): a sender writes bytes at an offset of the receiver's buffer and
 // gives them a tag; the receiver takes tags. The fastest of the protocols: one packet in fast mode, so at
-// most the MTU (8192 bytes), in no certain order. The bytes stay where they were written until somebody who
-// holds the ticket writes there again: who writes where is the application's.
+// most the MTU (32768 bytes; 8064 between hosts), in no certain order. The bytes stay where they were written
+// until somebody who holds the ticket writes there again: who writes where is the application's.
 //
 // Threads: any.
 #include <atomic>

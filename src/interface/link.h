@@ -237,7 +237,8 @@ class Link {
   virtual std::size_t payload_limit() const noexcept = 0;
   // The most that one urgent packet can have, now and ever.
   virtual std::size_t urgent_payload_limit() const noexcept = 0;
-  // The most that one normal packet can have once the link has got itself more room: the MTU.
+  // The most that one normal packet can have once the link has got itself more room: the MTU, or less if it
+  // was refused that.
   virtual std::size_t payload_limit_ever() const noexcept = 0;
   // How much has been put here ever, and how much of that the other side is done with: who has put something
   // that it must not change until it was copied waits until the second has come to what the first was then.

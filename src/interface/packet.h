@@ -20,7 +20,7 @@ inline constexpr std::uint16_t kStructureVersion = 2;  // of everything that two
 inline constexpr std::size_t kCell = 64;
 inline constexpr std::size_t kInlineData = 16;
 inline constexpr std::size_t kMetadataLimit = 60;
-inline constexpr std::size_t kPacketLimit = 8192;  // the largest MTU
+inline constexpr std::size_t kPacketLimit = 32768;  // the largest MTU
 inline constexpr std::size_t kReplyPayload = 256;  // the most data that one reply carries
 inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
 

@@ -112,6 +112,9 @@ class Control final : public Outside {
   void refuse(std::uint64_t peer);
   void end(LinkKeeper& keeper, LinkKeeper::End how);
   void grow(LinkKeeper& keeper);
+  void grow(LinkKeeper& keeper, bool granted);
+  void answer_growth(std::uint64_t link, bool granted);
+  void grow_uncounted();
   void look_for_stalls();
   void rest() noexcept;
   void end_rest() noexcept;

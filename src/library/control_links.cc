@@ -186,16 +186,30 @@ void Control::look_at_links() {
 void Control::grow(LinkKeeper& keeper) {
   const std::uint32_t cells = keeper.link()->next_size();
   if (!client_) {  // no daemon to count the bytes: it hears of them when it is back
-    if (!keeper.offer_ring(cells)) {
-      engine_.lock_.enter_as_other();
-      keeper.link()->growth_refused();
-      engine_.lock_.leave();
-    }
+    grow(keeper, true);
     return;
   }
   const std::uint64_t number = next_request_++;
   growths_.emplace(number, keeper.number());
   client_->link_bytes(number, keeper.number(), sizeof(shm::Page) + cells * interface::kCell);
+}
+
+void Control::grow(LinkKeeper& keeper, bool granted) {
+  if (granted && keeper.offer_ring(keeper.link()->next_size())) return;
+  engine_.lock_.enter_as_other();
+  keeper.link()->growth_refused();
+  engine_.lock_.leave();
+}
+
+void Control::answer_growth(std::uint64_t link, bool granted) {
+  for (const auto& keeper : keepers_) {
+    if (keeper->number() == link && keeper->link() != nullptr) grow(*keeper, granted);
+  }
+}
+
+// The daemon that was asked has gone.
+void Control::grow_uncounted() {
+  for (const auto& [request, link] : std::exchange(growths_, {})) answer_growth(link, true);
 }
 
 void Control::look_for_stalls() {

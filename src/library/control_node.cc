@@ -131,6 +131,7 @@ void Control::read_node() {
     if (event->kind == node::Event::Kind::lost) {
       standing_ = client_->standing();
       leave_node();
+      grow_uncounted();
       next_attach_ = {};
       const std::lock_guard lock(requests_mutex_);
       for (const auto& request : requests_) request->number = 0;  // to be asked again
@@ -171,14 +172,7 @@ void Control::answer(node::Event& event) {
   if (const auto asked = growths_.find(event.request); asked != growths_.end()) {
     const std::uint64_t number = asked->second;
     growths_.erase(asked);
-    for (const auto& keeper : keepers_) {
-      if (keeper->number() != number || keeper->link() == nullptr) continue;
-      if (event.kind != node::Event::Kind::granted || !keeper->offer_ring(keeper->link()->next_size())) {
-        engine_.lock_.enter_as_other();
-        keeper->link()->growth_refused();
-        engine_.lock_.leave();
-      }
-    }
+    answer_growth(number, event.kind == node::Event::Kind::granted);
     return;
   }
   const std::lock_guard lock(requests_mutex_);

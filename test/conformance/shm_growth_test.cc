@@ -18,8 +18,9 @@ class ShmGrowth : public Conformance {
       EXPECT_TRUE(same(slot.bytes(next()), data)) << i;
       rest();
     }
-    return alice.core.find_link(bob.id)->payload_limit();
+    return link().payload_limit();
   }
+  shm::ShmLink& link() { return static_cast<shm::ShmLink&>(*alice.core.find_link(bob.id)); }
 
   Area area{interface::kPacketLimit};
   TestSlot slot{bob, area, queue, {}};
@@ -39,6 +40,21 @@ TEST_P(ShmGrowth, is_for_packets_of_more_than_a_quarter_of_it) {
   EXPECT_EQ(longest_after(300, 63 * interface::kCell), 4096u) << "a quarter of the next";
   EXPECT_EQ(longest_after(300, 4096), interface::kPacketLimit);
   EXPECT_EQ(longest_after(300, interface::kPacketLimit), interface::kPacketLimit);
+}
+
+// Nobody is told to try again what will never go.
+TEST_P(ShmGrowth, that_was_refused_leaves_short_packets_alone) {
+  EXPECT_EQ(longest_after(1, 16), 1024u);
+  link().growth_refused();
+  EXPECT_EQ(longest_after(300, 1024), 1024u);
+  EXPECT_EQ(terminus.send_fast(slot.ticket(), pattern(1025, 1), 0, 0), Status::too_long);
+}
+
+TEST_P(ShmGrowth, that_was_refused_later_leaves_packets_of_half_of_the_ring) {
+  EXPECT_EQ(longest_after(1, 1024), 4096u);
+  link().growth_refused();
+  EXPECT_EQ(longest_after(300, 8192), 8192u);
+  EXPECT_EQ(terminus.send_fast(slot.ticket(), pattern(8193, 1), 0, 0), Status::too_long);
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, ShmGrowth, testing::Values(FabricKind{"shm", make_shm_fabric}), fabric_name);

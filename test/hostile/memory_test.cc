@@ -150,7 +150,7 @@ std::vector<Trial> wrong_pages() {
       with("MTU 0", [](Header& header) { header.mtu = 0; }),
       with("MTU 63", [](Header& header) { header.mtu = 63; }),
       with("MTU 65", [](Header& header) { header.mtu = 65; }),
-      with("MTU 8256", [](Header& header) { header.mtu = 8256; }),
+      with("MTU 32832", [](Header& header) { header.mtu = 32832; }),
       with("the greatest MTU", [](Header& header) { header.mtu = 0xFFFFFFC0u; }),
       with("another interface", [](Header& header) { header.interface ^= 1; }),
       with("all zero", [](Header& header) { header = Header{}; }),

@@ -227,7 +227,7 @@ TEST(Validators, a_page_says_what_is_wrong_with_it) {
   page = good;
   page.cell_bytes = 128;
   EXPECT_STREQ(invalid(page, 7), "cells of another size");
-  for (const std::uint32_t mtu : {0u, 63u, 65u, 8193u, 8256u, 0xFFFFFFC0u}) {
+  for (const std::uint32_t mtu : {0u, 63u, 65u, 32769u, 32832u, 0xFFFFFFC0u}) {
     page = good;
     page.mtu = mtu;
     EXPECT_STREQ(invalid(page, 7), "an MTU that cannot be") << mtu;

@@ -218,6 +218,12 @@ void ShmLink::want_room() noexcept {
 
 std::uint32_t ShmLink::next_size() const noexcept { return kGrownCells[grown_]; }
 
+// Packets of half of a ring still fit it, though one at a time.
+void ShmLink::growth_refused() noexcept {
+  growth_ = Growth::refused;
+  if (grown_ != 0) payload_limit_ = std::min<std::size_t>(mtu_, out_.count() / 2 * interface::kCell);
+}
+
 void ShmLink::continue_out(Mapping ring) noexcept {
   next_out_ = std::move(ring);
   growth_ = Growth::ready;

@@ -117,7 +117,9 @@ class ShmLink final : public interface::Link {
   using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return payload_limit_; }
   std::size_t urgent_payload_limit() const noexcept override;
-  std::size_t payload_limit_ever() const noexcept override { return mtu_; }
+  std::size_t payload_limit_ever() const noexcept override {
+    return growth_ == Growth::refused ? payload_limit_ : mtu_;
+  }
   void want_room() noexcept override;
   std::uint64_t put_count() const noexcept override { return out_.written(); }
   std::uint64_t taken_count() noexcept override {
@@ -130,7 +132,8 @@ class ShmLink final : public interface::Link {
   bool wants_growth() const noexcept { return growth_ == Growth::wanted; }
   std::uint32_t next_size() const noexcept;
   void growth_asked() noexcept { growth_ = Growth::asked; }
-  void growth_refused() noexcept { growth_ = Growth::refused; }
+  // The ring it has is all that it will have.
+  void growth_refused() noexcept;
   void continue_out(Mapping ring) noexcept;
   // The peer's next ring, which it will continue in. False: there is one already.
   bool continue_in(Mapping ring) noexcept;

@@ -5,10 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "interface/packet.h"
+
 namespace hamlyn::tool::perf {
 namespace {
 
-constexpr double kTwoPackets = 2 * 8192;
+constexpr double kTwoPackets = 2 * interface::kPacketLimit;
 constexpr double kColdNanoseconds = 3000;
 constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;

@@ -7,7 +7,7 @@
 namespace hamlyn::tool::perf {
 
 // Adds those that can be computed:
-//   limit.urgent.16.oneway        shm.fast.16.oneway and the time of two MTU packets, 2 x 8192 bytes at
+//   limit.urgent.16.oneway        shm.fast.16.oneway and the time of two MTU packets, 2 x 32768 bytes at
 //                                 shm.message.65536.bandwidth
 //   limit.links1000.cold.16.oneway  shm.links1000.16.oneway and 3 us
 void add_derived(std::vector<Figure>& figures);
