@@ -5,7 +5,8 @@
 // has given it back, or has died. docs/loans.md says what each side must not trust.
 //
 // Threads: any may use any of these; of one Loan or one Borrowed one at a time. An object is destroyed when
-// no other thread uses it, but for those who wait on a LoanReceiver. Fork: a forked child has none of it
+// no other thread uses it but to wait on it (LoanPool::take, LoanSender::send, LoanReceiver::receive): these
+// waits end with `cancelled`. Fork: a forked child has none of it
 // (Status::forked), nor the memory.
 #include <chrono>
 #include <cstddef>
@@ -68,7 +69,8 @@ class LoanPool {
   // Up to 8 classes, together up to 1024 buffers. Counts in this user's quota of bytes. Throws Error:
   // invalid_argument, quota_bytes, out_of_memory, forked.
   LoanPool(Manager& manager, const std::vector<LoanClass>& classes);
-  ~LoanPool();  // its loans and senders must be gone; what is still read stays readable
+  // Its loans and senders must be gone. Waits end with `cancelled`; what is still read stays readable.
+  ~LoanPool();
   LoanPool(const LoanPool&) = delete;
   LoanPool& operator=(const LoanPool&) = delete;
 
@@ -110,7 +112,8 @@ class LoanSender {
   // makes no link), peer_died, timed_out, cancelled, forked; invalid_argument: inside process_arrival.
   LoanSender(LoanPool& pool, const Seed& seed) : LoanSender(pool, seed, Options{}) {}
   LoanSender(LoanPool& pool, const Seed& seed, const Options& options);
-  // The receiver is told `closed` after what was sent. What it has stays lent until it gives it back or goes.
+  // Waits end with `cancelled`. The receiver is told `closed` after what was sent. What it has stays lent
+  // until it gives it back or goes.
   ~LoanSender();
   LoanSender(const LoanSender&) = delete;
   LoanSender& operator=(const LoanSender&) = delete;
