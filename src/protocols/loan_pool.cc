@@ -297,8 +297,10 @@ namespace {
 [[noreturn]] void throw_unopened(Status status) {
   switch (status) {
     case Status::refused:
-      throw Error(ErrorCode::peer_refused,
-                  "the receiver could not map the pool (is it of another host?), or the node makes no link");
+      throw Error(
+          ErrorCode::peer_refused,
+          "the receiver does not want this sender or could not map the pool (is it of another host?), or the "
+          "node makes no link");
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to lend");
     case Status::cancelled:

@@ -166,14 +166,14 @@ struct LoanReceiver::Inside {
     return true;
   }
 
-  // Maps what the opener shows, and tells it so; or that it cannot be.
-  void answer(Manager& manager, const Opening& asked) noexcept {
+  // Maps what the opener shows, if it is wanted, and tells it so; or that it cannot be.
+  void answer(Manager& manager, const Opening& asked, bool wanted) noexcept {
     const LoanOpen& open = asked.open;
     std::unique_ptr<MappedSlot> memory;
     LoanLender* made = nullptr;
     const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
     try {
-      if (reached) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
+      if (reached && wanted) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
       const bool fits = memory != nullptr && !memory->can_write() &&
                         memory->bytes().size() >= protocols::loan_area_bytes(open.cuts) &&
                         reinterpret_cast<std::uintptr_t>(memory->bytes().data()) % alignof(LoanHeader) == 0;
@@ -335,6 +335,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
   for (;;) {
     Status status;
     std::optional<Inside::Opening> opening;
+    bool wanted = false;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
@@ -352,12 +353,13 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
       if (status == Status::not_ready) {
         if (guard.nested()) return Status::invalid;  // it goes on knocking
         opening = inside.opening;
+        wanted = admit(opening->opener);
         inside.state = Inside::State::opening;
       }
       if (opening || timeout > std::chrono::nanoseconds{0}) stay.begin();
     }
     if (opening) {
-      inside.answer(manager_, *opening);
+      inside.answer(manager_, *opening, wanted);
       continue;
     }
     if (status != Status::pending) return status;
@@ -373,6 +375,10 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     if (status != Status::ok) return status;
   }
 }
+
+bool LoanReceiver::admit(std::uint64_t) noexcept { return true; }
+
+void LoanReceiver::retire() noexcept { inside_->retire(); }
 
 std::uint64_t LoanReceiver::sender() const noexcept {
   const Dispatcher::Guard guard(inside_->dispatcher);
