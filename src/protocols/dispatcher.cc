@@ -28,7 +28,10 @@ Dispatcher::Dispatcher(const Manager::Options& options)
 }
 
 Dispatcher::~Dispatcher() {
-  if (!lock_.forked()) engine_.set_helped(nullptr);
+  if (lock_.forked()) return;
+  engine_.set_helped(nullptr);
+  // Whoever was seen off last may be in the lock's mutex still, which the owner of the lock does not take.
+  if (lock_.enter_as_other()) lock_.leave();
 }
 
 // --- who hears of what

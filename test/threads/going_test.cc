@@ -239,6 +239,14 @@ TEST_F(Going, a_datagram_sender_lets_go_who_delivers) {
   });
 }
 
+TEST_F(Going, a_manager_lets_go_who_waits) {
+  in_child([&] {
+    auto manager = std::make_unique<Manager>(Manager::Options{.interface = options()});
+    expect_let_go([raw = manager.get()] { return raw->wait(kPatience); },
+                  [&] { return waiting_in(*manager); }, [&] { manager.reset(); });
+  });
+}
+
 // A receiver answers its sender while it receives.
 std::unique_ptr<LoanSender> grow(LoanPool& pool, LoanReceiver& receiver, const LoanSenderOptions& options) {
   std::unique_ptr<LoanSender> sender;
