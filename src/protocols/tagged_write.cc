@@ -10,7 +10,6 @@ namespace hamlyn {
 
 using library::Clock;
 using library::Deadline;
-using protocols::Dispatcher;
 using protocols::throw_forked;
 
 TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options)
