@@ -38,8 +38,8 @@ class Deaf {
   base::RunLockGuard guard_;
 };
 
-// `call`, in a thread of its own, waits inside, as `inside()` knows; then `destroy` is called here, and it
-// ends.
+// `call`, one call in a thread of its own, waits inside, as `inside()` knows; then `destroy` is called here,
+// and it ends.
 template <class Call, class Inside, class Destroy>
 void expect_let_go(Call call, Inside inside, Destroy destroy) {
   Status status = Status::ok;

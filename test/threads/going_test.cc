@@ -24,9 +24,10 @@ class Going : public WithManagers {
     Slot slot;
   };
 
-  // Calls `call` of a terminus to a slot that does not answer, before there is a link and after.
-  template <class Call>
-  void expect_terminus_lets_go(Call call) {
+  // Calls `call` of a terminus to a slot that does not answer, before there is a link and after, when `fill`
+  // has left no room.
+  template <class Call, class Fill>
+  void expect_terminus_lets_go(Call call, Fill fill) {
     with_both([&](Managers& both) {
       for (const bool linked : {false, true}) {
         const There there(both);
@@ -36,10 +37,15 @@ class Going : public WithManagers {
           ASSERT_EQ(terminus->connect(ticket, kPatience), Status::ok);
         }
         const Deaf deaf(both.receiver.interface());
+        if (linked) fill(*terminus, ticket);
         expect_let_go([&, raw = terminus.get()] { return call(*raw, ticket); }, waits_in(*terminus),
                       [&] { terminus.reset(); });
       }
     });
+  }
+  template <class Call>
+  void expect_terminus_lets_go(Call call) {
+    expect_terminus_lets_go(call, [](Terminus&, const Ticket&) {});
   }
 };
 
@@ -86,13 +92,12 @@ TEST_F(Going, a_terminus_lets_go_who_connects) {
 }
 
 TEST_F(Going, a_terminus_lets_go_who_waits_for_a_place) {
-  expect_terminus_lets_go([](Terminus& terminus, const Ticket& ticket) {
-    Status status;
-    do {
-      status = terminus.wait_for_place(ticket, kPatience);
-    } while (status == Status::ok && terminus.send_fast(ticket, {}) == Status::ok);
-    return status == Status::ok ? terminus.wait_for_place(ticket, kPatience) : status;
-  });
+  expect_terminus_lets_go(
+      [](Terminus& terminus, const Ticket& ticket) { return terminus.wait_for_place(ticket, kPatience); },
+      [](Terminus& terminus, const Ticket& ticket) {
+        while (terminus.send_fast(ticket, {}) == Status::ok) {
+        }
+      });
 }
 
 TEST_F(Going, a_terminus_lets_go_who_waits_for_a_send) {
@@ -115,14 +120,14 @@ TEST_F(Going, a_terminus_lets_go_who_confirms) {
       [](Terminus& terminus, const Ticket& ticket) { return terminus.confirm(ticket, kPatience); });
 }
 
-// More than the link has room for.
 TEST_F(Going, a_terminus_lets_go_who_puts) {
-  expect_terminus_lets_go([](Terminus& terminus, const Ticket& ticket) {
-    const std::vector<std::byte> data(4096);
-    Status status = Status::ok;
-    while (status == Status::ok) status = terminus.put(ticket, data, {}, kPatience);
-    return status;
-  });
+  const std::vector<std::byte> data(4096);
+  expect_terminus_lets_go(
+      [&](Terminus& terminus, const Ticket& ticket) { return terminus.put(ticket, data, {}, kPatience); },
+      [&](Terminus& terminus, const Ticket& ticket) {
+        while (terminus.put(ticket, data) != Status::queue_full) {
+        }
+      });
 }
 
 TEST_F(Going, a_terminus_lets_go_who_flushes) {
@@ -220,11 +225,9 @@ TEST_F(Going, a_tagged_sender_lets_go_who_waits_for_a_place) {
   with_both([](Managers& both) {
     TaggedReceiver receiver{both.receiver, 64, {.places = 1}};
     auto sender = std::make_unique<TaggedSender>(both.sender, receiver.make_seed(), kPatience);
-    const auto send = [raw = sender.get()] {
-      Status status = Status::ok;
-      while (status == Status::ok) status = raw->send({}, 0, 1, kPatience);
-      return status;
-    };
+    while (sender->send({}, 0, 1) == Status::ok) {
+    }
+    const auto send = [raw = sender.get()] { return raw->send({}, 0, 1, kPatience); };
     expect_let_go(send, waits_in(sender.get()->*reveal(InsideTaggedSender{})), [&] { sender.reset(); });
   });
 }
