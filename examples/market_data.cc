@@ -1,6 +1,7 @@
 // Market data: one publisher, several subscribers. Each update is an order book of 64 KiB that is written
-// once and read by everybody where it is. A subscriber that is too slow misses updates, one that dies is
-// forgotten, and neither is noticed by the others.
+// once and read by everybody where it is: a loan. A subscriber that is too slow misses updates, one that dies
+// is forgotten, and neither is noticed by the others. That the market opens and closes is said in a few bytes
+// which nobody may miss: a multicast, of which the publisher knows who has got it.
 //
 //   market_data          publishes; starts itself four times as a subscriber
 //   market_data NAME     subscribes to the market that was published as NAME
@@ -36,9 +37,15 @@ struct Book {
   std::array<Level, 2700> levels;
 };
 
-// What a subscriber sends to the publisher: where it wants its books.
+// What everybody must hear.
+struct News {
+  std::uint64_t updates;  // 0: the market opens; otherwise it closes after so many
+};
+
+// What a subscriber sends to the publisher: where it wants its books, and the news.
 struct Subscription {
   hamlyn::Seed books;
+  hamlyn::Seed news;
   char name[16];
 };
 
@@ -46,8 +53,9 @@ struct Subscription {
 
 struct Subscriber {
   Subscriber(hamlyn::LoanPool& pool, const Subscription& wish)
-      : sender(pool, wish.books, {.most = 16}), name(wish.name) {}
+      : sender(pool, wish.books, {.most = 16}), news(wish.news.ticket), name(wish.name) {}
   hamlyn::LoanSender sender;
+  hamlyn::Ticket news;
   std::string name;
   std::uint64_t missed = 0;
 };
@@ -77,6 +85,16 @@ void welcome(hamlyn::DatagramReceiver& door, hamlyn::LoanPool& pool, std::list<S
   door.make_ready();
 }
 
+// Returns how many have it in their memory. One that has died since the last look is none of them, and is not
+// waited for.
+std::size_t tell(hamlyn::Multicast& multicast, const std::list<Subscriber>& subscribers, const News& news) {
+  std::vector<hamlyn::Ticket> recipients;
+  for (const Subscriber& each : subscribers) recipients.push_back(each.news);
+  if (multicast.send(recipients, std::as_bytes(std::span{&news, 1})) != hamlyn::Status::ok) return 0;
+  multicast.wait(30s);
+  return multicast.count().delivered;
+}
+
 int publish() {
   const std::string market = "market." + std::to_string(getpid());
   std::vector<std::unique_ptr<SecondProcess>> processes;
@@ -89,6 +107,8 @@ int publish() {
   hamlyn::LoanPool books{manager, {{.bytes = sizeof(Book), .count = 64}}};
   std::list<Subscriber> subscribers;
   while (subscribers.size() < kSubscribers) welcome(door, books, subscribers, 30s);
+  hamlyn::Multicast multicast{manager.interface(), kSubscribers};
+  std::printf("%zu subscribers know that the market is open\n", tell(multicast, subscribers, {0}));
 
   std::size_t died = 0;
   for (std::uint64_t update = 1; update <= kUpdates; ++update) {
@@ -113,6 +133,7 @@ int publish() {
               static_cast<unsigned long long>(kUpdates), died);
   for (const Subscriber& each : subscribers)
     std::fprintf(stderr, "%s missed %llu\n", each.name.c_str(), static_cast<unsigned long long>(each.missed));
+  std::printf("%zu subscribers know that it is closed\n", tell(multicast, subscribers, {kUpdates}));
   const std::size_t left = subscribers.size();
   subscribers.clear();  // they are told that it is over
   std::size_t well = 0;
@@ -122,13 +143,22 @@ int publish() {
 
 // --- a subscriber
 
+// Waits for the next of the news.
+bool hear(hamlyn::DatagramReceiver& news, News& out) {
+  hamlyn::Datagram said;
+  if (news.receive(said, 30s) != hamlyn::Status::ok || said.bytes.size() != sizeof out) return false;
+  std::copy_n(said.bytes.data(), sizeof out, reinterpret_cast<std::byte*>(&out));
+  return news.make_ready() == hamlyn::Status::ok;
+}
+
 int subscribe(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   const int number = std::stoi(name.substr(dot + 1));
   hamlyn::Manager manager;
   hamlyn::LoanReceiver books{manager};
+  hamlyn::DatagramReceiver news{manager, sizeof(News)};
 
-  Subscription wish{books.make_seed(), {}};
+  Subscription wish{books.make_seed(), news.make_seed(), {}};
   std::snprintf(wish.name, sizeof wish.name, "subscriber %d", number);
   hamlyn::DatagramSender market{manager, manager.lookup(name.substr(0, dot))};
   hamlyn::Status status;
@@ -138,9 +168,12 @@ int subscribe(const std::string& name) {
   if (status != hamlyn::Status::ok) return 1;
 
   std::uint64_t last = 0;
+  News heard{};
   hamlyn::Borrowed borrowed;
   while ((status = books.receive(borrowed, 30s)) == hamlyn::Status::ok) {
     if (borrowed.bytes().size() != sizeof(Book)) return 1;
+    // The first one was lent when everybody had heard that the market is open.
+    if (last == 0 && (!hear(news, heard) || heard.updates != 0)) return 1;
     const Book& book = *reinterpret_cast<const Book*>(borrowed.bytes().data());
     last = book.update;
     // We trust this publisher to leave a book alone while we have it. (docs/loans.md says what to do with one
@@ -149,7 +182,8 @@ int subscribe(const std::string& name) {
     if (number == 0 && last > 100) kill(getpid(), SIGKILL);                        // one that dies
     if (number == 1) std::this_thread::sleep_for(std::chrono::microseconds{500});  // one that is slow
   }
-  return status == hamlyn::Status::closed && last == kUpdates ? 0 : 1;
+  const bool closed = status == hamlyn::Status::closed && hear(news, heard);
+  return closed && heard.updates == kUpdates && last == kUpdates ? 0 : 1;
 }
 
 }  // namespace

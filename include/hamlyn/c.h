@@ -5,7 +5,9 @@
 // the protocols.
 //
 // Handles are made by `..._make` and given back by `..._free`, which takes NULL, and refuses
-// (invalid_argument) what something is still made from. A handle that was freed is not to be used.
+// (invalid_argument) what something is still made from. A handle that was freed is not to be used. Calls of
+// other threads that wait on a queue, a terminus or an end of a protocol end with HAMLYN_CANCELLED when it is
+// freed, and have left it when that is done.
 //
 // Every function that can fail returns a status, and none lets an exception out. What is NULL and must not be
 // answers invalid_argument. Results go to the last parameters, left as they were unless it says ok or

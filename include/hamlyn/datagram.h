@@ -61,7 +61,8 @@ struct DatagramOptions {
   const DatagramReceiver* reply = nullptr;  // its seed goes along; it must be of the same manager
 };
 
-// Threads: any, one `deliver` at a time of each object.
+// Threads: any, one `deliver` at a time of each object. Whoever destroys one ends a `deliver` that waits in
+// another thread, with `cancelled`, and waits until it has left.
 class DatagramSender {
  public:
   // Throws Error: seed_invalid, seed_wrong_kind, forked. Whether the receiver lives, the first datagram says.
@@ -88,8 +89,8 @@ class DatagramSender {
               SendHandle* handle) noexcept;
 
   Manager& manager_;
-  Terminus terminus_;
   Ticket ticket_;
+  Terminus terminus_;  // goes first, and sees off who waits
 };
 
 }  // namespace hamlyn

@@ -5,7 +5,8 @@
 // has given it back, or has died. docs/loans.md says what each side must not trust.
 //
 // Threads: any may use any of these; of one Loan or one Borrowed one at a time. An object is destroyed when
-// no other thread uses it, but for those who wait on a LoanReceiver. Fork: a forked child has none of it
+// no other thread uses it but to wait on it (LoanPool::take, LoanSender::send, LoanReceiver::receive): these
+// waits end with `cancelled`. Fork: a forked child has none of it
 // (Status::forked), nor the memory.
 #include <chrono>
 #include <cstddef>
@@ -68,7 +69,8 @@ class LoanPool {
   // Up to 8 classes, together up to 1024 buffers. Counts in this user's quota of bytes. Throws Error:
   // invalid_argument, quota_bytes, out_of_memory, forked.
   LoanPool(Manager& manager, const std::vector<LoanClass>& classes);
-  ~LoanPool();  // its loans and senders must be gone; what is still read stays readable
+  // Its loans and senders must be gone. Waits end with `cancelled`; what is still read stays readable.
+  ~LoanPool();
   LoanPool(const LoanPool&) = delete;
   LoanPool& operator=(const LoanPool&) = delete;
 
@@ -106,11 +108,13 @@ class LoanSender {
   using Options = LoanSenderOptions;
 
   // Waits until the receiver's program has looked, and has mapped the pool. Throws Error: seed_invalid,
-  // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused (it cannot map the pool, or the node
-  // makes no link), peer_died, timed_out, cancelled, forked; invalid_argument: inside process_arrival.
+  // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused (it does not want this sender, or
+  // cannot map the pool, or the node makes no link), peer_died, timed_out, cancelled, forked;
+  // invalid_argument: inside process_arrival.
   LoanSender(LoanPool& pool, const Seed& seed) : LoanSender(pool, seed, Options{}) {}
   LoanSender(LoanPool& pool, const Seed& seed, const Options& options);
-  // The receiver is told `closed` after what was sent. What it has stays lent until it gives it back or goes.
+  // Waits end with `cancelled`. The receiver is told `closed` after what was sent. What it has stays lent
+  // until it gives it back or goes.
   ~LoanSender();
   LoanSender(const LoanSender&) = delete;
   LoanSender& operator=(const LoanSender&) = delete;
@@ -179,7 +183,7 @@ class LoanReceiver {
   LoanReceiver(Manager& manager, const Options& options);
   // Waits end with `cancelled`. The sender is told, and takes back everything; what is still borrowed
   // stays readable, as what is not current.
-  ~LoanReceiver();
+  virtual ~LoanReceiver();
   LoanReceiver(const LoanReceiver&) = delete;
   LoanReceiver& operator=(const LoanReceiver&) = delete;
 
@@ -199,6 +203,14 @@ class LoanReceiver {
   std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there is none
   // Readable when there may be something. Receive until `timed_out` before going back to epoll. Throws Error.
   int descriptor();
+
+ protected:
+  // Whether the one who has come with the seed may lend. If not, it is told `peer_refused` before anything of
+  // its memory is mapped, and the seed stays good. Called by `receive`, one call at a time for all receivers
+  // of a manager; it must not wait, throw, or destroy anything.
+  virtual bool admit(std::uint64_t sender) noexcept;
+  // Ends the waits on it with `cancelled`. A class that overrides `admit` calls it first in its destructor.
+  void retire() noexcept;
 
  private:
   friend class Borrowed;

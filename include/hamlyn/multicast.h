@@ -4,7 +4,7 @@
 // the recipient's memory. A recipient that dies, refuses or does not answer is told of by itself and holds up
 // none of the others. For long lists see docs/multicast.md.
 //
-// Threads: any, one send at a time.
+// Threads: any, one send at a time. Whoever destroys it ends `wait` in other threads, with `cancelled`.
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -28,7 +28,7 @@ class Multicast {
 
   // To at most `most` recipients at a time, 1 to 4096. Throws Error.
   explicit Multicast(Interface& interface, std::size_t most = 63);
-  ~Multicast();  // as `stop`
+  ~Multicast();  // as `stop`; waits end with `cancelled`
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
 

@@ -3,6 +3,8 @@
 // nothing shared. Several slots may notify one queue; an interface may have several queues.
 //
 // `poll` is the papers' h_rcv, `receive` their h_rcv_block. Threads: any; each notification is given once.
+// Whoever destroys a queue ends the calls that wait on it in other threads, with `cancelled`, and waits until
+// they have left.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +20,15 @@ namespace hamlyn {
 namespace interface {
 class Queue;
 }
+namespace library {
+class Stay;
+}
 
 class NotificationQueue {
  public:
   // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error.
   explicit NotificationQueue(Interface& interface, std::size_t places = 4096);
-  ~NotificationQueue();  // its slots must be gone
+  ~NotificationQueue();  // its slots must be gone; waits end with `cancelled`
   NotificationQueue(const NotificationQueue&) = delete;
   NotificationQueue& operator=(const NotificationQueue&) = delete;
 
@@ -48,6 +53,8 @@ class NotificationQueue {
 
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
+  // Of the library: receive, as a part of a call that stays for longer.
+  Status receive(Notification& out, std::chrono::nanoseconds timeout, library::Stay& stay) noexcept;
   interface::Queue& inside() noexcept {
     return *queue_;
   }

@@ -4,7 +4,8 @@
 // most the MTU (32768 bytes; 8064 between hosts), in no certain order. The bytes stay where they were written
 // until somebody who holds the ticket writes there again: who writes where is the application's.
 //
-// Threads: any.
+// Threads: any. Whoever destroys one of these ends the calls that wait on it in other threads, with
+// `cancelled`, and waits until they have left.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -42,7 +43,7 @@ class TaggedReceiver {
   // A buffer of `bytes`, zeroed. Throws Error.
   TaggedReceiver(Manager& manager, std::size_t bytes) : TaggedReceiver(manager, bytes, Options{}) {}
   TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options);
-  ~TaggedReceiver() = default;  // whoever waits on it must have gone; its tickets are refused from here on
+  ~TaggedReceiver();  // waits end with `cancelled`; its tickets are refused from here on
   TaggedReceiver(const TaggedReceiver&) = delete;
   TaggedReceiver& operator=(const TaggedReceiver&) = delete;
 
@@ -116,8 +117,8 @@ class TaggedSender {
               std::chrono::nanoseconds timeout) noexcept;
 
  private:
-  Terminus terminus_;
   Ticket ticket_;
+  Terminus terminus_;  // goes first, and sees off who waits
 };
 
 }  // namespace hamlyn

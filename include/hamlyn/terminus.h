@@ -1,6 +1,9 @@
 #pragma once
 // Where messages leave (paper 0, sections 2.3 and 3.2): a private work queue. `send` is the papers'
-// h_send_msg. Sending never blocks: what cannot be taken now is answered with a status. Threads: any.
+// h_send_msg. Sending never blocks: what cannot be taken now is answered with a status.
+//
+// Threads: any. Whoever destroys a terminus ends the calls that wait on it in other threads, with
+// `cancelled`, and waits until they have left.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +23,16 @@ namespace hamlyn {
 
 class Slot;
 
+namespace base {
+class Stays;
+}
 namespace interface {
 class Terminus;
 }
 namespace library {
 class Patience;
-}
+class Stay;
+}  // namespace library
 
 // Tells when the buffer of a send may be reused. A value.
 struct SendHandle {
@@ -69,7 +76,7 @@ class Terminus {
  public:
   // As many as wanted, per process and per thread. Throws Error.
   explicit Terminus(Interface& interface, const TerminusOptions& options = {});
-  ~Terminus();  // cancels what was not sent whole
+  ~Terminus();  // cancels what was not sent whole, and ends waits with `cancelled`
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 
@@ -185,13 +192,17 @@ class Terminus {
   Outcome wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface() noexcept { return interface_; }
+  // Of the library: the calls that wait on it.
+  base::Stays& stays() noexcept;
 
  private:
   template <class Try>
-  Status when_it_can(const Ticket& ticket, library::Patience& patience, Try attempt) noexcept;
+  Status when_it_can(const Ticket& ticket, library::Patience& patience, library::Stay& stay,
+                     Try attempt) noexcept;
   template <class Try>
   Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
-  Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
+  Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
+                                library::Stay& stay) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                           std::uint64_t offset) noexcept;
   std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;

@@ -10,6 +10,7 @@
 
 #include "base/byte_order.h"
 #include "base/copy.h"
+#include "base/stays.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/ticket.h"
 #include "interface/counters.h"
@@ -147,6 +148,7 @@ class Queue {
   void expect_no_more(std::size_t entries) noexcept { expected_ -= entries; }
 
   std::uint32_t users = 0;  // slots that notify it
+  base::Stays stays;        // calls that wait for what comes
   QueueCounters spare_counters{};
   QueueCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
   int event = -1;                             // descriptor to signal when something comes, or -1

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/chain.h"
+#include "base/stays.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/share.h"
 #include "hamlyn/status.h"
@@ -68,6 +69,8 @@ class Terminus {
   std::uint64_t bit() const noexcept { return bit_; }
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
+
+  base::Stays& stays() noexcept { return stays_; }  // calls that wait for what it does
 
   // Fast mode (terminus_fast.cc).
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
@@ -298,6 +301,7 @@ class Terminus {
   std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
+  base::Stays stays_;
 };
 
 }  // namespace hamlyn::interface

@@ -360,7 +360,7 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
   return undisturbed && Clock::now() >= shallow;
 }
 
-Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept {
+Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle, Stay& stay) noexcept {
   constexpr unsigned kTurnsPerRun = 4;
   Clock::time_point begin{};
   const interface::Requests::Place place = requests.find(handle);
@@ -388,10 +388,12 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
       poll_rest_.taken(1);
       poll_rest_.review();
       reply_spin_.store(kMostReplySpin, std::memory_order_relaxed);
+      stay.end();
       lock_.leave();
       return outcome;
     }
     const std::uint32_t rest = poll_rest_.pauses();
+    stay.begin();
     lock_.leave();
     PollRest::rest(rest);
     if (turn % kTurnsPerRun != 0) continue;

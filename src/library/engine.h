@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/run_lock.h"
+#include "base/stays.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
 #include "hamlyn/interface.h"
@@ -29,6 +30,12 @@ class FarFabric;
 class FarThread;
 class InterfaceThread;
 class Outside;
+
+// A call that waits on an object which another thread may destroy meanwhile: that ends it with `cancelled`.
+class Stay final : public base::Stay<base::RunLockGuard, base::RunLock> {
+ public:
+  using base::Stay<base::RunLockGuard, base::RunLock>::Stay;
+};
 
 // When a wait is over; nothing: never.
 using Deadline = std::optional<Clock::time_point>;
@@ -162,6 +169,23 @@ class Engine final : public interface::Surroundings {
   // pending. Also timed_out, cancelled, forked.
   template <class Ready>
   Status wait(Ready ready, Deadline deadline) noexcept;
+  // The same for a call on an object that may go. `stay` begins when there is something to wait for.
+  template <class Ready>
+  Status wait(Stay& stay, Ready ready, Deadline deadline) noexcept {
+    const auto look = [&] {
+      if (stay.going()) [[unlikely]]
+        return Status::cancelled;
+      const Status status = ready();
+      if (status == Status::pending) stay.begin();
+      return status;
+    };
+    return wait(look, deadline);
+  }
+  // Ends all calls that wait on an object which is about to go, and waits until they have left it. False: in
+  // a forked child, where nothing is to be freed.
+  bool see_off(base::Stays& stays) noexcept {
+    return stays.see_off<base::RunLockGuard>(lock_, [this] { wake_everybody(); });
+  }
   void cancel() noexcept;
   // What a wait's `ready` looks at may have changed without an arrival: all who wait look again.
   void look_again() noexcept {
@@ -170,8 +194,9 @@ class Engine final : public interface::Surroundings {
   }
 
   // Looks for the answer of a remote operation, first where it will stand, for as long as answers have lately
-  // been worth to be spun for. Then it may still be pending; otherwise it is held no more.
-  Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle) noexcept;
+  // been worth to be spun for. Then it may still be pending; otherwise it is held no more, and `stay` has
+  // ended.
+  Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle, Stay& stay) noexcept;
   // It was not worth it: the answer came later.
   void reply_was_slow() noexcept {
     const auto half = reply_spin_.load(std::memory_order_relaxed) / 2;

@@ -91,13 +91,13 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Shar
   if (size_ > ~reinterpret_cast<std::uintptr_t>(data_))
     throw Error(ErrorCode::invalid_argument,
                 "an area over existing memory ends before the last page there can be");
+  check(interface, size_);
   range_ = std::make_unique<library::AreaRange>(memory, sharing != Sharing::guarded);
   if (sharing == Sharing::guarded) {
     // An error now instead of a signal when something arrives.
     if (madvise(data_, size_, MADV_POPULATE_WRITE) != 0)
       throw Error(ErrorCode::invalid_argument, "an area over existing memory must be mapped, and writable");
   } else {
-    check(interface, size_);
     library::check_private(memory);
     make_mapped();
   }

@@ -18,6 +18,7 @@ Multicast::Multicast(Interface& interface, std::size_t most) : interface_(interf
 }
 
 Multicast::~Multicast() {
+  if (!interface_.engine().see_off(terminus_->stays())) return;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (guard) delete terminus_;
 }
@@ -64,8 +65,9 @@ std::size_t Multicast::waiting() noexcept {
 }
 
 Status Multicast::wait(std::chrono::nanoseconds timeout) noexcept {
-  return interface_.engine().wait([&] { return waiting() == 0 ? Status::ok : Status::pending; },
-                                  library::deadline_in(timeout));
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  return interface_.engine().wait(
+      stay, [&] { return waiting() == 0 ? Status::ok : Status::pending; }, library::deadline_in(timeout));
 }
 
 Multicast::Count Multicast::count() noexcept {

@@ -25,6 +25,7 @@ NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) :
 }
 
 NotificationQueue::~NotificationQueue() {
+  if (!interface_.engine().see_off(queue_->stays)) return;
   const int event = queue_->event;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
@@ -168,13 +169,19 @@ Status NotificationQueue::receive(Notification& out) noexcept {
 }
 
 Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds timeout) noexcept {
+  library::Stay stay(interface_.engine().lock(), queue_->stays);
+  return receive(out, timeout, stay);
+}
+
+Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds timeout,
+                                  library::Stay& stay) noexcept {
   Engine& engine = interface_.engine();
   const auto ready = [&] {
     if (queue_->empty()) return Status::pending;
     engine.core().take(*queue_, out);
     return Status::ok;
   };
-  return engine.wait(ready, library::deadline_in(timeout));
+  return engine.wait(stay, ready, library::deadline_in(timeout));
 }
 
 int NotificationQueue::descriptor() { return interface_.engine().descriptor(*queue_); }

@@ -29,14 +29,16 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
   interface::Terminus::LinkWait link {
     .peer = ticket.interface
   };
+  library::Stay stay(engine.lock(), terminus.stays());
   {
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
+    stay.begin();
     terminus.forget_answer();
     terminus.add(link);
   }
   const auto ready = [&] { return link.refused ? Status::refused : try_again(look()); };
-  const Status status = engine.wait(ready, library::deadline_in(timeout));
+  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus.remove(link);
   return status;
@@ -70,11 +72,14 @@ Terminus::Terminus(Interface& interface, const TerminusOptions& options) : inter
 }
 
 Terminus::~Terminus() {
+  if (!interface_.engine().see_off(terminus_->stays())) return;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   delete terminus_;
   interface_.engine().departure_waits();  // it may have left an abandon without room
 }
+
+base::Stays& Terminus::stays() noexcept { return terminus_->stays(); }
 
 Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
@@ -212,7 +217,9 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
   library::Patience patience(timeout);
   patience.deadline();  // it runs from here on
   std::uint64_t before = 0;
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
   if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
+    stay.begin();
     terminus_->ask_again(ticket);
     before = terminus_->asked_last(ticket);
   }
@@ -304,12 +311,15 @@ Outcome Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::s
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
   SendHandle handle;
   Status status = put(ticket, data, options, &handle);
   if (waits(status))
-    status = when_it_can(ticket, patience, [&] { return terminus_->put(ticket, data, options, &handle); });
+    status =
+        when_it_can(ticket, patience, stay, [&] { return terminus_->put(ticket, data, options, &handle); });
   if (status != Status::pending) return status;
-  status = interface_.engine().wait([&] { return terminus_->status(handle); }, patience.deadline());
+  status = interface_.engine().wait(
+      stay, [&] { return terminus_->status(handle); }, patience.deadline());
   // Its buffer is the caller's again when this returns.
   if (status == Status::timed_out || status == Status::cancelled) cancel(handle);
   return status;
@@ -317,7 +327,8 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
 
 // Tries until the answer is one that does not change by waiting, or there is nobody to answer.
 template <class Try>
-Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, Try attempt) noexcept {
+Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, library::Stay& stay,
+                             Try attempt) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Terminus::LinkWait link {
     .peer = ticket.interface
@@ -328,15 +339,19 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
     if (!guard) return status;
     terminus_->forget_answer();
     status = attempt();
-    if (status == Status::pending) engine.departure_waits();
+    if (status == Status::pending) {
+      engine.departure_waits();
+      stay.begin();
+    }
     if (!waits(status)) return status;
+    stay.begin();
     terminus_->add(link);
   }
   const auto ready = [&] {
     status = link.refused ? Status::link_ended : attempt();
     return waits(status) ? Status::pending : Status::ok;
   };
-  const Status waited = engine.wait(ready, patience.deadline());
+  const Status waited = engine.wait(stay, ready, patience.deadline());
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus_->remove(link);
   return waited == Status::ok ? status : waited;
@@ -345,6 +360,7 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
 template <class Try>
 Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
   library::Patience patience(timeout);
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
   RemoteHandle handle;
   interface::Requests& requests = terminus_->requests();
   const auto held = [&] {
@@ -352,12 +368,12 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
     if (status == Status::pending) requests.hold(handle);  // others may ask for much before we have looked
     return status;
   };
-  const Status status = when_it_can(ticket, patience, held);
+  const Status status = when_it_can(ticket, patience, stay, held);
   if (status != Status::pending) return {status, Refusal::none, 0};
   library::Engine& engine = interface_.engine();
-  Outcome outcome = engine.spin_for_reply(requests, handle);
+  Outcome outcome = engine.spin_for_reply(requests, handle, stay);
   if (outcome.status != Status::pending) return outcome;
-  outcome = wait_for_slow_outcome(handle, patience.left());
+  outcome = wait_for_slow_outcome(handle, patience.left(), stay);
   if (const base::RunLockGuard guard(engine.lock()); guard) {
     requests.let_go(requests.find(handle));
     engine.settled();  // somebody may wait for a place
@@ -396,12 +412,14 @@ Outcome Terminus::outcome(RemoteHandle handle) const noexcept {
 }
 
 Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
-  const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle);
-  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout);
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle, stay);
+  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout, stay);
 }
 
 // It was not worth to be spun for.
-Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
+Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
+                                        library::Stay& stay) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Requests& requests = terminus_->requests();
   engine.reply_was_slow();
@@ -410,7 +428,7 @@ Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanose
     outcome = requests.outcome(handle);
     return outcome.status;
   };
-  const Status status = engine.wait(ready, library::deadline_in(timeout));
+  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
   return status == outcome.status ? outcome : Outcome{status, Refusal::none, 0};
 }
 
@@ -425,7 +443,9 @@ Refusal Terminus::refusal(SendHandle handle) const noexcept {
 }
 
 Status Terminus::wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept {
-  return interface_.engine().wait([&] { return terminus_->status(handle); }, library::deadline_in(timeout));
+  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  return interface_.engine().wait(
+      stay, [&] { return terminus_->status(handle); }, library::deadline_in(timeout));
 }
 
 }  // namespace hamlyn

@@ -66,7 +66,7 @@ Status DatagramReceiver::receive(Datagram& out, std::chrono::nanoseconds timeout
 // --- the sender
 
 DatagramSender::DatagramSender(Manager& manager, const Seed& seed)
-    : manager_(manager), terminus_(manager.interface()), ticket_(seed.ticket) {
+    : manager_(manager), ticket_(seed.ticket), terminus_(manager.interface()) {
   protocols::check_seed(seed, SeedKind::datagram);
 }
 
@@ -95,6 +95,8 @@ Status DatagramSender::deliver(std::span<const std::byte> data, const DatagramOp
                                std::chrono::nanoseconds timeout) noexcept {
   if (const Dispatcher::Guard guard(manager_.inside()); !guard || guard.nested())
     return guard ? Status::invalid : Status::forked;
+  library::Stay stay(manager_.interface().engine().lock(), terminus_.stays());
+  if (!stay.enter()) return Status::forked;
   SendHandle handle;
   Status status = post(data, options, true, &handle);
   if (status == Status::pending) status = terminus_.wait(handle, timeout);

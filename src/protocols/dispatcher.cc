@@ -35,6 +35,8 @@ Dispatcher::~Dispatcher() {
   const auto all_said = [&] { return farewells_.empty() ? Status::ok : Status::pending; };
   (void)wait(nullptr, all_said, library::deadline_in(kLastWords));
   engine_.set_helped(nullptr);
+  // Whoever was seen off last may be in the lock's mutex still, which the owner of the lock does not take.
+  if (lock_.enter_as_other()) lock_.leave();
 }
 
 // --- who hears of what

@@ -42,6 +42,7 @@ class Dispatcher final : private library::Engine::Helped {
   Interface interface;
   NotificationQueue queue;
   Terminus terminus;
+  base::Stays stays;  // calls that wait for whatever happens
 
   // Holds the lock, also of a thread that holds it already; false in a forked child.
   class Guard {
@@ -120,6 +121,12 @@ class Dispatcher final : private library::Engine::Helped {
     events_.fetch_add(1, std::memory_order_relaxed);
     engine_.look_again();
   }
+  // Ends all calls that wait on an object which is about to go, and waits until they have left it. Not under
+  // the lock, if there may be any. False: in a forked child, where nothing is to be freed.
+  bool see_off(base::Stays& calls) noexcept {
+    return calls.see_off<Guard>(*this, [this] { look_again(); });
+  }
+  using CallStay = base::Stay<Guard, Dispatcher>;  // one such call
   void cancel() noexcept;
   std::uint32_t waiters() const noexcept { return waiters_; }
 

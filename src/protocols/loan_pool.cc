@@ -96,6 +96,7 @@ struct LoanHolder final : Receiver {
   State state = State::asked;
   Status end = Status::ok;
   bool orphan = false;  // its LoanSender has gone
+  base::Stays stays;    // calls that wait in its LoanSender
 };
 
 }  // namespace protocols
@@ -158,6 +159,7 @@ struct LoanPool::Inside {
   Slot slot;  // whose ticket lets receivers map the area, and nothing else
   LoanHeader& header;
   std::vector<std::unique_ptr<LoanHolder>> holders;
+  base::Stays stays;
 };
 
 // --- loans
@@ -220,12 +222,12 @@ LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) : ma
 }
 
 LoanPool::~LoanPool() {
+  if (!inside_->dispatcher.see_off(inside_->stays)) {
+    (void)inside_.release();  // all of it is the parent's
+    return;
+  }
   {
     const Dispatcher::Guard guard(inside_->dispatcher);
-    if (!guard) {
-      (void)inside_.release();  // all of it is the parent's
-      return;
-    }
     inside_->holders.clear();
   }
   inside_.reset();
@@ -253,7 +255,10 @@ Status LoanPool::take(std::size_t bytes, Loan& out, std::chrono::nanoseconds tim
   if (status != Status::no_buffer) return status;
   Inside& inside = *inside_;
   const Deadline deadline = library::deadline_in(timeout);
+  Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
   const auto again = [&] {
+    if (stay.going()) return Status::cancelled;
+    stay.begin();
     inside.ask_for_returns();
     return inside.take(bytes, *this, out) ? Status::ok : Status::pending;
   };
@@ -292,8 +297,10 @@ namespace {
 [[noreturn]] void throw_unopened(Status status) {
   switch (status) {
     case Status::refused:
-      throw Error(ErrorCode::peer_refused,
-                  "the receiver could not map the pool (is it of another host?), or the node makes no link");
+      throw Error(
+          ErrorCode::peer_refused,
+          "the receiver does not want this sender or could not map the pool (is it of another host?), or the "
+          "node makes no link");
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to lend");
     case Status::cancelled:
@@ -403,8 +410,8 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
 
 LoanSender::~LoanSender() {
   LoanPool::Inside& inside = *pool_.inside_;
+  if (!inside.dispatcher.see_off(holder_->stays)) return;
   const Dispatcher::Guard guard(inside.dispatcher);
-  if (!guard) return;
   if (holder_->end == Status::ok) inside.dispatcher.farewell(holder_->landing, protocols::kLoansClosed);
   holder_->collect();
   holder_->orphan = true;
@@ -451,7 +458,9 @@ Status LoanSender::send(const Loan& loan, std::size_t length) noexcept {
 Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept {
   LoanPool::Inside& inside = *pool_.inside_;
   const Deadline deadline = library::deadline_in(timeout);
+  Dispatcher::CallStay stay(inside.dispatcher, holder_->stays);
   const auto has_room = [&] {
+    if (stay.going()) return Status::cancelled;
     if (holder_->end != Status::ok) return holder_->end;
     inside.ask_for_returns();
     return holder_->shelf.count() < holder_->most ? Status::ok : Status::pending;
@@ -464,6 +473,8 @@ Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanos
       status = try_send(loan, length);
       if (!may_change(status)) return status;
       if (guard.nested()) return Status::invalid;
+      if (stay.going()) return Status::cancelled;
+      stay.begin();
     }
     const Clock::time_point now = Clock::now();
     if (deadline && now >= *deadline) return Status::timed_out;

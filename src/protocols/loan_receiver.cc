@@ -1,7 +1,4 @@
-#include <sched.h>
-
 #include <algorithm>
-#include <atomic>
 #include <optional>
 
 #include "hamlyn/loan.h"
@@ -109,39 +106,10 @@ struct LoanReceiver::Inside {
         returns(returns_area, queue, {.access = Access::read_only}),
         terminus(manager.interface(), {.entries = 2}) {}
 
-  // Counts a call that goes on without the lock, for which whoever destroys the receiver waits.
-  class Stay {
-   public:
-    explicit Stay(Inside& of) noexcept : of_(of) {}
-    ~Stay() {
-      if (!begun_) return;
-      const Dispatcher::Guard guard(of_.dispatcher);
-      if (guard) --of_.staying;
-    }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
-    // Under the lock.
-    void begin() noexcept {
-      if (!begun_) ++of_.staying;
-      begun_ = true;
-    }
-
-   private:
-    Inside& of_;
-    bool begun_ = false;
-  };
-  // Ends all such calls. Not under the lock. False: in a forked child there is nothing to end.
+  // Ends the calls that wait in it: they wait for the queue. Not under the lock. False: in a forked child.
   bool retire() noexcept {
-    for (;;) {
-      {
-        const Dispatcher::Guard guard(dispatcher);
-        if (!guard) return false;
-        retired.store(true, std::memory_order_relaxed);
-        if (staying == 0) return true;
-      }
-      dispatcher.interface.engine().look_again();
-      sched_yield();
-    }
+    return stays.see_off<Dispatcher::Guard>(dispatcher,
+                                            [this] { dispatcher.interface.engine().look_again(); });
   }
 
   // All under the manager's lock, but `answer`.
@@ -198,14 +166,14 @@ struct LoanReceiver::Inside {
     return true;
   }
 
-  // Maps what the opener shows, and tells it so; or that it cannot be.
-  void answer(Manager& manager, const Opening& asked) noexcept {
+  // Maps what the opener shows, if it is wanted, and tells it so; or that it cannot be.
+  void answer(Manager& manager, const Opening& asked, bool wanted) noexcept {
     const LoanOpen& open = asked.open;
     std::unique_ptr<MappedSlot> memory;
     LoanLender* made = nullptr;
     const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
     try {
-      if (reached) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
+      if (reached && wanted) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
       const bool fits = memory != nullptr && !memory->can_write() &&
                         memory->bytes().size() >= protocols::loan_area_bytes(open.cuts) &&
                         reinterpret_cast<std::uintptr_t>(memory->bytes().data()) % alignof(LoanHeader) == 0;
@@ -295,8 +263,7 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
-  std::uint32_t staying = 0;
-  std::atomic<bool> retired{false};  // by `retire`, which has those who wait look again
+  base::Stays stays;
 };
 
 // --- what is borrowed
@@ -362,16 +329,17 @@ Seed LoanReceiver::make_seed() {
 
 Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept {
   Inside& inside = *inside_;
-  Inside::Stay stay(inside);
+  Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
   std::optional<Deadline> deadline;
   if (out) out.give_back();  // it may be of another manager
   for (;;) {
     Status status;
     std::optional<Inside::Opening> opening;
+    bool wanted = false;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
-      if (inside.retired.load(std::memory_order_relaxed)) [[unlikely]]
+      if (stay.going()) [[unlikely]]
         return Status::cancelled;
       LoanMessage message;
       status = inside.look(message, out.index_);
@@ -385,12 +353,13 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
       if (status == Status::not_ready) {
         if (guard.nested()) return Status::invalid;  // it goes on knocking
         opening = inside.opening;
+        wanted = admit(opening->opener);
         inside.state = Inside::State::opening;
       }
       if (opening || timeout > std::chrono::nanoseconds{0}) stay.begin();
     }
     if (opening) {
-      inside.answer(manager_, *opening);
+      inside.answer(manager_, *opening, wanted);
       continue;
     }
     if (status != Status::pending) return status;
@@ -399,13 +368,17 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     // A peer may send what is nobody's without end: then there is always something.
     if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;
     const auto something = [&] {
-      const bool none = inside.queue.inside().empty() && !inside.retired.load(std::memory_order_relaxed);
+      const bool none = inside.queue.inside().empty() && !stay.going();
       return none ? Status::pending : Status::ok;
     };
     status = manager_.interface().engine().wait(something, *deadline);
     if (status != Status::ok) return status;
   }
 }
+
+bool LoanReceiver::admit(std::uint64_t) noexcept { return true; }
+
+void LoanReceiver::retire() noexcept { inside_->retire(); }
 
 std::uint64_t LoanReceiver::sender() const noexcept {
   const Dispatcher::Guard guard(inside_->dispatcher);

@@ -10,7 +10,7 @@ using protocols::Dispatcher;
 
 Manager::Manager() : Manager(Options{}) {}
 Manager::Manager(const Options& options) : dispatcher_(std::make_unique<Dispatcher>(options)) {}
-Manager::~Manager() = default;
+Manager::~Manager() { dispatcher_->see_off(dispatcher_->stays); }
 
 void Manager::publish(std::string_view name, const Seed& seed, Rights rights) {
   if (const char* why = invalid(seed)) throw Error(ErrorCode::seed_invalid, std::string("the seed: ") + why);
@@ -39,7 +39,13 @@ std::uint64_t Manager::happened() const noexcept {
 }
 
 Status Manager::wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept {
-  const auto ready = [&] { return dispatcher_->happened() != known ? Status::ok : Status::pending; };
+  Dispatcher::CallStay stay(*dispatcher_, dispatcher_->stays);
+  const auto ready = [&] {
+    if (stay.going()) return Status::cancelled;
+    if (dispatcher_->happened() != known) return Status::ok;
+    stay.begin();
+    return Status::pending;
+  };
   return dispatcher_->wait(nullptr, ready, library::deadline_in(timeout));
 }
 

@@ -10,7 +10,6 @@ namespace hamlyn {
 
 using library::Clock;
 using library::Deadline;
-using protocols::Dispatcher;
 using protocols::throw_forked;
 
 TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options)
@@ -18,6 +17,8 @@ TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Option
       queue_(manager.interface(), options.capacity),
       slot_(area_, queue_, {.places = options.places}),
       most_aside_(options.aside) {}
+
+TaggedReceiver::~TaggedReceiver() { queue_.interface().engine().see_off(queue_.inside().stays); }
 
 Seed TaggedReceiver::make_seed() const { return protocols::make_seed(slot_.ticket(), SeedKind::tagged); }
 
@@ -40,11 +41,12 @@ std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
 
 Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
+  library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
   for (;;) {
     if (take_aside(out, nullptr)) return Status::ok;
     Notification next;
     const Status status = queue_.receive(
-        next, deadline ? std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {}) : timeout);
+        next, deadline ? std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {}) : timeout, stay);
     if (status != Status::ok) return status;
     out = {next.word, next.offset, next.length, next.peer};
     if (next.kind == Notification::Kind::message) return Status::ok;
@@ -57,6 +59,7 @@ Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) no
 Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
                                         std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
+  library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
   for (;;) {
     // Another thread may put aside what we wait for while we sleep, so a sleep is short.
     constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds{1};
@@ -66,7 +69,7 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
     Notification next;
     const std::chrono::nanoseconds left =
         deadline ? std::clamp<std::chrono::nanoseconds>(*deadline - now, {}, kLook) : kLook;
-    const Status status = queue_.receive(next, left);
+    const Status status = queue_.receive(next, left, stay);
     if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
     if (status != Status::ok) return status;
     if (next.kind == Notification::Kind::protocol_error) {
@@ -87,7 +90,7 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
 }
 
 TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nanoseconds timeout)
-    : terminus_(manager.interface(), {.entries = 1}), ticket_(seed.ticket) {
+    : ticket_(seed.ticket), terminus_(manager.interface(), {.entries = 1}) {
   protocols::check_seed(seed, SeedKind::tagged);
   switch (const Status status = terminus_.connect(ticket_, timeout)) {
     case Status::ok:
@@ -109,10 +112,13 @@ TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nano
 Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
                           std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
+  library::Stay stay(terminus_.interface().engine().lock(), terminus_.stays());
   for (;;) {
     const Status status = send(data, offset, tag);
     if (status != Status::no_place && status != Status::queue_full && status != Status::connecting)
       return status;
+    if (!stay.enter()) return Status::forked;
+    if (stay.going()) return Status::cancelled;
     const Clock::time_point now = Clock::now();
     if (deadline && now >= *deadline) return Status::timed_out;
     const Status waited = terminus_.wait_for_place(ticket_, deadline ? *deadline - now : timeout);

@@ -90,7 +90,9 @@ def main(daemon, program):
             "stream": "100000 records, %d bytes, and the sender has closed\n" % (99900 * 9 + 100 * 300000),
             "datagram": "ONE\nTWO\nTHREE\n",
             "hello_c": "ONE\nTWO\nTHREE\n",
-            "market_data": "3 subscribers have the last of 2000 books, 1 died on the way\n",
+            "market_data": "4 subscribers know that the market is open\n"
+                           "3 subscribers have the last of 2000 books, 1 died on the way\n"
+                           "3 subscribers know that it is closed\n",
             "tagged": "1000 writes, the board's sum is 7972\n",
             "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,6 +131,36 @@ TEST_F(Areas, OfNothingOrOfAnotherInterfaceAreRefused) {
     return 0;
   });
   EXPECT_EQ(one.wait(), 0);
+}
+
+// Of whatever kind: the interface is the parent's.
+TEST_F(Areas, AreNotMadeInAForkedChild) {
+  in_child([&] {
+    Interface interface(options());
+    alignas(4096) static std::byte memory[8192];
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto forked = [](const auto& make) {
+        try {
+          make();
+          return false;
+        } catch (const Error& error) {
+          return error.code() == ErrorCode::forked;
+        }
+      };
+      int wrong = 0;
+      for (const Sharing sharing :
+           {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
+        wrong += !forked([&] { MessageArea(interface, 4096, sharing); });
+        wrong += !forked([&] { MessageArea(interface, std::span(memory), sharing); });
+      }
+      ::_exit(wrong);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_NO_THROW(MessageArea(interface, std::span(memory))) << "the parent may";
+  });
 }
 
 TEST_F(Areas, SlotsWhoseAccessContradictsItselfAreRefused) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -14,6 +15,57 @@ namespace hamlyn::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+class ChoosyBorrower final : public LoanReceiver {
+ public:
+  using LoanReceiver::LoanReceiver;
+  ~ChoosyBorrower() override { retire(); }
+  std::atomic<std::uint64_t> wanted = 0;
+  std::atomic<int> asked = 0;
+
+ private:
+  bool admit(std::uint64_t sender) noexcept override {
+    ++asked;
+    return sender == wanted;
+  }
+};
+
+TEST_F(Loans, are_refused_from_whom_the_receiver_does_not_want_and_its_seed_stays_good) {
+  with_both([](Managers& both) {
+    ChoosyBorrower receiver{both.receiver};
+    LoanPool pool{both.sender, {{64, 1}}};
+    const Seed seed = receiver.make_seed();
+    const Looking looking(receiver);
+    const auto grows = [&] { LoanSender(pool, seed, {.timeout = kPatience}); };
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(thrown_by(grows), ErrorCode::peer_refused);
+    EXPECT_EQ(receiver.sender(), 0u);
+    receiver.wanted = both.sender.interface().id();
+    EXPECT_EQ(thrown_by(grows), std::nullopt);
+    EXPECT_EQ(receiver.asked, 6) << "once for each who came";
+    EXPECT_EQ(pool.free_buffers(), 1u);
+  });
+}
+
+// A thread that would ask what the class was ends before that has gone.
+TEST_F(Loans, ask_nobody_who_has_gone) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    for (int i = 0; i < 10; ++i) {
+      auto receiver = std::make_unique<ChoosyBorrower>(both.receiver);
+      Status status = Status::ok;
+      std::thread receives([&, raw = receiver.get()] {
+        Borrowed borrowed;
+        status = raw->receive(borrowed, kPatience);
+      });
+      EXPECT_EQ(
+          thrown_by([&, seed = receiver->make_seed()] { LoanSender(pool, seed, {.timeout = kPatience}); }),
+          ErrorCode::peer_refused);
+      receiver.reset();  // it has asked, so it is inside
+      receives.join();
+      EXPECT_EQ(status, Status::cancelled);
+    }
+  });
+}
 
 TEST_F(Loans, end_in_good_order_from_either_side) {
   with_both([](Managers& both) {

@@ -22,6 +22,7 @@ struct Shelf {
   std::uint64_t receiver = 0;
   std::uint64_t sender = 0;
   unsigned tries = 0;
+  bool denied = false;    // the receiver did not want somebody
   bool replaced = false;  // by another offer, or its receiver has gone
   bool opened = false;
   bool let_go = false;   // its sender has gone
@@ -62,6 +63,22 @@ class Loans final : public Book {
 
 // --- the receiver
 
+class Shelves final : public LoanReceiver {
+ public:
+  Shelves(Manager& manager, const Options& options, Stage& stage)
+      : LoanReceiver(manager, options), stage_(stage) {}
+  ~Shelves() override { retire(); }
+  Shelf* shelf = nullptr;
+
+ private:
+  bool admit(std::uint64_t) noexcept override {
+    if (!stage_.chance().one_in(6)) return true;
+    shelf->denied = true;
+    return false;
+  }
+  Stage& stage_;
+};
+
 class Borrowing {
  public:
   Borrowing(Loans& book, Manager& manager) : book_(book), stage_(book.stage), manager_(manager) {}
@@ -72,8 +89,9 @@ class Borrowing {
   void act() {
     sim::Generator& chance = stage_.chance();
     if (!receiver_) {
-      receiver_ = std::make_unique<LoanReceiver>(
-          manager_, LoanReceiver::Options{.places = static_cast<std::uint32_t>(chance.between(1, 16))});
+      receiver_ = std::make_unique<Shelves>(
+          manager_, LoanReceiver::Options{.places = static_cast<std::uint32_t>(chance.between(1, 16))},
+          stage_);
     }
     const std::uint64_t dice = chance.below(100);
     if (shelf_ == nullptr || shelf_->end) {
@@ -109,6 +127,7 @@ class Borrowing {
     shelf_->number = book_.shelves.size();
     shelf_->receiver = stage_.me();
     stage_.host.note("offers shelf %", {shelf_->number});
+    receiver_->shelf = shelf_;
     book_.offers.add({receiver_->make_seed(), stage_.me(), shelf_});
   }
   bool receive(std::chrono::nanoseconds timeout) {
@@ -178,7 +197,7 @@ class Borrowing {
   Loans& book_;
   Stage& stage_;
   Manager& manager_;
-  std::unique_ptr<LoanReceiver> receiver_;
+  std::unique_ptr<Shelves> receiver_;
   Shelf* shelf_ = nullptr;
   std::deque<Held> held_;
 };
@@ -276,8 +295,9 @@ class Lending {
       case ErrorCode::peer_died:
       case ErrorCode::seed_stale:
       case ErrorCode::seed_forged:
-      case ErrorCode::peer_refused:
         return stage_.demand(gone, "a receiver of loans refused", code);
+      case ErrorCode::peer_refused:
+        return stage_.demand(shelf.denied || gone, "a receiver of loans refused", code);
       default:
         stage_.demand(false, "loans cannot be sent", code);
     }

@@ -1,0 +1,64 @@
+#pragma once
+// An object is destroyed while another thread waits on it.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/stays.h"
+#include "interface/terminus.h"
+#include "library/engine.h"
+#include "test/process/managers.h"
+
+namespace hamlyn::test {
+
+// Names a private member, which an explicit instantiation may: who waits inside is nobody's business but the
+// library's and ours.
+template <class Name, typename Name::Type member>
+struct Reveal {
+  friend typename Name::Type reveal(Name) { return member; }
+};
+#define HAMLYN_REVEAL(Class, Member, member) \
+  struct Inside##Class {                     \
+    using Type = Member Class::*;            \
+    friend Type reveal(Inside##Class);       \
+  };                                         \
+  template struct Reveal<Inside##Class, &Class::member>
+HAMLYN_REVEAL(Multicast, interface::Terminus*, terminus_);
+HAMLYN_REVEAL(DatagramSender, Terminus, terminus_);
+HAMLYN_REVEAL(TaggedSender, Terminus, terminus_);
+HAMLYN_REVEAL(TaggedReceiver, NotificationQueue, queue_);
+#undef HAMLYN_REVEAL
+
+// Nothing that is sent to `interface` is answered while this lives, and this thread does not use it.
+class Deaf {
+ public:
+  explicit Deaf(Interface& interface) : guard_(interface.engine().lock()) {}
+
+ private:
+  base::RunLockGuard guard_;
+};
+
+// `call`, one call in a thread of its own, waits inside, as `inside()` knows; then `destroy` is called here,
+// and it ends.
+template <class Call, class Inside, class Destroy>
+void expect_let_go(Call call, Inside inside, Destroy destroy) {
+  Status status = Status::ok;
+  std::thread waits([&] { status = call(); });
+  while (!inside()) std::this_thread::yield();
+  destroy();
+  waits.join();
+  EXPECT_EQ(status, Status::cancelled) << name(status);
+}
+
+// How many wait on an object of that interface.
+inline std::uint32_t waiting_on(Interface& interface, const base::Stays& stays) {
+  const base::RunLockGuard guard(interface.engine().lock());
+  return stays.count();
+}
+inline auto waits_on(Interface& interface, const base::Stays& stays) {
+  return [&] { return waiting_on(interface, stays) != 0; };
+}
+inline auto waits_in(Terminus& terminus) { return waits_on(terminus.interface(), terminus.stays()); }
+inline auto waits_in(NotificationQueue& queue) { return waits_on(queue.interface(), queue.inside().stays); }
+
+}  // namespace hamlyn::test
