@@ -21,7 +21,7 @@ inline constexpr std::size_t kCell = 64;
 inline constexpr std::size_t kInlineData = 16;
 inline constexpr std::size_t kMetadataLimit = 60;
 inline constexpr std::size_t kPacketLimit = 32768;  // the largest MTU
-inline constexpr std::size_t kReplyPayload = 256;  // the most data that one reply carries
+inline constexpr std::size_t kReplyPayload = 256;   // the most data that one reply carries
 inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
 
 enum class Operation : std::uint8_t {

@@ -5,12 +5,12 @@
 #include <optional>
 #include <span>
 
-#include "interface/packet.h"
+#include "hamlyn/interface.h"
 
 namespace hamlyn::tool::perf {
 namespace {
 
-constexpr double kTwoPackets = 2 * interface::kPacketLimit;
+const double kTwoPackets = 2 * static_cast<double>(Interface::Options{}.mtu);
 constexpr double kColdNanoseconds = 3000;
 constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;
