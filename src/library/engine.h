@@ -162,7 +162,7 @@ class Engine final : public interface::Surroundings {
   // Before the first look at a link to which something was sent; while there is nothing else to look at.
   void rest_before_answer(shm::ShmLink& link) noexcept {
     if (link.answer_expected() && core_.links().size() == 1)
-      poll_rest_.rest_before_answer([&] { return link.something_arrived(); });
+      poll_rest_.rest_before_answer([&]() __attribute__((noinline)) { return link.something_arrived(); });
   }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
