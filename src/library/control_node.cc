@@ -12,6 +12,7 @@ namespace hamlyn::library {
 namespace {
 
 constexpr std::chrono::milliseconds kAttachTry{150};
+constexpr std::chrono::seconds kLastAnswer{1};
 
 }  // namespace
 
@@ -69,8 +70,15 @@ void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds ti
   if (!in_time) {
     request->cancelled = true;
     attention();
-    // The daemon may have answered just before: what it says then is what holds.
-    request_done_.wait(lock, done);
+    // The daemon may have answered just before: what it says then is what holds. One that stands still says
+    // nothing; of bytes it must be known what it counts.
+    if (request->kind == node::RequestKind::area_bytes) {
+      request_done_.wait(lock, done);
+    } else if (!request_done_.wait_for(lock, kLastAnswer, done)) {
+      throw Error(
+          ErrorCode::timed_out,
+          "'" + request->name + "': the node's daemon does not answer, not even to say that it did nothing");
+    }
     if (request->error == ErrorCode::cancelled) {
       throw Error(ErrorCode::timed_out, "'" + request->name + "': no answer in the time given");
     }

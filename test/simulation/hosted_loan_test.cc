@@ -72,21 +72,28 @@ TEST(HostedLoans, are_read_by_three_and_come_back) {
 TEST(HostedLoans, come_back_from_the_dead_at_any_time) { with_a_death_at_any_time(2, lend_to_three); }
 TEST(HostedLoans, tell_of_the_death_of_the_pool_at_any_time) { with_a_death_at_any_time(1, lend_to_three); }
 
+// A pool of one buffer, which is lent.
+struct LenderOfOne {
+  explicit LenderOfOne(Hosted& all) {
+    pool.take(8, loan);
+    all.expect(sender.send(loan) == Status::ok, "it is not lent");
+  }
+  Manager manager;
+  LoanPool pool{manager, {{64, 1}}};
+  LoanSender sender{pool, manager.lookup("a", 1s)};
+  Loan loan;
+};
+
 // One was taken back by force, its buffer lent anew, and both are given back, the later one first.
 TEST(HostedLoans, come_back_though_the_same_buffer_was_borrowed_twice) {
   Hosted hosted;
   hosted.add([](Hosted& all) {
-    Manager manager;
-    LoanPool pool(manager, {{64, 1}});
-    LoanSender sender(pool, manager.lookup("a", 1s));
-    Loan loan;
-    pool.take(8, loan);
-    all.expect(sender.send(loan) == Status::ok, "it is not lent");
+    LenderOfOne lender(all);
     all.host.pause(1'000'000);
-    loan.withdraw();
-    all.expect(sender.send(loan) == Status::ok, "it is not lent anew");
-    loan.let_go();
-    all.expect(pool.take(8, loan, 1s) == Status::ok, "the buffer is lost");
+    lender.loan.withdraw();
+    all.expect(lender.sender.send(lender.loan) == Status::ok, "it is not lent anew");
+    lender.loan.let_go();
+    all.expect(lender.pool.take(8, lender.loan, 1s) == Status::ok, "the buffer is lost");
   });
   hosted.add([](Hosted& all) {
     Manager manager;
@@ -106,14 +113,7 @@ TEST(HostedLoans, come_back_though_the_same_buffer_was_borrowed_twice) {
 // The one place at the receiver is taken: the last word waits for it.
 TEST(HostedLoans, end_in_good_order_though_their_manager_goes_at_once) {
   Hosted hosted;
-  hosted.add([](Hosted& all) {
-    Manager manager;
-    LoanPool pool(manager, {{64, 1}});
-    LoanSender sender(pool, manager.lookup("a", 1s));
-    Loan loan;
-    pool.take(8, loan);
-    all.expect(sender.send(loan) == Status::ok, "it is not lent");
-  });
+  hosted.add([](Hosted& all) { LenderOfOne lender(all); });
   hosted.add([](Hosted& all) {
     Manager manager;
     LoanReceiver receiver(manager, {.places = 1});
