@@ -137,6 +137,13 @@ void add_groups(Collection& all) {
   }
 }
 
+void add_refusals(Collection& all) {
+  all.add(refusal_cost("key", Refusal::bad_key));
+  all.add(refusal_cost("generation", Refusal::stale_generation));
+  all.add(refusal_cost("replay", Refusal::stale_message));
+  all.add(refusal_cost("bounds", Refusal::out_of_bounds));
+}
+
 void add_urgent_and_links(Collection& all) {
   all.add(urgent_latency());
   for (const std::size_t links :
@@ -197,6 +204,7 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_mapped(all);
   add_segments(all);
   add_groups(all);
+  add_refusals(all);
   add_urgent_and_links(all);
   add_wake(all);
   add_far(all);

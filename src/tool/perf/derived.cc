@@ -16,6 +16,7 @@ constexpr double kNotifyWakes = 1.2;
 constexpr double kFirstNanoseconds = 5e6;
 constexpr double kDeathNanoseconds = 1e7;
 constexpr double kNameReads = 1.3;
+constexpr double kRefusalNanoseconds = 3000;  // the paper's
 
 using Medians = std::span<const double>;
 
@@ -69,6 +70,7 @@ void add_derived(std::vector<Figure>& figures) {
       [](Medians m) { return m[0] + kColdNanoseconds; });
   add("limit.first.16.oneway", {"ofi.first.16.oneway"}, [](Medians) { return kFirstNanoseconds; });
   add("limit.death.oneway", {"shm.death.oneway"}, [](Medians) { return kDeathNanoseconds; });
+  add("limit.refusal.16.cost", {"shm.refusal.key.16.cost"}, [](Medians) { return kRefusalNanoseconds; });
   add("limit.segment.notify.40.oneway", {"shm.segment.write.40.oneway", "limit.wake.oneway"},
       [](Medians m) { return m[0] + kNotifyWakes * m[1]; });
   add("limit.names.import.uncached", {"ofi.names.import.cached", "ofi.segment.read.40.roundtrip"},

@@ -29,6 +29,8 @@ Meter touched_area_bandwidth(std::size_t bytes);
 // as a group, and with one for each.
 Meter group_cost(std::uint32_t messages);
 Meter single_cost(std::uint32_t messages);
+// What a receiver spends on each of many packets that have come and are to be refused.
+Meter refusal_cost(const std::string& what, Refusal cause);
 // The same messages into a mapped slot: stored by the sender, notified through the link.
 Meter mapped_bandwidth(std::size_t bytes);
 // A word stored into the other side's mapped slot, which looks at it in its own memory.
