@@ -17,7 +17,16 @@ constexpr const char* kKindNames[] = {"message",
                                       "put",
                                       "scattered put",
                                       "signal",
-                                      "fence"};
+                                      "fence",
+                                      "datagram",
+                                      "datagram, silent",
+                                      "opening a stream",
+                                      "stream",
+                                      "closing a stream",
+                                      "opening tagged writes",
+                                      "tagged writes",
+                                      "opening loans",
+                                      "loan"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -31,7 +40,18 @@ const char* name(OperationKind kind) noexcept { return kKindNames[static_cast<st
 const char* name(Fault fault) noexcept { return kFaultNames[static_cast<std::size_t>(fault)]; }
 const char* name(Topology topology) noexcept { return kTopologyNames[static_cast<std::size_t>(topology)]; }
 
+bool of_protocols(OperationKind kind) noexcept { return kind >= OperationKind::datagram; }
+
+bool waits_for_link(OperationKind kind) noexcept {
+  return !of_protocols(kind) || kind == OperationKind::datagram || kind == OperationKind::silent_datagram ||
+         kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
+         kind == OperationKind::loan_opening;
+}
+
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
+  const bool loans = kind == OperationKind::loan_opening || kind == OperationKind::loan;
+  if (loans && topology != Topology::in_order)
+    return "memory is lent within a host, whose links keep the order";
   switch (fault) {
     case Fault::overtaken:
       return topology == Topology::in_order ? "links keep the order there" : nullptr;
@@ -39,6 +59,10 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
     case Fault::repeated:
     case Fault::partition:
       return topology == Topology::hosts ? nullptr : "nothing is lost between memory and memory";
+    case Fault::restart:
+      return of_protocols(kind) ? "who comes then is another" : nullptr;
+    case Fault::link_refused:
+      return waits_for_link(kind) ? nullptr : "it has its link";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
                      kind == OperationKind::scattered_put

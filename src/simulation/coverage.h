@@ -22,6 +22,16 @@ enum class OperationKind : std::uint8_t {
   scattered_put,
   signal,
   fence,
+  // Of the protocols' program.
+  datagram,         // whose sender waits for the answer
+  silent_datagram,  // that nobody answers
+  stream_opening,
+  stream,  // for as long as its sender has it open
+  stream_closing,
+  tagged_opening,
+  tagged_writes,  // for as long as there is who sends them
+  loan_opening,
+  loan,  // for as long as its receiver has it
   count
 };
 
@@ -59,6 +69,8 @@ using Kinds = std::bitset<kKinds>;
 const char* name(OperationKind kind) noexcept;
 const char* name(Fault fault) noexcept;
 const char* name(Topology topology) noexcept;
+// Whether it waits for a link to be made; the others have one.
+bool waits_for_link(OperationKind kind) noexcept;
 // Why it cannot happen; null if it can.
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept;
 

@@ -83,6 +83,12 @@ bool RoughPort::send_short(ofi::Destination to, std::span<const std::byte> frame
   return true;
 }
 
+std::uint64_t RoughPort::next_time() const noexcept {
+  std::uint64_t next = inbox_.empty() ? ofi::kNever : inbox_.top().time;
+  for (const Sending& sending : under_way_) next = std::min(next, sending.until);
+  return next;
+}
+
 // A frame's bytes are read when the wire lets go of it: who changes them before changes what arrives.
 bool RoughPort::poll(ofi::Sink& sink) noexcept {
   bool happened = false;

@@ -39,6 +39,7 @@ class RoughNet {
   // Nothing gets from one to the other from now on, until it is mended.
   void cut(std::uint64_t from, std::uint64_t to) { cuts_[{from, to}] = true; }
   void mend(std::uint64_t from, std::uint64_t to) { cuts_.erase({from, to}); }
+  void mend_all() { cuts_.clear(); }
   // Puts bytes before a port as they are.
   void inject(std::uint64_t to, std::vector<std::byte> bytes);
   std::uint64_t lost = 0, repeated = 0;
@@ -70,6 +71,8 @@ class RoughPort final : public ofi::Wire {
   std::size_t frames_out() const noexcept { return frames_.size() - free_frames_.size(); }
   std::size_t arrivals_out() const noexcept { return arrivals_.size() - free_arrivals_.size(); }
   bool quiet() const noexcept { return under_way_.empty() && inbox_.empty(); }
+  // When poll() next finds something.
+  std::uint64_t next_time() const noexcept;
 
   std::uint64_t now() noexcept override { return net_.now(); }
   void expect(std::uint32_t links) override;

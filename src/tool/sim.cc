@@ -46,6 +46,7 @@ Result protocols_run(const simulation::Program& program, simulation::Trace::Read
 void add_protocols(Result& result, simulation::Trace::Reader reader) {
   const Result second = protocols_run({result.seed, {}, {}}, std::move(reader));
   result.counts.add(second.counts);
+  result.coverage.add(second.coverage);
   result.digest = (result.digest ^ second.digest) * 0x100000001B3u;
   if (second.good()) return;
   result.problem = second.problem;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "library/engine.h"
 #include "simulation/host/outside.h"
@@ -25,8 +26,20 @@ Host::Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader)
       trace_(std::move(reader)),
       chance_(seed),
       keys_(chance_.next()),
-      net_(chance_.next(), rules.weather) {
+      net_(chance_.next(), rules.weather),
+      wire_(rules.hosts == 1 ? nullptr : std::make_unique<RoughNet>(chance_.next(), rules.wire)),
+      topology_(rules.hosts != 1  ? Topology::hosts
+                : net_.in_order() ? Topology::in_order
+                                  : Topology::overtaking),
+      troubled_(rules.wire.lost_one_in != 0) {
   library::simulation = this;
+  if (wire_ == nullptr) return;
+  net_.pass(wire_->now());  // one time for both
+  wire_->on_mishap = [this](RoughNet::Mishap mishap, std::uint64_t from, std::uint64_t to) {
+    constexpr Fault kFault[] = {Fault::lost, Fault::repeated, Fault::overtaken};
+    struck(kFault[static_cast<std::size_t>(mishap)], inhabitant(port_owners_[from]),
+           inhabitant(port_owners_[to]));
+  };
 }
 
 Host::~Host() { library::simulation = nullptr; }
@@ -50,6 +63,8 @@ class Host::Beside final : public library::Task {
 Inhabitant& Host::come(std::function<void(Inhabitant&)> main) {
   inhabitants_.push_back(std::make_unique<Inhabitant>(inhabitants_.size() + 1));
   Inhabitant& process = *inhabitants_.back();
+  // The first two are apart.
+  if (wire_ != nullptr) process.host = process.number <= 2 ? process.number - 1 : chance_.below(rules_.hosts);
   threads_.push_back(std::make_unique<Thread>(process, true, [this, &process, body = std::move(main)] {
     try {
       body(process);
@@ -65,11 +80,12 @@ std::unique_ptr<library::Task> Host::start(std::function<void()> main) {
   return std::make_unique<Beside>(*this, *threads_.back());
 }
 
-bool Host::ready(const Thread& thread) const noexcept {
+bool Host::ready(const Thread& thread) noexcept {
   if (thread.fiber.over() || thread.process->stopped) return false;
   if (thread.joins != nullptr) return thread.joins->fiber.over();
   const bool told = thread.word == nullptr ? thread.until == kNever : thread.word->load() != thread.value;
-  const bool came = thread.arrivals != kNever && thread.arrivals != thread.process->arrivals;
+  const bool came = thread.arrivals != kNever &&
+                    (thread.arrivals != thread.process->arrivals || far_next(*thread.process) <= time());
   return told || came || thread.until <= time() || (thread.main && !thread.process->alive);
 }
 
@@ -93,6 +109,7 @@ void Host::run() {
       for (const auto& each : inhabitants_) end_links(*each);
     }
     do_events();
+    if (topology_ == Topology::overtaking) look_at_overtaken();
     able.clear();
     for (const auto& thread : threads_) {
       if (ready(*thread)) able.push_back(thread.get());
@@ -111,18 +128,33 @@ void Host::run() {
   }
 }
 
+void Host::pass(std::uint64_t nanoseconds) noexcept {
+  net_.pass(nanoseconds);
+  if (wire_ != nullptr) wire_->pass(nanoseconds);
+}
+
+void Host::look_at_overtaken() {
+  for (const auto& process : inhabitants_) {
+    for (auto& [peer, end] : process->links) {
+      if (end.near != nullptr && end.near->overtaken() != std::exchange(end.overtaken, end.near->overtaken()))
+        struck(Fault::overtaken, *process, inhabitant(peer));
+    }
+  }
+}
+
 bool Host::wait_for_something() {
   std::uint64_t next = net_.next_arrival().value_or(kNever);
   if (!events_.empty()) next = std::min(next, events_.top().time);
   for (const auto& thread : threads_) {
     if (thread->process->stopped || thread->joins != nullptr || thread->fiber.over()) continue;
     next = std::min(next, thread->until);
+    if (thread->arrivals != kNever) next = std::min(next, far_next(*thread->process));
   }
   if (next == kNever) {
     turns_ += 1000;
     return false;
   }
-  net_.pass(next > time() ? next - time() : 1);
+  pass(next > time() ? next - time() : 1);
   return true;
 }
 
@@ -139,7 +171,7 @@ void Host::after(std::uint64_t nanoseconds, std::function<void()> what) {
 }
 
 library::Setting::Time Host::now() noexcept {
-  net_.pass(kLook);
+  pass(kLook);
   return Time(kEpoch) + std::chrono::nanoseconds{static_cast<std::int64_t>(time())};
 }
 
@@ -155,6 +187,7 @@ void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(*until - Time(kEpoch)).count();
     thread.until = left > 0 ? static_cast<std::uint64_t>(left) : 0;
   }
+  send_before_sleep(*thread.process);
   step_aside();
   thread.word = nullptr;
   thread.until = kNever;
@@ -196,21 +229,55 @@ void Host::may_part(Inhabitant& one, Inhabitant& other) {
   other.parted.insert(one.number);
 }
 
+void Host::struck(Fault fault, const Inhabitant& process) {
+  for (const auto& other : inhabitants_) {
+    if (other.get() != &process) struck(fault, process, *other);
+  }
+}
+
+void Host::cut_off(Inhabitant& one, Inhabitant& other) {
+  may_part(one, other);
+  one.cut_off.insert(other.number);
+  other.cut_off.insert(one.number);
+}
+
 void Host::kill(Inhabitant& process) {
   if (!process.alive) return;
   trace_.note(time(), process.number, "dies", {});
+  struck(Fault::death, process);
   ++deaths;
   process.alive = false;
   process.stopped = false;
   for (const auto& each : inhabitants_) may_part(process, *each);
   end_links(process);
+  process.exchange.reset();
+  process.port.reset();
 }
 
 void Host::stop(Inhabitant& process) {
   if (!process.alive || process.stopped) return;
   trace_.note(time(), process.number, "stops", {});
   ++stops;
+  struck(Fault::stop, process);
+  troubled_ = true;
   process.stopped = true;
+}
+
+// Between hosts its silence is heard; within one, that it takes nothing.
+void Host::stall(Inhabitant& process) {
+  if (!process.alive || process.stopped) return;
+  trace_.note(time(), process.number, "stops for long", {});
+  ++stalls;
+  struck(Fault::stall, process);
+  troubled_ = true;
+  process.stopped = true;
+  for (const auto& peer : inhabitants_) {
+    after(soon(), [this, &process, one = peer.get()] {
+      const auto found = one->links.find(process.number);
+      if (process.stopped && found != one->links.end() && found->second.near != nullptr)
+        cut(*one, process, 0);
+    });
+  }
 }
 
 void Host::go_on(Inhabitant& process) {
@@ -221,15 +288,17 @@ void Host::go_on(Inhabitant& process) {
 void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) {
   const auto found = one.links.find(other.number);
   if (found == one.links.end() || !one.alive || !other.alive) return;
+  const bool far = found->second.far != nullptr;
+  if (far && one.stopped) return;
   trace_.note(time(), one.number, "loses its link to %", {other.number});
   ++cuts;
-  may_part(one, other);
-  one.cut_off.insert(other.number);
-  other.cut_off.insert(one.number);
+  struck(Fault::cut, one, other);
+  cut_off(one, other);
+  if (far) return forget_far(one, other.number);
   if (after_packets == 0) {
-    net_.cut(*found->second);
+    net_.cut(*found->second.near);
   } else {
-    found->second->cut_after(after_packets);
+    found->second.near->cut_after(after_packets);
   }
   after(soon(), [this, &one, &other] { look_at_end(one.number, other.number); });
   after(soon(), [this, &one, &other] { look_at_end(other.number, one.number); });
@@ -245,6 +314,9 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
   if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
   const bool there = other != nullptr && other->alive && other->outside != nullptr;
   const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
+  // Of another host, who has not found out yet that there is no link is told by its node.
+  if (there && !other->stopped && one.host != other->host && other->links.count(from) != 0)
+    forget_far(*other, from);
   if (busy) return after(soon(), [=, this] { introduce(from, to); });
   one.outside->wants_no_more(to);
   const bool refused = there && rules_.refuse_one_in != 0 && chance_.one_in(rules_.refuse_one_in);
@@ -252,13 +324,21 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
   if (refused) {
     trace_.note(time(), from, "is refused a link to %", {to});
     ++refusals;
+    struck(Fault::link_refused, one, *other);
     may_part(one, *other);
   }
   one.outside->refuse(to);
 }
 
 void Host::join(Inhabitant& one, Inhabitant& other) {
-  auto [to_other, to_one] = net_.join(one.number, other.number);
+  LinkEnd to_other, to_one;
+  to_other.number = to_one.number = chance_.next();
+  if (one.host == other.host) {
+    std::tie(to_other.near, to_one.near) = net_.join(one.number, other.number);
+  } else {
+    to_other.far = make_far(one, other, to_other.number, true);
+    to_one.far = make_far(other, one, to_one.number, false);
+  }
   trace_.note(time(), one.number, "has a link to %", {other.number});
   one.links[other.number] = std::move(to_other);
   other.links[one.number] = std::move(to_one);
@@ -267,11 +347,14 @@ void Host::join(Inhabitant& one, Inhabitant& other) {
 }
 
 void Host::add(Inhabitant& process, std::uint64_t peer) {
-  sim::SimLink& link = *process.links[peer];
+  LinkEnd& end = process.links[peer];
+  interface::Link& link = end.link();
   link.by_gate = true;
-  link.in_order = net_.in_order();
   link.user = {geteuid(), getegid()};
-  link.arrivals = &process.arrivals;
+  if (end.near != nullptr) {
+    link.in_order = net_.in_order();
+    end.near->arrivals = &process.arrivals;
+  }
   library::Engine& engine = process.outside->engine();
   engine.lock().enter_as_other();
   engine.core().add_link(link);
@@ -285,17 +368,18 @@ void Host::look_at_end(std::uint64_t number, std::uint64_t peer) {
   Inhabitant& process = inhabitant(number);
   const auto found = process.links.find(peer);
   if (found == process.links.end() || !process.alive) return;
+  if (found->second.far != nullptr) return end_far(number, peer);
   Inhabitant& other = inhabitant(peer);
   const bool alone = other.links.count(number) == 0;
-  if (!found->second->cut() && !alone) {  // so many packets were not put yet
+  if (!found->second.over() && !alone) {  // so many packets were not put yet
     if (problem_.empty()) after(1'000'000, [=, this] { look_at_end(number, peer); });
     return;
   }
   if (process.stopped) return after(soon(), [=, this] { look_at_end(number, peer); });
   library::Engine& engine = process.outside->engine();
   engine.lock().enter_as_other();
-  engine.core().drain(*found->second);
-  engine.core().end_link(*found->second);
+  engine.core().drain(found->second.link());
+  engine.core().end_link(found->second.link());
   engine.lock().leave();
   process.links.erase(found);
   process.outside->fail_imports(peer);
@@ -308,12 +392,16 @@ void Host::end_links(Inhabitant& process) {
   while (!process.links.empty()) {
     const auto first = process.links.begin();
     const std::uint64_t peer = first->first;
-    const bool cut = first->second->cut();
+    if (first->second.far != nullptr) {
+      leave_far(process, peer);
+      continue;
+    }
+    const bool cut = first->second.over();
     library::Engine& engine = process.outside->engine();
     engine.lock().enter_as_other();
-    engine.core().end_link(*first->second);
+    engine.core().end_link(first->second.link());
     engine.lock().leave();
-    if (!cut) net_.hang_up(*first->second);
+    if (!cut) net_.hang_up(*first->second.near);
     process.links.erase(first);
     process.outside->fail_imports(peer);
     engine.look_again();

@@ -1,7 +1,9 @@
 #pragma once
-// A host of simulated processes that have the whole library, each its own interface: their threads are
-// fibers, their clock is virtual, their links are simulated, and one seed decides everything. It is to them
-// what the kernel, the daemon and the control threads are to real ones.
+// Simulated processes that have the whole library, each its own interface: their threads are fibers, their
+// clock is virtual, their links are simulated, and one seed decides everything. It is to them what the
+// kernel, the daemon and the control threads are to real ones. They may be spread over several hosts: links
+// between those are the real ones' (src/fabric/ofi) over a wire that loses, repeats and delays
+// (rough_wire.h).
 //
 // A process that dies goes on to its end, by itself: its links are gone, it gets no others, and whatever it
 // waits for is cancelled. So its memory is given back, and nobody else notices.
@@ -16,9 +18,11 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/sim/sim_link.h"
 #include "library/setting.h"
+#include "simulation/coverage.h"
 #include "simulation/host/fiber.h"
+#include "simulation/link_end.h"
+#include "simulation/rough_wire.h"
 #include "simulation/trace.h"
 
 namespace hamlyn::simulation {
@@ -32,11 +36,16 @@ struct Inhabitant {
   const std::uint64_t number;  // and that of its interface
   bool alive = true;
   bool stopped = false;
-  HostOutside* outside = nullptr;                                // null: it has no interface
-  std::map<std::uint64_t, std::unique_ptr<sim::SimLink>> links;  // by the peer's number
-  std::set<std::uint64_t> parted;                                // from whom some fault may have parted it
-  std::set<std::uint64_t> cut_off;                               // from whom a link was cut
+  HostOutside* outside = nullptr;  // null: it has no interface
+  std::uint64_t host = 0;
+  std::map<std::uint64_t, LinkEnd> links;  // by the peer's number
+  std::set<std::uint64_t> parted;          // from whom some fault may have parted it
+  std::set<std::uint64_t> cut_off;         // from whom a link was cut, or ended of itself
   std::uint64_t arrivals = 0;
+  // Its way to other hosts; null if there are none, or it has no interface.
+  std::unique_ptr<RoughPort> port;
+  std::unique_ptr<ofi::Exchange> exchange;
+  std::uint64_t asleep_since = 0;  // when it last had something leave before it slept
 };
 
 class Host final : public library::Setting {
@@ -44,6 +53,9 @@ class Host final : public library::Setting {
   struct Rules {
     sim::Weather weather;             // times are nanoseconds
     std::uint64_t refuse_one_in = 0;  // links that the node does not grant; 0: it grants all
+    std::uint64_t hosts = 1;
+    RoughNet::Weather wire;  // between them
+    ofi::Limits far;
   };
 
   Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader);
@@ -53,7 +65,8 @@ class Host final : public library::Setting {
 
   sim::Generator& chance() noexcept { return chance_; }
   std::uint64_t time() const noexcept { return net_.now(); }
-  bool in_order() const noexcept { return net_.in_order(); }
+  Topology topology() const noexcept { return topology_; }
+  bool in_order() const noexcept { return topology_ == Topology::in_order; }
 
   // A process whose only thread runs `main`.
   Inhabitant& come(std::function<void(Inhabitant&)> main);
@@ -72,8 +85,14 @@ class Host final : public library::Setting {
   // Faults.
   void kill(Inhabitant& process);
   void stop(Inhabitant& process);
+  // For longer than the others wait: they end their links with it.
+  void stall(Inhabitant& process);
   void go_on(Inhabitant& process);
   void cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets);
+  // Nothing gets from the one's host to the other's, or neither way, for a time.
+  void part(Inhabitant& one, Inhabitant& other, bool both_ways, std::uint64_t nanoseconds);
+  // From now on the wire between hosts does no harm.
+  void be_kind();
   // Whether a fault may have come between them.
   bool parted(std::uint64_t one, std::uint64_t other) const {
     return inhabitants_[one - 1]->parted.count(other) != 0;
@@ -96,7 +115,9 @@ class Host final : public library::Setting {
   }
   std::uint64_t digest() const noexcept { return trace_.digest(); }
 
-  std::uint64_t deaths = 0, cuts = 0, stops = 0, refusals = 0;
+  std::uint64_t deaths = 0, cuts = 0, stops = 0, stalls = 0, refusals = 0, partitions = 0;
+  // Called when something has gone wrong between two; may be empty.
+  std::function<void(Fault, const Inhabitant& one, const Inhabitant& other)> on_fault;
 
   // library::Setting
   Time now() noexcept override;
@@ -138,27 +159,54 @@ class Host final : public library::Setting {
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  bool ready(const Thread& thread) const noexcept;
+  bool ready(const Thread& thread) noexcept;
   void run(Thread& thread);
   void step_aside() noexcept;
   // Lets time pass until something can happen. False: nothing ever will.
   bool wait_for_something();
   void do_events();
   void may_part(Inhabitant& one, Inhabitant& other);
+  void cut_off(Inhabitant& one, Inhabitant& other);
+  void struck(Fault fault, const Inhabitant& one, const Inhabitant& other) {
+    if (on_fault) on_fault(fault, one, other);
+  }
+  void struck(Fault fault, const Inhabitant& process);
+  void pass(std::uint64_t nanoseconds) noexcept;
 
   // What the control threads and the daemon do.
   void introduce(std::uint64_t from, std::uint64_t to);
   void join(Inhabitant& one, Inhabitant& other);
   void add(Inhabitant& process, std::uint64_t peer);
+  void look_at_overtaken();
   void look_at_end(std::uint64_t process, std::uint64_t peer);
   void end_links(Inhabitant& process);
   std::uint64_t soon() { return chance_.between(1000, 200000); }
+
+  // Links to other hosts (far.cc).
+  void open_far(Inhabitant& process);
+  // It leaves: what it had put arrives, and the others are told. If it is dead, nothing more is said.
+  void close_far(Inhabitant& process);
+  std::unique_ptr<ofi::OfiLink> make_far(Inhabitant& from, const Inhabitant& to, std::uint64_t number,
+                                         bool initiator);
+  void send_before_sleep(Inhabitant& process) noexcept;
+  // When something is to be done there at the latest.
+  std::uint64_t far_next(const Inhabitant& process) const noexcept;
+  // What has ended there is noted at once, so that nobody is surprised.
+  void look_at_far(Inhabitant& process);
+  void end_far(std::uint64_t process, std::uint64_t peer);
+  void forget_far(Inhabitant& process, std::uint64_t peer);
+  void leave_far(Inhabitant& process, std::uint64_t peer);
 
   const Rules rules_;
   Trace trace_;
   sim::Generator chance_;
   sim::Generator keys_;
   sim::SimNet net_;
+  std::unique_ptr<RoughNet> wire_;          // null: there is one host
+  std::vector<std::uint64_t> port_owners_;  // by address
+  const Topology topology_;
+  bool troubled_ =
+      false;  // a link between hosts may end of itself: something has happened, or frames are lost
   std::vector<std::unique_ptr<Inhabitant>> inhabitants_;  // number n stands at n - 1
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* running_ = nullptr;

@@ -12,11 +12,13 @@ using library::Engine;
 HostOutside::HostOutside(Host& host, Inhabitant& process, Engine& engine)
     : host_(host), process_(process), engine_(engine), areas_(engine) {
   process_.outside = this;
+  host_.open_far(process_);
   engine_.core().set_gate(this);
 }
 
 HostOutside::~HostOutside() {
   host_.end_links(process_);
+  host_.close_far(process_);
   engine_.core().set_gate(nullptr);
   process_.outside = nullptr;
   std::erase_if(host_.names_, [&](const auto& each) { return each.second.holder == process_.number; });
@@ -24,8 +26,13 @@ HostOutside::~HostOutside() {
 
 bool HostOutside::arrive(interface::Core& core) noexcept {
   bool moved = false;
-  for (const auto& [peer, link] : process_.links)
-    moved |= link->arrive(core, interface::Core::kSweepBudget) != 0;
+  for (const auto& [peer, end] : process_.links) {
+    if (end.near != nullptr) moved |= end.near->arrive(core, interface::Core::kSweepBudget) != 0;
+  }
+  if (process_.exchange != nullptr) {
+    moved |= process_.exchange->arrive(core);
+    host_.look_at_far(process_);
+  }
   return moved;
 }
 
@@ -100,7 +107,7 @@ library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono
 
 // The question and its answer are on their way for a while.
 void HostOutside::ask(const Import& import) {
-  import->keeper = process_.links.at(import->ticket.interface).get();
+  import->keeper = &process_.links.at(import->ticket.interface).link();
   host_.after(host_.soon(), [this, import] {
     if (import->done || import->given_up) return;
     Inhabitant& owner = host_.inhabitant(import->ticket.interface);
@@ -116,7 +123,8 @@ void HostOutside::ask(const Import& import) {
 
 void HostOutside::answer(const Import& import) {
   library::ImportAnswer& answer = import->answer;
-  const library::MappedAreas::Shown shown = areas_.find(import->ticket, process_.links.begin()->second->user);
+  const library::MappedAreas::Shown shown =
+      areas_.find(import->ticket, process_.links.begin()->second.link().user);
   answer.error = ErrorCode::not_permitted;
   if (shown.area == nullptr) return;
   shm::ForeignMemory page = shm::map_foreign_memory(shown.area->page_memfd, shown.area->page.size());
@@ -173,8 +181,8 @@ void HostOutside::refuse(std::uint64_t peer) noexcept {
 }
 
 void HostOutside::attention() noexcept {
-  for (const auto& [peer, link] : process_.links)
-    host_.demand(!link->broken, "a link between honest processes is broken");
+  for (const auto& [peer, end] : process_.links)
+    host_.demand(!end.link().broken, "a link between honest processes is broken");
 }
 
 }  // namespace hamlyn::simulation

@@ -166,6 +166,7 @@ class DatagramPart final : public Part {
     if (chance.one_in(5)) {
       // Without an answer; its bytes may be read until it has left.
       letter.unsure = true;
+      const Doing doing(stage_, OperationKind::silent_datagram, to.box.owner);
       SendHandle handle;
       Status status = to.sender.send(data, options, &handle);
       while (status == Status::pending && stage_.alive()) {
@@ -173,10 +174,12 @@ class DatagramPart final : public Part {
         manager_.poll();
         status = to.sender.status(handle);
       }
-      return;
+      return stage_.met(OperationKind::silent_datagram, status);
     }
     letter.unsure = true;  // until it is known
+    const Doing doing(stage_, OperationKind::datagram, to.box.owner);
     const Status status = to.sender.deliver(data, options, timeout);
+    stage_.met(OperationKind::datagram, status);
     if (!stage_.alive()) return;
     stage_.host.note("sends datagram %: %", {number, static_cast<std::uint64_t>(status)});
     stage_.demand(!too_far || status != Status::ok, "a datagram landed out of bounds");

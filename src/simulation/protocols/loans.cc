@@ -119,6 +119,7 @@ class Borrowing {
     Borrowed borrowed;
     std::uint64_t number;
     const Shelf* shelf;
+    std::unique_ptr<Doing> doing;
   };
 
   void offer() {
@@ -152,7 +153,8 @@ class Borrowing {
     } else {
       number = kUnknown;
     }
-    held_.push_back({std::move(borrowed), number, shelf_});
+    held_.push_back({std::move(borrowed), number, shelf_,
+                     std::make_unique<Doing>(stage_, OperationKind::loan, shelf_->sender)});
     check(held_.back());
     return true;
   }
@@ -275,6 +277,7 @@ class Lending {
     std::unique_ptr<Sender> sender;
     const Sends sends(stage_);
     try {
+      const Doing doing(stage_, OperationKind::loan_opening, shelf.receiver);
       sender = std::make_unique<Sender>(*pool_, seed, options, shelf, stage_);
     } catch (const Error& error) {
       return not_grown(shelf, error.code());
@@ -338,6 +341,7 @@ class Lending {
     to.shelf.told.erase(lent.number);
     --to.shelf.sent;
     ++stage_.counts.failed;
+    stage_.met(OperationKind::loan, status);
     const bool gone = to.shelf.replaced || to.shelf.revoked || stage_.may_have_gone(to.shelf.receiver);
     const bool later = status == Status::no_buffer || status == Status::no_place ||
                        status == Status::queue_full || status == Status::timed_out;

@@ -10,7 +10,31 @@ namespace hamlyn::simulation {
 
 namespace {
 
-constexpr std::uint64_t kRun = 20'000'000;  // nanoseconds, until nobody begins anything new
+// Nanoseconds:
+constexpr std::uint64_t kRun = 20'000'000;      // until nobody begins anything new
+constexpr std::uint64_t kSilence = 10'000'000;  // after which a peer on another host is dead
+
+// Over several hosts.
+void spread(Host::Rules& rules, sim::Generator& chance) {
+  constexpr std::uint64_t kMicrosecond = 1000, kMillisecond = 1000 * kMicrosecond;
+  const auto one_in = [&](std::uint64_t least) {
+    return chance.one_in(3) ? 0 : chance.between(least, 10 * least);
+  };
+  rules.hosts = chance.between(2, 3);
+  rules.wire.least_delay = rules.weather.least_delay;
+  rules.wire.most_delay = chance.between(2, 200) * kMicrosecond;
+  rules.wire.lost_one_in = one_in(8);
+  rules.wire.repeated_one_in = one_in(5);
+  rules.wire.not_now_one_in = one_in(3);
+  rules.wire.frame = 16384;
+  rules.far.frame = rules.wire.frame;
+  rules.far.mtu = rules.weather.mtu = std::min(rules.weather.mtu, ofi::kFarMtu);
+  rules.far.dead = kSilence;
+  rules.far.farewell = 2 * kMillisecond;
+  rules.far.resend = kMillisecond;
+  rules.far.hello = 100 * kMicrosecond;
+  rules.far.acknowledge = 50 * kMicrosecond;
+}
 
 Host::Rules rules_of(std::uint64_t seed) {
   sim::Generator chance(seed);
@@ -21,6 +45,7 @@ Host::Rules rules_of(std::uint64_t seed) {
   rules.weather.window = chance.between(2, 40);
   rules.weather.reply_window = chance.between(1, 12);
   rules.refuse_one_in = chance.one_in(4) ? 8 : 0;
+  if (chance.one_in(3)) spread(rules, chance);
   return rules;
 }
 
@@ -29,6 +54,9 @@ class ProtocolRun {
   ProtocolRun(const Program& program, Trace::Reader reader)
       : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
     for (const auto make : {make_datagrams, make_streams, make_tagged_writes}) books_.push_back(make(stage_));
+    host_.on_fault = [this](Fault fault, const Inhabitant& one, const Inhabitant& other) {
+      stage_.struck(fault, one.number, other.number);
+    };
     // Memory is lent within a host, whose links keep the order.
     if (host_.in_order()) books_.push_back(make_loans(stage_));
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
@@ -48,6 +76,7 @@ class ProtocolRun {
     result.seed = program_.seed;
     result.digest = host_.digest();
     result.counts = counts();
+    result.coverage = stage_.coverage;
     std::ranges::sort(steps_, {}, &Step::number);
     result.steps = std::move(steps_);
     result.problem = host_.problem();
@@ -63,6 +92,8 @@ class ProtocolRun {
     all.deaths = host_.deaths;
     all.cuts = host_.cuts;
     all.stops = host_.stops;
+    all.stalls = host_.stalls;
+    all.partitions = host_.partitions;
     all.refusals = host_.refusals;
     return all;
   }
@@ -169,10 +200,17 @@ class ProtocolRun {
     } else if (dice < 65) {
       step.kind = Step::Kind::death;
       if (living() > 2) host_.kill(one);
-    } else if (dice < 85) {
+    } else if (dice < 80) {
       step.kind = Step::Kind::stop;
       host_.stop(one);
       host_.after(chance.below(2'000'000), [this, &one] { host_.go_on(one); });
+    } else if (dice < 87) {
+      step.kind = Step::Kind::stop;
+      host_.stall(one);
+      host_.after(kSilence + chance.below(kSilence / 2), [this, &one] { host_.go_on(one); });
+    } else if (dice < 93 && host_.topology() == Topology::hosts) {
+      step.kind = Step::Kind::partition;
+      host_.part(one, other, chance.one_in(2), chance.below(chance.one_in(2) ? kSilence / 2 : 2 * kSilence));
     } else if (host_.inhabitants().size() < 6 && !stage_.ending) {
       step.kind = Step::Kind::comes;
       come();
@@ -183,6 +221,7 @@ class ProtocolRun {
   }
   void end() {
     stage_.ending = true;
+    host_.be_kind();
     for (const auto& each : host_.inhabitants()) host_.go_on(*each);
   }
 

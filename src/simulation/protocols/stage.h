@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -69,14 +70,56 @@ class Stage {
   bool may_be_lost(std::uint64_t one, std::uint64_t other) const { return host.cut_between(one, other); }
   std::chrono::nanoseconds a_while() { return std::chrono::nanoseconds{chance().below(100'000)}; }
 
+  // What has happened to an operation, if the answer to it says so.
+  void met(OperationKind kind, Status status) noexcept {
+    if (status == Status::queue_full) coverage.met(kind, Fault::queue_full, host.topology());
+    if (status == Status::no_place) coverage.met(kind, Fault::no_place, host.topology());
+  }
+  // To all that is under way between two who live.
+  void struck(Fault fault, std::uint64_t one, std::uint64_t other) {
+    Kinds kinds;
+    for (const UnderWay& each : under_way) {
+      const bool theirs = (each.from == one && each.to == other) || (each.from == other && each.to == one);
+      if (!theirs || !host.inhabitant(each.from).alive) continue;
+      if (fault == Fault::link_refused && !waits_for_link(each.kind)) continue;
+      kinds.set(static_cast<std::size_t>(each.kind));
+    }
+    for (std::size_t kind = 0; kind != kKinds; ++kind) {
+      if (kinds.test(kind)) coverage.met(static_cast<OperationKind>(kind), fault, host.topology());
+    }
+  }
+
+  struct UnderWay {
+    OperationKind kind;
+    std::uint64_t from, to;
+  };
+  std::list<UnderWay> under_way;
+
   Host& host;
   Counts counts;
+  Coverage coverage;
   bool ending = false;
   std::uint64_t senders = 0;  // that there are anywhere
 
  private:
   const std::uint64_t steps_seed_;
   std::map<std::uint64_t, sim::Generator> chances_;  // by process; 0: of the fault that strikes
+};
+
+// An operation is under way from this process to another for as long as this is there.
+class Doing {
+ public:
+  Doing(Stage& stage, OperationKind kind, std::uint64_t to)
+      : all_(stage.under_way), me_(all_.insert(all_.end(), {kind, stage.me(), to})) {
+    stage.coverage.begun(kind, stage.host.topology());
+  }
+  ~Doing() { all_.erase(me_); }
+  Doing(const Doing&) = delete;
+  Doing& operator=(const Doing&) = delete;
+
+ private:
+  std::list<Stage::UnderWay>& all_;
+  const std::list<Stage::UnderWay>::iterator me_;
 };
 
 // Counts a sender for as long as it is there.

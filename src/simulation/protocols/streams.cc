@@ -270,11 +270,13 @@ class Sending {
       StreamSender::Options options;
       options.together = stage_.chance().between(2048, 8192);
       options.timeout = std::chrono::nanoseconds{stage_.chance().below(3'000'000)};
+      const Doing doing(stage_, OperationKind::stream_opening, flow.receiver);
       sender_ = std::make_unique<StreamSender>(manager_, seed, options);
     } catch (const Error& error) {
       return not_grown(flow, error.code());
     }
     counted_.emplace(stage_);
+    doing_.emplace(stage_, OperationKind::stream, flow.receiver);
     stage_.host.note("sends stream %", {flow.number});
     stage_.demand(flow.sender == 0, "two senders grew from one seed");
     flow.sender = stage_.me();
@@ -336,6 +338,7 @@ class Sending {
   // Whether that is over, one way or another.
   bool close(std::uint64_t nanoseconds) {
     flow_->closing = true;
+    const Doing doing(stage_, OperationKind::stream_closing, flow_->receiver);
     const Status status = sender_->close(std::chrono::nanoseconds{nanoseconds});
     stage_.host.note("closes stream %: %", {flow_->number, static_cast<std::uint64_t>(status)});
     if (status == Status::timed_out) return closing_ = true, false;
@@ -372,6 +375,7 @@ class Sending {
     if (!flow_->closed) flow_->given_up = true;
     sender_.reset();
     counted_.reset();
+    doing_.reset();
     closing_ = false;
   }
 
@@ -380,6 +384,7 @@ class Sending {
   Manager& manager_;
   std::unique_ptr<StreamSender> sender_;
   std::optional<Sends> counted_;
+  std::optional<Doing> doing_;
   Flow* flow_ = nullptr;
   bool closing_ = false;
 };

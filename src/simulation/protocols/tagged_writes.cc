@@ -86,10 +86,14 @@ class TaggedPart final : public Part {
  private:
   struct Sender {
     Sender(Manager& manager, const Seed& seed, std::chrono::nanoseconds timeout, Lane& to, Stage& stage)
-        : sends(stage), sender(manager, seed, timeout), lane(to) {}
+        : sends(stage),
+          sender(manager, seed, timeout),
+          lane(to),
+          doing(stage, OperationKind::tagged_writes, to.board->owner) {}
     Sends sends;
     TaggedSender sender;
     Lane& lane;
+    Doing doing;
   };
 
   void make() {
@@ -167,6 +171,7 @@ class TaggedPart final : public Part {
                            : sender_->sender.send(data, offset, tag_of(lane.number, at), stage_.a_while());
       if (status == Status::ok) continue;
       lane.writes.pop_back();
+      stage_.met(OperationKind::tagged_writes, status);
       ++stage_.counts.failed;
       return not_sent(status);
     }
@@ -202,6 +207,7 @@ class TaggedPart final : public Part {
     lane.place = board.lanes++;
     lane.sender = stage_.me();
     try {
+      const Doing doing(stage_, OperationKind::tagged_opening, board.owner);
       sender_ = std::make_unique<Sender>(
           manager_, offer->seed, std::chrono::nanoseconds{stage_.chance().below(2'000'000)}, lane, stage_);
     } catch (const Error& error) {
