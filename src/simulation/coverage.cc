@@ -63,6 +63,10 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
       return of_protocols(kind) ? "who comes then is another" : nullptr;
     case Fault::link_refused:
       return waits_for_link(kind) ? nullptr : "it has its link";
+    case Fault::queue_full:
+      return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan
+                 ? nullptr
+                 : "it waits for room";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
                      kind == OperationKind::scattered_put
@@ -83,6 +87,16 @@ void Coverage::add(const Coverage& other) noexcept {
   for (std::size_t topology = 0; topology != kTopologies; ++topology) {
     for (std::size_t kind = 0; kind != kKinds; ++kind) begun_[topology][kind] += other.begun_[topology][kind];
   }
+}
+
+std::string missed(const Coverage& coverage, bool of_the_protocols) {
+  std::string names;
+  for_all_cells([&](OperationKind kind, Fault fault, Topology topology) {
+    if (of_protocols(kind) == of_the_protocols && coverage.met_by(kind, fault, topology) == 0 &&
+        impossible(kind, fault, topology) == nullptr)
+      names += std::string(name(kind)) + " met " + name(fault) + " on " + name(topology) + "; ";
+  });
+  return names;
 }
 
 Covered covered(const Coverage& coverage) noexcept {

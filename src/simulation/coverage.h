@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace hamlyn::simulation {
 
@@ -69,6 +70,7 @@ using Kinds = std::bitset<kKinds>;
 const char* name(OperationKind kind) noexcept;
 const char* name(Fault fault) noexcept;
 const char* name(Topology topology) noexcept;
+bool of_protocols(OperationKind kind) noexcept;
 // Whether it waits for a link to be made; the others have one.
 bool waits_for_link(OperationKind kind) noexcept;
 // Why it cannot happen; null if it can.
@@ -98,6 +100,9 @@ class Coverage {
   std::array<std::array<std::uint64_t, kKinds>, kTopologies> begun_{};
   std::array<std::array<std::array<std::uint64_t, kFaults>, kKinds>, kTopologies> met_{};
 };
+
+// What can happen to operations of the interface's program, or of the protocols', and is not in it.
+std::string missed(const Coverage& coverage, bool of_the_protocols);
 
 // Of all that can happen.
 struct Covered {

@@ -11,11 +11,12 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kSeeds = 60;
 #else
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kSeeds = 1000;
 #endif
 
 TEST(RandomProtocols, keep_every_promise_whatever_goes_wrong) {
   simulation::Counts sum;
+  simulation::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const simulation::Result result = simulation::run_protocols(seed);
     EXPECT_EQ(result.problem, "") << "to see it again: hamlyn sim --seed " << seed << " --verbose";
@@ -26,13 +27,26 @@ TEST(RandomProtocols, keep_every_promise_whatever_goes_wrong) {
     sum.deaths += result.counts.deaths;
     sum.stops += result.counts.stops;
     sum.refusals += result.counts.refusals;
+    sum.stalls += result.counts.stalls;
+    sum.partitions += result.counts.partitions;
+    coverage.add(result.coverage);
   }
   // The programs are worth something: most of what they begin is done, and every fault strikes some of it.
   EXPECT_GT(sum.operations, 500 * kSeeds);
   EXPECT_GT(sum.completed, sum.operations / 2);
   EXPECT_GT(sum.failed, 50 * kSeeds);
-  for (const std::uint64_t faults : {sum.cuts, sum.deaths, sum.stops, sum.refusals})
+  for (const std::uint64_t faults :
+       {sum.cuts, sum.deaths, sum.stops, sum.stalls, sum.refusals, sum.partitions})
     EXPECT_GT(faults, kSeeds / 10);
+  // Every operation has met every fault, on every topology where it can, and nothing that cannot be.
+  if (kSeeds == 1000) {
+    EXPECT_EQ(missed(coverage, true), "");
+  }
+  simulation::for_all_cells([&](auto kind, auto fault, auto topology) {
+    if (impossible(kind, fault, topology) == nullptr) return;
+    EXPECT_EQ(coverage.met_by(kind, fault, topology), 0u)
+        << name(kind) << " met " << name(fault) << " on " << name(topology);
+  });
 }
 
 TEST(RandomProtocols, of_the_same_seed_are_the_same) {

@@ -163,7 +163,7 @@ class DatagramPart final : public Part {
     const DatagramOptions options{letter.offset, letter.reply != nullptr ? receiver_.get() : nullptr};
     ++stage_.counts.operations;
     const std::vector<std::byte> data = book_.content(number);
-    if (chance.one_in(5)) {
+    if (chance.one_in(3)) {
       // Without an answer; its bytes may be read until it has left.
       letter.unsure = true;
       const Doing doing(stage_, OperationKind::silent_datagram, to.box.owner);
@@ -174,7 +174,8 @@ class DatagramPart final : public Part {
         manager_.poll();
         status = to.sender.status(handle);
       }
-      return stage_.met(OperationKind::silent_datagram, status);
+      stage_.met(OperationKind::silent_datagram, status);
+      return stage_.host.pause(chance.below(50'000));  // it is on its way
     }
     letter.unsure = true;  // until it is known
     const Doing doing(stage_, OperationKind::datagram, to.box.owner);

@@ -194,23 +194,24 @@ class ProtocolRun {
     const std::uint64_t dice = chance.below(100);
     Step& step = steps_.emplace_back();
     step.number = number;
-    if (dice < 35) {
+    if (dice < 30) {
       step.kind = Step::Kind::cut;
       if (&one != &other) host_.cut(one, other, chance.one_in(2) ? 0 : chance.between(1, 30));
-    } else if (dice < 65) {
+    } else if (dice < 55) {
       step.kind = Step::Kind::death;
       if (living() > 2) host_.kill(one);
-    } else if (dice < 80) {
+    } else if (dice < 70) {
       step.kind = Step::Kind::stop;
       host_.stop(one);
       host_.after(chance.below(2'000'000), [this, &one] { host_.go_on(one); });
-    } else if (dice < 87) {
+    } else if (dice < 83) {
       step.kind = Step::Kind::stop;
       host_.stall(one);
       host_.after(kSilence + chance.below(kSilence / 2), [this, &one] { host_.go_on(one); });
-    } else if (dice < 93 && host_.topology() == Topology::hosts) {
+    } else if (dice < 95 && host_.topology() == Topology::hosts) {
       step.kind = Step::Kind::partition;
-      host_.part(one, other, chance.one_in(2), chance.below(chance.one_in(2) ? kSilence / 2 : 2 * kSilence));
+      host_.part(one, elsewhere(one), chance.one_in(2),
+                 chance.below(chance.one_in(2) ? kSilence / 2 : 2 * kSilence));
     } else if (host_.inhabitants().size() < 6 && !stage_.ending) {
       step.kind = Step::Kind::comes;
       come();
@@ -218,6 +219,13 @@ class ProtocolRun {
   }
   Inhabitant& any(sim::Generator& chance) {
     return host_.inhabitant(1 + chance.below(host_.inhabitants().size()));
+  }
+  // Somebody of another host; the first two are apart.
+  Inhabitant& elsewhere(const Inhabitant& one) {
+    for (const auto& each : host_.inhabitants()) {
+      if (each->host != one.host) return *each;
+    }
+    return host_.inhabitant(2);
   }
   void end() {
     stage_.ending = true;
