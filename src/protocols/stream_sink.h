@@ -234,7 +234,9 @@ class StreamSink {
 
   void take_parcel(Ring& ring, const Notification& arrival) noexcept {
     if (arrival.kind == Notification::Kind::failed) {
-      finish(arrival.failure() == Failure::link_ended ? Status::link_ended : Status::abandoned);
+      // Who wants no more does not miss a batch that is cut short because of that.
+      const Status given_up = stopping_ ? Status::closed : Status::abandoned;
+      finish(arrival.failure() == Failure::link_ended ? Status::link_ended : given_up);
       return;
     }
     if (arrival.peer != sender_) return;

@@ -69,7 +69,8 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
                  : "it waits for room";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
-                     kind == OperationKind::scattered_put
+                     kind == OperationKind::scattered_put || kind == OperationKind::tagged_writes ||
+                     kind == OperationKind::loan
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

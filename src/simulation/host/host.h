@@ -54,8 +54,8 @@ class Host final : public library::Setting {
     sim::Weather weather;             // times are nanoseconds
     std::uint64_t refuse_one_in = 0;  // links that the node does not grant; 0: it grants all
     std::uint64_t hosts = 1;
-    RoughNet::Weather wire;  // between them
-    ofi::Limits far;
+    RoughNet::Weather wire{};  // between them
+    ofi::Limits far{};
   };
 
   Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader);
