@@ -231,7 +231,8 @@ class Link {
   virtual ColdLook cold_look() const noexcept;
   // Whether `put` would take a packet of that level now.
   virtual bool has_room(Priority level) noexcept = 0;
-  // Whether `put_reply` would take the longest of replies.
+  // Whether `put_reply` would take the longest of replies. No, where nothing leaves any more: what is still
+  // owed there goes with the link, and keeps nobody awake until then.
   virtual bool has_reply_room() noexcept = 0;
   // The most data that one normal packet can have now.
   virtual std::size_t payload_limit() const noexcept = 0;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "hamlyn/status.h"
+
 namespace hamlyn::simulation {
 
 enum class OperationKind : std::uint8_t {
@@ -82,6 +84,16 @@ class Coverage {
   void begun(OperationKind kind, Topology topology) noexcept { ++begun_[index(topology)][index(kind)]; }
   void met(OperationKind kind, Fault fault, Topology topology) noexcept {
     ++met_[index(topology)][index(kind)][index(fault)];
+  }
+  void met(const Kinds& kinds, Fault fault, Topology topology) noexcept {
+    for (std::size_t kind = 0; kind != kKinds; ++kind) {
+      if (kinds.test(kind)) met(static_cast<OperationKind>(kind), fault, topology);
+    }
+  }
+  // If the answer to one says so.
+  void met(OperationKind kind, Status status, Topology topology) noexcept {
+    if (status == Status::queue_full) met(kind, Fault::queue_full, topology);
+    if (status == Status::no_place) met(kind, Fault::no_place, topology);
   }
   std::uint64_t begun_of(OperationKind kind, Topology topology) const noexcept {
     return begun_[index(topology)][index(kind)];

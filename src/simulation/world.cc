@@ -193,9 +193,7 @@ void World::struck(Fault fault, const Process& one, const Process& other) {
     operation->under_way(one, other, kinds);
     operation->under_way(other, one, kinds);
   }
-  for (std::size_t kind = 0; kind != kKinds; ++kind) {
-    if (kinds.test(kind)) met(static_cast<OperationKind>(kind), fault);
-  }
+  coverage.met(kinds, fault, topology_);
 }
 
 void World::struck(Fault fault, const Process& process) {

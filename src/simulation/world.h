@@ -73,10 +73,7 @@ class World {
   // An operation was told of it.
   void met(OperationKind kind, Fault fault) noexcept { coverage.met(kind, fault, topology_); }
   // The same, if the answer to one says so.
-  void met(OperationKind kind, Status status) noexcept {
-    if (status == Status::queue_full) met(kind, Fault::queue_full);
-    if (status == Status::no_place) met(kind, Fault::no_place);
-  }
+  void met(OperationKind kind, Status status) noexcept { coverage.met(kind, status, topology_); }
   void note(const Process& process, std::string_view text, std::initializer_list<std::uint64_t> values = {}) {
     trace_.note(net_->now(), process.number(), text, values);
   }

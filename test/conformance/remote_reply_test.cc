@@ -9,6 +9,8 @@ using interface::kRequestPlaces;
 using interface::Operation;
 using interface::Terminus;
 
+constexpr int kUntilDead = 60'000;  // times that time passes
+
 class RemoteReply : public Remotes {};
 
 TEST_P(RemoteReply, replies_that_nobody_asked_for_do_nothing) {
@@ -131,6 +133,34 @@ TEST_P(RemoteReply, nothing_lands_in_a_slot_that_has_gone) {
   TestSlot next_one(alice, own, alices, {});  // in the same place of the table
   EXPECT_EQ(end_of(handle).status, Status::cancelled);
   EXPECT_EQ(landed(), 0u);
+}
+
+// Whoever keeps the links ends it in a while.
+TEST_P(RemoteReply, answers_that_a_broken_link_owes_keep_nobody_awake) {
+  RemoteHandle handle;
+  ASSERT_EQ(asks.get(slot.ticket(), {landing.index(), 0, 60000}, {}, nullptr, &handle), Status::pending);
+  interface::Link& link = *bob.core.find_link(alice.id);
+  rest_of(bob);
+  ASSERT_TRUE(link.replies_due) << "it was to be more than the link takes at a time";
+  link.broken = true;
+  bob.core.run();
+  EXPECT_TRUE(link.replies_due);
+  EXPECT_FALSE(bob.core.something_to_do());
+}
+
+// On fabrics whose links end of themselves: the same.
+TEST_P(RemoteReply, answers_that_a_link_owes_to_somebody_dead_keep_nobody_awake) {
+  RemoteHandle handle;
+  ASSERT_EQ(asks.get(slot.ticket(), {landing.index(), 0, 60000}, {}, nullptr, &handle), Status::pending);
+  rest_of(bob);
+  ASSERT_TRUE(bob.core.find_link(alice.id)->replies_due);
+  fabric->kill(alice, bob);
+  rest_of(bob);
+  for (int i = 0; i < kUntilDead; ++i) fabric->pass();
+  bob.core.run();
+  EXPECT_FALSE(bob.core.something_to_do());
+  fabric->end(bob, alice);
+  EXPECT_FALSE(bob.core.something_to_do());
 }
 
 TEST_P(RemoteReply, a_terminus_that_goes_leaves_nothing_behind) {

@@ -215,14 +215,13 @@ void OfiLink::say_end() noexcept {
 
 bool OfiLink::has_room(Priority level) noexcept {
   const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit(level) + 8;
-  // What waits for a link that is over is told so when whoever keeps it ends it; until then nothing departs.
-  const bool room = broken || (over_ == LinkProtocol::End::none && fits(lane_of(level), most));
+  const bool room = broken || over_ != LinkProtocol::End::none || fits(lane_of(level), most);
   if (level == Priority::normal) room_wanted = !room;
   return room;
 }
 
 bool OfiLink::has_reply_room() noexcept {
-  return broken || (over_ == LinkProtocol::End::none && fits(Lane::replies, kLongestReply));
+  return !broken && over_ == LinkProtocol::End::none && fits(Lane::replies, kLongestReply);
 }
 
 std::uint64_t OfiLink::taken_count() noexcept {

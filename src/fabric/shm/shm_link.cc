@@ -197,9 +197,8 @@ bool ShmLink::has_room(Priority level) noexcept {
 }
 
 bool ShmLink::has_reply_room() noexcept {
-  if (broken || replies_out_.has_room(kReplyCellsMost)) return true;
-  take_reply_credit();
-  return broken || replies_out_.has_room(kReplyCellsMost);
+  if (!replies_out_.has_room(kReplyCellsMost)) take_reply_credit();
+  return !broken && replies_out_.has_room(kReplyCellsMost);
 }
 
 bool ShmLink::former_ring_left() noexcept {

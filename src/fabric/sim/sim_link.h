@@ -28,7 +28,9 @@ class SimLink final : public interface::Link {
   }
   // Nothing leaves by a cut link any more: what waits for room fails when it ends.
   bool has_room(Priority level) noexcept override { return !cut_ && untaken(level) < window(level); }
-  bool has_reply_room() noexcept override { return !cut_ && untaken_replies_ < net_.weather().reply_window; }
+  bool has_reply_room() noexcept override {
+    return !cut_ && !broken && untaken_replies_ < net_.weather().reply_window;
+  }
   using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return net_.weather().mtu; }
   std::uint64_t put_count() const noexcept override { return next_put_; }

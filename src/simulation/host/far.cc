@@ -51,6 +51,12 @@ std::uint64_t Host::far_next(const Inhabitant& process) const noexcept {
   return next;
 }
 
+LinkEnd* Host::other_end(const Inhabitant& process, std::uint64_t peer, const LinkEnd& end) {
+  const auto other = inhabitant(peer).links.find(process.number);
+  return other != inhabitant(peer).links.end() && other->second.number == end.number ? &other->second
+                                                                                     : nullptr;
+}
+
 void Host::look_at_far(Inhabitant& process) {
   for (auto& [peer, end] : process.links) {
     if (end.far == nullptr || !end.over() || std::exchange(end.known_over, true)) continue;
@@ -76,9 +82,7 @@ void Host::end_far(std::uint64_t number, std::uint64_t peer) {
 void Host::forget_far(Inhabitant& process, std::uint64_t peer) {
   LinkEnd& end = process.links.at(peer);
   cut_off(process, inhabitant(peer));
-  const auto other = inhabitant(peer).links.find(process.number);
-  if (other != inhabitant(peer).links.end() && other->second.number == end.number)
-    other->second.may_end = true;
+  if (LinkEnd* const other = other_end(process, peer, end)) other->may_end = true;
   library::Engine& engine = process.outside->engine();
   engine.lock().enter_as_other();
   engine.core().end_link(end.link());

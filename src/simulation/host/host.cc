@@ -80,7 +80,7 @@ std::unique_ptr<library::Task> Host::start(std::function<void()> main) {
   return std::make_unique<Beside>(*this, *threads_.back());
 }
 
-bool Host::ready(const Thread& thread) noexcept {
+bool Host::ready(const Thread& thread) const noexcept {
   if (thread.fiber.over() || thread.process->stopped) return false;
   if (thread.joins != nullptr) return thread.joins->fiber.over();
   const bool told = thread.word == nullptr ? thread.until == kNever : thread.word->load() != thread.value;
@@ -254,23 +254,24 @@ void Host::kill(Inhabitant& process) {
   process.port.reset();
 }
 
-void Host::stop(Inhabitant& process) {
-  if (!process.alive || process.stopped) return;
-  trace_.note(time(), process.number, "stops", {});
-  ++stops;
-  struck(Fault::stop, process);
-  troubled_ = true;
+bool Host::halt(Inhabitant& process, std::string_view how, Fault fault, std::uint64_t& count) {
+  if (!process.alive || process.stopped) return false;
+  trace_.note(time(), process.number, how, {});
+  ++count;
+  struck(fault, process);
   process.stopped = true;
+  return true;
 }
+
+void Host::stop(Inhabitant& process) { halt(process, "stops", Fault::stop, stops); }
 
 // Between hosts its silence is heard; within one, that it takes nothing.
 void Host::stall(Inhabitant& process) {
-  if (!process.alive || process.stopped) return;
-  trace_.note(time(), process.number, "stops for long", {});
-  ++stalls;
-  struck(Fault::stall, process);
-  troubled_ = true;
-  process.stopped = true;
+  if (!halt(process, "stops for long", Fault::stall, stalls)) return;
+  for (auto& [peer, end] : process.links) {
+    end.may_end = true;
+    if (LinkEnd* const other = other_end(process, peer, end)) other->may_end = true;
+  }
   for (const auto& peer : inhabitants_) {
     after(soon(), [this, &process, one = peer.get()] {
       const auto found = one->links.find(process.number);

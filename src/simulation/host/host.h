@@ -159,13 +159,15 @@ class Host final : public library::Setting {
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  bool ready(const Thread& thread) noexcept;
+  bool ready(const Thread& thread) const noexcept;
   void run(Thread& thread);
   void step_aside() noexcept;
   // Lets time pass until something can happen. False: nothing ever will.
   bool wait_for_something();
   void do_events();
   void may_part(Inhabitant& one, Inhabitant& other);
+  // False: it does not run.
+  bool halt(Inhabitant& process, std::string_view how, Fault fault, std::uint64_t& count);
   void cut_off(Inhabitant& one, Inhabitant& other);
   void struck(Fault fault, const Inhabitant& one, const Inhabitant& other) {
     if (on_fault) on_fault(fault, one, other);
@@ -191,6 +193,8 @@ class Host final : public library::Setting {
   void send_before_sleep(Inhabitant& process) noexcept;
   // When something is to be done there at the latest.
   std::uint64_t far_next(const Inhabitant& process) const noexcept;
+  // The same link's end at its peer; null if there is none any more.
+  LinkEnd* other_end(const Inhabitant& process, std::uint64_t peer, const LinkEnd& end);
   // What has ended there is noted at once, so that nobody is surprised.
   void look_at_far(Inhabitant& process);
   void end_far(std::uint64_t process, std::uint64_t peer);
@@ -205,8 +209,7 @@ class Host final : public library::Setting {
   std::unique_ptr<RoughNet> wire_;          // null: there is one host
   std::vector<std::uint64_t> port_owners_;  // by address
   const Topology topology_;
-  bool troubled_ =
-      false;  // a link between hosts may end of itself: something has happened, or frames are lost
+  bool troubled_ = false;  // frames are lost, or were for a while: links between hosts may end of themselves
   std::vector<std::unique_ptr<Inhabitant>> inhabitants_;  // number n stands at n - 1
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* running_ = nullptr;

@@ -71,10 +71,7 @@ class Stage {
   std::chrono::nanoseconds a_while() { return std::chrono::nanoseconds{chance().below(100'000)}; }
 
   // What has happened to an operation, if the answer to it says so.
-  void met(OperationKind kind, Status status) noexcept {
-    if (status == Status::queue_full) coverage.met(kind, Fault::queue_full, host.topology());
-    if (status == Status::no_place) coverage.met(kind, Fault::no_place, host.topology());
-  }
+  void met(OperationKind kind, Status status) noexcept { coverage.met(kind, status, host.topology()); }
   // To all that is under way between two who live.
   void struck(Fault fault, std::uint64_t one, std::uint64_t other) {
     Kinds kinds;
@@ -84,9 +81,7 @@ class Stage {
       if (fault == Fault::link_refused && !waits_for_link(each.kind)) continue;
       kinds.set(static_cast<std::size_t>(each.kind));
     }
-    for (std::size_t kind = 0; kind != kKinds; ++kind) {
-      if (kinds.test(kind)) coverage.met(static_cast<OperationKind>(kind), fault, host.topology());
-    }
+    coverage.met(kinds, fault, host.topology());
   }
 
   struct UnderWay {

@@ -7,7 +7,7 @@
 #include "tool/perf/our_party.h"
 #include "tool/perf/our_short.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/turns.h"
 
 namespace hamlyn::tool::perf {
 namespace {
@@ -16,8 +16,7 @@ constexpr std::uint64_t kWarmUp = 2000;
 constexpr std::uint64_t kTimed = 20000;
 constexpr std::uint32_t kMost = 32;  // messages of a turn: they wait in the link's first ring together
 
-// What the two tell each other between turns, past Hamlyn: only what a receiver does with messages that have
-// come is timed, not their way.
+// What the two tell each other between turns (turns.h).
 struct Turns {
   alignas(64) std::atomic<std::uint64_t> begun{0};  // by the receiver: its entries are armed
   alignas(64) std::atomic<std::uint64_t> sent{0};   // by the sender: all messages of the turn
@@ -26,14 +25,6 @@ struct Turns {
 static_assert(sizeof(Turns) <= 4096);
 
 Turns& turns_of(Room& room) { return *std::launder(reinterpret_cast<Turns*>(room.memory().data())); }
-
-// Release, paired with the other side's acquire.
-void reach(std::atomic<std::uint64_t>& count, std::uint64_t turn) {
-  count.store(turn, std::memory_order_release);
-}
-void await(const std::atomic<std::uint64_t>& count, std::uint64_t turn) {
-  while (count.load(std::memory_order_acquire) != turn) hamlyn_rest(1);
-}
 
 void send(Party& party, Room& room, std::uint32_t messages, bool group) {
   const std::vector<Ticket> tickets = party.take_tickets(group ? 1 : messages);

@@ -8,7 +8,7 @@
 #include "tool/perf/our_party.h"
 #include "tool/perf/our_short.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/turns.h"
 
 namespace hamlyn::tool::perf {
 namespace {
@@ -22,8 +22,7 @@ constexpr std::uint32_t kForged = 24;  // of a turn: they wait in the link's fir
 constexpr std::uint32_t kGood = 16;
 constexpr std::size_t kBytes = 16;
 
-// What the two tell each other between turns, past Hamlyn: only what a receiver does with packets that have
-// come is timed. Each count is stored with release behind what it tells of, and awaited with acquire.
+// What the two tell each other between turns (turns.h).
 struct Turns {
   alignas(64) std::atomic<std::uint64_t> begun{0};    // by the receiver
   alignas(64) std::atomic<std::uint64_t> forged{0};   // by the sender: all of the turn have left
@@ -32,13 +31,6 @@ struct Turns {
 };
 
 Turns& turns_of(Room& room) { return *std::launder(reinterpret_cast<Turns*>(room.memory().data())); }
-
-void reach(std::atomic<std::uint64_t>& count, std::uint64_t turn) {
-  count.store(turn, std::memory_order_release);
-}
-void await(const std::atomic<std::uint64_t>& count, std::uint64_t turn) {
-  while (count.load(std::memory_order_acquire) != turn) hamlyn_rest(1);
-}
 
 // A ticket as somebody would use it who has no such right.
 Ticket forge(Refusal cause, const Ticket& good, const Ticket& over) {
