@@ -87,9 +87,9 @@ class StreamSink {
     return Status::ok;
   }
 
-  // How the stream has ended, once all records were given out; ok: it has not. That the sender has closed is
-  // told when it has been told that we have everything: who hears of the end may never run us again.
-  Status end() const noexcept { return read_ == in_order_ && !is_due(kEndTaken) ? end_ : Status::ok; }
+  // How the stream has ended, once all records were given out; ok: it has not. It is told when the sender,
+  // too, has heard what it waits for: who hears of the end may never run us again, or offer this to another.
+  Status end() const noexcept { return read_ == in_order_ && !owes_last_word() ? end_ : Status::ok; }
   bool open() const noexcept { return state_ == State::open; }
   std::uint64_t sender() const noexcept { return sender_; }
   std::uint64_t ring_bytes() const noexcept { return rings_.empty() ? 0 : rings_.back().size; }
@@ -109,12 +109,14 @@ class StreamSink {
     drop_all();
     settle();
   }
-  bool over() const noexcept { return state_ != State::open || (end_ != Status::ok && nothing_on_its_way()); }
+  bool over() const noexcept {
+    return state_ != State::open || (end_ != Status::ok && !owes_last_word() && nothing_on_its_way());
+  }
   // What is to be said for a receiver that goes away. False: nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
     ticket = answers_;
     word = word_of(is_due(kEndTaken) ? StreamWord::end_taken : StreamWord::stop, 0);
-    return state_ == State::open && (end_ == Status::ok || is_due(kEndTaken));
+    return state_ == State::open && (end_ == Status::ok || owes_last_word());
   }
 
   // Says what is due. True: nothing is any more.
@@ -130,6 +132,8 @@ class StreamSink {
   bool is_due(Owed what) const noexcept { return (due_ & what) != 0; }
   void owe(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ | what); }
   void owe_no_more(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ & ~what); }
+  // By which a sender that closes hears that it need not wait any longer.
+  bool owes_last_word() const noexcept { return is_due(kEndTaken) || is_due(kStop); }
   // A refusal is for somebody else.
   void owe_nothing_to_the_sender() noexcept { due_ &= kRefuse; }
 

@@ -359,6 +359,64 @@ TEST(StreamReleases, are_told_of_together_also_to_one_who_sends_one_by_one) {
   there.end_link();
 }
 
+// What a receiver that closes has to say finds no room, and meanwhile the sender's own end comes.
+TEST(StreamEnds, are_not_over_before_the_sender_has_heard_that_the_receiver_has_closed) {
+  struct Mute : SimPort {
+    using SimPort::SimPort;
+    Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                     std::uint64_t offset) noexcept {
+      return mute ? Status::queue_full : SimPort::send_fast(ticket, data, word, offset);
+    }
+    bool mute = false;
+  };
+  sim::SimNet net(1, {});
+  StreamNode here{1}, there{2};
+  std::tie(here.link, there.link) = net.join(1, 2);
+  here.party.core.add_link(*here.link);
+  there.party.core.add_link(*there.link);
+  SimPort sends(
+      here, [](const Notification&) {}, 4);
+  Mute receives(
+      there, [](const Notification&) {}, 4);
+  {
+    protocols::StreamSink<Mute> sink(receives, {4096, 4096, 64});
+    Ticket door;
+    ASSERT_EQ(sink.offer(door), Status::ok);
+    protocols::StreamSource<SimPort> source(sends, door, 2048);
+    const auto settle = [&] {
+      for (int turn = 0; turn < 8; ++turn) {
+        net.step(), net.settle(), net.pass(1000);
+        here.party.core.run(), there.party.core.run();
+        while (const auto next = simulation::take(there.party, there.queue))
+          sink.arrived(*next, [](std::uint64_t) { return true; });
+        while (const auto next = simulation::take(here.party, here.queue)) source.arrived(*next);
+        sink.settle();
+      }
+    };
+    for (int turn = 0; turn < 100 && source.open() != Status::ok; ++turn) settle();
+    receives.mute = true;
+    sink.stop();
+    for (int turn = 0; turn < 100 && protocols::for_now(source.close()); ++turn) settle();
+    ASSERT_EQ(source.close(), Status::pending);
+    settle();
+    EXPECT_FALSE(sink.over());
+    EXPECT_EQ(sink.end(), Status::ok);
+    EXPECT_EQ(sink.offer(door), Status::invalid) << "nobody would tell the sender any more";
+    Ticket to;
+    std::uint64_t word = 0;
+    EXPECT_TRUE(sink.farewell(to, word));
+    EXPECT_EQ(protocols::message_of(word).what, protocols::StreamWord::stop);
+    EXPECT_EQ(source.end(), Status::ok);
+    receives.mute = false;
+    settle();
+    EXPECT_TRUE(sink.over());
+    EXPECT_EQ(sink.end(), Status::closed);
+    EXPECT_EQ(source.end(), Status::closed);
+  }
+  here.end_link();
+  there.end_link();
+}
+
 TEST(StreamPrograms, keep_every_promise_whatever_goes_wrong) {
   constexpr std::uint64_t kSeeds = 800;
   std::uint64_t received = 0, rings = 0;
