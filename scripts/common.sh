@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(
   build-essential cmake ninja-build pkg-config
-  libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libfabric-dev
+  libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libxxhash-dev libfabric-dev
 )
 test_packages=(
   "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file iproute2 libgtest-dev python3 spin

@@ -171,7 +171,7 @@ void Receiver::give_back(const ArrivalBook::Arrival& arrival) {
 void Receiver::check_end(const ChunkNote& note) {
   if (note.total != checksum_.bytes() || note.checksum != checksum_.value()) {
     throw Failure(
-        fmt::format("what arrived ({} bytes, xxh64 {:016x}) is not what was sent ({} bytes, xxh64 {:016x})",
+        fmt::format("what arrived ({} bytes, xxh3 {:016x}) is not what was sent ({} bytes, xxh3 {:016x})",
                     checksum_.bytes(), checksum_.value(), note.total, note.checksum),
         "checksum", "start both again");
   }

@@ -18,7 +18,7 @@ std::string number_or_null(const std::optional<std::uint32_t>& number) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-  return fmt::format("{} in {:.3f} s ({}/s), xxh64 {:016x}", format_bytes(static_cast<double>(report.bytes)),
+  return fmt::format("{} in {:.3f} s ({}/s), xxh3 {:016x}", format_bytes(static_cast<double>(report.bytes)),
                      report.seconds, format_bytes(mean_rate(report)), report.checksum);
 }
 

@@ -20,7 +20,7 @@ struct Report {
   Peer peer;
 };
 
-// One line: "256 MB in 0.213 s (1.20 GB/s), xxh64 ef46db3751d8e999".
+// One line: "256 MB in 0.213 s (1.20 GB/s), xxh3 ef46db3751d8e999".
 std::string to_text(const Report& report);
 // One object in one line.
 std::string to_json(const Report& report);

@@ -19,9 +19,9 @@
 namespace hamlyn::tool {
 
 inline constexpr std::uint32_t kMagic = 0x784D4C48;  // "HLMx"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::uint32_t kPlaces = 8;
-inline constexpr std::uint64_t kChunkBytes = 1 << 20;
+inline constexpr std::uint64_t kChunkBytes = 1 << 18;
 inline constexpr std::uint64_t kUnknownSize = ~std::uint64_t{0};
 
 enum class Kind : std::uint16_t { hello = 1, answer, chunk, returned, verdict };
@@ -52,7 +52,7 @@ struct ChunkNote {
   std::uint64_t sequence = 0;  // 0, 1, 2, ...
   std::uint64_t length = 0;
   std::uint64_t total = 0;     // of the end only: bytes sent
-  std::uint64_t checksum = 0;  // of the end only: XXH64 of them
+  std::uint64_t checksum = 0;  // of the end only: XXH3 of them
   std::uint32_t end = 0;       // 1: this is the end
   std::uint32_t reserved = 0;
 };

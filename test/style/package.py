@@ -22,7 +22,7 @@ HOLDS = (
     r"share/man/man1/hamlyn\.1", r"share/man/man1/hamlyn-send\.1", r"share/man/man3/hamlyn\.3", r"share/man/man8/hamlynd\.8",
     r"share/doc/hamlyn/LICENSE", r"share/doc/hamlyn/docs/c-interface\.md", r"share/doc/hamlyn/examples/hello_c\.c",
 )
-NEEDS = ("libc6", "libstdc++6", "libfmt", "libspdlog", "libsodium", "libtomlplusplus")
+NEEDS = ("libc6", "libstdc++6", "libfmt", "libspdlog", "libsodium", "libtomlplusplus", "libxxhash")
 SCRIPTS = ("postinst", "prerm", "postrm")
 
 

@@ -1,4 +1,4 @@
-// What the command prints: checksums as xxh64sum has them, numbers for people, one line per error.
+// What the command prints: checksums as `xxhsum -H3` has them, numbers for people, one line per error.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,11 +19,12 @@ std::uint64_t checksum(std::string_view text) {
   return sum.value();
 }
 
-TEST(ToolChecksum, IsXxh64) {
-  EXPECT_EQ(checksum(""), 0xEF46DB3751D8E999u);
-  EXPECT_EQ(checksum("a"), 0xD24EC4F1A98C6E5Bu);
-  EXPECT_EQ(checksum("abc"), 0x44BC2CF5AD770999u);
-  EXPECT_EQ(checksum("Nobody inspects the spammish repetition"), 0xFBCEA83C8A378BF1u);
+TEST(ToolChecksum, IsXxh3) {
+  EXPECT_EQ(checksum(""), 0x2D06800538D394C2u);
+  EXPECT_EQ(checksum("a"), 0xE6C632B61E964E1Fu);
+  EXPECT_EQ(checksum("abc"), 0x78AF5F94892F3950u);
+  EXPECT_EQ(checksum("Nobody inspects the spammish repetition"), 0x6CB00603B5CC47E9u);
+  EXPECT_EQ(checksum(std::string(200000, '\0')), 0x91C9851CFE25F231u);
 }
 
 TEST(ToolChecksum, DoesNotDependOnHowTheBytesAreCut) {
@@ -92,7 +93,7 @@ TEST(ToolText, ReportAsJson) {
   const Report report{.bytes = 3000, .seconds = 2, .checksum = 0xAB, .peer = {7, 1000, {}}};
   EXPECT_EQ(to_json(report), R"({"bytes":3000,"seconds":2.000000,"rate":1500,"checksum":"00000000000000ab",)"
                              R"("peer":{"interface":7,"uid":1000,"pid":null}})");
-  EXPECT_EQ(to_text(report), "3.00 kB in 2.000 s (1.50 kB/s), xxh64 00000000000000ab");
+  EXPECT_EQ(to_text(report), "3.00 kB in 2.000 s (1.50 kB/s), xxh3 00000000000000ab");
 }
 
 }  // namespace
