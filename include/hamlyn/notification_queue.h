@@ -60,7 +60,9 @@ class NotificationQueue {
   }
 
  private:
+  std::size_t poll_other(std::span<Notification> out) noexcept;
   std::size_t poll_slowly(std::span<Notification> out) noexcept;
+  std::size_t look_and_take(std::span<Notification> out, std::uint32_t row, bool found) noexcept;
 
   Interface& interface_;
   interface::Queue* queue_ = nullptr;

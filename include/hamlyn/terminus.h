@@ -203,6 +203,8 @@ class Terminus {
   Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
   Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
                                 library::Stay& stay) noexcept;
+  Status send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                    std::uint64_t offset) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                           std::uint64_t offset) noexcept;
   std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;

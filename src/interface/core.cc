@@ -25,21 +25,23 @@ Core::~Core() = default;
 void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
   const SameSlot& same = link.same_slot;
   // While replies are due, whoever polls is to send them.
-  if (same.queue != &queue || link.broken || !queue.empty() || link.replies_due) return;
+  if (same.queue != &queue || link.counted_last || link.broken || !queue.empty() || link.replies_due) return;
   const std::uint32_t places = same.places->tell_at - same.places->freed - 1;
   most =
       std::min({most, places, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most))});
-  short_run_ = {&queue, &link, most, most, same.length, same.counters};
+  short_run_ = {&queue, &link, most, most, same.length, same.counters, 0, 0};
 }
 
 std::uint32_t Core::close_run() noexcept {
   const ShortRun run = std::exchange(short_run_, {});
-  const std::uint32_t packets = run.opened_with - run.left;
+  const std::uint32_t short_ones = run.opened_with - run.left;
+  const std::uint32_t packets = short_ones + run.blocks;
   if (packets != 0) {
+    const std::uint64_t bytes = short_ones * run.bytes_each + run.block_bytes;
     run.link->counters->packets_in += packets;
-    run.link->counters->bytes_in += packets * run.bytes_each;
+    run.link->counters->bytes_in += bytes;
     run.slot_counters->messages += packets;
-    run.slot_counters->bytes += packets * run.bytes_each;
+    run.slot_counters->bytes += bytes;
     run.queue->count();
   }
   return packets;
@@ -239,20 +241,21 @@ bool Core::drop_queue(Queue* queue) noexcept {
 
 // --- deposit, the parts that are not the shortest way
 
-void Core::remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept {
-  if (packet.lead.length > kInlineData) return;
-  const SlotRecord& slot = slots_[packet.slot];
-  link.same_slot = {slot.queue,
-                    word_at(packet, kLeadWord) >> 32,
-                    word_at(packet, kSlotWord),
-                    packet.key,
-                    word_at(packet, kEntryWord),
-                    slot.bound - packet.lead.length,
-                    slot.base,
-                    packet.lead.length,
-                    &records_[record],
-                    slot.counters,
-                    packet.slot,
+void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word, std::uint64_t key,
+                         std::uint64_t entry_word, std::uint32_t record) noexcept {
+  link.counted_last = false;
+  const bool is_short = is_short_write(lead);
+  // Blocks may be of any length: what is known of a short one stays.
+  if (!is_short && link.same_slot.queue != nullptr && link.same_slot.opened_by(slot_word, entry_word, key))
+    return;
+  const SlotRecord& slot = slots_[low_half(slot_word)];
+  const std::uint64_t length = is_short ? lead >> 32 & 0xFFFF : 0;
+  link.same_slot = {slot.queue,    is_short ? lead >> 32 : SameSlot{}.kind,
+                    slot_word,     key,
+                    entry_word,    slot.bound - length,
+                    slot.bound,    slot.base,
+                    length,        &records_[record],
+                    slot.counters, low_half(slot_word),
                     record};
 }
 

@@ -2,6 +2,7 @@
 // The interface itself, as a state machine: slots, queues, places and termini of one process, and the links
 // that packets come and go by. It has no threads, no clock and no system calls; whoever runs it holds the run
 // lock.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -43,11 +44,12 @@ class Surroundings {
   virtual void settled() noexcept {}
 };
 
-// Short packets, each like the one before, that may be taken straight from one link for the owner of one
+// Packets, each like the one before, that may be taken straight from one link for the owner of one
 // empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
 // no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
 // run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
-// forgotten, SameSlot, so that its packets are not like the one before.)
+// forgotten, SameSlot, so that its packets are not like the one before.) They are short ones of one length;
+// blocks, which are longer, are counted apart, and leave fewer.
 struct ShortRun {
   Queue* queue = nullptr;  // null: none is open
   Link* link = nullptr;
@@ -55,6 +57,17 @@ struct ShortRun {
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
   SlotCounters* slot_counters = nullptr;
+  std::uint32_t blocks = 0;
+  std::uint64_t block_bytes = 0;
+
+  // A block was taken, behind which there is room for so many short ones.
+  void take_block(std::uint64_t bytes, std::uint32_t room) noexcept {
+    ++blocks;
+    block_bytes += bytes;
+    const std::uint32_t fewer = left - std::min(left - 1, room);
+    left -= fewer;
+    opened_with -= fewer;
+  }
 };
 
 class Core {
@@ -207,6 +220,9 @@ class Core {
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_like_before(Link& link, const Words& words) noexcept;
   static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  // The same for a block, whose data stands in one piece.
+  static bool take_block_like_before(Link& link, const Words& words, const std::byte* data, Queue& queue,
+                                     Notification& out) noexcept;
   // The same for a short put.
   static bool put_like_before(Link& link, const Words& words) noexcept;
   // The same for a request, if the answer can leave at once; and for its answer (short_remote.h).
@@ -250,7 +266,7 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
 
-  Arrived take_fast(const Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
+  Arrived take_fast(Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
                     Notification& out) noexcept;
   Arrived take_counted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
                        Notification& out) noexcept;
@@ -262,7 +278,8 @@ class Core {
   bool add_member(Link& link, SlotRecord& slot, std::uint32_t entry, std::uint64_t offset,
                   std::uint64_t length, std::uint32_t delta) noexcept;
   static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
-  void remember_slot(Link& link, const Packet& packet, std::uint32_t record) noexcept;
+  void remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word, std::uint64_t key,
+                     std::uint64_t entry_word, std::uint32_t record) noexcept;
   void forget_slots() noexcept;
   void forget_links() noexcept;
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,

@@ -82,7 +82,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   slot.counters->bytes += packet.lead.length;
   if (queue.event_wanted) [[unlikely]]
     surroundings_.signal(queue);
-  remember_slot(link, packet, record);
+  remember_slot(link, word_at(packet, kLeadWord), word_at(packet, kSlotWord), packet.key,
+                word_at(packet, kEntryWord), record);
   return Refusal::none;
 }
 
@@ -90,8 +91,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
 // comparison with a short write that passed; bounds. The bytes move; the notification is left to the caller.
 __attribute__((always_inline)) inline bool Core::accept_like_before(const SameSlot& same,
                                                                     const Words& words) noexcept {
-  if (kind_of(words) != same.kind || words.word[kSlotWord] != same.slot_word ||
-      words.word[kEntryWord] != same.entry_word || words.word[kKeyWord] != same.key) [[unlikely]] {
+  if (kind_of(words) != same.kind ||
+      !same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord])) [[unlikely]] {
     return false;
   }
   const std::uint64_t offset = words.word[kOffsetWord];
@@ -140,6 +141,25 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
   return true;
 }
 
+// The same of a block. Its lead was checked: a write of more than fits a cell, without metadata.
+__attribute__((always_inline)) inline bool Core::take_block_like_before(Link& link, const Words& words,
+                                                                        const std::byte* data, Queue& queue,
+                                                                        Notification& out) noexcept {
+  const SameSlot& same = link.same_slot;
+  const std::uint64_t offset = words.word[kOffsetWord];
+  const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
+  // What nothing is remembered of has no bound.
+  if (!same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]) ||
+      !inside(offset, length, same.bound)) [[unlikely]] {
+    return false;
+  }
+  std::memcpy(same.base + offset, data, length);
+  fast_notification(out, false, same.slot, offset, length, words.word[kUserWord], link.peer);
+  queue.pass();
+  ++same.places->freed;
+  return true;
+}
+
 // Every check of take_put, for a put by the opening of one that passed and was told to nobody.
 __attribute__((always_inline)) inline bool Core::put_like_before(Link& link, const Words& words) noexcept {
   const SamePut& same = link.same_put;
@@ -179,9 +199,9 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_whole(Link& link,
       !inside(offset, lead.length, slot.bound) || slot.queue != &queue) [[unlikely]] {
     return Arrived::other;
   }
-  const Arrived arrived = low_half(words.word[kEntryWord]) == kNoEntry
-                              ? take_fast(link, words, slot, payload, out)
-                              : take_counted(link, words, slot, payload, out);
+  link.counted_last = low_half(words.word[kEntryWord]) != kNoEntry;
+  const Arrived arrived = link.counted_last ? take_counted(link, words, slot, payload, out)
+                                            : take_fast(link, words, slot, payload, out);
   if (arrived == Arrived::whole) [[likely]] {
     ++slot.counters->messages;
     queue.pass();
@@ -190,9 +210,12 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_whole(Link& link,
   return arrived;
 }
 
-// In fast mode. The shortest ones are left to the way that remembers them for the next (SameSlot).
-inline Core::Arrived Core::take_fast(const Link& link, const Words& words, const SlotRecord& slot,
-                                     const Payload& payload, Notification& out) noexcept {
+// In fast mode. The shortest ones are left to the way that takes them one by one. Always inline: called, it
+// would need the words in memory, which costs others, too.
+__attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, const Words& words,
+                                                                    const SlotRecord& slot,
+                                                                    const Payload& payload,
+                                                                    Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t place = high_half(words.word[kEntryWord]);
   const std::uint32_t index = low_half(words.word[kSlotWord]);
@@ -208,6 +231,9 @@ inline Core::Arrived Core::take_fast(const Link& link, const Words& words, const
                     link.peer);
   slot.counters->bytes += lead.length;
   if (++places.freed == places.tell_at) give_back_slowly(record);
+  if (!link.same_slot.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
+    remember_slot(link, words.word[kLeadWord], words.word[kSlotWord], words.word[kKeyWord],
+                  words.word[kEntryWord], record);
   return Arrived::whole;
 }
 

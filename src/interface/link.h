@@ -96,12 +96,18 @@ struct SameSlot {
   std::uint64_t key = 0;
   std::uint64_t entry_word = 0;   // fast mode, and the place record's name
   std::uint64_t last_offset = 0;  // at which that many bytes are still in bounds
+  std::uint64_t bound = 0;        // of the slot, for packets of any length
   std::byte* base = nullptr;
   std::uint64_t length = 0;
   Places* places = nullptr;
   SlotCounters* counters = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t record = 0;
+
+  // Whether these words of a packet are those that were checked.
+  bool opened_by(std::uint64_t slot_of, std::uint64_t entry_of, std::uint64_t key_of) const noexcept {
+    return slot_of == slot_word && entry_of == entry_word && key_of == key;
+  }
 };
 
 // The same of the last put that landed at once and was told to nobody: others by its opening do, too.
@@ -282,6 +288,7 @@ class Link {
 
   // Receiver's side.
   SameSlot same_slot;
+  bool counted_last = false;  // a counted message came by itself since a fast one: the next may be, too
   SamePut same_put;
   SameRequest same_request;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`

@@ -160,6 +160,13 @@ inline bool is_short_write(std::uint64_t lead) noexcept {
   return rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16) <= kInlineData;
 }
 
+// A write of more than fits the header's cell, up to `most` bytes, and nothing beside them.
+inline bool is_block_write(std::uint64_t lead, std::uint64_t most) noexcept {
+  const std::uint64_t rest = lead >> 32;
+  const std::uint64_t length = rest - (std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 16);
+  return length - (kInlineData + 1) < most - kInlineData;
+}
+
 // The same of a short put.
 inline std::uint64_t put_lead() noexcept {
   return std::uint64_t{static_cast<std::uint8_t>(Operation::put)} << 48 | std::uint64_t{kInlineData} << 32;

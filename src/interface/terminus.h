@@ -75,13 +75,13 @@ class Terminus {
   // Fast mode (terminus_fast.cc).
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset) noexcept;
-  // For up to 16 bytes to the destination of last time: where they may go now, and over which link. Null:
-  // something is in the way, and send_fast says what. Calls nothing.
+  // To the destination of last time: where the message may go now, and over which link. Null: something is
+  // in the way, and send_fast says what. Calls nothing.
   __attribute__((always_inline)) Outlet* quick_way(const Ticket& ticket, std::size_t length,
                                                    std::uint64_t offset, Link*& link) noexcept {
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
-        !ticket.fast() || last_.outlet->left == 0 || pending_ != 0 || length > kInlineData ||
-        offset > ticket.bound || length > ticket.bound - offset) [[unlikely]] {
+        !ticket.fast() || last_.outlet->left == 0 || pending_ != 0 || offset > ticket.bound ||
+        length > ticket.bound - offset) [[unlikely]] {
       return nullptr;
     }
     link = last_.link;

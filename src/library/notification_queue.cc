@@ -62,6 +62,7 @@ bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queu
   if (link.same_slot.queue != &queue || link.broken) return false;
   const bool wraps = queue.next_wraps();
   if (link.take(queue, out) != Taken::taken) return false;
+  link.counted_last = false;
   out.wrap = wraps;
   ++link.counters->packets_in;
   link.counters->bytes_in += out.length;
@@ -70,6 +71,14 @@ bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queu
   queue.count();
   link.settle(engine.core());
   return true;
+}
+
+// The next message, if it stands in one packet and is for the owner of that queue.
+bool take_next(Engine& engine, shm::ShmLink& link, interface::Queue& queue, Notification& out) noexcept {
+  const std::uint64_t lead = link.next_lead();
+  if (interface::is_request(lead)) return false;
+  return (interface::is_short_write(lead) && take_like_before(engine, link, queue, out)) ||
+         link.take_whole(engine.core(), queue, out);
 }
 
 // Whether anything has come by the link that brought the last message, after a few looks.
@@ -113,7 +122,7 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
         engine.lock().leave_quickly();
         return 1;
       }
-      if (taken == Taken::other) break;
+      if (taken == Taken::other) return poll_other(out);
       if (--looks == 0) {
         if (!engine.empty_handed()) break;
         engine.lock().leave_quickly();
@@ -126,20 +135,40 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   return poll_slowly(out);
 }
 
+// In an open run, with the lock taken quickly: something is there that is not like the one before. It may be
+// but longer.
+std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept {
+  Engine& engine = interface_.engine();
+  interface::ShortRun& run = engine.core().short_run();
+  std::size_t count = 1;
+  if (static_cast<shm::ShmLink*>(run.link)->take_block(run, out.front())) [[likely]] {
+    engine.poll_rest().answered();
+  } else {
+    count = look_and_take(out, 0, true);
+  }
+  engine.lock().leave_quickly();
+  return count;
+}
+
 std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
-  if (!guard || out.empty()) return 0;
+  return guard && !out.empty() ? look_and_take(out, engine.await_row(), false) : 0;
+}
+
+// With the lock. `row`: so many packets seem to be there; `found`: one is, at the link of the open run.
+std::size_t NotificationQueue::look_and_take(std::span<Notification> out, std::uint32_t row,
+                                             bool found) noexcept {
+  Engine& engine = interface_.engine();
   PollRest& rest = engine.poll_rest();
-  const std::uint32_t row = engine.await_row();
   const std::uint32_t taken = engine.core().close_run();
   rest.taken(taken);
   std::size_t count = 0;
   if (shm::ShmLink* const link = engine.direct_link(*queue_, taken)) {
-    if (!look_for_more(engine, *link)) {
+    if (found) rest.answered();
+    if (!found && !look_for_more(engine, *link)) {
       if (engine.empty_handed()) return 0;
-    } else if (!link->request_next() && (take_like_before(engine, *link, *queue_, out.front()) ||
-                                         link->take_whole(engine.core(), *queue_, out.front()))) {
+    } else if (take_next(engine, *link, *queue_, out.front())) {
       count = 1;
     } else if (engine.serve_direct(*link)) {
       rest.taken(1);

@@ -147,6 +147,7 @@ Status Terminus::cancel(SendHandle handle) noexcept {
 // stack.
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
+  if (data.size() > interface::kInlineData) return send_block(ticket, data, word, offset);
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
     interface::Link* any;
@@ -159,6 +160,29 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
         if (must_ring) [[unlikely]]
           return ring_and_leave(link, lock);
         link.prepare_next();
+        lock.leave_quickly();
+        return Status::ok;
+      }
+    }
+    lock.leave_quickly();
+  }
+  return send_fast_slowly(ticket, data, word, offset);
+}
+
+// The same with data that does not fit the header's cell.
+Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                            std::uint64_t offset) noexcept {
+  base::RunLock& lock = interface_.engine().lock();
+  if (lock.enter_quickly()) [[likely]] {
+    interface::Link* any;
+    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, any)) [[likely]] {
+      auto& link = static_cast<shm::ShmLink&>(*any);
+      if (!link.others_first(Priority::normal) &&
+          link.put_block(outlet->target, ticket.base + offset, word, data)) [[likely]] {
+        --outlet->left;
+        if (link.must_ring()) [[unlikely]]
+          return ring_and_leave(link, lock);
+        link.prepare_next_block(data.size());
         lock.leave_quickly();
         return Status::ok;
       }

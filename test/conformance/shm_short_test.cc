@@ -18,11 +18,12 @@ using interface::Terminus;
 
 constexpr std::size_t kArea = 512;
 constexpr std::uint32_t kEntries = 4;
+constexpr std::uint32_t kPlaces = 32;  // of the first slot: a run needs some
 
 // What one of the two has: slots of every kind on two queues.
 struct Receiver {
   explicit Receiver(Party& owner) : party(owner) {
-    slots.push_back(make(queue, {.entries = kEntries, .places = 4}));
+    slots.push_back(make(queue, {.entries = kEntries, .places = kPlaces}));
     slots.push_back(make(queue, {.entries = kEntries, .fast = false}));
     slots.push_back(make(queue, {.mode = Mode::paranoid, .entries = kEntries}));
     slots.push_back(make(queue, {.access = Access::read_only, .entries = kEntries}));
@@ -152,6 +153,27 @@ class ShmShort : public Conformance {
     }
   }
 
+  // As the owner of the queue does in an open run. False: nothing was taken so.
+  bool take_in_run(Receiver& at, Notification& out) {
+    interface::Core& core = at.party.core;
+    shm::ShmLink& link = link_of(at.party);
+    core.open_run(link, *at.queue, link.until_settled() - 1);
+    interface::ShortRun& run = core.short_run();
+    bool taken = false;
+    if (run.queue != nullptr && run.left != 0) {
+      const shm::ShmLink::Taken like_before = link.take(*at.queue, out);
+      taken = like_before == shm::ShmLink::Taken::taken;
+      run.left -= taken;
+      if (like_before == shm::ShmLink::Taken::other && link.take_block(run, out)) {
+        taken = true;
+        ++blocks;
+      }
+    }
+    core.close_run();
+    return taken;
+  }
+  int blocks = 0;
+
   sim::Generator random{0};
 };
 
@@ -174,7 +196,8 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_any_packet) {
     inject(packet_for(short_way, p), alice, carol);
     std::vector<Notification> heard;
     Notification n;
-    if (link_of(carol).take_whole(carol.core, *short_way.queue, n)) {
+    const bool in_run = random.one_in(2);
+    if (in_run ? take_in_run(short_way, n) : link_of(carol).take_whole(carol.core, *short_way.queue, n)) {
       heard.push_back(n);
       ++taken;
     }
@@ -197,6 +220,63 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_any_packet) {
   EXPECT_LT(taken, 1000);
 }
 
+// The same of blocks alone, whose slot is the one before: right, or wrong in one place.
+TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
+  carol.core.make_queue(64);  // bob has one
+  Receiver long_way(bob), short_way(carol);
+  Terminus terminus{alice.core, 63};
+  for (Receiver* each : {&long_way, &short_way})
+    ASSERT_EQ(send_fast(terminus, each->slots[0]->ticket(), {}), Status::ok);
+  rest();
+  long_way.told(), short_way.told();
+  for (std::uint64_t seed = 0; seed < 1200; ++seed) {
+    random = sim::Generator(seed);
+    Plan p = plan();
+    p.slot = 0, p.entry = Ticket::kFast, p.delta = 0, p.operation = Operation::write;
+    p.length = random.one_in(8) ? 1 + random.below(kArea + 1) : 1 + random.below(150);
+    if (!random.one_in(8)) p.metadata = 0, p.offset = random.below(kArea + 1 - std::min(p.length, kArea));
+    for (Party* each : {&bob, &carol}) link_of(*each).sweep.guilt = 0;  // links are not what is compared
+    inject(packet_for(long_way, p), alice, bob);
+    inject(packet_for(short_way, p), alice, carol);
+    std::vector<Notification> heard;
+    Notification n;
+    if (take_in_run(short_way, n)) heard.push_back(n);
+    rest();
+    for (const Notification& each : short_way.told()) heard.push_back(each);
+    const std::vector<Notification> wanted = long_way.told();
+    EXPECT_TRUE(std::ranges::equal(wanted, heard, alike)) << written(wanted) << "by the long way, in a run\n"
+                                                          << written(heard);
+    expect_same(p, long_way, short_way);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+  EXPECT_GT(blocks, 300) << "hardly a block was taken in a run";
+}
+
+// What a block is compared with does not outlive the slot, nor does it come from nowhere.
+TEST_P(ShmShort, takes_no_block_in_a_run_for_a_slot_that_has_gone) {
+  Receiver at(bob);
+  Terminus terminus{alice.core, 63};
+  ASSERT_EQ(send_fast(terminus, at.slots[0]->ticket(), {}), Status::ok);
+  rest();
+  at.told();
+  Packet packet = hand_made(at.slots[0]->ticket(), 64);
+  set_lead(packet, Operation::write, 64, 0);
+  set_entry(packet, Ticket::kFast, 0);
+  bob.core.open_run(link_of(bob), *at.queue, 8);
+  interface::ShortRun& run = bob.core.short_run();
+  ASSERT_EQ(run.queue, at.queue);
+  at.slots[0].reset();
+  inject(packet, alice, bob);
+  Notification n;
+  EXPECT_FALSE(run.queue != nullptr && link_of(bob).take_block(run, n));
+  Packet zeros{};
+  set_lead(zeros, Operation::write, 64, 0);
+  rest();
+  inject(zeros, alice, bob);
+  EXPECT_FALSE(run.queue != nullptr && link_of(bob).take_block(run, n)) << "nothing remembered is no slot";
+  rest();
+}
+
 TEST_P(ShmShort, takes_no_more_in_fast_mode_than_the_places_that_were_granted) {
   Receiver at(bob);
   Terminus terminus{alice.core, 63};
@@ -205,8 +285,8 @@ TEST_P(ShmShort, takes_no_more_in_fast_mode_than_the_places_that_were_granted) {
   at.told();
   Packet packet = hand_made(at.slots[0]->ticket(), 64);
   packet.delta = 0;  // the first place record
-  for (int i = 0; i < 4; ++i) inject(packet);
-  rest();  // all four stand in the queue now
+  for (std::uint32_t i = 0; i < kPlaces; ++i) inject(packet);
+  rest();  // all of them stand in the queue now
   inject(packet);
   Notification n;
   EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));

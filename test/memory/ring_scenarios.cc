@@ -66,13 +66,21 @@ bool is_whole(const Packet& packet, std::uint64_t seed) {
 }
 
 void put_words(Writer& writer, const Packet& packet) { writer.put_words(words_of(packet)); }
-void put_fast(Writer& writer, const Packet& packet) {
+interface::FastTarget target_of(const Packet& packet) {
   const interface::Words words = words_of(packet);
   interface::FastTarget target {};
   target.slot_word = words.word[interface::kSlotWord];
   target.key = words.word[interface::kKeyWord];
   target.entry_word = words.word[interface::kEntryWord];
-  writer.put_fast(target, packet.offset, packet.word, kData, interface::kInlineData);
+  return target;
+}
+void put_fast(Writer& writer, const Packet& packet) {
+  writer.put_fast(target_of(packet), packet.offset, packet.word, kData, interface::kInlineData);
+}
+constexpr std::uint64_t kBlock[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+void put_block(Writer& writer, const Packet& packet) {
+  writer.put_block(target_of(packet), packet.offset, packet.word, reinterpret_cast<const std::byte*>(kBlock),
+                   sizeof kBlock, 2);
 }
 // A put of one cell: a word, and 48 bytes.
 void put_cell(Writer& writer, const Packet& packet) {
@@ -172,6 +180,46 @@ std::string data_of_the_lap_before(Model model) {
   explorer.add([] {
     Reader mine = reader;
     take(mine, 3);
+  });
+  return explorer.explore([](const Reports& reports) -> std::string {
+    return reports[1].size() > 1 ? "data was taken for a packet" : all_whole(reports);
+  });
+}
+
+// The same of a block, which is whole with its data.
+std::string blocks(Model model) {
+  static Cells cells;
+  cells = Cells{};
+  static Writer writer;
+  static Reader reader;
+  writer = Writer();
+  reader = Reader();
+  writer.reset(cells.cell, kCells, 0);
+  reader.reset(cells.cell, kCells);
+  static std::uint64_t data[16] = {};
+  data[0] = data[8] = 2;
+  writer.put(made_of(1, sizeof data), reinterpret_cast<const std::byte*>(data), nullptr);
+  reader.skip(3);
+  writer.credit(3);
+  put(writer, made_of(2, 16));
+  reader.skip(1);
+  writer.credit(4);
+  Explorer explorer(bytes_of(cells), model);
+  explorer.add([] {
+    Writer mine = writer;
+    put_block(mine, made_of(100, sizeof kBlock));
+  });
+  explorer.add([] {
+    Reader mine = reader;
+    interface::Words words;
+    if (!mine.look(words)) return;
+    const interface::Words expected = words_of(made_of(100, sizeof kBlock));
+    std::uint64_t found[8];
+    Explored::copy_from_peer(found, mine.block(), sizeof found);
+    Explorer::report(std::memcmp(&words.word[1], &expected.word[1], 5 * sizeof(std::uint64_t)) == 0 &&
+                     std::memcmp(found, kBlock, sizeof found) == 0);
+    mine.step(2);
+    if (mine.look(words)) Explorer::report(0);
   });
   return explorer.explore([](const Reports& reports) -> std::string {
     return reports[1].size() > 1 ? "data was taken for a packet" : all_whole(reports);
@@ -291,6 +339,7 @@ std::vector<Scenario> ring_scenarios() {
           {"packets_fast", packets<put_fast>},
           {"packets_of_words", packets<put_words>},
           {"packets_of_puts", packets<put_cell>},
+          {"blocks", blocks},
           {"long_packets", long_packets},
           {"data_of_the_lap_before", data_of_the_lap_before},
           {"credits", credits},

@@ -16,7 +16,10 @@ import tree
 # The functions of the path, from the public call to the ring and back, and the locked instructions in each.
 FAST_PATH = {
     "hamlyn::Terminus::send_fast(": 1,  # the sender's fence, before it looks at the watch word
+    "hamlyn::Terminus::send_block(": 1,  # likewise, for more than fits a cell
     "hamlyn::shm::ShmLink::put(": 1,    # likewise, for packets that are not short
+    "hamlyn::shm::ShmLink::put_block(": 0,
+    "hamlyn::shm::ShmLink::take_block(": 0,
     "hamlyn::NotificationQueue::poll(": 0,
     "hamlyn::interface::Core::run()": 0,
     "hamlyn::shm::ShmLink::arrive(": 0,

@@ -93,6 +93,44 @@ TEST_F(Ring, a_short_packet_is_one_cell_with_its_turn_first) {
   EXPECT_EQ(std::memcmp(cells + 1, zero.data(), kCell), 0) << "nothing else was touched";
 }
 
+TEST_F(Ring, a_block_is_what_a_packet_with_its_words_is) {
+  alignas(64) Packet others[kCells] = {};
+  RingWriter<> other;
+  other.reset(others, kCells, 0);
+  sim::Generator random(7);
+  int blocks = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    const std::size_t length = random.below(5 * kCell + 1);
+    const std::vector<std::byte> data = bytes(length, seed);
+    Packet packet = packet_with(length, 0, seed);
+    packet.slot = 1, packet.generation = 2, packet.key = seed + 3, packet.offset = seed + 4;
+    set_entry(packet, Ticket::kFast, 5);
+    const std::uint32_t cells_wanted = cells_of(packet.lead);
+    while (!other.has_room(cells_wanted)) {
+      Packet seen;
+      ASSERT_TRUE(look(reader, seen)) << "all of the ring is full, and nothing can be seen in it";
+      reader.skip(cells_of(seen.lead));
+      ASSERT_TRUE(writer.credit(reader.taken()) && other.credit(reader.taken()));
+    }
+    other.put(packet, data.data(), nullptr);
+    if (length > interface::kInlineData && writer.quick(cells_wanted)) {
+      interface::FastTarget target {};
+      target.slot_word = word_at(packet, interface::kSlotWord);
+      target.key = packet.key;
+      target.entry_word = word_at(packet, interface::kEntryWord);
+      writer.put_block(target, packet.offset, packet.word, data.data(), length, cells_wanted);
+      ++blocks;
+    } else {
+      writer.put(packet, data.data(), nullptr);
+    }
+    ASSERT_EQ(writer.written(), other.written());
+    ASSERT_EQ(writer.quick(), other.quick());
+    ASSERT_EQ(std::memcmp(cells, others, sizeof cells), 0)
+        << "packet " << seed << " of " << length << " bytes";
+  }
+  EXPECT_GT(blocks, 500);
+}
+
 TEST_F(Ring, nothing_of_the_senders_memory_beyond_its_data_is_shown) {
   for (std::byte* each = reinterpret_cast<std::byte*>(cells); each != reinterpret_cast<std::byte*>(cells + 1);
        ++each)

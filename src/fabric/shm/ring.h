@@ -101,6 +101,27 @@ class RingWriter {
     Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
   }
 
+  // Whether put_block may be called for a packet of so many cells: there is room, and it does not wrap.
+  bool quick(std::uint32_t cells) const noexcept { return index() + cells < count_ && has_room(cells); }
+
+  // A fast-mode packet with its data in the cells behind it, from registers; quick(cells).
+  void put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                 const std::byte* data, std::size_t length, std::uint32_t cells) noexcept {
+    std::uint64_t* const cell = words(next_);
+    Memory::copy_to_peer(next_ + 1, data, length);
+    next_ += cells;
+    quick_end_ = next_;
+    data_until_ = written() + count_;
+    Memory::store_relaxed(words(next_)[0], std::uint64_t{0});  // it may hold data of the lap before
+    Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
+    Memory::store_relaxed(cell[interface::kKeyWord], target.key);
+    Memory::store_relaxed(cell[interface::kOffsetWord], offset);
+    Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
+    Memory::store_relaxed(cell[interface::kUserWord], word);
+    // Pairs with RingReader::look.
+    Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
+  }
+
   // A put of up to 48 bytes, likewise; quick(). `word` is its second (interface/put_packet.h).
   void put_cell(std::uint64_t word, const std::byte* data, std::size_t length) noexcept {
     std::uint64_t* const cell = words(next_);
@@ -306,6 +327,11 @@ class RingReader {
     }
     return payload;
   }
+
+  // Over a packet of so many cells, fewer than until_stop().
+  void step(std::uint32_t cells) noexcept { next_ += cells; }
+  // The data behind the header that is looked at, of a packet that does not wrap.
+  const std::byte* block() const noexcept { return reinterpret_cast<const std::byte*>(next_ + 1); }
 
   // Over one packet of so many cells, fewer than the ring has.
   void skip(std::uint32_t cells) noexcept {

@@ -25,7 +25,6 @@ constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home pag
 // With header and metadata it fits the urgent ring, and the cell that stays free there.
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
-constexpr std::uint32_t kPrepared = 2;  // cells for the next packet
 // The longest packets of a ring: with fewer ahead their sender would fetch the reader's word for what it has
 // taken before almost each, which is one more journey (docs/performance.md). Who sends such wants a longer
 // ring.
@@ -92,6 +91,18 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   // And the cell behind it, of which a word is cleared.
   if (++puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
   return Status::ok;
+}
+
+bool ShmLink::put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                        std::span<const std::byte> data) noexcept {
+  const std::uint32_t cells = cells_of_block(data.size());
+  if (data.size() > payload_limit_ || cells > out_.count() / kPacketsAhead || !out_.quick(cells))
+    return false;
+  out_.put_block(target, offset, word, data.data(), data.size(), cells);
+  ++puts_;
+  ++counters->packets_out;
+  counters->bytes_out += data.size();
+  return true;
 }
 
 Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
@@ -331,6 +342,23 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
 // A packet stands in the ring, and nothing that comes before it elsewhere.
 inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
   return !broken && !something_first() && in_.look(words);
+}
+
+bool ShmLink::take_block(interface::ShortRun& run, Notification& out) noexcept {
+  interface::Words words;
+  if (!in_.look(words)) return false;
+  const std::uint64_t lead = words.word[interface::kLeadWord];
+  if (!interface::is_block_write(lead, mtu_)) return false;
+  const std::size_t length = lead_of(lead).length;
+  const std::uint32_t cells = cells_of_block(length);
+  // Behind it, too, no ring ends and no credit is due.
+  if (cells >= in_.until_stop() ||
+      !Core::take_block_like_before(*this, words, in_.block(), *run.queue, out)) {
+    return false;
+  }
+  in_.step(cells);
+  run.take_block(length, in_.until_stop() - 1);
+  return true;
 }
 
 bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {

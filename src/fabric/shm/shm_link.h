@@ -53,11 +53,19 @@ class ShmLink final : public interface::Link {
     ++counters->packets_out;
     counters->bytes_out += data.size();
   }
+  // The same of more than 16 bytes in fast mode. False: not now, and nothing was done.
+  bool put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
+                 std::span<const std::byte> data) noexcept;
   bool must_ring() noexcept { return bell_.must_ring(); }
   // To be called behind what has left, when nothing is in a hurry: the cell for the next one, which the other
   // side still has, is ours then. Only once the other side looks there again must it be asked for anew.
   void prepare_next() const noexcept {
     if (puts_ <= kBurst) out_.prefetch_next();
+  }
+  // The same behind a block: a next one like it, and the cell behind it, of which a word is cleared.
+  void prepare_next_block(std::size_t bytes) const noexcept {
+    const std::uint32_t cells = cells_of_block(bytes);
+    if (puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
   }
   // Something has left since this was asked last, but no row: an answer may be expected.
   bool answer_expected() noexcept { return std::exchange(puts_, 0) == 1; }
@@ -75,12 +83,14 @@ class ShmLink final : public interface::Link {
     in_.step();
     return Taken::taken;
   }
+  // The same for a block, of which the run hears.
+  bool take_block(interface::ShortRun& run, Notification& out) noexcept;
   // The same for a whole message of one packet, and for a group's. False: none has become whole.
   bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
   // The same for a request of one cell, which is served.
   bool take_request(interface::Core& core) noexcept;
-  // Whether it is one: of two ways in, which to try first.
-  bool request_next() const noexcept { return interface::is_request(in_.next_lead()); }
+  // What the next packet seems to be: of several ways in, which to try first.
+  std::uint64_t next_lead() const noexcept { return in_.next_lead(); }
   // The same for a put of one cell, like the one before.
   bool take_put(interface::Core& core) noexcept;
   // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
@@ -171,6 +181,10 @@ class ShmLink final : public interface::Link {
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
+  static std::uint32_t cells_of_block(std::size_t bytes) noexcept {
+    return 1 + static_cast<std::uint32_t>((bytes + interface::kCell - 1) / interface::kCell);
+  }
+
   unsigned empty_rings = 0;  // wake-ups by this link with nothing to show for them
 
  private:
@@ -215,6 +229,7 @@ class ShmLink final : public interface::Link {
   // So many packets in a row without a look for arrivals are a burst: then the cells ahead are fetched for
   // writing, so that no publication waits for its line.
   static constexpr unsigned kBurst = 4;
+  static constexpr std::uint32_t kPrepared = 2;  // cells for the next packet
   static constexpr std::uint32_t kMostInARow = 64;
   static constexpr std::uint32_t kLeastInARow = 8;
   unsigned puts_ = 0;  // since this side last looked for arrivals
