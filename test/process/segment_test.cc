@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "hamlyn/seed.h"
+#include "hamlyn/versioned.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -58,6 +59,33 @@ TEST_F(Segments, have_words_that_everybody_may_work_on) {
     EXPECT_EQ(import.fetch(3 * 65536, {}, kPatience).status, Status::out_of_bounds);
     EXPECT_EQ(import.fetch(0, {.bytes = 3}, kPatience).status, Status::invalid);
     EXPECT_EQ(error_of([&] { segment.at<std::uint64_t>(3 * 65536 - 4); }), ErrorCode::invalid_argument);
+  });
+}
+
+TEST_F(Segments, have_records_that_are_waited_for_while_they_are_written) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "record", .bytes = 4096, .control = Control::always});
+    OwnVersioned<std::uint64_t> own(segment, 0);
+    own.write(7);
+    segment.at<std::uint64_t>(8) = 8;  // the value is there, and its check is not
+    std::uint64_t value = 0;
+    Status status = Status::pending;
+    std::thread reader([&] {
+      Import import(importer, "record");
+      FarVersioned<std::uint64_t> far(import, 0);
+      EXPECT_EQ(far.read(value, std::chrono::nanoseconds{0}), Status::timed_out) << "one look";
+      status = far.read(value, std::chrono::nanoseconds::max());
+    });
+    SegmentRecord record;
+    for (std::uint32_t reads = 0; reads < 3; reads += record.count) {
+      const bool told = segment.wait(record, kPatience) == Status::ok;
+      EXPECT_TRUE(told) << "it has given up";
+      if (!told) break;
+    }
+    own.write(8);
+    reader.join();
+    EXPECT_EQ(status, Status::ok);
+    EXPECT_EQ(value, 8u);
   });
 }
 
