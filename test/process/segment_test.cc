@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/versioned.h"
 #include "test/process/segments.h"
@@ -389,10 +392,22 @@ TEST_F(Segments, keep_what_comes_to_unpinned_parts) {
 
 // --- descriptors
 
+// To poll, which waits, and then to select and epoll.
 bool readable(int descriptor) {
   pollfd fd{descriptor, POLLIN, 0};
-  return ::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) == 1 &&
-         (fd.revents & POLLIN) != 0;
+  if (::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) != 1 ||
+      (fd.revents & POLLIN) == 0)
+    return false;
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(descriptor, &set);
+  timeval now{};
+  if (::select(descriptor + 1, &set, nullptr, nullptr, &now) != 1) return false;
+  const base::FileDescriptor all{::epoll_create1(EPOLL_CLOEXEC)};
+  epoll_event event{};
+  event.events = EPOLLIN;
+  return ::epoll_ctl(all.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 &&
+         ::epoll_wait(all.get(), &event, 1, 0) == 1 && (event.events & EPOLLIN) != 0;
 }
 
 TEST_F(Segments, give_records_by_descriptors) {
