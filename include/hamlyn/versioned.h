@@ -102,10 +102,10 @@ class FarVersioned {
 
   // Reads it, again and again while it is being written. ok; not_ready: it never was; or as Import::read.
   Status read(Value& out, std::chrono::nanoseconds timeout, std::uint64_t* version = nullptr) noexcept {
-    const auto until = std::chrono::steady_clock::now() + timeout;
-    for (;;) {
+    std::chrono::nanoseconds left = timeout;
+    for (const auto begun = std::chrono::steady_clock::now();;) {
       Versioned<Value> record;
-      const Status status = import_.load(offset_, record, timeout);
+      const Status status = import_.load(offset_, record, left);
       if (status != Status::ok) return status;
       if (record.version == 0 && record.check == 0) return Status::not_ready;
       if (record.whole()) {
@@ -113,7 +113,9 @@ class FarVersioned {
         if (version != nullptr) *version = record.version;
         return Status::ok;
       }
-      if (std::chrono::steady_clock::now() >= until) return Status::timed_out;
+      const auto gone = std::chrono::steady_clock::now() - begun;
+      if (gone >= timeout) return Status::timed_out;
+      left = timeout - gone;
     }
   }
   // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. As Import::write; with

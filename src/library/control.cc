@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/descriptor_table.h"
 #include "base/throw_system.h"
@@ -114,6 +115,16 @@ void Control::watch(int fd, std::uint32_t events, std::uint64_t about) {
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) base::throw_system("epoll_ctl");
 }
 
+// What the daemon had no room for leaves when it has.
+void Control::watch_unsent() noexcept {
+  const bool unsent = client_ && client_->unsent();
+  if (!client_ || std::exchange(unsent_, unsent) == unsent) return;
+  epoll_event event{};
+  event.events = unsent ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.data.u64 = kNode;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, client_->descriptor(), &event);
+}
+
 // Closing is not enough: the daemon has the same pidfd open, which would stay in the set under our number,
 // about a keeper that is no more.
 void Control::unwatch(const LinkKeeper& keeper) noexcept {
@@ -154,6 +165,7 @@ void Control::loop() {
       }
     }
     if (!client_) find_node_again();
+    watch_unsent();
     if (links_changed) look_at_links();
     look_for_stalls();
     foreign_.bury();

@@ -144,6 +144,7 @@ class Control final : public Outside {
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
   void watch(int fd, std::uint32_t events, std::uint64_t about);
   void unwatch(const LinkKeeper& keeper) noexcept;
+  void watch_unsent() noexcept;
 
   Engine& engine_;
   const Interface::Options options_;
@@ -168,6 +169,7 @@ class Control final : public Outside {
   std::mutex area_bytes_mutex_;   // one change at a time
   std::uint64_t area_bytes_ = 0;  // as the node has granted
   std::list<std::shared_ptr<Import>> imports_;
+  bool unsent_ = false;    // the node's socket is watched for room, too
   bool attached_ = false;  // or failed: the constructor may go on
 
   // The control thread's own.

@@ -241,6 +241,7 @@ void Control::find_node_again() {
     return;
   }
   watch(client_->descriptor(), EPOLLIN, kNode);
+  unsent_ = false;
   for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet
   for (FarKeeper& keeper : far_keepers_) keeper.reported = 0;
   if (far_state_ == FarState::open) say_far_address();

@@ -13,6 +13,8 @@ namespace {
 
 // More unsent requests than this mean that the daemon has stopped reading for good.
 constexpr std::size_t kMaxUnsent = 4096;
+// Names that are registered again at a time: the daemon keeps few answers for who does not read them.
+constexpr std::size_t kMaxRenewing = 64;
 constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;  // requests that the client itself makes
 
 Request make(RequestKind kind, std::uint64_t request, std::uint64_t number = 0) {
@@ -115,6 +117,7 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
   out.standing_.interface = greeted.welcome.interface;
   out.standing_.token = greeted.welcome.token;
   out.keep_spares();
+  out.most_unsent_ = kMaxUnsent + out.standing_.links.size();
   for (const auto& [link, side] : out.standing_.links) {
     Request adopt = make(RequestKind::adopt_link, 0, link);
     adopt.peer = side.peer;
@@ -122,12 +125,25 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
     out.send(adopt);
   }
   if (out.standing_.area_bytes != 0) out.area_bytes(++out.own_requests_, out.standing_.area_bytes);
-  for (const auto& [name, entry] : out.standing_.names) {
-    const std::uint64_t request = ++out.own_requests_;
-    out.asked_[request] = {RequestKind::publish, name, entry, 0, 0};
-    out.send(make_publish(request, name, entry));
-  }
+  for (const auto& [name, entry] : out.standing_.names) out.to_renew_.insert(out.to_renew_.end(), name);
+  out.renew_names();
   return out;
+}
+
+void Client::renew_names() {
+  while (!to_renew_.empty() && renewing_ < kMaxRenewing && !lost_) renew_name(*to_renew_.begin());
+}
+
+// If it is still to be done: what is asked about that name afterwards is to come afterwards.
+void Client::renew_name(std::string_view name) {
+  const auto next = to_renew_.find(name);
+  if (next == to_renew_.end()) return;
+  const std::string renewed = std::move(to_renew_.extract(next).value());
+  const Standing::Name& entry = standing_.names.at(renewed);
+  const std::uint64_t request = ++own_requests_;
+  asked_[request] = {RequestKind::publish, renewed, entry, 0, 0};
+  ++renewing_;
+  send(make_publish(request, renewed, entry));
 }
 
 bool Client::send(const Request& request) {
@@ -139,7 +155,7 @@ bool Client::send(const Request& request) {
     if (state == base::SocketState::ok) return true;
     if (state != base::SocketState::again) lost_ = true;
   }
-  if (!lost_ && outbox_.size() < kMaxUnsent) {
+  if (!lost_ && outbox_.size() < most_unsent_) {
     outbox_.push_back(request);
     return true;
   }
@@ -162,12 +178,14 @@ bool Client::introduce(std::uint64_t request, std::uint64_t peer) {
 }
 
 bool Client::publish(std::uint64_t request, std::string_view name, Rights rights, const Ticket& ticket) {
+  renew_name(name);
   const Standing::Name entry{rights, ticket, {}};
   asked_[request] = {RequestKind::publish, std::string(name), entry, 0, 0};
   return send(make_publish(request, name, entry));
 }
 
 bool Client::withdraw(std::uint64_t request, std::string_view name) {
+  renew_name(name);
   asked_[request] = {RequestKind::withdraw, std::string(name), {}, 0, 0};
   return send(make(RequestKind::withdraw, request, name));
 }
@@ -236,8 +254,13 @@ bool Client::remember(const Reply& reply, Event& event) {
       side->second.bytes = bytes;
     }
   }
+  const bool renewed = own && kind == RequestKind::publish;
   asked_.erase(asked);
   if (own) event.request = 0;
+  if (renewed) {
+    --renewing_;
+    renew_names();
+  }
   return !own || reply.kind == ReplyKind::refused;
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -174,6 +175,8 @@ class Client {
   void flush();
   void keep_spares();
   bool remember(const Reply& reply, Event& event);
+  void renew_names();
+  void renew_name(std::string_view name);
 
   struct Asked {  // a request whose success changes the standing
     RequestKind kind{};
@@ -190,6 +193,9 @@ class Client {
   Standing standing_;
   std::map<std::uint64_t, Asked> asked_;
   std::deque<Request> outbox_;  // what the socket had no room for
+  std::size_t most_unsent_ = 0;
+  std::set<std::string, std::less<>> to_renew_;  // names that this daemon is still to be told of
+  std::size_t renewing_ = 0;                     // names that it was told of, and has not answered
   std::uint64_t own_requests_ = std::uint64_t{1} << 63;
   bool lost_ = false;
   bool told_lost_ = false;

@@ -14,6 +14,7 @@ constexpr Time kTargetPause{500};
 constexpr Time kElderWaits{300};  // the later of two nodes says hello; the other helps if it does not
 constexpr Time kApart{300};       // tables that differ for so long are compared
 constexpr Time kSync{1000};       // how often at most
+constexpr Time kSilent{2000};     // without an answer: people are told
 
 // Of one row, for a sum over all of them that two nodes can compare.
 std::uint64_t hash_of(const Member& member) {
@@ -36,7 +37,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time no
       ticked_(now),
       incarnation_(options.incarnation) {
   outside_.random(run_key_);
-  for (const Address& address : options.join) targets_.push_back({address, 0, false, {}});
+  for (const Address& address : options.join) targets_.push_back({.address = address, .trying = {}});
   digest_ = hash_of({options_.id, false, incarnation_, {}});
 }
 
@@ -339,11 +340,24 @@ void Cluster::tick(Time now) {
     });
     if (met) {
       target.trying = {{}, now_ + kTargetPause, kTargetPause};
+      target.silent.reset();
+      target.said = false;
       continue;
     }
+    notice_silence(target);
     target.trying.pause = std::min(target.trying.pause, kTargetPause);
     keep_trying(target.trying, 0, target.address);
   }
+}
+
+// Who is told nothing cannot say why; people can look.
+void Cluster::notice_silence(Target& target) {
+  if (!target.silent) target.silent = now_;
+  if (now_ - *target.silent < kSilent) return;
+  if (kept_out_ == Reason::none && !options_.boot && alive().empty()) kept_out_ = Reason::unanswered;
+  if (std::exchange(target.said, true)) return;
+  outside_.say("nobody with this cluster's secret answers at " + to_text(target.address) +
+               " (cluster.join): this node goes on asking there");
 }
 
 void Cluster::look_after(NodeId id, Other& other) {

@@ -125,6 +125,8 @@ class Cluster {
     NodeId found = 0;  // who it is
     bool self = false;
     Try trying;
+    std::optional<Time> silent{};  // since when nobody has answered there
+    bool said = false;             // that nobody does
   };
 
   void take_hello(const Address& from, const Handshake& hello);
@@ -140,6 +142,8 @@ class Cluster {
   std::array<std::byte, 32> challenge_for(const Address& from, NodeId id, std::uint64_t incarnation,
                                           std::span<const std::byte, 24> asked, std::int64_t moment) const;
   Try* find_try(std::span<const std::byte, 24> asked, NodeId from);
+  Target* find_target(const Try* trying);
+  void notice_silence(Target& target);
   void say_hello(Try& trying, NodeId to, const Address& address);
   void keep_trying(Try& trying, NodeId to, const Address& address);
   void begin(NodeId id, Other& other, const Secret& out, const Secret& in, std::uint64_t incarnation,

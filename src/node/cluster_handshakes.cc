@@ -112,12 +112,19 @@ Cluster::Try* Cluster::find_try(std::span<const std::byte, 24> asked, NodeId fro
   return nullptr;
 }
 
+Cluster::Target* Cluster::find_target(const Try* trying) {
+  const auto found = std::ranges::find(targets_, trying, [](const Target& target) { return &target.trying; });
+  return found == targets_.end() ? nullptr : &*found;
+}
+
 // Whatever source the answers of a handshake bear, which anybody on the way can write: packets go on to where
 // the hello went. The other end has proved by the confirm that what is sent to its asker's address arrives.
 void Cluster::take_challenge(const Handshake& challenge) {
   Try* const trying = find_try(challenge.asked, challenge.from);
   if (trying == nullptr || challenge.from == options_.id) return void(++counts_.repeated);
   const bool to_target = trying->attempt->to == 0;
+  Target* const target = find_target(trying);
+  if (target != nullptr) target->silent.reset();
   const auto known = others_.find(challenge.from);
   if (known != others_.end()) {
     const Member& member = known->second.member;
@@ -128,9 +135,7 @@ void Cluster::take_challenge(const Handshake& challenge) {
     if (challenge.incarnation > member.incarnation && !to_target && !options_.boot)
       return void(++counts_.unvetted);
     if (known->second.pair && known->second.member.incarnation == challenge.incarnation && to_target) {
-      for (Target& target : targets_) {
-        if (&target.trying == trying) target.found = challenge.from;
-      }
+      if (target != nullptr) target->found = challenge.from;
       trying->attempt.reset();
       return;
     }
@@ -139,9 +144,7 @@ void Cluster::take_challenge(const Handshake& challenge) {
   }
   Attempt attempt = *trying->attempt;
   trying->attempt.reset();
-  for (Target& target : targets_) {
-    if (&target.trying == trying) target.found = challenge.from;
-  }
+  if (target != nullptr) target->found = challenge.from;
   attempt.to = challenge.from;
   attempt.confirming = true;
   attempt.incarnation = challenge.incarnation;
@@ -197,6 +200,7 @@ void Cluster::take_refusal(const Handshake& refusal) {
   if (trying == nullptr) return void(++counts_.repeated);
   const Address address = trying->attempt->address;
   trying->attempt.reset();
+  if (Target* const target = find_target(trying)) target->silent.reset();
   const std::string who = "node " + std::to_string(refusal.from) + " at " + to_text(address);
   if (refusal.reason == Reason::version) {
     ++counts_.versions;

@@ -143,6 +143,8 @@ const char* reason_text(Reason reason) noexcept {
       return "it knows a newer incarnation of this id";
     case Reason::not_boot:
       return "it does not know this node, and is no boot server";
+    case Reason::unanswered:
+      return "nobody with this cluster's secret answers at the addresses of join";
   }
   return "no reason";
 }

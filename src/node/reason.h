@@ -10,6 +10,7 @@ enum class Reason : std::uint16_t {
   id_alive,         // another node has that id, and lives
   old_incarnation,  // `known` is newer
   not_boot,         // it does not know you, and is no boot server
+  unanswered,       // nobody answers where it asks. Not on the wire
 };
 // Never null.
 const char* reason_text(Reason reason) noexcept;

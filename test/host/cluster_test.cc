@@ -6,9 +6,11 @@
 
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "hamlyn/membership.h"
 #include "node/client.h"
+#include "test/host/cable.h"
 #include "test/host/cluster.h"
 
 namespace hamlyn {
@@ -16,6 +18,7 @@ namespace {
 
 using node::Client;
 using node::Event;
+using test::Cable;
 using test::ClusterOnHosts;
 using test::eventually;
 using test::Hosts;
@@ -27,12 +30,15 @@ class Cluster : public ClusterOnHosts {
  protected:
   Client attach(int host) const {
     Client out = Client::attach(test::at(socket(host)));
+    say_where(out, host);
+    return out;
+  }
+  static void say_where(Client& client, int host) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(20000);
     EXPECT_EQ(::inet_pton(AF_INET, Hosts::address(host).c_str(), &address.sin_addr), 1);
-    EXPECT_TRUE(out.fabric_address("net", std::as_bytes(std::span{&address, 1})));
-    return out;
+    EXPECT_TRUE(client.fabric_address("net", std::as_bytes(std::span{&address, 1})));
   }
   // A link between two hosts; both ends have been told.
   std::uint64_t link(Client& one, Client& other) {
@@ -179,12 +185,94 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
   EXPECT_EQ(linked.link, kept);
 }
 
+// The lines of the table in which a daemon ends, by itself or not, and what its own processes see of it.
+TEST_F(Cluster, DaemonsEndAndComeBackHereAndElsewhere) {
+  for (const int host : {1, 2, 3, 4}) start(host);
+  ASSERT_TRUE(eventually([&] { return whole({1, 2, 3, 4}); }, kSoon));
+  Client two = attach(2);
+  Client four = attach(4);
+  const std::uint64_t kept = link(two, four);
+  Client three = attach(3);
+  Client neighbour = attach(3);
+  EXPECT_TRUE(three.introduce(++request_, neighbour.interface_id()));
+  const std::uint64_t inside = next_event(three).link;
+  EXPECT_EQ(next_event(neighbour).link, inside);
+  // `far`: a link that they have with another node, and have not been told the end of.
+  const auto is_back = [&](std::optional<std::uint64_t> far) {
+    EXPECT_EQ(next_event(three).kind, Event::Kind::lost);
+    EXPECT_EQ(next_event(neighbour).kind, Event::Kind::lost);
+    start(3);
+    neighbour = Client::attach(test::at(socket(3)), -1, &neighbour.standing());
+    three = Client::attach(test::at(socket(3)), -1, &three.standing());
+    if (far) expect_gone(three, *far);  // and not of the one within the node
+    say_where(three, 3);
+    EXPECT_TRUE(three.introduce(++request_, neighbour.interface_id()));
+    const Event linked = next_event(three);
+    EXPECT_EQ(linked.kind, Event::Kind::linked) << linked.text;
+    EXPECT_EQ(linked.link, inside);
+    EXPECT_TRUE(eventually([&] { return whole({1, 2, 3, 4}); }, kSoon));
+  };
+
+  // Killed.
+  std::uint64_t far = link(two, three);
+  kill(3);
+  expect_gone(two, far);
+  EXPECT_TRUE(eventually([&] { return seen(1, 3).state == State::dead; }, kSoon));
+  is_back(far);
+
+  // It ends: at once.
+  far = link(two, three);
+  daemon(3).command().signal(SIGTERM);
+  expect_gone(two, far);
+  expect_gone(three, far);
+  EXPECT_TRUE(eventually([&] { return seen(1, 3).state == State::left; }, kSoon));
+  is_back({});
+
+  // Half open: killed while nobody can be told, and back at once.
+  far = link(two, three);
+  const std::uint64_t before = seen(2, 3).incarnation;
+  hosts_->cut(3);
+  kill(3);
+  hosts_->join(3);
+  is_back(far);
+  expect_gone(two, far);
+  EXPECT_GT(seen(2, 3).incarnation, before);
+
+  // Started again at another address: its id is free when the old one is dead.
+  far = link(two, three);
+  const std::uint64_t here = seen(2, 3).incarnation;
+  kill(3);
+  start(6, {}, 3);
+  expect_gone(two, far);
+  EXPECT_TRUE(eventually(
+      [&] { return seen(2, 3).address == Hosts::address(6) + ":7471" && sees(2, 3) && sees(4, 3); }, kSoon));
+  EXPECT_GT(seen(2, 3).incarnation, here);
+
+  // The boot server dies: nobody new comes in, the rest goes on, and when it is back it learns who there is.
+  kill(1);
+  EXPECT_TRUE(eventually([&] { return seen(2, 1).state == State::dead; }, kSoon));
+  start(5);
+  EXPECT_TRUE(eventually([&] { return !look(5).nodes.at(0).kept_out.empty(); }, kSoon));
+  EXPECT_EQ(look(5).nodes.size(), 1u);
+  EXPECT_TRUE(sees(2, 4) && sees(2, 3));
+  start(1);
+  EXPECT_TRUE(eventually(
+      [&] {
+        return whole({1, 2, 4, 5}) && sees(1, 3) && sees(5, 3) && look(5).nodes.at(0).kept_out.empty();
+      },
+      kSoon));
+  EXPECT_TRUE(four.introduce(++request_, two.interface_id()));
+  const Event linked = next_event(four);
+  EXPECT_EQ(linked.kind, Event::Kind::linked) << linked.text;
+  EXPECT_EQ(linked.link, kept);
+}
+
 TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
   start(1);
   start(2);
   ASSERT_TRUE(eventually([this] { return whole({1, 2}); }, kSoon));
 
-  // A stranger who sends anything, from a raw socket.
+  // A stranger who sends anything.
   const std::uint64_t refused = seen(1, 1).refused;
   for (const std::size_t size : {0u, 1u, 128u, 500u, 1232u, 1400u})
     hosts_->send(3, 1, 7471, test::noise(size));
@@ -199,6 +287,9 @@ TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
   start(3, "other");
   EXPECT_TRUE(eventually([&] { return seen(1, 1).refused >= refused + 10; }, kSoon));
   EXPECT_EQ(look(3).nodes.size(), 1u);
+  EXPECT_TRUE(eventually([&] { return !look(3).nodes.at(0).kept_out.empty(); }, kSoon));
+  EXPECT_NE(look(3).nodes.at(0).kept_out.find("nobody with this cluster's secret answers"),
+            std::string::npos);
   EXPECT_EQ(seen(1, 3).id, 0);
 
   // An id that is alive.
@@ -210,6 +301,65 @@ TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
   kill(2);
   EXPECT_TRUE(
       eventually([&] { return seen(1, 2).address == Hosts::address(4) + ":7471" && sees(1, 2); }, kSoon));
+}
+
+// Somebody has cut into the cable: plays back what was said there, and changes it, under the address of who
+// said it. (cluster_test.cc of test/unit has each bit and each count; this is the way through the kernel.)
+TEST_F(Cluster, WhatIsForgedOnTheWireChangesNothing) {
+  constexpr unsigned short kPort = 7471;
+  const auto sealed = [](const std::string& frame) { return frame[Cable::data_of(frame) + 8] == 5; };
+  start(1);
+  Cable cable(1);
+  start(2);
+  ASSERT_TRUE(eventually([this] { return whole({1, 2}); }, kSoon));
+  Client one = attach(1);
+  Client two = attach(2);
+  const std::uint64_t number = link(one, two);
+  std::vector<std::string> said;
+  const auto listen = [&](std::size_t least) {
+    return eventually(
+        [&] {
+          for (std::string& frame : cable.heard(kPort)) said.push_back(std::move(frame));
+          return static_cast<std::size_t>(std::ranges::count_if(said, sealed)) >= least;
+        },
+        kSoon);
+  };
+  ASSERT_TRUE(listen(10));
+  ASSERT_FALSE(std::ranges::all_of(said, sealed)) << "the handshake was heard, too";
+  const auto all_refused = [&](std::uint64_t before, std::size_t count) {
+    return eventually([&] { return seen(1, 1).refused >= before + count; }, kSoon);
+  };
+
+  // All of it again.
+  std::uint64_t before = seen(1, 1).refused;
+  for (const std::string& frame : said) cable.put(frame);
+  EXPECT_TRUE(all_refused(before, static_cast<std::size_t>(std::ranges::count_if(said, sealed))));
+
+  // Changed, in each byte of it.
+  const std::string last = *std::ranges::find_if(said.rbegin(), said.rend(), sealed);
+  before = seen(1, 1).refused;
+  for (std::size_t at = Cable::data_of(last); at < last.size(); ++at) {
+    std::string changed = last;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    cable.put(changed);
+  }
+  EXPECT_TRUE(all_refused(before, last.size() - Cable::data_of(last)));
+  EXPECT_TRUE(one.introduce(++request_, two.interface_id()));
+  const Event linked = next_event(one);
+  EXPECT_EQ(linked.kind, Event::Kind::linked) << "nobody was told of an end";
+  EXPECT_EQ(linked.link, number);
+
+  // What the incarnation before has said.
+  const std::uint64_t former = seen(1, 2).incarnation;
+  kill(2);
+  start(2);
+  ASSERT_TRUE(eventually([&] { return whole({1, 2}) && seen(1, 2).incarnation > former; }, kSoon));
+  const std::uint64_t incarnation = seen(1, 2).incarnation;
+  before = seen(1, 1).refused;
+  for (const std::string& frame : said) cable.put(frame);
+  EXPECT_TRUE(all_refused(before, said.size())) << "hellos of then, too";
+  EXPECT_TRUE(sees(1, 2));
+  EXPECT_EQ(seen(1, 2).incarnation, incarnation);
 }
 
 TEST_F(Cluster, WhoWatchesTheNodesOutlivesItsDaemon) {

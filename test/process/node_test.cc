@@ -199,6 +199,40 @@ TEST(NodeProcess, NamesAndNumbersComeBackAfterKill) {
   EXPECT_EQ(kinds, (std::set{Event::Kind::refused, Event::Kind::found}));
 }
 
+// More than the daemon keeps of answers that are not read, and than a client keeps of what the daemon has no
+// room for.
+TEST(NodeProcess, ThousandsOfNamesAndLinksComeBackAfterKill) {
+  constexpr std::size_t kMany = 6000;
+  const Folder folder;
+  test::write_file(folder.file("config"), "[quotas]\nnames = 10000\n");
+  const std::vector<std::string> words{"--config", folder.file("config")};
+  Daemon first{folder.file("s"), words};
+  Client owner = Client::attach(at(folder.file("s")));
+  for (std::size_t i = 1; i <= kMany; ++i) {
+    ASSERT_TRUE(owner.publish(i, "name." + std::to_string(i), {}, some_ticket(owner.interface_id())));
+    while (i % 100 == 0 && owner.standing().names.size() < i)
+      ASSERT_EQ(next_event(owner).kind, Event::Kind::published);
+  }
+  first.kill();
+  ASSERT_EQ(next_event(owner).kind, Event::Kind::lost);
+
+  node::Standing standing = owner.standing();
+  for (std::uint64_t link = 1; link <= kMany; ++link) standing.links[link] = {link << 32, 4096};
+  const Daemon second{folder.file("s"), words};
+  Client back = Client::attach(at(folder.file("s")), -1, &standing);
+  // What is said of a name meanwhile comes behind its coming back.
+  const std::string last = "name.999";
+  ASSERT_TRUE(back.withdraw(1, last));
+  std::set<Event::Kind> told;
+  EXPECT_TRUE(test::eventually([&] {
+    while (const auto event = back.next()) told.insert(event->kind);
+    const auto list = node::list(at(folder.file("s")));
+    return list.names == kMany - 1 && list.attached.size() == 1 && list.attached[0].links == kMany;
+  }));
+  EXPECT_EQ(told, std::set{Event::Kind::withdrawn});
+  EXPECT_EQ(back.standing().names.size(), kMany - 1);
+}
+
 TEST(NodeProcess, ANumberNeedsItsToken) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};

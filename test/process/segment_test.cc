@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +17,9 @@
 #include <numeric>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "hamlyn/seed.h"
+#include "hamlyn/versioned.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -58,6 +62,33 @@ TEST_F(Segments, have_words_that_everybody_may_work_on) {
     EXPECT_EQ(import.fetch(3 * 65536, {}, kPatience).status, Status::out_of_bounds);
     EXPECT_EQ(import.fetch(0, {.bytes = 3}, kPatience).status, Status::invalid);
     EXPECT_EQ(error_of([&] { segment.at<std::uint64_t>(3 * 65536 - 4); }), ErrorCode::invalid_argument);
+  });
+}
+
+TEST_F(Segments, have_records_that_are_waited_for_while_they_are_written) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "record", .bytes = 4096, .control = Control::always});
+    OwnVersioned<std::uint64_t> own(segment, 0);
+    own.write(7);
+    segment.at<std::uint64_t>(8) = 8;  // the value is there, and its check is not
+    std::uint64_t value = 0;
+    Status status = Status::pending;
+    std::thread reader([&] {
+      Import import(importer, "record");
+      FarVersioned<std::uint64_t> far(import, 0);
+      EXPECT_EQ(far.read(value, std::chrono::nanoseconds{0}), Status::timed_out) << "one look";
+      status = far.read(value, std::chrono::nanoseconds::max());
+    });
+    SegmentRecord record;
+    for (std::uint32_t reads = 0; reads < 3; reads += record.count) {
+      const bool told = segment.wait(record, kPatience) == Status::ok;
+      EXPECT_TRUE(told) << "it has given up";
+      if (!told) break;
+    }
+    own.write(8);
+    reader.join();
+    EXPECT_EQ(status, Status::ok);
+    EXPECT_EQ(value, 8u);
   });
 }
 
@@ -361,10 +392,22 @@ TEST_F(Segments, keep_what_comes_to_unpinned_parts) {
 
 // --- descriptors
 
+// To poll, which waits, and then to select and epoll.
 bool readable(int descriptor) {
   pollfd fd{descriptor, POLLIN, 0};
-  return ::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) == 1 &&
-         (fd.revents & POLLIN) != 0;
+  if (::poll(&fd, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) != 1 ||
+      (fd.revents & POLLIN) == 0)
+    return false;
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(descriptor, &set);
+  timeval now{};
+  if (::select(descriptor + 1, &set, nullptr, nullptr, &now) != 1) return false;
+  const base::FileDescriptor all{::epoll_create1(EPOLL_CLOEXEC)};
+  epoll_event event{};
+  event.events = EPOLLIN;
+  return ::epoll_ctl(all.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 &&
+         ::epoll_wait(all.get(), &event, 1, 0) == 1 && (event.events & EPOLLIN) != 0;
 }
 
 TEST_F(Segments, give_records_by_descriptors) {

@@ -145,6 +145,28 @@ TEST(Cluster, OnlyABootServerLetsANewcomerIn) {
   EXPECT_TRUE(t.world.run_until([&] { return t.world.whole(); }, Time{5000}));
 }
 
+// A wrong address, a daemon that does not run, another secret: all look the same from here.
+TEST(Cluster, AnAddressThatDoesNotAnswerIsTold) {
+  ClusterWorld world{1};
+  world.start(2, false, {1});
+  world.run(Time{1500});
+  EXPECT_TRUE(world.hosts.at(2)->lines.empty()) << "it may only be late";
+  EXPECT_EQ(world.cluster(2).kept_out(), Reason::none);
+  world.run(Time{20000});
+  ASSERT_EQ(world.hosts.at(2)->lines.size(), 1u) << "once";
+  EXPECT_NE(world.hosts.at(2)->lines[0].find("answers at 10.0.0.1:7471"), std::string::npos);
+  EXPECT_EQ(world.cluster(2).kept_out(), Reason::unanswered);
+  world.start(1, true, {3});
+  EXPECT_TRUE(world.run_until([&] { return world.whole(); }, Time{5000}));
+  EXPECT_EQ(world.cluster(2).kept_out(), Reason::none);
+  world.run(Time{5000});
+  EXPECT_EQ(world.cluster(1).kept_out(), Reason::none) << "it is a cluster of its own";
+  EXPECT_EQ(world.hosts.at(1)->lines.size(), 1u);
+  world.kill(1);
+  world.run(Time{5000});
+  EXPECT_EQ(world.hosts.at(2)->lines.size(), 2u) << "and when it answers no more";
+}
+
 TEST(Cluster, VersionsThatDifferAreToldToBothSides) {
   TwoDaemons t;
   Handshake other = t.hello(3, 5000);
