@@ -35,7 +35,9 @@ Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std:
         status == Status::no_place || status == Status::queue_full || status == Status::connecting;
     if (!later) return status;
     if (deadline.passed()) return Status::timed_out;
-    terminus.wait_for_place(ticket, deadline.slice(kSlice));
+    const Status waited = terminus.wait_for_place(ticket, deadline.slice(kSlice));
+    // That there will be no link is told once, to whoever waits: to send again would only ask anew.
+    if (waited != Status::ok && waited != Status::timed_out && waited != Status::cancelled) return waited;
   }
 }
 

@@ -15,8 +15,8 @@ void check_stop(const char* doing);
 // Makes the link and gets places there. As Terminus::connect, but until the deadline and ended by Ctrl-C.
 Status connect(Terminus& terminus, const Ticket& ticket, const Deadline& deadline);
 
-// Sends one packet in fast mode, waiting for a place if need be. ok, timed_out, link_ended or another that is
-// final.
+// Sends one packet in fast mode, waiting for a place if need be. ok, timed_out, link_ended, refused or another
+// that is final.
 Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std::byte> bytes,
                   std::uint64_t offset, const Deadline& deadline);
 
