@@ -27,10 +27,12 @@ Status connect(Terminus& terminus, const Ticket& ticket, const Deadline& deadlin
 }
 
 Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std::byte> bytes,
-                  std::uint64_t offset, const Deadline& deadline) {
+                  std::uint64_t offset, const Deadline& deadline, Link link) {
   for (;;) {
     check_stop("talking to the other side");
     const Status status = terminus.send_fast(ticket, bytes, 0, offset);
+    // Without a daemon nobody would say that there will not be another.
+    if (status == Status::connecting && link == Link::made) return Status::link_ended;
     const bool later =
         status == Status::no_place || status == Status::queue_full || status == Status::connecting;
     if (!later) return status;

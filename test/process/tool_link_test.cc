@@ -31,5 +31,31 @@ TEST(ToolLink, ASmallMessageForWhoHasGoneIsNotTriedForEver) {
   EXPECT_FALSE(patience.passed());
 }
 
+// The link itself tells of an end while there is no daemon, who could say that there will be no other.
+TEST(ToolLink, ASmallMessageByALinkThatHasEndedWaitsForNoDaemon) {
+  Folder folder;
+  Daemon daemon(folder.file("node.sock"));
+  const Interface::Options options{.node = folder.file("node.sock"), .start_node = false};
+  Interface here(options);
+  Terminus terminus(here);
+  Ticket gone;
+  {
+    Interface there(options);
+    MessageArea area(there, 64);
+    NotificationQueue queue(there);
+    Slot slot(area, queue, {.entries = 0});
+    gone = slot.ticket();
+    ASSERT_EQ(terminus.connect(gone, kPatience), Status::ok);
+    daemon.kill();
+  }
+  const std::byte data[8] = {};
+  const tool::Deadline patience = tool::Deadline::in(5s);
+  Status status;
+  do {
+    status = tool::send_small(terminus, gone, data, 0, patience, tool::Link::made);
+  } while (status == Status::ok);
+  EXPECT_EQ(status, Status::link_ended);
+}
+
 }  // namespace
 }  // namespace hamlyn::test
