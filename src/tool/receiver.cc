@@ -164,7 +164,8 @@ void Receiver::give_back(const ArrivalBook::Arrival& arrival) {
   const Returned returned{
       .place = arrival.place, .sequence = arrival.note.sequence, .ticket = open_place(arrival.place)};
   const std::uint64_t corner = kReturnedAt + arrival.place * kReturnedStride;
-  const Status status = send_small(terminus_, mailbox_, bytes_of(returned), corner, Deadline::never());
+  const Status status =
+      send_small(terminus_, mailbox_, bytes_of(returned), corner, Deadline::never(), Link::made);
   if (status != Status::ok) gone_ = true;
 }
 

@@ -27,15 +27,19 @@ Status connect(Terminus& terminus, const Ticket& ticket, const Deadline& deadlin
 }
 
 Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std::byte> bytes,
-                  std::uint64_t offset, const Deadline& deadline) {
+                  std::uint64_t offset, const Deadline& deadline, Link link) {
   for (;;) {
     check_stop("talking to the other side");
     const Status status = terminus.send_fast(ticket, bytes, 0, offset);
+    // Without a daemon nobody would say that there will not be another.
+    if (status == Status::connecting && link == Link::made) return Status::link_ended;
     const bool later =
         status == Status::no_place || status == Status::queue_full || status == Status::connecting;
     if (!later) return status;
     if (deadline.passed()) return Status::timed_out;
-    terminus.wait_for_place(ticket, deadline.slice(kSlice));
+    const Status waited = terminus.wait_for_place(ticket, deadline.slice(kSlice));
+    // That there will be no link is told once, to whoever waits: to send again would only ask anew.
+    if (waited != Status::ok && waited != Status::timed_out && waited != Status::cancelled) return waited;
   }
 }
 

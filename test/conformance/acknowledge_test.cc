@@ -83,6 +83,45 @@ TEST_P(Acknowledged, is_a_message_that_its_receiver_wants_no_more) {
   EXPECT_EQ(bob.core.find_link(alice.id)->acknowledgements.promised_count, 0u);
 }
 
+TEST_P(Acknowledged, is_a_refusal_once_its_entrys_key_is_revoked_or_its_time_is_over) {
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid, .entries = 2});
+  const auto begin = [&](std::uint32_t entry) {
+    ASSERT_EQ(slot.arm(entry), Status::ok);
+    ASSERT_TRUE(alice.core.find_link(bob.id)->acknowledgements.await(7));
+    Packet first = hand_made(slot.ticket(entry), 16);
+    set_lead(first, Operation::write_acknowledged, 16, 0);
+    first.delta = ~0u;  // the rest never comes
+    inject(first);
+    rest();
+    EXPECT_EQ(alice.core.find_link(bob.id)->acknowledgements.awaited_count, 1u);
+  };
+  begin(0);
+  ASSERT_EQ(slot.revoke(0), Status::ok);
+  rest();
+  EXPECT_EQ(alice.core.find_link(bob.id)->acknowledgements.awaited_count, 0u);
+  begin(1);
+  ASSERT_EQ(slot.fail_at(1, 10), Status::ok);
+  EXPECT_TRUE(bob.core.expire(10));
+  rest();
+  EXPECT_EQ(alice.core.find_link(bob.id)->acknowledgements.awaited_count, 0u);
+  EXPECT_EQ(bob.core.find_link(alice.id)->acknowledgements.promised_count, 0u);
+}
+
+TEST_P(Acknowledged, messages_of_a_group_cannot_be) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  ASSERT_EQ(slot.disarm(0), Status::ok);
+  GroupShares shares = slot.arm_group(0, 1);
+  Share share;
+  ASSERT_EQ(shares.next(share, {}), Status::ok);
+  Packet packet = hand_made(share.ticket, 16);
+  set_lead(packet, Operation::write_acknowledged, 16, 0);
+  packet.delta = share.count;
+  inject(packet);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::mode_forbids), 1u);
+  EXPECT_EQ(slot.entry(0).accumulator, 1u) << "nothing was counted";
+}
+
 TEST_P(Acknowledged, fails_when_the_link_ends) {
   TestSlot slot(bob, area, queue, {.entries = 1});
   Terminus terminus(alice.core, 4);

@@ -311,6 +311,23 @@ TEST_P(AreaSends, of_what_was_never_shown_are_refused_one_by_one) {
 }
 
 // Every other check of a write holds for it, too.
+// A packet's data is copied within one turn of its link: so long may it be, and no longer, however much is
+// shown.
+TEST_P(AreaSends, of_more_than_one_packet_may_have_are_refused) {
+  TestSlot slot(bob, area, queue, {.entries = 2});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1, 3 * interface::kAreaPacketLimit);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  AreaPart part{static_cast<std::uint16_t>(source.number), alice.core.area(source.number).generation,
+                interface::kAreaPacketLimit + 1, 0};
+  inject_part(slot.ticket(0), part);
+  EXPECT_EQ(bob.refused(Refusal::bad_area), 1u);
+  --part.length;
+  inject_part(slot.ticket(0), part);
+  EXPECT_TRUE(same(slot.bytes(next_message()), {source.data, part.length}));
+}
+
 TEST_P(AreaSends, are_checked_like_any_other_write) {
   TestSlot slot(bob, area, queue, {.bound = 4096, .mode = Mode::paranoid, .entries = 1});
   ASSERT_EQ(slot.arm(0, {1024, 2048}), Status::ok);

@@ -88,6 +88,28 @@ TEST_P(Groups, of_one_sender_gather_what_it_scatters) {
   EXPECT_TRUE(same(slot.bytes(n), all));
 }
 
+// A ticket that was good for one message says nothing of a group that is armed there afterwards.
+TEST_P(Groups, cannot_be_sent_to_by_a_ticket_from_before) {
+  TestSlot slot(bob, area, queue, {.entries = 1});
+  const Ticket before = slot.ticket(0);
+  ASSERT_EQ(from_alice.send(before, pattern(16, 1), {}, nullptr), Status::ok);
+  EXPECT_EQ(next().length, 16u);
+  GroupShares shares = slot.arm_group(0, 1);
+  const Share share = share_of(shares, {0, 16});
+  for (const std::uint32_t delta : {1u, share.count}) {
+    interface::Packet packet = hand_made(before, 16);
+    set_entry(packet, before.entry, delta);
+    inject(packet);
+    rest();
+  }
+  EXPECT_EQ(bob.refused(Refusal::stale_message), 2u);
+  send(from_alice, share, pattern(16, 2));
+  Notification n = next();
+  while (n.kind == Notification::Kind::protocol_error) n = next();
+  EXPECT_EQ(n.kind, Notification::Kind::message);
+  EXPECT_TRUE(same(slot.bytes(n), pattern(16, 2)));
+}
+
 TEST_P(Groups, take_a_whole_share_in_one_packet) {
   TestSlot slot(bob, area, queue, {.entries = 1});
   slot.disarm(0);

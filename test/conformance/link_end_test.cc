@@ -84,6 +84,31 @@ TEST_P(LinkEnds, half_a_message_fails_its_entry_and_no_other) {
   EXPECT_EQ(next().kind, Notification::Kind::message);
 }
 
+TEST_P(LinkEnds, each_queue_that_had_a_part_is_told_once) {
+  interface::Queue* const second = bob.core.make_queue(16);
+  interface::Queue* const others = bob.core.make_queue(16);
+  TestSlot one(bob, area, queue, {.base = 0, .bound = 64, .places = 4});
+  TestSlot two(bob, area, second, {.base = 64, .bound = 64, .places = 4});
+  Terminus terminus(alice.core, 4), from_carol(carol.core, 4);
+  TestSlot three(bob, area, others, {.base = 128, .bound = 64, .places = 4});
+  EXPECT_EQ(send_fast(terminus, one.ticket(), {}), Status::ok);
+  EXPECT_EQ(send_fast(terminus, two.ticket(), {}), Status::ok);
+  EXPECT_EQ(send_fast(from_carol, three.ticket(), {}), Status::ok);
+  rest();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  for (interface::Queue* each : {queue, second}) {
+    EXPECT_EQ(take(bob, each)->kind, Notification::Kind::message);
+    const auto ended = take(bob, each);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->kind, Notification::Kind::link_ended);
+    EXPECT_EQ(ended->peer, alice.id);
+    EXPECT_TRUE(each->empty());
+  }
+  EXPECT_EQ(take(bob, others)->kind, Notification::Kind::message);
+  EXPECT_TRUE(others->empty());
+}
+
 TEST_P(LinkEnds, senders_are_told) {
   TestSlot slot(bob, area, queue, {.entries = 2, .places = 8});
   Area carols(1u << 20);

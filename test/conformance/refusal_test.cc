@@ -356,6 +356,7 @@ TEST_P(Refusals, are_merged_by_link_and_cause) {
             100u);
   EXPECT_EQ(bob.core.find_link(alice.id)->counters->refused[static_cast<std::size_t>(Refusal::bad_key)],
             100u);
+  EXPECT_EQ(slot.record().counters->refused, 300u) << "of all links and causes";
   EXPECT_EQ(bob.counters().events_lost, 0u);
 }
 

@@ -1,9 +1,11 @@
 // How `hamlyn send` and `hamlyn receive` end when it does not go well: a status and one line that says what
 // to do.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 
+#include <atomic>
 #include <thread>
 
 #include "test/process/tool_world.h"
@@ -53,6 +55,33 @@ TEST(ToolFailure, SenderKilledMidway) {
   EXPECT_EQ(received.status, 1);
   expect_line(received, "receive", "before the end of its data (link_ended)");
   EXPECT_EQ(received.out, noise(3 * kMiB)) << "what had arrived whole was written";
+}
+
+// Nothing rests when the end comes: the receiver may be about to give a place back.
+TEST(ToolFailure, SenderKilledInFullFlight) {
+  for (unsigned round = 0; round != 10; ++round) {
+    World world;
+    Pipe in;
+    const base::FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    Command receiver = world.start({"receive", "--quiet", "toy"}, {.output_fd = nowhere.get()});
+    Command sender = world.start({"send", "--quiet", "toy"}, {.input_fd = in.read.get()});
+    in.read.reset();
+    std::atomic<unsigned> fed{0};
+    std::thread feeder([&] {
+      sigset_t pipe;
+      sigemptyset(&pipe);
+      sigaddset(&pipe, SIGPIPE);
+      pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+      const std::string some = noise(kMiB);
+      while (feed(in.write.get(), some)) ++fed;
+    });
+    EXPECT_TRUE(eventually([&] { return fed >= 40 + 7 * round; }));
+    sender.signal(SIGKILL);
+    feeder.join();
+    const Finished received = receiver.wait(std::chrono::seconds{10});
+    EXPECT_EQ(received.status, 1) << round;
+    expect_line(received, "receive", "before the end of its data (link_ended)");
+  }
 }
 
 TEST(ToolFailure, PartialFileIsRemovedUnlessItIsWanted) {
