@@ -48,7 +48,7 @@ class NotificationQueue {
   Status receive(Notification& out, std::chrono::nanoseconds timeout) noexcept;
 
   // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll,
-  // poll the queue until it is empty. Owned by the queue. Throws Error.
+  // poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws Error.
   int descriptor();
 
   std::size_t capacity() const noexcept;

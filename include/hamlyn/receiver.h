@@ -2,7 +2,7 @@
 // An end point that messages are given to (paper 0, section 3.3). The protocols' receivers are made of it,
 // and so can be those of your own: make slots that notify `manager.queue()`, attach them, override
 // `process_arrival`.
-#include <cstdint>
+#include <memory>
 
 #include "hamlyn/manager.h"
 #include "hamlyn/notification.h"
@@ -10,6 +10,9 @@
 
 namespace hamlyn {
 
+namespace base {
+class Stays;
+}
 namespace protocols {
 class Dispatcher;
 }
@@ -21,7 +24,7 @@ class Receiver {
   Manager& manager() noexcept { return manager_; }
 
  protected:
-  explicit Receiver(Manager& manager) : manager_(manager) {}
+  explicit Receiver(Manager& manager);  // throws std::bad_alloc
   virtual ~Receiver();
 
   // From here on, messages and failures at `slot` are given to this receiver; until `detach`, which must come
@@ -42,8 +45,7 @@ class Receiver {
   friend class protocols::Dispatcher;
 
   Manager& manager_;
-  std::uint32_t waiting_ = 0;  // threads that wait on it
-  bool retired_ = false;
+  const std::unique_ptr<base::Stays> stays_;  // calls that wait on it
 };
 
 }  // namespace hamlyn

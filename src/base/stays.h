@@ -59,6 +59,7 @@ class Stay {
 
   bool going() const noexcept { return stays_.going(); }
   // Under the lock.
+  bool begun() const noexcept { return begun_; }
   void begin() noexcept {
     if (begun_) return;
     ++stays_.count_;

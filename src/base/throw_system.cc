@@ -9,8 +9,10 @@ namespace hamlyn::base {
 
 void throw_system(const char* what) {
   const int code = errno;
-  throw Error(ErrorCode::system, std::string(what) + ": " + std::generic_category().message(code) +
-                                     " (errno " + std::to_string(code) + ")");
+  const bool used_up = code == EMFILE || code == ENFILE || code == ENOMEM;
+  throw Error(used_up ? ErrorCode::out_of_memory : ErrorCode::system,
+              std::string(what) + ": " + std::generic_category().message(code) + " (errno " +
+                  std::to_string(code) + ")");
 }
 
 }  // namespace hamlyn::base

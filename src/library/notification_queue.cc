@@ -210,7 +210,15 @@ Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds ti
     engine.core().take(*queue_, out);
     return Status::ok;
   };
-  return engine.wait(stay, ready, library::deadline_in(timeout));
+  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
+  if (status != Status::timed_out) [[likely]]
+    return status;
+  // It was found empty, as by `poll`: the descriptor tells of what comes from now on.
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return Status::forked;
+  if (ready() == Status::ok) return Status::ok;
+  if (queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
+  return status;
 }
 
 int NotificationQueue::descriptor() { return interface_.engine().descriptor(*queue_); }

@@ -1,7 +1,5 @@
 #include "protocols/dispatcher.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 namespace hamlyn::protocols {
@@ -33,7 +31,9 @@ Dispatcher::Dispatcher(const Manager::Options& options)
 Dispatcher::~Dispatcher() {
   if (lock_.forked()) return;
   const auto all_said = [&] { return farewells_.empty() ? Status::ok : Status::pending; };
-  (void)wait(nullptr, all_said, library::deadline_in(kLastWords));
+  base::Stays last;
+  CallStay call(*this, last);
+  (void)wait(call, all_said, library::deadline_in(kLastWords));
   engine_.set_helped(nullptr);
   // Whoever was seen off last may be in the lock's mutex still, which the owner of the lock does not take.
   if (lock_.enter_as_other()) lock_.leave();
@@ -66,21 +66,14 @@ void Dispatcher::sift(std::uint32_t slot) {
 }
 
 void Dispatcher::retire(Receiver& receiver) noexcept {
-  for (;;) {
-    {
-      const Guard guard(*this);
-      if (!guard) return;
-      if (!receiver.retired_) {
-        receiver.retired_ = true;
-        for (Attached& each : attached_) {
-          if (each.receiver == &receiver) each.receiver = nullptr;
-        }
-      }
-      if (receiver.waiting_ == 0) return;
-      look_again();
+  {
+    const Guard guard(*this);
+    if (!guard) return;
+    for (Attached& each : attached_) {
+      if (each.receiver == &receiver) each.receiver = nullptr;
     }
-    sched_yield();
   }
+  see_off(*receiver.stays_);
 }
 
 // --- giving

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/run_lock.h"
+#include "base/stays.h"
 #include "hamlyn/manager.h"
 #include "hamlyn/receiver.h"
 #include "library/engine.h"
@@ -69,6 +70,9 @@ class Dispatcher final : private library::Engine::Helped {
     const bool held_;
   };
 
+  using CallStay = base::Stay<Guard, Dispatcher>;  // a call that waits on an object
+  static base::Stays& stays_of(Receiver& receiver) noexcept { return *receiver.stays_; }
+
   // Under the lock from here on, but for what waits.
 
   // What comes at `slot`, whose tickets nobody has yet, is `receiver`'s. Throws Error.
@@ -106,11 +110,16 @@ class Dispatcher final : private library::Engine::Helped {
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 
   // Runs the manager until `ready()`, called under the lock, says something else than pending. Also
-  // timed_out, cancelled, forked; invalid inside process_arrival. `begun`: the caller counts as waiting on
-  // `on` already, since there had been so many cancels.
+  // timed_out, cancelled, forked; invalid inside process_arrival. `call` counts as one that waits, unless it
+  // does already. `begun`: it was begun for this wait, since when there had been so many cancels.
   template <class Ready>
-  Status wait(Receiver* on, Ready ready, library::Deadline deadline,
+  Status wait(CallStay& call, Ready ready, library::Deadline deadline,
               std::optional<std::uint32_t> begun = {}) noexcept;
+  template <class Ready>
+  Status wait(Receiver& on, Ready ready, library::Deadline deadline) noexcept {
+    CallStay call(*this, *on.stays_);
+    return wait(call, ready, deadline);
+  }
   // The same, first with what is there already: without a look at the clock if that will do, or if there is
   // no time to wait.
   template <class Ready>
@@ -126,35 +135,11 @@ class Dispatcher final : private library::Engine::Helped {
   bool see_off(base::Stays& calls) noexcept {
     return calls.see_off<Guard>(*this, [this] { look_again(); });
   }
-  using CallStay = base::Stay<Guard, Dispatcher>;  // one such call
   void cancel() noexcept;
   std::uint32_t waiters() const noexcept { return waiters_; }
 
   // Notifications that are given while the lock is held once.
   static constexpr int kMostAtOnce = 64;
-
-  // Counts a call that goes on without the lock as one that waits on `on`, which `retire` waits for.
-  class Stay {
-   public:
-    Stay(Dispatcher& of, Receiver& on) noexcept : of_(of), on_(on) {}
-    ~Stay() {
-      if (!begun_) return;
-      const Guard guard(of_);
-      if (guard) --on_.waiting_;
-    }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
-    // Under the lock.
-    void begin() noexcept {
-      if (!begun_) ++on_.waiting_;
-      begun_ = true;
-    }
-
-   private:
-    Dispatcher& of_;
-    Receiver& on_;
-    bool begun_ = false;
-  };
 
  private:
   static const void* self() noexcept {
@@ -201,29 +186,31 @@ class Dispatcher final : private library::Engine::Helped {
 
 template <class Ready>
 Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
+  CallStay call(*this, *on.stays_);
   std::uint32_t cancels;
   {
     const Guard guard(*this);
     if (!guard) return Status::forked;
     cancels = cancels_;
-    Status status = on.retired_ ? Status::cancelled : ready();
+    Status status = ready();
     for (int left = guard.nested() ? 0 : kMostAtOnce; status == Status::pending && left != 0 && poll();
          --left)
       status = ready();
     if (status != Status::pending) return status;
+    if (call.going()) return Status::cancelled;
     const bool one_look = timeout <= std::chrono::nanoseconds{0};
     if (guard.nested()) return one_look ? Status::timed_out : Status::invalid;
     if (!before_wait_.empty()) settle_before_wait();
     if (one_look) return Status::timed_out;
-    ++on.waiting_;  // before anybody can retire it or cancel
+    call.begin();  // before anybody can retire it or cancel
   }
-  return wait(&on, ready, library::deadline_in(timeout), cancels);
+  return wait(call, ready, library::deadline_in(timeout), cancels);
 }
 
 template <class Ready>
-Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline,
+Status Dispatcher::wait(CallStay& call, Ready ready, library::Deadline deadline,
                         std::optional<std::uint32_t> begun) noexcept {
-  bool first = !begun;
+  bool first = !begun, ends = begun.has_value();  // otherwise it ends with its caller's
   std::uint32_t cancels = begun.value_or(0);
   // While something is due, which no arrival tells the time for, a sleep is short; the next one longer.
   std::chrono::microseconds short_sleep{100};
@@ -236,9 +223,10 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline,
       if (first) {
         cancels = cancels_;
         first = false;
-        if (on != nullptr) ++on->waiting_;
+        ends = !call.begun();
+        call.begin();
       }
-      Status status = on != nullptr && on->retired_ ? Status::cancelled : ready();
+      Status status = call.going() ? Status::cancelled : ready();
       // Also behind a poll that gave nothing: it may have settled what was due. After so many, others have
       // their turn, and the deadline is looked at: a peer may send what is nobody's without end.
       bool more = !guard.nested();
@@ -250,7 +238,7 @@ Status Dispatcher::wait(Receiver* on, Ready ready, library::Deadline deadline,
       if (status == Status::pending && cancels_ != cancels) status = Status::cancelled;
       if (status == Status::pending && waited != Status::ok) status = waited;
       if (status != Status::pending) {
-        if (on != nullptr) --on->waiting_;
+        if (ends) call.end();
         return status;
       }
       if (more) {

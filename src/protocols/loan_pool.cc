@@ -96,7 +96,6 @@ struct LoanHolder final : Receiver {
   State state = State::asked;
   Status end = Status::ok;
   bool orphan = false;  // its LoanSender has gone
-  base::Stays stays;    // calls that wait in its LoanSender
 };
 
 }  // namespace protocols
@@ -256,16 +255,15 @@ Status LoanPool::take(std::size_t bytes, Loan& out, std::chrono::nanoseconds tim
   Inside& inside = *inside_;
   const Deadline deadline = library::deadline_in(timeout);
   Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
+  if (!stay.enter()) return Status::forked;
   const auto again = [&] {
-    if (stay.going()) return Status::cancelled;
-    stay.begin();
     inside.ask_for_returns();
     return inside.take(bytes, *this, out) ? Status::ok : Status::pending;
   };
   for (;;) {
     const Deadline look = Clock::now() + kLook;
     const bool last = deadline && *deadline <= *look;
-    const Status waited = inside.dispatcher.wait(nullptr, again, last ? deadline : look);
+    const Status waited = inside.dispatcher.wait(stay, again, last ? deadline : look);
     if (waited != Status::timed_out || last) return waited;
   }
 }
@@ -352,7 +350,7 @@ void await_answer(LoanHolder& holder, Deadline deadline) {
     if (holder.end != Status::ok) return holder.end;
     return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
   };
-  const Status status = dispatcher.wait(&holder, answered, deadline);
+  const Status status = dispatcher.wait(holder, answered, deadline);
   if (status != Status::ok) throw_unopened(status);
   if (holder.state == LoanHolder::State::refused) throw_unopened(Status::refused);
 }
@@ -410,7 +408,7 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
 
 LoanSender::~LoanSender() {
   LoanPool::Inside& inside = *pool_.inside_;
-  if (!inside.dispatcher.see_off(holder_->stays)) return;
+  if (!inside.dispatcher.see_off(Dispatcher::stays_of(*holder_))) return;
   const Dispatcher::Guard guard(inside.dispatcher);
   if (holder_->end == Status::ok) inside.dispatcher.farewell(holder_->landing, protocols::kLoansClosed);
   holder_->collect();
@@ -458,9 +456,8 @@ Status LoanSender::send(const Loan& loan, std::size_t length) noexcept {
 Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept {
   LoanPool::Inside& inside = *pool_.inside_;
   const Deadline deadline = library::deadline_in(timeout);
-  Dispatcher::CallStay stay(inside.dispatcher, holder_->stays);
+  Dispatcher::CallStay stay(inside.dispatcher, Dispatcher::stays_of(*holder_));
   const auto has_room = [&] {
-    if (stay.going()) return Status::cancelled;
     if (holder_->end != Status::ok) return holder_->end;
     inside.ask_for_returns();
     return holder_->shelf.count() < holder_->most ? Status::ok : Status::pending;
@@ -481,7 +478,7 @@ Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanos
     Status waited;
     if (status == Status::no_buffer) {
       const Deadline look = now + kLook;
-      waited = inside.dispatcher.wait(holder_, has_room, deadline && *deadline < *look ? deadline : look);
+      waited = inside.dispatcher.wait(stay, has_room, deadline && *deadline < *look ? deadline : look);
     } else {
       // What tells of a receiver's end comes to the manager, which is given its turn, too.
       waited = holder_->terminus.wait_for_place(

@@ -40,13 +40,8 @@ std::uint64_t Manager::happened() const noexcept {
 
 Status Manager::wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept {
   Dispatcher::CallStay stay(*dispatcher_, dispatcher_->stays);
-  const auto ready = [&] {
-    if (stay.going()) return Status::cancelled;
-    if (dispatcher_->happened() != known) return Status::ok;
-    stay.begin();
-    return Status::pending;
-  };
-  return dispatcher_->wait(nullptr, ready, library::deadline_in(timeout));
+  const auto ready = [&] { return dispatcher_->happened() != known ? Status::ok : Status::pending; };
+  return dispatcher_->wait(stay, ready, library::deadline_in(timeout));
 }
 
 int Manager::descriptor() { return dispatcher_->queue.descriptor(); }

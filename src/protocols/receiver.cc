@@ -7,6 +7,7 @@ namespace hamlyn {
 using protocols::Dispatcher;
 using protocols::throw_forked;
 
+Receiver::Receiver(Manager& manager) : manager_(manager), stays_(std::make_unique<base::Stays>()) {}
 Receiver::~Receiver() { retire(); }
 
 void Receiver::attach(const Slot& slot) {

@@ -140,7 +140,7 @@ Status StreamReceiver::close(std::chrono::nanoseconds timeout) noexcept {
     inside_->see_to_dues();
   }
   const auto ready = [&] { return inside_->sink.over() ? Status::ok : Status::pending; };
-  return inside_->dispatcher.wait(this, ready, library::deadline_in(timeout));
+  return inside_->dispatcher.wait(*this, ready, library::deadline_in(timeout));
 }
 
 void StreamReceiver::Iterator::advance() {

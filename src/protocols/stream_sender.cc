@@ -61,7 +61,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
 template <class Step>
 Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept {
   Dispatcher& dispatcher = inside_->dispatcher;
-  Dispatcher::Stay stay(dispatcher, *inside_);
+  Dispatcher::CallStay stay(dispatcher, Dispatcher::stays_of(*inside_));
   Status status;
   {
     const Dispatcher::Guard guard(dispatcher);
@@ -96,7 +96,7 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
     if (status == Status::queue_full) look = now;
     if (status == Status::connecting && (!deadline || now + kAgain < *deadline)) look = now + kAgain;
     brief = look != deadline;
-    const Status waited = dispatcher.wait(inside_.get(), again, look);
+    const Status waited = dispatcher.wait(stay, again, look);
     if (waited != Status::timed_out && !protocols::for_now(waited)) return waited;
   }
 }
@@ -164,7 +164,7 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
                                   std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
-  Dispatcher::Stay stay(inside_->dispatcher, *inside_);
+  Dispatcher::CallStay stay(inside_->dispatcher, Dispatcher::stays_of(*inside_));
   const auto step = [&] {
     const Status status = inside_->source.post(data, &handle);
     begun = status == Status::pending;

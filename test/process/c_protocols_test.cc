@@ -222,9 +222,16 @@ TEST_F(CInterface, tags_are_taken_in_turn_or_by_number) {
     int descriptor = -1;
     EXPECT_OK(hamlyn_tagged_descriptor(board, &descriptor));
     EXPECT_GE(descriptor, 0);
+    const auto readable = [&] {
+      pollfd one{descriptor, POLLIN, 0};
+      return ::poll(&one, 1, 0) == 1;
+    };
+    EXPECT_EQ(hamlyn_get_tag(board, 0, &tagged), HAMLYN_TIMED_OUT);
+    EXPECT_FALSE(readable()) << "who has found nothing may go to epoll";
     EXPECT_EQ(hamlyn_tagged_send(sender, "word", 4, 4096, 5, 0), HAMLYN_OUT_OF_BOUNDS);
     for (std::uint64_t tag = 1; tag <= 4; ++tag)
       ASSERT_OK(hamlyn_tagged_send(sender, "word", 4, 8 * tag, tag, 0));
+    EXPECT_TRUE(eventually(readable));
     EXPECT_EQ(hamlyn_tagged_send(sender, "word", 4, 0, 5, 0), HAMLYN_NO_PLACE);
     EXPECT_EQ(hamlyn_tagged_send(sender, "word", 4, 0, 5, 1000), HAMLYN_TIMED_OUT);
     ASSERT_OK(hamlyn_get_specific_tag(board, 3, kLong, &tagged));

@@ -413,6 +413,35 @@ TEST_F(Library, WhatNoHeaderNamesIsRefused) {
   });
 }
 
+TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
+  in_child([&] {
+    Receiver to(options());
+    Interface other(options());
+    const Ticket ticket = to.slot.ticket();
+    Terminus terminus(other);
+    ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit few{48, limit.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::list<NotificationQueue> queues;
+    ErrorCode ended{};
+    try {
+      for (int i = 0; i < 100; ++i) queues.emplace_back(other, 16).descriptor();
+    } catch (const Error& error) {
+      ended = error.code();
+      EXPECT_NE(std::string(error.what()).find("eventfd"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(ended, ErrorCode::out_of_memory);
+    // What there was goes on, and what is given back can be had again.
+    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
+    Notification arrival;
+    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+    queues.pop_front();
+    EXPECT_GE(queues.back().descriptor(), 0);
+  });
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without end
 
 // Makes objects until there is no memory, and says what ended that.

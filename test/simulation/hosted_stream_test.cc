@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "hamlyn/datagram.h"
 #include "hamlyn/stream.h"
+#include "hamlyn/tagged_write.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

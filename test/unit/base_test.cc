@@ -134,6 +134,18 @@ TEST(ThrowSystem, NamesTheCallAndWhatErrnoMeans) {
   }
 }
 
+TEST(ThrowSystem, TellsWhatIsUsedUpFromWhatIsWrong) {
+  for (const int used_up : {EMFILE, ENFILE, ENOMEM}) {
+    try {
+      errno = used_up;
+      base::throw_system("eventfd");
+      ADD_FAILURE() << used_up;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << used_up;
+    }
+  }
+}
+
 TEST(Names, EveryValueHasItsOwn) {
   std::set<std::string> seen;
   for (int i = 1; i <= static_cast<int>(ErrorCode::forked); ++i) seen.insert(name(static_cast<ErrorCode>(i)));

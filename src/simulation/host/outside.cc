@@ -45,8 +45,10 @@ bool HostOutside::wait(library::Setting::Time until) noexcept {
 // --- names
 
 void HostOutside::publish(std::string_view name, const Ticket& ticket, Rights) {
-  if (!host_.names_.emplace(name, Host::Name{ticket, process_.number}).second)
+  const auto [at, fresh] = host_.names_.try_emplace(std::string(name), Host::Name{ticket, process_.number});
+  if (!fresh && at->second.holder != process_.number)
     throw Error(ErrorCode::name_taken, "somebody has registered that name");
+  at->second.ticket = ticket;  // one's own, which leads elsewhere from now on
   for (const auto& each : host_.inhabitants()) {
     if (each->outside != nullptr) each->outside->move();
   }

@@ -1,9 +1,11 @@
 // Datagrams: each lands once, whole, at a receiver that was ready, or its sender is told why not. Some bring
-// a seed to reply to, and are answered.
+// a seed to reply to, and are answered. They leave from the buffers of a pool, which are kept for a while:
+// nobody else's bytes come there meanwhile, and in the end all are back.
 #include <deque>
 #include <map>
 #include <optional>
 
+#include "hamlyn/buffer_pool.h"
 #include "hamlyn/datagram.h"
 #include "simulation/protocols/part.h"
 #include "simulation/protocols/stage.h"
@@ -31,6 +33,10 @@ struct Letter {
 };
 
 constexpr std::uint32_t kHeader = 8;  // a datagram begins with its number
+constexpr std::size_t kUnit = 64;     // boxes are multiples of it,
+constexpr std::size_t kMost = 300;    // of so many at most
+const std::vector<BufferClass> kBuffers = {{1024, 4}, {kUnit * kMost, 4}};
+constexpr std::size_t kBufferBytes = 4 * (1024 + kUnit * kMost);
 
 class Datagrams final : public Book {
  public:
@@ -55,8 +61,15 @@ class Datagrams final : public Book {
 
 class DatagramPart final : public Part {
  public:
-  DatagramPart(Datagrams& book, Manager& manager) : book_(book), stage_(book.stage), manager_(manager) {}
+  DatagramPart(Datagrams& book, Manager& manager)
+      : book_(book),
+        stage_(book.stage),
+        manager_(manager),
+        area_(manager.interface(), kBufferBytes),
+        pool_(area_, kBuffers) {}
   ~DatagramPart() override {
+    while (!sent_.empty()) forget_oldest();
+    stage_.demand(pool_.free_buffers() == 8, "a buffer of a pool is lost");
     if (box_ != nullptr && !stage_.ending) box_->gone = true;
   }
 
@@ -97,7 +110,7 @@ class DatagramPart final : public Part {
   void make() {
     box_ = &book_.boxes.emplace_back();
     box_->owner = stage_.me();
-    box_->bytes = 64 * stage_.chance().between(1, 300);
+    box_->bytes = kUnit * stage_.chance().between(1, kMost);
     receiver_ = std::make_unique<DatagramReceiver>(manager_, box_->bytes);
     book_.offers.add({receiver_->make_seed(), stage_.me(), box_});
   }
@@ -162,7 +175,7 @@ class DatagramPart final : public Part {
     if (receiver_ != nullptr && chance.one_in(3)) letter.reply = box_;
     const DatagramOptions options{letter.offset, letter.reply != nullptr ? receiver_.get() : nullptr};
     ++stage_.counts.operations;
-    const std::vector<std::byte> data = book_.content(number);
+    const std::span<const std::byte> data = write(number);
     if (chance.one_in(3)) {
       // Without an answer; its bytes may be read until it has left.
       letter.unsure = true;
@@ -199,9 +212,41 @@ class DatagramPart final : public Part {
                   "a datagram was answered as it cannot be", status);
   }
 
+  // A buffer with what that datagram is. It is in use until it is forgotten, which is long after it was sent.
+  std::span<const std::byte> write(std::uint64_t number) {
+    const std::vector<std::byte> content = book_.content(number);
+    Buffer buffer;
+    Status status = pool_.take(content.size(), buffer);
+    for (; status == Status::no_buffer && !sent_.empty(); status = pool_.take(content.size(), buffer))
+      forget_oldest();
+    stage_.demand(status == Status::ok, "a pool gives no buffer", status);
+    std::ranges::copy(content, buffer.bytes().begin());
+    sent_.push_back({std::move(buffer), number});
+    return sent_.back().buffer.bytes();
+  }
+  // Every other one comes back by its address.
+  void forget_oldest() {
+    auto& [buffer, number] = sent_.front();
+    stage_.demand(same(buffer.bytes(), book_.content(number)), "somebody wrote to a buffer that was taken");
+    if (number % 2 == 0) {
+      std::byte* const at = buffer.release();
+      stage_.demand(pool_.give_back(at) == Status::ok && pool_.give_back(at) == Status::invalid,
+                    "a buffer comes back twice, or not at all");
+    }
+    sent_.pop_front();
+  }
+
+  struct Sent {
+    Buffer buffer;
+    std::uint64_t number;
+  };
+
   Datagrams& book_;
   Stage& stage_;
   Manager& manager_;
+  MessageArea area_;
+  BufferPool pool_;
+  std::deque<Sent> sent_;
   std::unique_ptr<DatagramReceiver> receiver_;
   Box* box_ = nullptr;
   std::vector<std::unique_ptr<Sender>> senders_;
