@@ -144,7 +144,11 @@ class Day {
       out.name_length = static_cast<std::uint32_t>(1 + pick(node::kMaxFabricAddress));
       std::memcpy(out.engine, "net", 3);
     }
-    if (kind == node::RequestKind::adopt_link) out.peer = some_number();
+    if (kind == node::RequestKind::adopt_link) {
+      out.peer = some_number();
+      if (pick(4) != 0) out.bytes = pick(3) * node::kLinkBytes;  // within the quota
+      numbers_.push_back(out.number);
+    }
     if (pick(10) == 0) input_.spoil(out);
     return out;
   }

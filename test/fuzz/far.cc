@@ -2,9 +2,9 @@
 // answers that nobody asked for, registries; while its own processes ask for things of that node, and its
 // clerk reads names there.
 //
-// Besides not crashing: no message to another node is too long, nothing is sent to a connection that was
-// dropped, nothing is answered by more than a few messages, and when all processes have gone nothing of them
-// is left.
+// Besides not crashing: no message to another node is too long, what a process is told of an end of its link
+// is well formed, nothing is sent to a connection that was dropped, nothing is answered by more than a few
+// messages, and when all processes have gone nothing of them is left.
 #include <gtest/gtest.h>
 
 #include "node/far.h"
@@ -205,7 +205,7 @@ class Gossip {
     FarEnd out;
     out.uid = pick(2) == 0 ? 1000 : 2000;
     std::memcpy(out.engine, pick(4) == 0 ? "net" : "efa", 3);
-    out.address.resize(1 + pick(64));
+    out.address.resize(pick(kMaxFabricAddress + 8));
     if (pick(2) == 0) input_.fill(out.address);
     return out;
   }
@@ -218,6 +218,7 @@ class Gossip {
         if (each.size() == sizeof(FarReply)) {
           FarReply reply;
           std::memcpy(&reply, each.data(), sizeof reply);
+          EXPECT_EQ(invalid(reply), nullptr);
           links_.push_back(reply.link);
           ++linked.times;
         } else if (each.size() == sizeof(Reply)) {

@@ -71,7 +71,10 @@ void divide(Input& input) {
     Share piece;
     const Share before = rest;
     const bool fits = input.pick(2) == 0 && rest.ticket.bound < kMostPicked;
-    const Status status = rest.split(fits ? input.pick(rest.ticket.bound + 1) : input.number(), piece);
+    const std::uint64_t bytes = fits ? input.pick(rest.ticket.bound + 1) : input.number();
+    const bool beyond = invalid(rest) == nullptr && bytes > rest.ticket.bound;
+    const Status status = rest.split(bytes, piece);
+    ASSERT_EQ(status == Status::out_of_bounds, beyond);
     if (status != Status::ok) {
       ASSERT_EQ(rest, before);
       continue;

@@ -8,26 +8,14 @@
 #include "interface/terminus.h"
 #include "library/engine.h"
 #include "test/process/managers.h"
+#include "test/threads/reveal.h"
 
 namespace hamlyn::test {
 
-// Names a private member, which an explicit instantiation may: who waits inside is nobody's business but the
-// library's and ours.
-template <class Name, typename Name::Type member>
-struct Reveal {
-  friend typename Name::Type reveal(Name) { return member; }
-};
-#define HAMLYN_REVEAL(Class, Member, member) \
-  struct Inside##Class {                     \
-    using Type = Member Class::*;            \
-    friend Type reveal(Inside##Class);       \
-  };                                         \
-  template struct Reveal<Inside##Class, &Class::member>
-HAMLYN_REVEAL(Multicast, interface::Terminus*, terminus_);
-HAMLYN_REVEAL(DatagramSender, Terminus, terminus_);
-HAMLYN_REVEAL(TaggedSender, Terminus, terminus_);
-HAMLYN_REVEAL(TaggedReceiver, NotificationQueue, queue_);
-#undef HAMLYN_REVEAL
+HAMLYN_REVEAL(InsideMulticast, Multicast, interface::Terminus*, terminus_);
+HAMLYN_REVEAL(InsideDatagramSender, DatagramSender, Terminus, terminus_);
+HAMLYN_REVEAL(InsideTaggedSender, TaggedSender, Terminus, terminus_);
+HAMLYN_REVEAL(InsideTaggedReceiver, TaggedReceiver, NotificationQueue, queue_);
 
 // Nothing that is sent to `interface` is answered while this lives, and this thread does not use it.
 class Deaf {
