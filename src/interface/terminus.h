@@ -267,6 +267,7 @@ class Terminus {
   Status remember(const Ticket& ticket) noexcept;
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
+  bool awaits_longer_ring(Link& link) noexcept;
   SubQueue*& bucket(std::uint64_t peer) noexcept { return buckets_[peer & (buckets_.size() - 1)]; }
   SubQueue* lane_of(std::uint64_t peer) noexcept;
   SubQueue& open_lane(std::uint64_t peer, Link* link) noexcept;
@@ -297,7 +298,10 @@ class Terminus {
   Last last_in_level_;  // of the urgent level, and of links by the gate, which have no shortest way
   Last* level_last_;    // one of the two
   LinkWait* link_waits_ = nullptr;
-  std::uint64_t asked_peer_ = 0;          // with whom somebody wanted a link who does not wait; 0: nobody
+  std::uint64_t asked_peer_ = 0;  // with whom somebody wanted a link who does not wait; 0: nobody
+  // The last message in fast mode, if its link's ring is too short for it: its bytes, and where to.
+  std::size_t refused_bytes_ = 0;
+  const Outlet* refused_at_ = nullptr;
   std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;

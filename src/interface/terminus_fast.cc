@@ -5,6 +5,7 @@ namespace hamlyn::interface {
 
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
+  refused_bytes_ = 0;
   const Status found = recall(ticket);
   if (found != Status::ok) return found;
   const Last& last = last_of_level();
@@ -48,7 +49,10 @@ Status Terminus::without_place() noexcept {
 Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
   if (priority_ != Priority::normal) return Status::too_long;
   link.want_room();
-  return bytes > link.payload_limit_ever() ? Status::too_long : Status::queue_full;
+  if (bytes > link.payload_limit_ever()) return Status::too_long;
+  refused_bytes_ = bytes;
+  refused_at_ = last_of_level().outlet;
+  return Status::queue_full;
 }
 
 Status Terminus::ready(const Ticket& ticket) noexcept {
@@ -61,12 +65,24 @@ Status Terminus::ready(const Ticket& ticket) noexcept {
   return last_of_level().outlet->open() ? Status::ok : without_place();
 }
 
+// A longer ring is on its way, or it becomes known that there will be none: both wake those who wait.
+bool Terminus::awaits_longer_ring(Link& link) noexcept {
+  const auto too_short = [&] {
+    return last_of_level().outlet == refused_at_ && refused_bytes_ > link.payload_limit(priority_) &&
+           refused_bytes_ <= link.payload_limit_ever() && !link.broken;
+  };
+  if (!too_short()) return false;
+  link.want_room();
+  return too_short();
+}
+
 Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
   const Last& last = last_of_level();
   if (last.outlet->left == 0) return Status::no_place;
-  return last.link->has_room(priority_) ? Status::ok : Status::queue_full;
+  const bool room = last.link->has_room(priority_);
+  return room && !awaits_longer_ring(*last.link) ? Status::ok : Status::queue_full;
 }
 
 }  // namespace hamlyn::interface

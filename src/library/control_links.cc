@@ -90,7 +90,9 @@ void Control::read_link(LinkKeeper& keeper) {
       serve_imports();
     }
     engine_.lock_.enter_as_other();
+    const bool grows = keeper.ring_taken();
     const LinkKeeper::End settled = keeper.settle();
+    if (grows) engine_.wake_everybody();  // whoever waits for a longer ring
     engine_.lock_.leave();
     keeper.unmap_forgotten();
     if (how == LinkKeeper::End::none) how = settled;
@@ -198,6 +200,7 @@ void Control::grow(LinkKeeper& keeper, bool granted) {
   if (granted && keeper.offer_ring(keeper.link()->next_size())) return;
   engine_.lock_.enter_as_other();
   keeper.link()->growth_refused();
+  engine_.wake_everybody();
   engine_.lock_.leave();
 }
 

@@ -48,6 +48,8 @@ class LinkKeeper {
 
   // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
   bool offer_ring(std::uint32_t cells);
+  // The peer has said that it has that ring.
+  bool ring_taken() const noexcept { return ring_taken_; }
   // What the peer said of rings and areas, to be done under the run lock.
   End settle() noexcept;
   // Unmaps the areas that are forgotten since. Not under the run lock: that can take long, and a peer says

@@ -141,36 +141,44 @@ TEST_F(Beside, all_are_cancelled_at_once) {
 }
 
 // The sleeper has armed its watch when nobody wanted room.
+// `bytes` of each message.
+void expect_room_to_be_told_of(Managers& both, std::size_t bytes) {
+  constexpr std::uint32_t kMessages = 1000;  // there are places for all of them, and no room
+  const std::vector<std::byte> data(bytes);
+  MessageArea area(both.sender.interface(), data.size());
+  NotificationQueue queue(both.sender.interface());
+  Slot slot(area, queue, {.places = kMessages});
+  Speaker speaker(both.receiver.interface(), slot.ticket());
+  Sleepers sleepers(both, 1);
+  sleepers.settle();
+  std::atomic<bool> over = false;
+  std::thread wants_room;
+  {
+    const Deaf deaf(both.sender.interface());
+    wants_room = std::thread([&] {
+      for (std::uint32_t i = 0; i < kMessages; ++i) speaker.say(i, data);
+      over = true;
+    });
+    EXPECT_TRUE(eventually([&] { return sleep_in(both.receiver.interface(), 1) || over; }));
+    EXPECT_FALSE(over) << "there was room for all of it";
+  }
+  std::uint32_t heard = 0;
+  EXPECT_TRUE(eventually([&] {
+    while (const auto next = queue.poll()) EXPECT_EQ(next->word, heard++);
+    return over.load();
+  }));
+  wants_room.join();
+  sleepers.say(0);
+  sleepers.expect_heard(0);
+}
+
 TEST_F(Beside, one_that_wants_room_is_told_of_it) {
-  with_both([](Managers& both) {
-    constexpr std::uint32_t kMessages = 1000;  // there are places for all of them, and no room
-    const std::vector<std::byte> data(256);
-    MessageArea area(both.sender.interface(), data.size());
-    NotificationQueue queue(both.sender.interface());
-    Slot slot(area, queue, {.places = kMessages});
-    Speaker speaker(both.receiver.interface(), slot.ticket());
-    Sleepers sleepers(both, 1);
-    sleepers.settle();
-    std::atomic<bool> over = false;
-    std::thread wants_room;
-    {
-      const Deaf deaf(both.sender.interface());
-      wants_room = std::thread([&] {
-        for (std::uint32_t i = 0; i < kMessages; ++i) speaker.say(i, data);
-        over = true;
-      });
-      EXPECT_TRUE(eventually([&] { return sleep_in(both.receiver.interface(), 1) || over; }));
-      EXPECT_FALSE(over) << "there was room for all of it";
-    }
-    std::uint32_t heard = 0;
-    EXPECT_TRUE(eventually([&] {
-      while (const auto next = queue.poll()) EXPECT_EQ(next->word, heard++);
-      return over.load();
-    }));
-    wants_room.join();
-    sleepers.say(0);
-    sleepers.expect_heard(0);
-  });
+  with_both([](Managers& both) { expect_room_to_be_told_of(both, 256); });
+}
+
+// For which the link's first ring is too short: it sleeps until there is a longer one.
+TEST_F(Beside, one_that_wants_a_longer_ring_is_told_of_it) {
+  with_both([](Managers& both) { expect_room_to_be_told_of(both, 4096); });
 }
 
 }  // namespace
