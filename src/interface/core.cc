@@ -23,13 +23,17 @@ Core::Core(Surroundings& surroundings, CounterPage& counters)
 Core::~Core() = default;
 
 void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
-  const SameSlot& same = link.same_slot;
-  // While replies are due, whoever polls is to send them.
-  if (same.queue != &queue || link.counted_last || link.broken || !queue.empty() || link.replies_due) return;
-  const std::uint32_t places = same.places->tell_at - same.places->freed - 1;
-  most =
-      std::min({most, places, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most))});
-  short_run_ = {&queue, &link, most, most, same.length, same.counters, 0, 0};
+  const SameSlot& shorts = link.same_slot;
+  const SameSlot& blocks = link.same_block;
+  // Short ones of another queue would be taken for this one's. While replies are due, whoever polls is to
+  // send them.
+  const bool known = shorts.queue == &queue || (shorts.queue == nullptr && blocks.queue == &queue);
+  if (!known || link.counted_last || link.broken || !queue.empty() || link.replies_due) return;
+  for (const SameSlot* same : {&shorts, &blocks}) {
+    if (same->queue == &queue) most = std::min(most, same->places->tell_at - same->places->freed - 1);
+  }
+  most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
+  short_run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0, 0};
 }
 
 std::uint32_t Core::close_run() noexcept {
@@ -37,11 +41,13 @@ std::uint32_t Core::close_run() noexcept {
   const std::uint32_t short_ones = run.opened_with - run.left;
   const std::uint32_t packets = short_ones + run.blocks;
   if (packets != 0) {
-    const std::uint64_t bytes = short_ones * run.bytes_each + run.block_bytes;
+    const std::uint64_t bytes = short_ones * run.bytes_each;
     run.link->counters->packets_in += packets;
-    run.link->counters->bytes_in += bytes;
-    run.slot_counters->messages += packets;
-    run.slot_counters->bytes += bytes;
+    run.link->counters->bytes_in += bytes + run.block_bytes;
+    if (short_ones != 0) {
+      run.slot_counters->messages += short_ones;
+      run.slot_counters->bytes += bytes;
+    }
     run.queue->count();
   }
   return packets;
@@ -245,23 +251,20 @@ void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word
                          std::uint64_t entry_word, std::uint32_t record) noexcept {
   link.counted_last = false;
   const bool is_short = is_short_write(lead);
-  // Blocks may be of any length: what is known of a short one stays.
-  if (!is_short && link.same_slot.queue != nullptr && link.same_slot.opened_by(slot_word, entry_word, key))
-    return;
-  const SlotRecord& slot = slots_[low_half(slot_word)];
+  SameSlot& same = is_short ? link.same_slot : link.same_block;
+  if (!is_short && same.queue != nullptr && same.opened_by(slot_word, entry_word, key)) return;
+  const std::uint32_t index = low_half(slot_word);
+  const SlotRecord& slot = slots_[index];
   const std::uint64_t length = is_short ? lead >> 32 & 0xFFFF : 0;
-  link.same_slot = {slot.queue,    is_short ? lead >> 32 : SameSlot{}.kind,
-                    slot_word,     key,
-                    entry_word,    slot.bound - length,
-                    slot.bound,    slot.base,
-                    length,        &records_[record],
-                    slot.counters, low_half(slot_word),
-                    record};
+  same = {slot.queue,          lead >> 32, slot_word, key,    entry_word,
+          slot.bound - length, slot.bound, slot.base, length, &records_[record],
+          slot.counters,       index,      record};
 }
 
 void Core::forget_slots() noexcept {
   for (Link* link : links()) {
     link->same_slot = {};
+    link->same_block = {};
     link->same_put = {};
     link->same_request = {};
   }

@@ -48,8 +48,8 @@ class Surroundings {
 // empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
 // no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
 // run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
-// forgotten, SameSlot, so that its packets are not like the one before.) They are short ones of one length;
-// blocks, which are longer, are counted apart, and leave fewer.
+// forgotten, SameSlot, so that its packets are not like the one before.) They are short ones of one length
+// and slot, and blocks, which are longer, of one slot: these are counted apart, and leave fewer.
 struct ShortRun {
   Queue* queue = nullptr;  // null: none is open
   Link* link = nullptr;

@@ -145,7 +145,7 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
 __attribute__((always_inline)) inline bool Core::take_block_like_before(Link& link, const Words& words,
                                                                         const std::byte* data, Queue& queue,
                                                                         Notification& out) noexcept {
-  const SameSlot& same = link.same_slot;
+  const SameSlot& same = link.same_block;
   const std::uint64_t offset = words.word[kOffsetWord];
   const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
   // What nothing is remembered of has no bound.
@@ -157,6 +157,8 @@ __attribute__((always_inline)) inline bool Core::take_block_like_before(Link& li
   fast_notification(out, false, same.slot, offset, length, words.word[kUserWord], link.peer);
   queue.pass();
   ++same.places->freed;
+  ++same.counters->messages;
+  same.counters->bytes += length;
   return true;
 }
 
@@ -231,7 +233,7 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, 
                     link.peer);
   slot.counters->bytes += lead.length;
   if (++places.freed == places.tell_at) give_back_slowly(record);
-  if (!link.same_slot.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
+  if (!link.same_block.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
     remember_slot(link, words.word[kLeadWord], words.word[kSlotWord], words.word[kKeyWord],
                   words.word[kEntryWord], record);
   return Arrived::whole;

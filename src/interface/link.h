@@ -96,7 +96,7 @@ struct SameSlot {
   std::uint64_t key = 0;
   std::uint64_t entry_word = 0;   // fast mode, and the place record's name
   std::uint64_t last_offset = 0;  // at which that many bytes are still in bounds
-  std::uint64_t bound = 0;        // of the slot, for packets of any length
+  std::uint64_t bound = 0;        // of the slot
   std::byte* base = nullptr;
   std::uint64_t length = 0;
   Places* places = nullptr;
@@ -288,6 +288,7 @@ class Link {
 
   // Receiver's side.
   SameSlot same_slot;
+  SameSlot same_block;        // the same of those of more than 16 bytes, of any length
   bool counted_last = false;  // a counted message came by itself since a fast one: the next may be, too
   SamePut same_put;
   SameRequest same_request;

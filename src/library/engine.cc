@@ -118,12 +118,14 @@ bool Engine::run_for_memory() noexcept {
 
 std::uint32_t Engine::await_row() noexcept {
   const interface::ShortRun& run = core_.short_run();
-  if (!alone_ || run.opened_with - run.left < kStream) return 0;
+  const std::uint32_t short_ones = run.opened_with - run.left;
+  if (!alone_ || short_ones + run.blocks < kStream) return 0;
   const auto& link = static_cast<const shm::ShmLink&>(*run.link);
   if (link.something_first()) {
     direct_left_ = 0;  // its turn
     return 0;
   }
+  if (short_ones < kStream) return 0;
   const std::uint32_t row = link.row();
   return row != 0 && poll_rest_.await_row(row, [&] { return link.row_there(row); }) ? row : 0;
 }

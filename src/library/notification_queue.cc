@@ -216,6 +216,7 @@ Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds ti
   // It was found empty, as by `poll`: the descriptor tells of what comes from now on.
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
+  engine.core().close_run();  // it stands only while the queue is empty
   if (ready() == Status::ok) return Status::ok;
   if (queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
   return status;

@@ -31,6 +31,7 @@ struct Receiver {
     slots.push_back(make(queue, {.entries = kEntries, .places = 4}));
     slots.back()->notify_after(3);
     slots.push_back(make(queue, {.entries = kEntries}));
+    slots.push_back(make(queue, {.entries = kEntries, .places = kPlaces}));
     for (std::uint32_t e = 0; e < kEntries; ++e) slots[2]->arm(e), slots[kGroups]->disarm(e), arm(kGroups, e);
   }
   std::unique_ptr<TestSlot> make(interface::Queue* of, const Slot::Options& options) {
@@ -49,6 +50,7 @@ struct Receiver {
   }
 
   static constexpr std::size_t kGroups = 6;  // whose entries are filled by groups
+  static constexpr std::size_t kSecond = 7;  // like the first, and no plan is for it
 
   Party& party;
   interface::Queue* queue = party.core.make_queue(64);
@@ -226,8 +228,10 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
   carol.core.make_queue(64);  // bob has one
   Receiver long_way(bob), short_way(carol);
   Terminus terminus{alice.core, 63};
-  for (Receiver* each : {&long_way, &short_way})
-    ASSERT_EQ(send_fast(terminus, each->slots[0]->ticket(), {}), Status::ok);
+  for (Receiver* each : {&long_way, &short_way}) {
+    for (const std::size_t slot : {std::size_t{0}, Receiver::kSecond})
+      ASSERT_EQ(send_fast(terminus, each->slots[slot]->ticket(), {}), Status::ok);
+  }
   rest();
   long_way.told(), short_way.told();
   for (std::uint64_t seed = 0; seed < 1200; ++seed) {
@@ -236,8 +240,13 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
     Plan p{};
     for (std::uint64_t packets = 1 + random.below(6); packets != 0; --packets) {
       p = plan();
-      p.slot = 0, p.entry = Ticket::kFast, p.delta = 0, p.operation = Operation::write;
+      const bool blocks_alone = seed >= 600;  // of another slot than the short ones before
+      const bool second = blocks_alone || random.one_in(3);
+      p.slot = second ? Receiver::kSecond : 0, p.entry = Ticket::kFast;
+      p.delta = second;  // the name of its places
+      p.operation = Operation::write;
       p.length = 1 + random.below(random.one_in(8) ? kArea : 150);
+      if (blocks_alone) p.length = std::max<std::size_t>(p.length, 17);
       if (!random.one_in(8)) p.metadata = 0, p.offset = random.below(kArea + 1 - p.length);
       inject(packet_for(long_way, p), alice, bob);
       inject(packet_for(short_way, p), alice, carol);
@@ -254,6 +263,9 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
     EXPECT_TRUE(std::ranges::equal(wanted, heard, alike)) << written(wanted) << "by the long way, in a run\n"
                                                           << written(heard);
     expect_same(p, long_way, short_way);
+    rest();  // what was taken is told of
+    for (const interface::Places& each : carol.core.places())
+      EXPECT_FALSE(each.queue != nullptr && each.credit_due()) << "places that were freed are not told of";
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
   EXPECT_GT(blocks, 300) << "hardly a block was taken in a run";
@@ -263,7 +275,8 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
 TEST_P(ShmShort, takes_no_block_in_a_run_for_a_slot_that_has_gone) {
   Receiver at(bob);
   Terminus terminus{alice.core, 63};
-  ASSERT_EQ(send_fast(terminus, at.slots[0]->ticket(), {}), Status::ok);
+  const std::vector<std::byte> block = pattern(64, 1);
+  ASSERT_EQ(send_fast(terminus, at.slots[0]->ticket(), block), Status::ok);
   rest();
   at.told();
   Packet packet = hand_made(at.slots[0]->ticket(), 64);
@@ -273,6 +286,9 @@ TEST_P(ShmShort, takes_no_block_in_a_run_for_a_slot_that_has_gone) {
   interface::ShortRun& run = bob.core.short_run();
   ASSERT_EQ(run.queue, at.queue);
   at.slots[0].reset();
+  EXPECT_EQ(run.queue, nullptr) << "what it rests on has changed";
+  rest();
+  bob.core.open_run(link_of(bob), *at.queue, 8);
   inject(packet, alice, bob);
   Notification n;
   EXPECT_FALSE(run.queue != nullptr && link_of(bob).take_block(run, n));
