@@ -168,8 +168,7 @@ Status Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::sp
   counters_.bytes += data.size();
   ++sent_;
   if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
-  // Pairs with sequence(), as in finish().
-  if (waiting_.empty()) sequence_.store(sent_, std::memory_order_release);
+  if (waiting_.empty()) SequenceWord<>::tell(sequence_, sent_);
   return Status::ok;
 }
 
@@ -330,8 +329,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   work.link = nullptr;
   waiting_.remove(work);
   free_.append(work);
-  // Pairs with sequence(): whoever sees the number may reuse the buffers.
-  sequence_.store(waiting_.empty() ? sent_ : waiting_.first()->sequence - 1, std::memory_order_release);
+  SequenceWord<>::tell(sequence_, waiting_.empty() ? sent_ : waiting_.first()->sequence - 1);
 }
 
 // --- messages that have left, and wait to be acknowledged

@@ -3,7 +3,6 @@
 // that one that is stalled holds up nobody else. Whose packet leaves when, of several termini and
 // destinations, is the order of departures.
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "interface/core.h"
 #include "interface/put_packet.h"
 #include "interface/requests.h"
+#include "interface/sequence_word.h"
 
 namespace hamlyn::interface {
 
@@ -112,7 +112,7 @@ class Terminus {
   // Why the receiving interface refused it; none: it did not, or that is long ago.
   Refusal refusal(SendHandle handle) const noexcept;
   // The sequence word (paper 0, section 2.3): every message up to that number is over. Without the lock.
-  std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_acquire); }
+  std::uint64_t sequence() const noexcept { return SequenceWord<>::told(sequence_); }
   Priority priority() const noexcept { return priority_; }
   // Whether a link to there is up and, for fast mode, places are granted. Asks for what is missing.
   Status ready(const Ticket& ticket) noexcept;
@@ -290,7 +290,7 @@ class Terminus {
   base::Chain<Work, &Work::in_lane> held_;   // to be acknowledged, when there is room to await it
   std::uint32_t pending_ = 0;
   std::uint64_t sent_ = 0;
-  std::atomic<std::uint64_t> sequence_{0};
+  std::uint64_t sequence_ = 0;   // touched by SequenceWord alone
   std::vector<SubQueue> lanes_;  // as many as entries
   SubQueue* free_lane_ = nullptr;
   std::vector<SubQueue*> buckets_;  // by destination; a power of two of them

@@ -18,6 +18,7 @@ std::vector<Scenario> bell_scenarios();
 std::vector<Scenario> run_lock_scenarios();
 std::vector<Scenario> record_scenarios();
 std::vector<Scenario> loan_scenarios();
+std::vector<Scenario> sequence_scenarios();
 
 template <class Shared>
 std::span<std::byte> bytes_of(Shared& shared) {

@@ -18,8 +18,8 @@ namespace {
 
 std::vector<Scenario> all() {
   std::vector<Scenario> all;
-  for (const auto& some :
-       {ring_scenarios(), bell_scenarios(), run_lock_scenarios(), record_scenarios(), loan_scenarios()})
+  for (const auto& some : {ring_scenarios(), bell_scenarios(), run_lock_scenarios(), record_scenarios(),
+                           loan_scenarios(), sequence_scenarios()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
