@@ -1,5 +1,6 @@
 // Gathered gets: the read that matches a scattered put (paper 4, section 3.3), on every fabric, and the
 // shapes that are refused, which are those of the put.
+#include "interface/put_packet.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {
@@ -59,9 +60,9 @@ class Gather : public Conformance {
     return own.size() - static_cast<std::size_t>(std::count(own.bytes().begin(), own.bytes().end(), kBefore));
   }
   // Sends one that nobody asked for.
-  void forge(const Strides& strides, std::uint64_t offset, std::uint32_t length) {
+  void forge(const Strides& strides, std::uint64_t offset, std::uint32_t length, std::uint32_t element = 0) {
     Packet packet = hand_made(slot.ticket(), 0);
-    set_lead(packet, Operation::get_strided, interface::kInlineData, 0);
+    set_lead(packet, Operation::get_strided, interface::kInlineData, 0, element);
     set_entry(packet, interface::kNoEntry, length);
     packet.offset = offset;
     set_gather(packet, strides);
@@ -210,6 +211,41 @@ TEST_P(Gather, is_stopped_in_its_middle_by_a_changed_key) {
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, Gather, testing::ValuesIn(fabrics()), fabric_name);
+
+// Packets say of what size their numbers are between hosts only.
+class GatherBetweenHosts : public Gather {};
+
+TEST_P(GatherBetweenHosts, of_chunks_that_cut_a_number_in_two_is_refused_by_the_owner_and_so_is_the_put) {
+  const Strides cuts{.chunk = 6, .x_chunks = 2, .y_chunks = 1, .x_stride = 8};
+  const Strides whole{.chunk = 4, .x_chunks = 3, .y_chunks = 1, .x_stride = 8};
+  ASSERT_EQ(scatter(cuts, 0, 12), Status::ok) << "of bytes";
+  rest();
+  const auto before = pattern(area.size(), 6);
+  std::ranges::copy(before, area.bytes().begin());
+  forge(cuts, 0, 12, 4);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::misaligned), 1u);
+  Packet put{};
+  set_lead(put, Operation::put_strided, 12, 0, 4);
+  const std::uint64_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+  set_word(put, interface::kSlotWord, interface::put_word(opening, 0, false, cuts.x_stride));
+  set_strides(put, cuts, 0, 0);
+  inject(put);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::misaligned), 2u);
+  EXPECT_TRUE(same(area.bytes(), before));
+  forge(whole, 0, 12, 4);
+  set_strides(put, whole, 0, 0);
+  inject(put);
+  rest();
+  EXPECT_EQ(bob.refused_in_all(), 2u);
+  EXPECT_FALSE(same(area.bytes(), before));
+}
+
+INSTANTIATE_TEST_SUITE_P(fabric, GatherBetweenHosts,
+                         testing::Values(FabricKind{"sim", make_sim_fabric},
+                                         FabricKind{"ofi", make_ofi_fabric}),
+                         fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -27,6 +27,18 @@ TEST_P(PutFence, a_fence_tells_once_of_a_put_that_was_refused) {
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
+TEST_P(PutFence, a_fence_tells_of_the_first_of_several_refusals) {
+  Ticket wide = slot.ticket();
+  wide.bound += 8;
+  ASSERT_EQ(put(wide, pattern(8, 1), {.offset = area.size()}), Status::ok);
+  rest();
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::out_of_bounds);
+  EXPECT_GT(bob.refused(Refusal::hold_full), 0u);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok) << "and of no other later";
+}
+
 TEST_P(PutFence, a_look_says_whether_it_is_open_now_and_answers_for_no_fence) {
   ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
   rest();

@@ -217,6 +217,20 @@ TEST_P(Told, packets_that_lie_are_refused_and_nobody_is_told) {
   EXPECT_EQ(bob.refused(Refusal::out_of_bounds), 1u);
 }
 
+TEST_P(Told, by_an_opening_of_that_slot_and_of_no_other) {
+  interface::Queue* const others = bob.core.make_queue(16);
+  TestSlot other(bob, area, others, {.fast = false, .places = 4, .fetches = true, .gets = 64, .puts = true});
+  for (TestSlot* each : {&slot, &other}) ASSERT_EQ(fetch(each->ticket(), 0).status, Status::ok);
+  EXPECT_EQ(told().size(), 1u);
+  EXPECT_TRUE(take(bob, others));
+  const auto opening = terminus.opening_of(terminus.outlet_of(other.ticket()));
+  forge(Operation::get, interface::telling_entry(opening), 8);
+  forge(Operation::fetch, interface::telling_entry(opening), interface::fetch_delta(1, 8, false));
+  EXPECT_TRUE(told().empty());
+  EXPECT_TRUE(others->empty()) << "it was told of what was not done there";
+  EXPECT_EQ(bob.refused(Refusal::stale_generation), 2u);
+}
+
 TEST_P(Told, of_what_was_done_through_a_mapping) {
   const auto tell = [&](const PutOptions& options) {
     Status status = Status::connecting;

@@ -82,6 +82,22 @@ TEST(RingMemory, IsTakenWithTheSealsThatAreAgreedAndNoOthers) {
   expect(read_only);
 }
 
+// Its reader keeps one next ring, and the cell that says so does not say which.
+TEST(RingMemory, ASecondOneIsNotTakenBeforeTheFirstIsInUse) {
+  constexpr unsigned kSize = F_SEAL_SHRINK | F_SEAL_GROW;
+  constexpr std::uint32_t kMore = shm::kGrownCells[1];
+  const FileDescriptor first = ring(kSize),
+                       second = ring(kSize, kMore * interface::kCell, kMore * interface::kCell);
+  Speaker owner(::geteuid());
+  ASSERT_EQ(owner.read(), End::none);
+  owner.say({.word = LinkWord::ring, .value = kCells}, {first.get()});
+  ASSERT_EQ(owner.read(), End::none);
+  ASSERT_EQ(owner.heard(LinkWord::ring_taken), 1);
+  owner.say({.word = LinkWord::ring, .value = kMore}, {second.get()});
+  EXPECT_EQ(owner.read(), End::protocol_broken);
+  EXPECT_EQ(owner.heard(LinkWord::ring_taken), 0);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without end
 
 // Does it in a process that has no addresses left for a ring or a page.
