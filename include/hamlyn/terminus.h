@@ -109,8 +109,9 @@ class Terminus {
   Status send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options = {},
                        SendHandle* handle = nullptr) noexcept;
   // Forgets the rest of a message that is pending; its handle says `cancelled`, and the buffer is free. If
-  // some of it had left, the receiver's entry fails with Failure::abandoned (paper 1, section 3.7). ok, or
-  // what the handle says of a message that was over before.
+  // some of it had left, the receiver's entry fails with Failure::abandoned (paper 1, section 3.7). ok;
+  // pending: all of it has left, and the receiver still reads its areas; or what the handle says of a message
+  // that was over before.
   Status cancel(SendHandle handle) noexcept;
 
   // Fast mode (paper 0, section 2.7): one packet (up to the MTU; urgent: up to 320 bytes), no metadata entry,

@@ -404,7 +404,8 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   if (now != Status::pending) return now;
   Work& work = work_[handle.entry];
   // The other side may still read its buffers; it will say that it has not done so for ever.
-  if (work.left && work.from_area && work.link->taken_seen < work.mark) return Status::pending;
+  if ((work.lent || (work.left && work.from_area)) && work.link->taken_seen < work.mark)
+    return Status::pending;
   finish(work, Status::cancelled);
   return Status::ok;
 }

@@ -21,6 +21,8 @@ enum class OperationKind : std::uint8_t {
   fetch,
   get,
   durable,
+  gathered,  // out of send buffer areas
+  merged,    // told of with others
   put,
   scattered_put,
   signal,

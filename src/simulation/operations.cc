@@ -9,6 +9,8 @@ std::vector<std::unique_ptr<Operation>> make_operations(World& world) {
   all.push_back(make_fast_messages(world));
   all.push_back(make_remote_operations(world));
   all.push_back(make_durable_messages(world));
+  all.push_back(make_gathered_messages(world));
+  all.push_back(make_merged_messages(world));
   all.push_back(make_puts(world));
   return all;
 }

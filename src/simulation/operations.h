@@ -17,6 +17,8 @@ std::unique_ptr<Operation> make_groups(World& world);
 std::unique_ptr<Operation> make_fast_messages(World& world);
 std::unique_ptr<Operation> make_remote_operations(World& world);
 std::unique_ptr<Operation> make_durable_messages(World& world);
+std::unique_ptr<Operation> make_gathered_messages(World& world);
+std::unique_ptr<Operation> make_merged_messages(World& world);
 std::unique_ptr<Operation> make_puts(World& world);
 
 }  // namespace hamlyn::simulation

@@ -356,6 +356,7 @@ void World::keep_links(Process& process, bool at_once) {
   }
   for (const std::uint64_t peer : over) end_link(process, this->process(peer));
   if (!at_once) give_up_stalled(process);
+  show_areas(process, at_once);
   for (const std::uint64_t number : std::exchange(process.party.wanted, {})) {
     Process& peer = this->process(number);
     const bool granted = peer.alive && (at_once || !chance_.one_in(16));
@@ -372,6 +373,27 @@ void World::keep_links(Process& process, bool at_once) {
           peer.links.count(process.number()) != 0)
         end_link(peer, process);
       if (apart(process, peer)) join(process, peer);
+    }
+  }
+}
+
+// Within a host; each peer in its own time.
+void World::show_areas(Process& process, bool at_once) {
+  for (auto& [number, end] : process.links) {
+    LinkEnd* const other = other_end(process, number, end);
+    if (end.near == nullptr || other == nullptr || (!at_once && chance_.one_in(2))) continue;
+    interface::Link& link = end.link();
+    auto& shown = other->link().shown;
+    if (shown == nullptr && link.areas_wanted == 0) continue;
+    if (shown == nullptr) shown = std::make_unique<interface::ShownAreas>();
+    for (std::uint32_t n = 0; n != interface::kAreaLimit; ++n) {
+      const interface::SendArea& area = process.core().area(n);
+      const std::uint64_t bit = std::uint64_t{1} << n;
+      if (area.data == nullptr || (*shown)[n].generation != area.generation) (*shown)[n] = {};
+      if ((link.areas_wanted & ~link.areas_shown & bit) == 0) continue;
+      (*shown)[n] = {area.data, area.size, area.generation};
+      link.areas_shown |= bit;
+      note(process, "shows its area % to %", {n, number});
     }
   }
 }

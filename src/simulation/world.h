@@ -120,6 +120,8 @@ class World {
   void forget_link(Process& process, Process& peer);
   void struck(Fault fault, const Process& one, const Process& other);
   void struck(Fault fault, const Process& process);
+  // Of its send buffer areas: those that are wanted at the other side, and those that have gone.
+  void show_areas(Process& process, bool at_once);
   void join(Process& one, Process& other);
   void end_link(Process& process, Process& peer);
   void may_lose(Process& one, Process& other);

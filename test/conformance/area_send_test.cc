@@ -200,6 +200,24 @@ TEST_P(AreaSends, lend_the_buffer_until_the_receiver_has_copied) {
   EXPECT_EQ(terminus.send_fast(slot.ticket(), {}, 0, 0), Status::ok);
 }
 
+// All of it has left, and the receiver may copy at any moment: the buffer is not free because somebody wants
+// that.
+TEST_P(AreaSends, that_are_lent_are_not_taken_back_before_they_were_copied) {
+  TestSlot slot(bob, area, queue, {.entries = 2});
+  Terminus terminus(alice.core, 8);
+  const Source source = make_source(alice, 1);
+  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
+  have_shown(terminus, slot, 0, source);
+  const Piece piece{0, 0, 100000};
+  SendHandle handle;
+  ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
+  EXPECT_EQ(terminus.cancel(handle), Status::pending);
+  EXPECT_EQ(terminus.status(handle), Status::pending);
+  EXPECT_TRUE(same(slot.bytes(next()), {source.data, piece.length}));
+  EXPECT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
+  EXPECT_EQ(terminus.cancel(handle), Status::ok);
+}
+
 TEST_P(AreaSends, refuse_what_cannot_be_sent_before_anything_leaves) {
   TestSlot slot(bob, area, queue, {.bound = 100, .entries = 1});
   Terminus terminus(alice.core, 8);
