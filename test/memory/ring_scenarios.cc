@@ -152,26 +152,30 @@ std::string long_packets(Model model) {
   return explorer.explore(all_whole);
 }
 
-// Data of the lap before looks like a packet of this lap: the cell behind a packet is cleared before it is
-// shown.
-std::string data_of_the_lap_before(Model model) {
-  static Cells cells;
+// Lap 1: head and two data cells whose first words look like the turn of lap 2; then a short packet.
+void lay_lap_before(Cells& cells, Writer& writer, Reader& reader) {
+  static std::uint64_t data[16] = {};
+  data[0] = data[8] = 2;
   cells = Cells{};
-  static Writer writer;
-  static Reader reader;
   writer = Writer();
   reader = Reader();
   writer.reset(cells.cell, kCells, 0);
   reader.reset(cells.cell, kCells);
-  // Lap 1: head and two data cells whose first words look like the turn of lap 2; then a short packet.
-  static std::uint64_t data[16] = {};
-  data[0] = data[8] = 2;
   writer.put(made_of(1, sizeof data), reinterpret_cast<const std::byte*>(data), nullptr);
   reader.skip(3);
   writer.credit(3);
   put(writer, made_of(2, 16));
   reader.skip(1);
   writer.credit(4);
+}
+
+// Data of the lap before looks like a packet of this lap: the cell behind a packet is cleared before it is
+// shown.
+std::string data_of_the_lap_before(Model model) {
+  static Cells cells;
+  static Writer writer;
+  static Reader reader;
+  lay_lap_before(cells, writer, reader);
   Explorer explorer(bytes_of(cells), model);
   explorer.add([] {
     Writer mine = writer;
@@ -189,21 +193,9 @@ std::string data_of_the_lap_before(Model model) {
 // The same of a block, which is whole with its data.
 std::string blocks(Model model) {
   static Cells cells;
-  cells = Cells{};
   static Writer writer;
   static Reader reader;
-  writer = Writer();
-  reader = Reader();
-  writer.reset(cells.cell, kCells, 0);
-  reader.reset(cells.cell, kCells);
-  static std::uint64_t data[16] = {};
-  data[0] = data[8] = 2;
-  writer.put(made_of(1, sizeof data), reinterpret_cast<const std::byte*>(data), nullptr);
-  reader.skip(3);
-  writer.credit(3);
-  put(writer, made_of(2, 16));
-  reader.skip(1);
-  writer.credit(4);
+  lay_lap_before(cells, writer, reader);
   Explorer explorer(bytes_of(cells), model);
   explorer.add([] {
     Writer mine = writer;
