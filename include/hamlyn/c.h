@@ -446,7 +446,8 @@ hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle han
 // Of an acknowledged message that was refused: why (enum hamlyn_refusal).
 hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
                                   uint32_t* cause);
-// Forgets the rest of a message that is pending.
+// Forgets the rest of a message that is pending. HAMLYN_PENDING: all of it has left, and the receiver still
+// reads its areas.
 hamlyn_status hamlyn_send_cancel(hamlyn_terminus* terminus, hamlyn_send_handle handle);
 // The sequence word: every send up to that number is over.
 hamlyn_status hamlyn_sequence(const hamlyn_terminus* terminus, uint64_t* sequence);

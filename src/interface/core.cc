@@ -33,23 +33,21 @@ void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
     if (same->queue == &queue) most = std::min(most, same->places->tell_at - same->places->freed - 1);
   }
   most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
-  short_run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0, 0};
+  short_run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0};
 }
 
 std::uint32_t Core::close_run() noexcept {
   const ShortRun run = std::exchange(short_run_, {});
   const std::uint32_t short_ones = run.opened_with - run.left;
-  const std::uint32_t packets = short_ones + run.blocks;
-  if (packets != 0) {
+  if (short_ones != 0) {
     const std::uint64_t bytes = short_ones * run.bytes_each;
-    run.link->counters->packets_in += packets;
-    run.link->counters->bytes_in += bytes + run.block_bytes;
-    if (short_ones != 0) {
-      run.slot_counters->messages += short_ones;
-      run.slot_counters->bytes += bytes;
-    }
-    run.queue->count();
+    run.link->counters->packets_in += short_ones;
+    run.link->counters->bytes_in += bytes;
+    run.slot_counters->messages += short_ones;
+    run.slot_counters->bytes += bytes;
   }
+  const std::uint32_t packets = short_ones + run.blocks;
+  if (packets != 0) run.queue->count();
   return packets;
 }
 
@@ -123,7 +121,7 @@ bool Core::something_to_do() noexcept {
 Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word,
                       const std::byte* data, std::size_t length, Priority level) noexcept {
   Words words{};
-  words.word[kLeadWord] = short_write_lead(length);
+  words.word[kLeadWord] = write_lead(length);
   words.word[kSlotWord] = target.slot_word;
   words.word[kKeyWord] = target.key;
   words.word[kOffsetWord] = offset;

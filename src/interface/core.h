@@ -49,7 +49,7 @@ class Surroundings {
 // no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
 // run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
 // forgotten, SameSlot, so that its packets are not like the one before.) They are short ones of one length
-// and slot, and blocks, which are longer, of one slot: these are counted apart, and leave fewer.
+// and slot, and blocks, which are longer, of one slot: these are counted as they come, and leave fewer.
 struct ShortRun {
   Queue* queue = nullptr;  // null: none is open
   Link* link = nullptr;
@@ -58,12 +58,10 @@ struct ShortRun {
   std::uint64_t bytes_each = 0;
   SlotCounters* slot_counters = nullptr;
   std::uint32_t blocks = 0;
-  std::uint64_t block_bytes = 0;
 
   // A block was taken, behind which there is room for so many short ones.
-  void take_block(std::uint64_t bytes, std::uint32_t room) noexcept {
+  void take_block(std::uint32_t room) noexcept {
     ++blocks;
-    block_bytes += bytes;
     const std::uint32_t fewer = left - std::min(left - 1, room);
     left -= fewer;
     opened_with -= fewer;

@@ -148,8 +148,9 @@ __attribute__((always_inline)) inline bool Core::take_block_like_before(Link& li
   const SameSlot& same = link.same_block;
   const std::uint64_t offset = words.word[kOffsetWord];
   const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
-  // What nothing is remembered of has no bound.
-  if (!same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]) ||
+  // The short ones of a run may be of a slot with another queue. What nothing is remembered of has none.
+  if (same.queue != &queue ||
+      !same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]) ||
       !inside(offset, length, same.bound)) [[unlikely]] {
     return false;
   }

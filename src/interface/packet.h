@@ -149,9 +149,9 @@ inline std::uint64_t word_at(const Packet& packet, std::size_t index) noexcept {
   return word;
 }
 
-// The lead of one cell with data for a slot, apart from its turn: by far the most frequent kind, valid under
-// any MTU.
-inline std::uint64_t short_write_lead(std::size_t length) noexcept {
+// The lead of a packet with data for a slot and nothing beside it, apart from its turn. Of one cell it is by
+// far the most frequent kind, valid under any MTU.
+inline std::uint64_t write_lead(std::size_t length) noexcept {
   return std::uint64_t{static_cast<std::uint8_t>(Operation::write)} << 48 | static_cast<std::uint64_t>(length)
                                                                                 << 32;
 }

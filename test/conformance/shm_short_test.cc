@@ -50,6 +50,7 @@ struct Receiver {
   }
 
   static constexpr std::size_t kGroups = 6;  // whose entries are filled by groups
+  static constexpr std::size_t kOther = 4;   // told of elsewhere
   static constexpr std::size_t kSecond = 7;  // like the first, and no plan is for it
 
   Party& party;
@@ -229,7 +230,7 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
   Receiver long_way(bob), short_way(carol);
   Terminus terminus{alice.core, 63};
   for (Receiver* each : {&long_way, &short_way}) {
-    for (const std::size_t slot : {std::size_t{0}, Receiver::kSecond})
+    for (const std::size_t slot : {std::size_t{0}, Receiver::kSecond, Receiver::kOther})
       ASSERT_EQ(send_fast(terminus, each->slots[slot]->ticket(), {}), Status::ok);
   }
   rest();
@@ -244,6 +245,7 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
       const bool second = blocks_alone || random.one_in(3);
       p.slot = second ? Receiver::kSecond : 0, p.entry = Ticket::kFast;
       p.delta = second;  // the name of its places
+      if (random.one_in(6)) p.slot = Receiver::kOther, p.delta = 2;
       p.operation = Operation::write;
       p.length = 1 + random.below(random.one_in(8) ? kArea : 150);
       if (blocks_alone) p.length = std::max<std::size_t>(p.length, 17);

@@ -98,7 +98,7 @@ class RingWriter {
     Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
     Memory::store_relaxed(cell[interface::kUserWord], word);
     // Pairs with RingReader::look.
-    Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
+    Memory::store_release(cell[interface::kLeadWord], interface::write_lead(length) | turn_);
   }
 
   // Whether put_block may be called for a packet of so many cells: there is room, and it does not wrap.
@@ -119,7 +119,7 @@ class RingWriter {
     Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
     Memory::store_relaxed(cell[interface::kUserWord], word);
     // Pairs with RingReader::look.
-    Memory::store_release(cell[interface::kLeadWord], interface::short_write_lead(length) | turn_);
+    Memory::store_release(cell[interface::kLeadWord], interface::write_lead(length) | turn_);
   }
 
   // A put of up to 48 bytes, likewise; quick(). `word` is its second (interface/put_packet.h).

@@ -95,9 +95,9 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
 
 bool ShmLink::put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
                         std::span<const std::byte> data) noexcept {
-  const std::uint32_t cells = cells_of_block(data.size());
-  if (data.size() > payload_limit_ || cells > out_.count() / kPacketsAhead || !out_.quick(cells))
-    return false;
+  if (data.size() > payload_limit_) return false;
+  const std::uint32_t cells = cells_of_write(data.size());
+  if (cells > out_.count() / kPacketsAhead || !out_.quick(cells)) return false;
   out_.put_block(target, offset, word, data.data(), data.size(), cells);
   ++puts_;
   ++counters->packets_out;
@@ -349,15 +349,16 @@ bool ShmLink::take_block(interface::ShortRun& run, Notification& out) noexcept {
   if (!in_.look(words)) return false;
   const std::uint64_t lead = words.word[interface::kLeadWord];
   if (!interface::is_block_write(lead, mtu_)) return false;
-  const std::size_t length = lead_of(lead).length;
-  const std::uint32_t cells = cells_of_block(length);
+  const std::uint32_t cells = cells_of(lead_of(lead));
   // Behind it, too, no ring ends and no credit is due.
   if (cells >= in_.until_stop() ||
       !Core::take_block_like_before(*this, words, in_.block(), *run.queue, out)) {
     return false;
   }
   in_.step(cells);
-  run.take_block(length, in_.until_stop() - 1);
+  ++counters->packets_in;
+  counters->bytes_in += out.length;
+  run.take_block(in_.until_stop() - 1);
   return true;
 }
 

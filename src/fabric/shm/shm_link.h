@@ -64,7 +64,7 @@ class ShmLink final : public interface::Link {
   }
   // The same behind a block: a next one like it, and the cell behind it, of which a word is cleared.
   void prepare_next_block(std::size_t bytes) const noexcept {
-    const std::uint32_t cells = cells_of_block(bytes);
+    const std::uint32_t cells = cells_of_write(bytes);
     if (puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
   }
   // Something has left since this was asked last, but no row: an answer may be expected.
@@ -181,15 +181,15 @@ class ShmLink final : public interface::Link {
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
-  static std::uint32_t cells_of_block(std::size_t bytes) noexcept {
-    return 1 + static_cast<std::uint32_t>((bytes + interface::kCell - 1) / interface::kCell);
-  }
-
   unsigned empty_rings = 0;  // wake-ups by this link with nothing to show for them
 
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
+  // Of up to the MTU, without metadata.
+  static std::uint32_t cells_of_write(std::size_t bytes) noexcept {
+    return cells_of(lead_of(interface::write_lead(bytes)));
+  }
   bool wakes_for_room() const noexcept { return departures != 0 || lent != 0 || replies_due || room_wanted; }
   void break_off() noexcept;
   bool make_room(std::uint32_t cells) noexcept;

@@ -35,8 +35,7 @@ void answer(Party& party, Room&) {
 
 Meter fast_latency(Place place) {
   const auto round = [place](Cores cores, int) {
-    const PartyOptions options{
-        .bytes = 64, .places = 256, .place = place};  // as many as a TaggedReceiver has
+    const PartyOptions options{.bytes = 64, .places = 256, .place = place};  // the default of a slot
     return run_parties(cores, kExchanges, options, ask, options, answer);
   };
   return {.name = prefix(place) + "fast.16.oneway", .round = round, .single_operations = true};
