@@ -1,16 +1,17 @@
 // A message that lost its rest (paper 1, section 3.7): its sender says so in one packet under the same
-// message id, which bypasses the count, and the receiver's entry fails instead of waiting.
+// message id, and the receiver's entry fails instead of waiting. What is late of it is told by its number
+// (lost_messages.h), so that tickets of the entry stay good: others have them, too.
 #include <algorithm>
 
 #include "interface/deposit.h"
 
 namespace hamlyn::interface {
 
-void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message) noexcept {
+void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept {
   Packet packet{};
   set_lead(packet, Operation::abandon, 0, 0);
   set_slot(packet, ticket);
-  set_entry(packet, ticket.entry, 0);
+  set_entry(packet, ticket.entry, rest);
   packet.word = message_word(message, ticket.incarnation);
   // Behind those that have found no room before it.
   if (link.abandons.empty() && link.put(packet, nullptr, nullptr) != Status::queue_full) return;
@@ -50,6 +51,8 @@ void Core::forget_abandons(Link& link) noexcept {
 
 // Whoever holds the ticket may spoil this entry, and no other; not what another is filling it with.
 Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
+  const std::uint32_t message = message_of(packet.word);
+  if (!fills(link, packet) && link.lost_messages.count(message, packet.delta)) return Refusal::none;
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
   SlotRecord& slot = slots_[index];
   if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
@@ -62,16 +65,69 @@ Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   switch (entry.state) {
     case EntryState::filling:
-      if (entry.message != message_of(packet.word) || entry.link != link.serial) return Refusal::entry_busy;
+      if (entry.message != message || entry.link != link.serial) return Refusal::entry_busy;
       break;
     case EntryState::armed:  // it has overtaken what there was of the message
+      begin(link, entry, message, packet.offset);
+      break;
     case EntryState::gathering:
       break;
     default:
       return Refusal::entry_not_armed;
   }
+  if (entry.state == EntryState::filling) entry.accumulator += packet.delta;
   fail(slot, index, packet.entry, Failure::abandoned, link.peer);
   return Refusal::none;
+}
+
+// --- what is late of a message that will not become whole
+
+// The one that fills this entry. False: so many are given up already that what is late of it could not be
+// told from others.
+bool Core::give_up(const MetadataEntry& entry) noexcept {
+  for (Link* link : links()) {
+    if (link->serial == entry.link) return link->lost_messages.give_up(entry.message, entry.accumulator);
+  }
+  return false;
+}
+
+const MetadataEntry* Core::entry_named(const Packet& packet) const noexcept {
+  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  const SlotRecord& slot = slots_[index];
+  if (packet.slot != index || !slot.live || slot.generation != packet.generation ||
+      packet.entry >= slot.entry_count) {
+    return nullptr;
+  }
+  return &slot.entries[packet.entry];
+}
+
+bool Core::fills(const Link& link, const Packet& packet) const noexcept {
+  const MetadataEntry* const entry = entry_named(packet);
+  return entry != nullptr && entry->state == EntryState::filling &&
+         entry->message == message_of(packet.word) && entry->link == link.serial;
+}
+
+// Whether that refusal takes one of its packets from a message that had begun, or could have. (Of a group's
+// nothing is late: each arming has an incarnation of its own.)
+bool Core::loses(Refusal cause, const Link& link, const Packet& packet) const noexcept {
+  if (cause == Refusal::entry_not_armed || cause == Refusal::entry_busy) return true;
+  if (cause != Refusal::bad_area) return false;
+  const MetadataEntry* const entry = entry_named(packet);
+  return entry != nullptr && (entry->state == EntryState::armed || fills(link, packet));
+}
+
+// A packet that was refused: the message that it is of will not become whole if it is one of several.
+void Core::note_lost(Link& link, Refusal cause, const Packet& packet) noexcept {
+  const Operation operation = packet.lead.operation;
+  const bool counted = operation == Operation::write || operation == Operation::write_acknowledged ||
+                       operation == Operation::area_write || operation == Operation::abandon;
+  if (!counted || packet.entry == kNoEntry || packet.delta == 0) return;
+  const std::uint32_t message = message_of(packet.word);
+  if (loses(cause, link, packet)) {
+    link.lost_messages.refused(message, packet.delta);
+  } else {
+    link.lost_messages.count(message, packet.delta);
+  }
 }
 
 }  // namespace hamlyn::interface

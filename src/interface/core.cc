@@ -281,22 +281,14 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   const std::uint32_t message = message_of(packet.word);
   const bool of_several = packet.delta != 0;  // packets
+  if (of_several && link.lost_messages.has_given_up(message)) return Refusal::stale_message;
   if (entry.state == EntryState::armed) {
-    if (of_several && link.refused_messages.has(message)) return Refusal::stale_message;
-    entry.state = EntryState::filling;
-    entry.message = message;
-    entry.link = link.serial;
-    link.fills_entries = true;
-    entry.accumulator = 0;
-    entry.length = 0;
-    entry.offset = packet.offset;
-    entry.user_length = 0;
+    if (of_several && link.lost_messages.has(message)) return Refusal::stale_message;
+    begin(link, entry, message, packet.offset);
   } else if (entry.state != EntryState::filling) {
     if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload, length);
-    if (of_several) link.refused_messages.add(message);
     return entry.state == EntryState::readable ? Refusal::mode_forbids : Refusal::entry_not_armed;
   } else if (entry.message != message || entry.link != link.serial) {
-    if (of_several) link.refused_messages.add(message);
     return Refusal::entry_busy;
   }
   land(slot.base + packet.offset, packet, payload, length);

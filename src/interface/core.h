@@ -152,7 +152,8 @@ class Core {
   // Fails the entries whose time has come. True if there were any.
   bool expire(std::uint64_t now) noexcept;
   // What the sender of a message that lost its rest says of it (paper 1, section 3.7).
-  void abandon(Link& link, const Ticket& ticket, std::uint32_t message) noexcept;
+  // `rest`: what the deltas of its packets that have left lack.
+  void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
   // The next notification of a queue that is not empty.
@@ -284,7 +285,22 @@ class Core {
                           std::uint64_t length) noexcept;
   Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                           std::uint64_t length) noexcept;
+  static void begin(Link& link, MetadataEntry& entry, std::uint32_t message, std::uint64_t offset) noexcept {
+    entry.state = EntryState::filling;
+    entry.message = message;
+    entry.link = link.serial;
+    link.fills_entries = true;
+    entry.accumulator = 0;
+    entry.length = 0;
+    entry.offset = offset;
+    entry.user_length = 0;
+  }
   Refusal take_abandon(Link& link, const Packet& packet) noexcept;
+  bool give_up(const MetadataEntry& entry) noexcept;
+  const MetadataEntry* entry_named(const Packet& packet) const noexcept;
+  bool fills(const Link& link, const Packet& packet) const noexcept;
+  bool loses(Refusal cause, const Link& link, const Packet& packet) const noexcept;
+  void note_lost(Link& link, Refusal cause, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
   bool take_back() noexcept;
   void forget_abandons(Link& link) noexcept;

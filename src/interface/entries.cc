@@ -251,14 +251,18 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   ++completions_;
   ++slot.counters->failed;
   MetadataEntry& entry = slot.entries[entry_index];
+  // Of a link that has ended nothing more comes, and what is late of a message that had begun is told by its
+  // number: then the tickets of others stay good. Who has not begun when its time is over comes too late.
+  const bool told_apart =
+      entry.state != EntryState::gathering &&
+      (why == Failure::link_ended || (entry.state == EntryState::filling && give_up(entry)));
+  if (!told_apart) ++entry.incarnation;
   if (entry.state == EntryState::armed) {  // nothing of it has come
     entry.message = 0;
     entry.offset = 0;
     entry.length = 0;
     entry.user_length = 0;
   }
-  // Of a link that has ended nothing more comes: then the tickets of others stay good.
-  if (why != Failure::link_ended || entry.state == EntryState::gathering) ++entry.incarnation;
   entry.state = EntryState::failed;
   entry.accumulator = 0;
   settle_promises(slot_index, entry_index, Refusal::stale_message);

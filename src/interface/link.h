@@ -13,6 +13,7 @@
 #include "hamlyn/ticket.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
+#include "interface/lost_messages.h"
 #include "interface/lost_ranges.h"
 #include "interface/packet.h"
 #include "interface/remote.h"
@@ -190,24 +191,6 @@ struct User {
   std::uint32_t gid = 0xFFFFFFFFu;
 };
 
-// Messages of several packets that were refused: the rest of one must not begin to fill an entry that was
-// armed meanwhile, which it could never complete. So many as may be under way at a time, of an honest sender
-// with a handful of termini; who sends more spoils what it has tickets to, as it always could.
-class RefusedMessages {
- public:
-  void add(std::uint32_t message) noexcept {
-    if (!has(message)) messages_[next_++ % kMost] = message;
-  }
-  bool has(std::uint32_t message) const noexcept {
-    return next_ != 0 && std::find(messages_.begin(), messages_.end(), message) != messages_.end();
-  }
-
- private:
-  static constexpr std::size_t kMost = 16;
-  std::array<std::uint32_t, kMost> messages_{};  // no message is number 0
-  std::size_t next_ = 0;
-};
-
 class Link {
  public:
   static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
@@ -296,7 +279,7 @@ class Link {
   std::uint32_t openings = 0;         // so far; their serials
   bool replies_due = false;
   bool fills_entries = false;  // some metadata entry may fail with it
-  RefusedMessages refused_messages;
+  LostMessages lost_messages;
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
 

@@ -8,6 +8,7 @@ std::size_t place(Refusal cause) noexcept { return static_cast<std::size_t>(caus
 }  // namespace
 
 void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
+  note_lost(link, cause, packet);
   const Operation operation = packet.lead.operation;
   const bool put = operation >= Operation::put && operation <= Operation::put_strided;
   const std::uint32_t record = put ? opening(link, put_word_of(word_at(packet, kSlotWord))) : kDeadRecord;

@@ -11,7 +11,12 @@ namespace hamlyn::interface {
 
 namespace {
 constexpr std::size_t kBucketsLimit = 256;
+
+// Whether a receiver may remember the message of which it has said so (Core::note_lost).
+bool is_remembered(Refusal cause) noexcept {
+  return cause == Refusal::entry_not_armed || cause == Refusal::entry_busy || cause == Refusal::stale_message;
 }
+}  // namespace
 
 Outlet Terminus::nowhere;
 
@@ -308,10 +313,12 @@ Status Terminus::put_one_packet(Work& work) noexcept {
 
 void Terminus::finish(Work& work, Status status) noexcept {
   const bool begun = work.packets_left != 0 || work.packets_sent != 0;
-  // Half of it has left: its receiver would wait for the rest. (What has left whole may have arrived, and its
-  // entry may be armed for another.)
-  if (status == Status::cancelled && begun && !work.lent && !work.left && !work.is_put)
-    core_.abandon(*work.link, work.ticket, work.message);
+  // Half of it has left: its receiver would wait for the rest, or go on remembering that it may come. (What
+  // has left whole may have arrived, and its entry may be armed for another.)
+  if (begun && !work.lent && !work.left && !work.is_put &&
+      (status == Status::cancelled || (status == Status::refused && is_remembered(work.refusal))))
+    core_.abandon(*work.link, work.ticket, work.message,
+                  work.parts == 0 ? work.packets_left : work.count - work.packets_sent);
   if (work.is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
   work.status = status;
   if (!work.left) core_.departures().count(-1);

@@ -77,6 +77,8 @@ void Process::check_rest() {
   demand(counters.links == links.size(), "links were not counted");
   demand(ends_told >= ends, "the end of a link was not told");
   demand(!core().departures_wait(), "something waits to depart");
+  for (const interface::Link* link : core().links())
+    demand(link->lost_messages.empty(), "a message is remembered of which nothing more comes");
   // Each link may have room that nobody wants any more, which is said once.
   std::size_t links_left = links.size();
   while (links_left != 0 && core().something_to_do()) --links_left;

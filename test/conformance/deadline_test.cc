@@ -28,7 +28,8 @@ TEST_P(Expiry, fails_what_is_not_complete_and_nothing_else) {
   ASSERT_EQ(slot.fail_at(4, 101), Status::ok);  // not yet
   EXPECT_EQ(bob.core.next_deadline(), 50u);
   ASSERT_EQ(terminus.send(share, pattern(16, 1), {}, nullptr), Status::ok);
-  interface::Packet packet = hand_made(slot.ticket(2), 16);
+  const Ticket too_late = slot.ticket(1), had_begun = slot.ticket(2);
+  interface::Packet packet = hand_made(had_begun, 16);
   set_entry(packet, 2, 1);
   inject(packet);
   ASSERT_EQ(terminus.send(slot.ticket(3), pattern(16, 1), {}, nullptr), Status::ok);
@@ -46,8 +47,16 @@ TEST_P(Expiry, fails_what_is_not_complete_and_nothing_else) {
   EXPECT_EQ(failed, 0b111u);
   EXPECT_EQ(bob.core.next_deadline(), 101u);
   // What comes late is stale, and lands nowhere.
+  for (std::uint32_t entry : {0u, 1u, 2u}) ASSERT_EQ(slot.arm(entry), Status::ok);
   packet.delta = 0u - 1u;
   inject(packet);
+  EXPECT_EQ(next().cause, Refusal::stale_message);
+  EXPECT_EQ(slot.entry(2).state, EntryState::armed);
+  EXPECT_TRUE(bob.core.find_link(alice.id)->lost_messages.empty());
+  // Of what had begun the tickets are good; who had not begun comes too late.
+  ASSERT_EQ(terminus.send(had_begun, pattern(16, 1), {}, nullptr), Status::ok);
+  EXPECT_EQ(next().kind, Notification::Kind::message);
+  ASSERT_EQ(terminus.send(too_late, pattern(16, 1), {}, nullptr), Status::ok);
   EXPECT_EQ(next().cause, Refusal::stale_message);
 }
 
