@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxWaiting = 256;  // requests of a process that have no answer yet
 constexpr Time kGreetTime{5000};          // from the connection to its hello
 constexpr Time kObserveTime{60000};
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};  // no connection
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
   return "protocol " + std::to_string(version_of(protocol)) + " with structures " +
@@ -43,6 +44,11 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       accounts_(options.quotas, registered_by_all(options.total), options.uid) {
   // Microseconds of the start: above all of the run before.
   if (others_ != nullptr) next_generation_ = others_->incarnation();
+  if (!grace_ || !options_.left) return;
+  for (const OwnedName& name : *options_.left) {
+    if (kept_.emplace(name.name, Kept{kNobody, name.interface, name.uid, now + options_.grace}).second)
+      accounts_.add(name.uid, Resource::names, 1);
+  }
 }
 
 void Node::connected(std::uint64_t id, const Identity& who, Time now) {
@@ -437,7 +443,10 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   for (const std::string& name : connection.names) {
     names_.erase(name);
     // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
-    if (!keep_names) changed(name);
+    if (!keep_names) {
+      changed(name);
+      outside_.name_freed(name);
+    }
     if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);

@@ -44,6 +44,14 @@ struct AttachRights {
   std::vector<std::uint32_t> groups;
 };
 
+// A name, and whose it is.
+struct OwnedName {
+  std::string name;
+  std::uint64_t interface = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t pid = 0;
+};
+
 struct NodeOptions {
   Quotas quotas;                           // of one user
   Quotas total = times(Quotas{}, kTotal);  // of all together
@@ -54,8 +62,9 @@ struct NodeOptions {
       1;  // of interfaces and links; drawn so that no other run of the daemon gives the same
   std::uint32_t overflow_uid = 65534;  // stands for users that the daemon's user namespace cannot name
   bool recovering = false;             // the run before ended with processes attached: they come back first
-  Time grace{2000};                    // how long those have, and whose connection has broken
-  std::uint32_t uid = 0;               // the daemon's own
+  std::optional<std::vector<OwnedName>> left;  // the names that they have, if that is known
+  Time grace{2000};                            // how long those have, and whose connection has broken
+  std::uint32_t uid = 0;                       // the daemon's own
   std::uint32_t pid = 0;
   std::string version;
   std::string engine;  // that processes are to use between nodes; empty: the best that they find
@@ -76,6 +85,9 @@ class Outside {
   virtual bool behind(std::uint64_t connection) = 0;
   // The node has forgotten this connection. `why` is null where that is no fault.
   virtual void drop(std::uint64_t connection, const char* why) = 0;
+  // Somebody has a name, and is told so next; and has it no more, nor is it kept for anybody.
+  virtual void name_given(const OwnedName& /*name*/) {}
+  virtual void name_freed(std::string_view /*name*/) {}
   // It has said why processes of other nodes cannot reach it.
   virtual void not_reached(std::uint64_t /*connection*/, const std::string& /*why*/) {}
 };
@@ -127,6 +139,8 @@ class Node {
   void tell_registry(NodeId node, const FarRegistry& registry);
   // Processes of the run before may still come back.
   bool recovering() const noexcept { return grace_; }
+  // And nobody knows which names they had.
+  bool names_unknown() const noexcept { return grace_ && !options_.left; }
 
  private:
   enum class Stage : std::uint8_t { fresh, attached, observer, watcher };

@@ -151,7 +151,7 @@ void Node::forget_far_waiter(FarKey key) {
 // False if there is no answer yet, or no room for it.
 bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
   const auto found = names_.find(what.name);
-  if (found == names_.end() && (what.wait || grace_ || kept_.contains(what.name))) return false;
+  if (found == names_.end() && (what.wait || names_unknown() || kept_.contains(what.name))) return false;
   if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
   if (found == names_.end()) return refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown"), true;
   const RegisteredName name = registered(found->second);

@@ -28,9 +28,10 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
   const auto kept = kept_.find(name);
   const bool was_kept = kept != kept_.end();
-  if (grace_ && !proven) return hold(connection, request);
-  // A token is good for ever, also for who had the name before the one that it is kept for.
-  if (was_kept && (!proven || kept->second.interface != connection.interface || kept->second.uid != uid))
+  if (names_unknown() && !proven) return hold(connection, request);
+  // A token is good for ever, also for who had the name before the one that it is kept for. That one needs
+  // none: a daemon may have ended before it could give it.
+  if (was_kept && (kept->second.interface != connection.interface || kept->second.uid != uid))
     return hold(connection, request);
   if (was_kept) {  // it counts already
     connection.names.emplace(name);
@@ -46,6 +47,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
                    request.ticket,
                    next_generation_++};
   changed(name);
+  outside_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
@@ -73,6 +75,7 @@ void Node::withdraw(std::uint64_t id, Connection& connection, const Request& req
   }
   names_.erase(*found);
   changed(*found);
+  outside_.name_freed(*found);
   connection.names.erase(found);
   accounts_.give(connection.who.uid, Resource::names, 1);
   answer(id, make_reply(ReplyKind::withdrawn, request.request));
@@ -92,12 +95,12 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
     const bool wait = (request.flags & Request::kWait) != 0;
     if (answer_from_cache(id, connection, request)) return;
     const bool others = others_ != nullptr && !others_->there().empty();
-    if (!grace_ && !kept_.contains(name) && !wait && !others) {
+    if (!names_unknown() && !kept_.contains(name) && !wait && !others) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
     }
     hold(connection, request);
     awaited_[std::string(name)].emplace(id, request.request);
-    return search(id, request, grace_ || kept_.contains(name));
+    return search(id, request, names_unknown() || kept_.contains(name));
   }
   const RegisteredName what = registered(found->second);
   if (!may_look_up(connection.who.uid, connection.who.gid, what)) {
@@ -129,6 +132,7 @@ void Node::give_up_names(const std::function<bool(const Kept&)>& which) {
     }
     accounts_.give(at->second.uid, Resource::names, 1);
     changed(at->first);
+    outside_.name_freed(at->first);
     free.insert(at->first);
     at = kept_.erase(at);
   }

@@ -89,6 +89,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
   }
   out.overflow_uid = overflow_uid();
   out.recovering = marked(options.socket);
+  if (out.recovering) out.left = NameFile::left_at(options.socket);
   out.uid = ::geteuid();
   out.pid = static_cast<std::uint32_t>(::getpid());
   out.version = options.version;
@@ -119,7 +120,9 @@ Server::Server(const ServerOptions& options) : options_(options) {
   }
   if (cluster.id != 0)
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
-  node_ = std::make_unique<Node>(node_options(options_, descriptors), *this, now(), cluster_.get());
+  const NodeOptions options_of_node = node_options(options_, descriptors);
+  names_ = std::make_unique<NameFile>(options_.socket, options_of_node.left);
+  node_ = std::make_unique<Node>(options_of_node, *this, now(), cluster_.get());
   if (cluster_) cluster_->serve(*node_);
   ClerkPort* const clerk = cluster_ ? options_.clerk : nullptr;
   if (clerk != nullptr)
@@ -143,6 +146,7 @@ Server::~Server() {
   if (listener_) ::unlink(options_.socket.c_str());
   if (cluster_) cluster_->leave(now());
   if (node_ != nullptr && node_->empty()) keep_mark(node_->recovering());
+  if (names_ != nullptr && !marked_) names_->discard();
   for (auto& [id, peer] : peers_) {
     for (Outgoing& message : peer.queue) discard(message);
     foreign_.drop(std::move(peer.socket));
@@ -199,6 +203,7 @@ void Server::run(const sigset_t& signals) {
     flush_crowded();
     while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
     node_->tick(now());
+    if (!node_->names_unknown()) names_->complete();
     if (cluster_) cluster_->tick(now());
     if (cluster_ && options_.clerk != nullptr) options_.clerk->tick(now());
     forget_departed();
@@ -236,6 +241,10 @@ bool Server::watch(int fd, std::uint64_t tag, std::uint32_t events, int operatio
   event.data.u64 = tag;
   return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
+
+void Server::name_given(const OwnedName& name) { names_->put(name); }
+
+void Server::name_freed(std::string_view name) { names_->remove(name); }
 
 // The mark is made before the first process can be told anything, and stays until none could come back.
 void Server::keep_mark(bool wanted) {

@@ -15,6 +15,7 @@
 #include "node/clerk_port.h"
 #include "node/cluster_port.h"
 #include "node/config.h"
+#include "node/name_file.h"
 #include "node/node.h"
 
 namespace hamlyn::node {
@@ -79,6 +80,8 @@ class Server final : public Outside {
                         const Reply& to_peer) override;
   bool behind(std::uint64_t connection) override;
   void drop(std::uint64_t connection, const char* why) override;
+  void name_given(const OwnedName& name) override;
+  void name_freed(std::string_view name) override;
   void not_reached(std::uint64_t connection, const std::string& why) override;
 
   void listen();
@@ -115,6 +118,7 @@ class Server final : public Outside {
   base::FileDescriptor spare_;  // given up for a moment when there are no descriptors left
   base::Foreign foreign_;
   std::unique_ptr<ClusterPort> cluster_;  // if there is one
+  std::unique_ptr<NameFile> names_;
   std::unique_ptr<Node> node_;
   std::map<std::uint64_t, Peer> peers_;
   std::map<std::uint64_t, Departed> departed_;

@@ -181,10 +181,15 @@ TEST(NodeProcess, NamesAndNumbersComeBackAfterKill) {
   EXPECT_FALSE(owner.next().has_value()) << "told once";
   EXPECT_FALSE(owner.withdraw(2, "prices"));
 
+  for (int i = 0; i < 3; ++i) Daemon{folder.file("s")}.kill();  // before anybody can come back
   const Daemon second{folder.file("s")};
   Client thief = Client::attach(at(folder.file("s")));
   ASSERT_TRUE(thief.publish(1, "prices", {}, some_ticket(thief.interface_id())));
   ASSERT_TRUE(thief.lookup(2, "prices", false));
+  ASSERT_TRUE(thief.publish(3, "costs", {}, some_ticket(thief.interface_id())));
+  const Event at_once = next_event(thief);  // the second daemon knows that nobody had it
+  EXPECT_EQ(at_once.kind, Event::Kind::published);
+  EXPECT_EQ(at_once.request, 3u);
   Client back = Client::attach(at(folder.file("s")), -1, &owner.standing());
   EXPECT_EQ(back.interface_id(), owner.interface_id());
   // The look-up was not answered "unknown" while the owner could still come back.

@@ -54,8 +54,9 @@ class NodeWorld final : public node::Outside {
   std::map<std::uint64_t, std::string> drops;            // with the reason, empty for none
   std::map<std::uint64_t, std::uint64_t> counters_sent;  // of whom, how often
   std::uint64_t pairs = 0;
-  std::set<std::uint64_t> slow;    // connections that are behind
-  const char* no_pairs = nullptr;  // why introductions fail
+  std::map<std::string, std::uint64_t> given;  // names, and the interfaces that have them, as is written down
+  std::set<std::uint64_t> slow;                // connections that are behind
+  const char* no_pairs = nullptr;              // why introductions fail
   bool called_after_drop = false;
   node::Node node;
 
@@ -77,6 +78,8 @@ class NodeWorld final : public node::Outside {
     ++pairs;
     return nullptr;
   }
+  void name_given(const node::OwnedName& name) override { given[name.name] = name.interface; }
+  void name_freed(std::string_view name) override { given.erase(std::string(name)); }
   bool behind(std::uint64_t connection) override { return slow.contains(connection); }
   void drop(std::uint64_t connection, const char* why) override {
     drops[connection] = why == nullptr ? "" : why;

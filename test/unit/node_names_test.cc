@@ -1,12 +1,20 @@
 // The daemon's mind: names, who may have them, and who gets them back.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "node/name_file.h"
+#include "test/support/command.h"
 #include "test/support/node_world.h"
 
 namespace hamlyn::test {
 namespace {
 
+using node::NameFile;
 using node::NodeOptions;
+using node::OwnedName;
 using node::Reply;
 using node::ReplyKind;
 using node::Request;
@@ -196,6 +204,50 @@ TEST(Node, WhoHadANameGetsItBackFirst) {
   EXPECT_EQ(error_of(world.reply(2)), ErrorCode::name_taken);
 }
 
+// Where it is known which names there were, they alone are kept: nobody waits for others.
+TEST(Node, OnlyTheNamesThatThereWereWait) {
+  NodeWorld before;
+  const Welcome owner = before.attach(1), doubtful = before.attach(2);
+  before.say(1, ask(RequestKind::publish, 1, "n"));
+  Request proven = ask(RequestKind::publish, 1, "n");
+  proven.token = before.reply(1).token;
+
+  NodeOptions options;
+  options.quotas.names = 3;
+  options.first_number = 1000;
+  options.recovering = true;
+  options.left = {{"n", owner.interface, 1000, 1}, {"o", doubtful.interface, 1000, 2}, {"p", 77, 1000, 3}};
+  NodeWorld world{options};
+  EXPECT_TRUE(world.node.recovering());
+  EXPECT_FALSE(world.node.names_unknown());
+  world.attach(3, 1001, 1001);
+  world.say(3, ask(RequestKind::publish, 1, "new"));
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::published) << "at once";
+  world.say(3, ask(RequestKind::lookup, 2, "unknown"));
+  EXPECT_EQ(error_of(world.reply(3)), ErrorCode::name_unknown);
+  std::uint64_t request = 3;
+  for (const char* name : {"n", "o", "p"}) world.say(3, ask(RequestKind::publish, request++, name));
+  world.say(3, ask(RequestKind::lookup, 200, "n", 0));
+  EXPECT_TRUE(world.quiet(3)) << "they are kept";
+
+  world.attach(4, 1000, 1000, resume(owner));
+  world.say(4, ask(RequestKind::publish, 9, "more"));
+  EXPECT_EQ(error_of(world.reply(4)), ErrorCode::quota_names) << "what is kept counts";
+  world.say(4, proven);
+  EXPECT_EQ(world.reply(4).kind, ReplyKind::published);
+  // The daemon before had it down as its own, and ended before it said so.
+  world.attach(5, 1000, 1000, resume(doubtful));
+  world.say(5, ask(RequestKind::publish, 1, "o"));
+  EXPECT_EQ(world.reply(5).kind, ReplyKind::published);
+  EXPECT_EQ(error_of(world.reply(3)), ErrorCode::name_taken);
+  EXPECT_EQ(error_of(world.reply(3)), ErrorCode::not_permitted) << "the look-up, of another user";
+  EXPECT_EQ(error_of(world.reply(3)), ErrorCode::name_taken);
+  EXPECT_TRUE(world.quiet(3));
+  world.pass(options.grace);
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::published) << "nobody came back for it";
+  EXPECT_FALSE(world.node.recovering());
+}
+
 TEST(Node, WhatNobodyCameBackForIsFree) {
   NodeOptions options;
   options.recovering = true;
@@ -213,6 +265,69 @@ TEST(Node, WhatNobodyCameBackForIsFree) {
   EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
   EXPECT_EQ(error_of(world.reply(1)), ErrorCode::name_unknown);
   EXPECT_TRUE(world.quiet(1));
+}
+
+std::vector<std::string> left_at(const std::string& socket) {
+  std::vector<std::string> out;
+  const auto names = NameFile::left_at(socket);
+  if (!names) return {"unknown"};
+  for (const OwnedName& name : *names) out.push_back(name.name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(Node, WritesDownWhoHasWhichName) {
+  using Given = std::map<std::string, std::uint64_t>;
+  NodeWorld world;
+  const std::uint64_t one = world.attach(1).interface, two = world.attach(2).interface;
+  for (const char* name : {"a", "b", "c"}) world.say(1, ask(RequestKind::publish, 1, name));
+  world.say(2, ask(RequestKind::publish, 1, "a"));
+  world.say(2, ask(RequestKind::publish, 1, "d"));
+  EXPECT_EQ(world.given, (Given{{"a", one}, {"b", one}, {"c", one}, {"d", two}}));
+  world.say(1, ask(RequestKind::withdraw, 2, "a"));
+  EXPECT_EQ(world.given, (Given{{"b", one}, {"c", one}, {"d", two}}));
+  world.node.broken(1);
+  world.node.disconnected(2);
+  EXPECT_EQ(world.given, (Given{{"b", one}, {"c", one}})) << "they are kept";
+  world.pass(NodeOptions{}.grace);
+  EXPECT_EQ(world.given, Given{});
+}
+
+TEST(NameFile, IsWhatTheDaemonBeforeHasLeft) {
+  using Names = std::vector<std::string>;
+  const Folder folder;
+  const std::string socket = folder.file("s");
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(left_at(socket), Names{"unknown"});
+  {
+    NameFile file(socket, std::nullopt);
+    file.put({"a", 1, 1000, self});
+    EXPECT_EQ(left_at(socket), Names{"unknown"}) << "others may come back";
+    file.complete();
+    for (const char* name : {"b", "c", "d"}) file.put({name, 1, 1000, self});
+    file.put({"of one that has ended", 2, 1000, static_cast<std::uint32_t>(child)});
+    file.put({"ended", 2, 1000, static_cast<std::uint32_t>(child)});
+    EXPECT_EQ(left_at(socket), Names{"unknown"}) << "no daemon writes such a name";
+    file.remove("of one that has ended");
+    file.remove("b");
+    file.put({"e", 3, 1001, self});
+    file.put({"d", 4, 1001, self});
+    file.remove("nothing");
+  }
+  EXPECT_EQ(left_at(socket), (Names{"a", "c", "d", "e"}));
+  const auto names = NameFile::left_at(socket);
+  for (const OwnedName& name : *names) EXPECT_EQ(name.interface == 4 && name.uid == 1001, name.name == "d");
+  {
+    NameFile next(socket, names);
+    EXPECT_EQ(left_at(socket), (Names{"a", "c", "d", "e"})) << "also if that one ends at once";
+    next.remove("d");
+  }
+  EXPECT_EQ(left_at(socket), (Names{"a", "c", "e"}));
+  ASSERT_EQ(::truncate((socket + ".names").c_str(), 100), 0);
+  EXPECT_EQ(left_at(socket), Names{"unknown"});
 }
 
 // When a connection breaks and the process lives.
