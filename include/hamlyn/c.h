@@ -168,7 +168,7 @@ enum hamlyn_notification_kind {
   HAMLYN_MESSAGE = 0,            // a message is complete
   HAMLYN_FAILED = 1,             // the entry will not complete; `word` is an enum hamlyn_failure
   HAMLYN_PROTOCOL_ERROR = 2,     // `word` packets of one link were refused for one `cause`
-  HAMLYN_LINK_ENDED_NOTICE = 3,  // links to `peer` that had used this queue ended; `word` says how many
+  HAMLYN_LINK_ENDED_NOTICE = 3,  // links to `peer` (0: any) that had used this queue ended; `word`: how many
   HAMLYN_REMOTE_DONE = 4,        // a remote operation of this interface is over; `word` is its own
   HAMLYN_REMOTE_FAILED = 5,      // the same, but not done; `cause` says why it was refused
   HAMLYN_PUT = 6,                // puts have landed; `word` says how many

@@ -51,7 +51,10 @@ struct Notification {
     message,         // a message is complete
     failed,          // the entry will not complete; failure() says why
     protocol_error,  // packets of one link were refused for one cause; `word` says how many
-    link_ended,      // links to `peer` that had used this queue ended; `word` says how many
+    // Links to `peer` that had used this queue ended; `word` says how many. A queue that is not read keeps
+    // 256 links apart: the ends of further ones are told together, as of peer 0. Then any link may have
+    // ended.
+    link_ended,
     // A remote operation of this interface that asked for it is over; `word` is its own, slot, offset and
     // length say where a get landed.
     remote_done,

@@ -5,11 +5,12 @@
 namespace hamlyn::interface {
 
 namespace {
-constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that may wait
-}
+constexpr std::size_t kEventRoom = 256;               // protocol errors and ended links that may wait
+constexpr std::size_t kEventPlaces = kEventRoom + 1;  // and one for the ends of all other links
+}  // namespace
 
 Queue::Queue(std::size_t places)
-    : places_(std::make_unique<Place[]>(places)), mask_(places - 1), waiting_(kEventRoom) {}
+    : places_(std::make_unique<Place[]>(places)), mask_(places - 1), waiting_(kEventPlaces) {}
 
 void Queue::append(const Notification& notification, std::uint32_t generation) noexcept {
   Place& place = places_[tail_ & mask_];
@@ -30,7 +31,7 @@ void Queue::push(const Notification& notification, std::uint32_t generation) noe
   }
 }
 
-bool Queue::push_event(const Notification& notification) noexcept {
+bool Queue::merge_event(const Notification& notification) noexcept {
   for (std::size_t i = 0; i < waiting_count_; ++i) {
     Notification& other = waiting_[(waiting_head_ + i) % waiting_.size()].notification;
     if (other.kind == notification.kind && other.cause == notification.cause &&
@@ -39,11 +40,22 @@ bool Queue::push_event(const Notification& notification) noexcept {
       return true;
     }
   }
+  return false;
+}
+
+bool Queue::push_event(Notification notification) noexcept {
+  if (merge_event(notification)) return true;
   if (waiting_count_ == 0 && common_place_free()) {
     append(notification, 0);
     return true;
   }
-  if (waiting_events_ == kEventRoom) return false;
+  if (waiting_events_ >= kEventRoom) {
+    // A refusal is told with the next of its link and cause; there is no next end of a link. Of whom it was
+    // is not known any more, but that there was one.
+    if (notification.kind != Notification::Kind::link_ended) return false;
+    notification.peer = 0;
+    if (merge_event(notification)) return true;
+  }
   ++waiting_events_;
   push(notification, 0);
   return true;
@@ -75,7 +87,7 @@ void Queue::release(std::uint32_t count) noexcept {
 
 void Queue::expect(std::size_t entries) {
   // What waits of slots that have gone needs its room beside all that may come.
-  const std::size_t most = kEventRoom + expected_ + entries + waiting_count_;
+  const std::size_t most = kEventPlaces + expected_ + entries + waiting_count_;
   if (most > waiting_.size()) {
     std::vector<Waiting> longer(most);
     for (std::size_t i = 0; i < waiting_count_; ++i)

@@ -114,9 +114,9 @@ class Queue {
   // A completion: into a common place, or behind those that wait for one.
   // `generation`: of the slot.
   void push(const Notification& notification, std::uint32_t generation) noexcept;
-  // An event of a link: merged with one of the same kind, cause and peer that still waits. False: no room,
-  // lost but counted by the caller.
-  bool push_event(const Notification& notification) noexcept;
+  // An event of a link: merged with one of the same kind, cause and peer that still waits, or, an end without
+  // room, with others as one of peer 0. False: no room, lost but counted by the caller.
+  bool push_event(Notification notification) noexcept;
 
   // The oldest notification, and the record to give its place back to, or kNoPlaces. Not to be called when
   // empty.
@@ -166,6 +166,7 @@ class Queue {
     std::uint32_t generation = 0;
   };
   void append(const Notification& notification, std::uint32_t generation) noexcept;
+  bool merge_event(const Notification& notification) noexcept;
   void refill() noexcept;
 
   std::unique_ptr<Place[]> places_;
@@ -177,7 +178,7 @@ class Queue {
 
   std::uint32_t taken_generation_ = 0;
 
-  std::vector<Waiting> waiting_;  // a circle, long enough for every entry and kEventRoom events
+  std::vector<Waiting> waiting_;  // a circle, long enough for every entry and kEventPlaces events
   std::size_t expected_ = 0;      // entries of all slots that notify this queue
   std::size_t waiting_head_ = 0;
   std::size_t waiting_count_ = 0;

@@ -101,7 +101,7 @@ TEST(Queue, what_is_released_can_be_reserved_or_used_by_what_waits) {
   EXPECT_EQ(queue.reserve(100), 14u);
 }
 
-TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
+TEST(Queue, merges_events_that_wait_and_loses_no_end_of_a_link) {
   Queue queue(16);
   queue.expect(16);
   for (std::uint32_t i = 0; i < 16; ++i) queue.push(completion(i), 1);
@@ -111,9 +111,10 @@ TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_slot, 1, 1)));
   EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
   EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
-  std::uint64_t peer = 2;
-  while (queue.push_event(event(Kind::link_ended, Refusal::none, peer, 1))) ++peer;
-  EXPECT_EQ(peer, 255u) << "room for 256 events, 3 of them taken by peer 1";
+  for (std::uint64_t peer = 2; peer != 1000; ++peer)
+    EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, peer, 1)));
+  // Room for 256 events, 3 of them taken by peer 1, and one for all others; but each link has refusals again.
+  EXPECT_FALSE(queue.push_event(event(Kind::protocol_error, Refusal::bad_slot, 2, 1)));
   Notification out;
   for (std::uint32_t i = 0; i < 16; ++i) queue.take(out);
   queue.take(out);
@@ -128,6 +129,10 @@ TEST(Queue, merges_events_that_wait_and_says_when_it_has_no_room) {
     EXPECT_EQ(out.peer, from);
     EXPECT_EQ(out.word, from == 1 ? 2u : 1u);
   }
+  queue.take(out);
+  EXPECT_EQ(out.kind, Kind::link_ended);
+  EXPECT_EQ(out.peer, 0u) << "of several";
+  EXPECT_EQ(out.word, 1000u - 255u);
   EXPECT_TRUE(queue.empty());
   EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1))) << "there is room again";
 }
