@@ -67,8 +67,8 @@ Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
     case EntryState::filling:
       if (entry.message != message || entry.link != link.serial) return Refusal::entry_busy;
       break;
-    case EntryState::armed:  // it has overtaken what there was of the message
-      begin(link, entry, message, packet.offset);
+    case EntryState::armed:            // it has overtaken what there was of the message
+      begin(link, entry, message, 0);  // the packet's offset means nothing, and was not checked
       break;
     case EntryState::gathering:
       break;

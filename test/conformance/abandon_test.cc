@@ -287,8 +287,12 @@ TEST_P(Abandons, are_refused_like_any_other_packet) {
   next();
   EXPECT_EQ(refusal(abandon_of(slot.ticket(1), 9)), Refusal::entry_not_armed);
   // One that has overtaken all of its message.
-  inject(abandon_of(slot.ticket(2), 10));
-  EXPECT_EQ(next().failure(), Failure::abandoned);
+  packet = abandon_of(slot.ticket(2), 10);
+  packet.offset = ~std::uint64_t{0};
+  inject(packet);
+  const Notification failed = next();
+  EXPECT_EQ(failed.failure(), Failure::abandoned);
+  EXPECT_EQ(failed.offset, 0u) << "where nothing landed";
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, Abandons, testing::ValuesIn(fabrics()), fabric_name);
