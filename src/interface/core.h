@@ -264,6 +264,8 @@ class Core {
       give_back_slowly(index);
   }
   void give_back_slowly(std::uint32_t index) noexcept;
+  // More of a sender's notifications are to stand than ever did. False: as many as it was granted stand.
+  bool rise(Places& places) noexcept;
 
   Arrived take_fast(Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
                     Notification& out) noexcept;

@@ -3,7 +3,8 @@
 // shown read-only to the node daemon, and read without the owner's help. docs/wire.md has every byte.
 //
 // Rows of slots, queues and termini are for the first ones that there are; whatever finds no row counts into
-// one that nobody sees, so that counting never asks.
+// one that nobody sees, so that counting never asks. So the page is all that counting ever takes, whatever
+// comes.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -13,8 +14,8 @@
 namespace hamlyn::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
-inline constexpr std::uint32_t kCounterVersion = 3;
-inline constexpr std::size_t kCounterPageBytes = 94208;
+inline constexpr std::uint32_t kCounterVersion = 4;
+inline constexpr std::size_t kCounterPageBytes = 126976;
 inline constexpr std::size_t kCounterLinks = 252;  // rows; links beyond have counts of their own, not shown
 inline constexpr std::size_t kCounterCauses = 32;  // room for causes of refusals
 inline constexpr std::size_t kCounterSlots = 256;  // those of the lowest numbers
@@ -49,9 +50,18 @@ struct SlotCounters {
   std::uint64_t bytes;     // of them
   std::uint64_t failed;    // messages, and groups
   std::uint64_t refused;   // packets that named it
-  std::uint64_t reserved;
+  // High-water marks: notifications of it that stood in its queue at a time, unread.
+  std::uint32_t most_places;   // of one link, each in a place of fast mode: to be held against `places`
+  std::uint32_t most_entries;  // each of an entry: to be held against `entries`
 };
 static_assert(sizeof(SlotCounters) == 64);
+
+// Packets that named a slot, by Refusal, modulo 2^32. Apart from its other counts, which packets that are
+// taken touch.
+struct SlotRefusals {
+  std::uint32_t by_cause[kCounterCauses];
+};
+static_assert(sizeof(SlotRefusals) == 128);
 
 struct QueueCounters {
   std::uint64_t places;  // 0: the row is free
@@ -106,10 +116,11 @@ struct CounterPage {
   SlotCounters slot[kCounterSlots];
   QueueCounters queue[kCounterQueues];
   TerminusCounters terminus[kCounterTermini];
+  SlotRefusals slot_refused[kCounterSlots];  // by the rows of `slot`
 };
 static_assert(offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, slot) == 65536 && offsetof(CounterPage, queue) == 81920 &&
-              offsetof(CounterPage, terminus) == 86016);
+              offsetof(CounterPage, terminus) == 86016 && offsetof(CounterPage, slot_refused) == 94208);
 static_assert(std::is_trivially_copyable_v<CounterPage> && sizeof(CounterPage) == kCounterPageBytes);
 
 // Null if the page is one that this version reads, otherwise what is wrong with it.

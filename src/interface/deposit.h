@@ -70,8 +70,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
     return Refusal::no_place;
   const std::uint32_t record = link.places[packet.delta];
   Places& places = records_[record];
-  if (places.slot != index || places.generation != packet.generation || places.standing >= places.granted)
-      [[unlikely]] {
+  if (places.slot != index || places.generation != packet.generation ||
+      (places.standing >= places.most && !rise(places))) [[unlikely]] {
     return Refusal::no_place;
   }
   ++places.standing;
@@ -111,8 +111,8 @@ __attribute__((always_inline)) inline bool Core::accept_like_before(const SameSl
 
 inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
   const SameSlot& same = link.same_slot;
-  if (same.queue == nullptr || same.places->standing >= same.places->granted ||
-      !accept_like_before(same, words)) [[unlikely]] {
+  if (same.queue == nullptr || same.places->standing >= same.places->most || !accept_like_before(same, words))
+      [[unlikely]] {
     return false;
   }
   ++same.places->standing;

@@ -222,6 +222,7 @@ void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& no
   notification.message_id = entry.message;
   notification.offset = entry.offset;
   notification.length = entry_bytes(slot, entry);
+  slot.counters->most_entries = std::max(slot.counters->most_entries, ++slot.unread);
   slot.queue->push(notification, slot.generation);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
 }
@@ -286,7 +287,9 @@ void Core::completion_taken(Notification& notification, std::uint32_t generation
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
     return;
   SlotRecord& slot = slots_[notification.slot];
-  if (slot.live && slot.generation == generation) slot.entries[notification.entry].state = EntryState::read;
+  if (!slot.live || slot.generation != generation) return;
+  --slot.unread;
+  slot.entries[notification.entry].state = EntryState::read;
 }
 
 }  // namespace hamlyn::interface

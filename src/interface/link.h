@@ -34,6 +34,7 @@ struct Places {
   std::uint32_t generation = 0;
   std::uint32_t granted = 0;
   std::uint32_t standing = 0;  // notifications in the queue
+  std::uint32_t most = 0;      // at a time so far: the next one beyond is noted (Core::rise)
   std::uint32_t freed = 0;     // modulo 2^32, as the next two
   std::uint32_t told = 0;      // the freed count that the sender was told last
   std::uint32_t tell_at = 0;   // the freed count at which there is something to do

@@ -51,6 +51,16 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
   if (!link_waits_for(places) && places.over && places.standing == 0) release_record(index);
 }
 
+// Where a link has so many standing for the first time: so who takes a packet asks one thing only, whether
+// more than that would stand, and the mark costs it nothing.
+bool Core::rise(Places& places) noexcept {
+  if (places.standing >= places.granted) return false;
+  places.most = places.standing + 1;
+  SlotCounters& row = *slots_[places.slot].counters;
+  row.most_places = std::max(row.most_places, places.most);
+  return true;
+}
+
 // True if an answer, or a part of one, has left.
 bool Core::send_replies(Link& link) noexcept {
   close_run();  // what the sender is told of is not due any more

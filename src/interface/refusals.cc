@@ -20,7 +20,10 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
   Sweep::refused(link);
-  if (slot < slots_.size() && slots_[slot].live) ++slots_[slot].counters->refused;
+  if (slot < slots_.size() && slots_[slot].live) {
+    ++slots_[slot].counters->refused;
+    if (slot < kCounterSlots) ++counters_.slot_refused[slot].by_cause[place(cause)];
+  }
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
 }

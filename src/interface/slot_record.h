@@ -38,6 +38,7 @@ struct SlotRecord {
   std::unique_ptr<Guests> guests;     // null: its tickets suffice
   std::unique_ptr<Puts> puts;         // null: it takes none
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
+  std::uint32_t unread = 0;           // notifications of its entries that stand in the queue
   std::uint32_t rights(const User& user) const noexcept {
     return guests == nullptr ? Guests::kRead | Guests::kWrite : guests->rights(user);
   }

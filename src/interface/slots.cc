@@ -62,7 +62,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
                     .bytes = 0,
                     .failed = 0,
                     .refused = 0,
-                    .reserved = 0};
+                    .most_places = 0,
+                    .most_entries = 0};
   return index;
 }
 
@@ -85,9 +86,11 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.guests.reset();
   slot.links = {};
   slot.messages_to_go = 0;
+  slot.unread = 0;
   slot.queue = nullptr;
   free_slots_.push_back(index);
   *std::exchange(slot.counters, nullptr) = {};
+  if (index < kCounterSlots) counters_.slot_refused[index] = {};
   --counters_.slots;
 }
 

@@ -61,7 +61,9 @@ void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin,
                      std::uint64_t peer) noexcept {
   const std::uint32_t index = records_[record].slot;
   Queue& queue = *slots_[index].queue;
-  ++records_[record].standing;
+  Places& places = records_[record];
+  if (places.standing >= places.most) rise(places);
+  ++places.standing;
   queue.push_told(record, kKindsTold[kind], index, begin, length, peer);
   if (queue.event_wanted) surroundings_.signal(queue);
 }

@@ -33,10 +33,15 @@ ordered_json slot_json(const SlotView& row) {
   return {{"slot", row.slot},
           {"queue", row.queue},
           {"bound", row.counts.bound},
+          {"entries", row.counts.entries},
+          {"places", row.counts.places},
           {"messages", row.counts.messages},
           {"bytes", row.counts.bytes},
           {"failed", row.counts.failed},
-          {"refused", row.counts.refused}};
+          {"most_entries", row.counts.most_entries},
+          {"most_places", row.counts.most_places},
+          {"refused", row.counts.refused},
+          {"refused_by_cause", refusals_json(row.refused)}};
 }
 
 ordered_json queue_json(const QueueView& row) {

@@ -20,14 +20,14 @@ std::uint64_t sum(const Refusals& refusals) {
   return sum;
 }
 
-namespace {
-
 std::string refusals_text(const Refusals& refusals) {
   std::string text;
   for (const auto& [cause, count] : refusals)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, count);
   return text.empty() ? "none" : text;
 }
+
+namespace {
 
 const ProcessView* find(const NodeView& node, std::uint64_t interface) {
   const auto is = [interface](const ProcessView& process) { return process.interface == interface; };

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
 namespace hamlyn::tool {
 namespace {
+
+constexpr ssize_t kPageHead = offsetof(interface::CounterPage, pid);  // that says what the rest is
 
 template <class Count>
 Refusals refusals(const Count (&counts)[interface::kCounterCauses]) {
@@ -66,7 +69,8 @@ Details details_of(const interface::CounterPage& page) {
   }
   std::uint32_t number = 0;
   for (const interface::SlotCounters& row : page.slot) {
-    if (row.generation != 0) details.slot_rows.push_back({number, row.queue, row});
+    if (row.generation != 0)
+      details.slot_rows.push_back({number, row.queue, row, refusals(page.slot_refused[number].by_cause)});
     ++number;
   }
   number = 0;
@@ -87,12 +91,14 @@ Details details_of(const interface::CounterPage& page) {
 void read_details(int fd, ProcessView& process) {
   const auto page = std::make_unique<interface::CounterPage>();
   struct stat status {};
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size != static_cast<off_t>(sizeof *page) ||
-      ::pread(fd, page.get(), sizeof *page, 0) != static_cast<ssize_t>(sizeof *page)) {
-    process.why_no_details = "its counter page has a wrong size";
-  } else if (const char* why = invalid(*page)) {
+  const bool file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  const ssize_t got = file ? ::pread(fd, page.get(), sizeof *page, 0) : -1;
+  // One of another version has another size, too.
+  const char* const why = got >= kPageHead ? invalid(*page) : "its counter page has a wrong size";
+  if (why != nullptr) {
     process.why_no_details = why;
+  } else if (got != static_cast<ssize_t>(sizeof *page) || status.st_size != got) {
+    process.why_no_details = "its counter page has a wrong size";
   } else if (page->interface != process.interface) {
     process.why_no_details = "its counter page is that of another interface";
   } else {

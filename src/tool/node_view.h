@@ -29,6 +29,7 @@ struct LinkView {
 struct SlotView {
   std::uint32_t slot = 0, queue = 0;
   interface::SlotCounters counts {};
+  Refusals refused = {};
 };
 struct QueueView {
   std::uint32_t queue = 0;  // as a slot names it
@@ -97,6 +98,7 @@ NodeView look_at_node(const std::string& socket);
 
 std::string user_name(std::uint32_t uid);
 std::uint64_t sum(const Refusals& refusals);
+std::string refusals_text(const Refusals& refusals);
 std::string to_text(const NodeView& node);
 std::string to_json(const NodeView& node);
 

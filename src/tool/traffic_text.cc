@@ -56,15 +56,19 @@ std::string links_text(const Details* before, const Details& now, double seconds
 }
 
 std::string slots_text(const Details* before, const Details& now, double seconds) {
-  std::string text = "  SLOT  QUEUE      BYTES   MESSAGES      NOW/s       DATA   FAILED  REFUSED\n";
+  std::string text =
+      "  SLOT  QUEUE      BYTES   MESSAGES      NOW/s       DATA   FAILED   MOST UNREAD: ENTRIES       "
+      "PLACES  REFUSED\n";
   for (const SlotView& row : now.slot_rows) {
     const SlotView* const then = before ? same(before->slot_rows, &SlotView::slot, row.slot) : nullptr;
     const bool known = then != nullptr && then->counts.generation == row.counts.generation;
-    text += fmt::format("  {:>4}  {:>5}  {:>9}  {:>9}  {:>9}  {:>9}  {:>7}  {:>7}\n", row.slot, row.queue,
-                        format_bytes(static_cast<double>(row.counts.bound)), row.counts.messages,
+    text += fmt::format("  {:>4}  {:>5}  {:>9}  {:>9}  {:>9}  {:>9}  {:>7}  {:>21}  {:>11}  {}\n", row.slot,
+                        row.queue, format_bytes(static_cast<double>(row.counts.bound)), row.counts.messages,
                         count_text(rate(known ? then->counts.messages : 0, row.counts.messages, seconds)),
                         format_bytes(static_cast<double>(row.counts.bytes)), row.counts.failed,
-                        row.counts.refused);
+                        fmt::format("{} of {}", row.counts.most_entries, row.counts.entries),
+                        fmt::format("{} of {}", row.counts.most_places, row.counts.places),
+                        refusals_text(row.refused));
   }
   return text;
 }

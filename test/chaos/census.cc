@@ -3,19 +3,28 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace hamlyn::chaos {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t entries(const fs::path& folder) {
-  std::error_code none;
-  std::uint64_t count = 0;
-  for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) ++count;
-  return count;
+// A count of 0 would pass for a process that has nothing: what cannot be read is an error.
+[[noreturn]] void unreadable(const fs::path& path, const char* why) {
+  throw std::runtime_error("what a process has cannot be counted: " + path.string() + ": " + why);
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    found.push_back(at->path());
+  if (error) unreadable(folder, error.message().c_str());
+  return found;
 }
 
 // The number behind `key` in a file of lines like "Pss:   123 kB".
@@ -25,7 +34,7 @@ std::uint64_t value_of(const fs::path& path, const std::string& key) {
     std::uint64_t value = 0;
     if (word == key && file >> value) return value;
   }
-  return 0;
+  unreadable(path, ("no " + key).c_str());
 }
 
 bool of_control_thread(const fs::path& task) {
@@ -39,11 +48,11 @@ bool of_control_thread(const fs::path& task) {
 Belongings belongings_of(pid_t pid) {
   const fs::path process = "/proc/" + std::to_string(pid);
   Belongings out;
-  out.descriptors = entries(process / "fd");
-  out.threads = entries(process / "task");
-  std::error_code none;
-  for (fs::directory_iterator task(process / "task", none), end; !none && task != end; task.increment(none)) {
-    if (of_control_thread(task->path())) out.descriptors += entries(task->path() / "fd");
+  out.descriptors = entries(process / "fd").size();
+  const std::vector<fs::path> tasks = entries(process / "task");
+  out.threads = tasks.size();
+  for (const fs::path& task : tasks) {
+    if (of_control_thread(task)) out.descriptors += entries(task / "fd").size();
   }
   out.kib = value_of(process / "smaps_rollup", "Pss:");
   out.shared_kib = value_of(process / "smaps_rollup", "Pss_Shmem:");

@@ -37,6 +37,30 @@ class Refusals : public Conformance {
   }
 };
 
+TEST_P(Refusals, slots_count_them_by_cause_and_what_stood_unread) {
+  Area area(64);
+  auto slot = std::make_unique<TestSlot>(bob, area, queue, Slot::Options{.entries = 1, .places = 8});
+  const interface::SlotCounters& counts = bob.counters().slot[slot->index()];
+  const std::uint32_t& keys =
+      bob.counters().slot_refused[slot->index()].by_cause[static_cast<std::size_t>(Refusal::bad_key)];
+  Terminus terminus(alice.core, 63);
+  for (const int together : {1, 3, 2}) {
+    for (int i = 0; i < together; ++i) ASSERT_EQ(send_fast(terminus, slot->ticket(), {}), Status::ok);
+    rest();
+    drain_queue();
+  }
+  EXPECT_EQ(counts.most_places, 3u);
+  Packet packet = hand_made(slot->ticket(0), 0);
+  packet.key ^= 1;
+  EXPECT_EQ(refusal_of(packet), Refusal::bad_key);
+  EXPECT_EQ(keys, 1u);
+  EXPECT_EQ(counts.most_entries, 0u);
+  EXPECT_EQ(refusal_of(hand_made(slot->ticket(0), 0)), Refusal::none);
+  EXPECT_EQ(counts.most_entries, 1u);
+  slot.reset();
+  EXPECT_EQ(keys, 0u) << "the next slot there begins anew";
+}
+
 TEST_P(Refusals, slots_that_are_not_there) {
   Area area(64);
   TestSlot slot(bob, area, queue, {.entries = 1});

@@ -75,7 +75,7 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, slot) == 65536 &&
               offsetof(CounterPage, queue) == 81920 && offsetof(CounterPage, terminus) == 86016 &&
-              sizeof(CounterPage) == 94208);
+              offsetof(CounterPage, slot_refused) == 94208 && sizeof(CounterPage) == 126976);
 static_assert(offsetof(SlotCounters, generation) == 0 && offsetof(SlotCounters, queue) == 4 &&
               offsetof(SlotCounters, bound) == 16 && offsetof(SlotCounters, messages) == 24 &&
               offsetof(SlotCounters, refused) == 48 && sizeof(SlotCounters) == 64);

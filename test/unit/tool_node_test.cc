@@ -70,6 +70,7 @@ TEST(ToolNode, NamesWhatIsWrongWithAPage) {
   bad = page();
   bad->version += 1;
   EXPECT_FALSE(read(bad.get(), sizeof *bad).details);
+  EXPECT_EQ(read(bad.get(), 94208).why_no_details, "counter page of another version");
   bad = page();
   bad->interface += 1;
   const ProcessView process = read(bad.get(), sizeof *bad);
@@ -110,7 +111,9 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
                   .bytes = 70,
                   .failed = 1,
                   .refused = 2,
-                  .reserved = 0};
+                  .most_places = 3,
+                  .most_entries = 1};
+  now->slot_refused[3].by_cause[static_cast<std::size_t>(Refusal::bad_key)] = 2;
   now->queue[0].places = 64;
   now->terminus[1].entries = 63;
   NodeView before, after;
@@ -131,6 +134,8 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
   before.processes[0].pid = after.processes[1].pid = 6;
   const std::string one = traffic_text(before, after, 2, 6);
   EXPECT_NE(one.find("pid 99                    250   4.00 kB"), std::string::npos) << one;
+  EXPECT_NE(one.find("1 of 2       3 of 0  bad_key 2\n"), std::string::npos) << one;
+  EXPECT_NE(to_json(after).find("\"refused_by_cause\":{\"bad_key\":2}"), std::string::npos);
   // Counters that went back, as of a page that its owner scribbles into, are nothing and not a huge number.
   EXPECT_EQ(traffic(after, before, 2).at(0).rates.packets_in, 0);
   EXPECT_EQ(rate(5, 9, 0), 0);
