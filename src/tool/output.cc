@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/random.h"
 #include "tool/failure.h"
 #include "tool/stop.h"
 
@@ -21,6 +22,12 @@ unsigned default_mode() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   return 0666u & ~mask;
+}
+
+std::string by_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+bool link_as(int fd, const std::string& path) {
+  return ::linkat(AT_FDCWD, by_descriptor(fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 void wait_writable(int fd) {
@@ -57,20 +64,50 @@ void Output::open_temporary(unsigned mode) {
     path_ = real;
     std::free(real);
   }
-  temporary_ = path_ + ".XXXXXX";
-  file_.reset(::mkostemp(temporary_.data(), O_CLOEXEC));
+  if (!open_nameless()) {
+    temporary_ = path_ + ".XXXXXX";
+    file_.reset(::mkostemp(temporary_.data(), O_CLOEXEC));
+  }
   if (!file_) {
     temporary_.clear();
     throw system_failure("cannot make a temporary file beside " + what_, errno);
   }
+  unfinished_ = true;
   ::fchmod(file_.get(), mode);
 }
 
-Output::~Output() {
-  if (temporary_.empty()) return;
-  if (!keep_partial_ || std::rename(temporary_.c_str(), (path_ + ".partial").c_str()) != 0) {
-    ::unlink(temporary_.c_str());
+// Nothing is left of a file that never had a name. False: not in this file system, or there is no /proc, by
+// which it would get one.
+bool Output::open_nameless() {
+  const std::size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  file_.reset(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (file_ && ::access(by_descriptor(file_.get()).c_str(), F_OK) != 0) file_.reset();
+  return static_cast<bool>(file_);
+}
+
+// Gives the file that name, in the place of one that has it. False, and errno: it has none.
+bool Output::give_name(const std::string& path) {
+  std::string from = temporary_;
+  if (from.empty()) {
+    if (link_as(file_.get(), path)) return true;
+    if (errno != EEXIST) return false;
+    // To link replaces nothing, to rename does: between the two, the whole file stands under another name.
+    do {
+      from = fmt::format("{}.{:016x}", path, base::random_key());
+    } while (!link_as(file_.get(), from) && errno == EEXIST);
   }
+  if (std::rename(from.c_str(), path.c_str()) == 0) return true;
+  const int errnum = errno;
+  if (temporary_.empty()) ::unlink(from.c_str());
+  errno = errnum;
+  return false;
+}
+
+Output::~Output() {
+  if (!unfinished_) return;
+  if (keep_partial_ && give_name(path_ + ".partial")) return;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void Output::write(std::span<const std::byte> bytes) {
@@ -85,12 +122,14 @@ void Output::write(std::span<const std::byte> bytes) {
 }
 
 void Output::finish() {
-  // Some file systems tell only now that there was no room. (Standard output stays open: it is not ours.)
-  if (file_ && ::close(file_.release()) != 0) throw system_failure("cannot write " + what_, errno);
-  if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-    throw system_failure("cannot name " + what_, errno);
-  temporary_.clear();
+  if (!file_) return;  // standard output stays open: it is not ours
+  // Some file systems tell only at a close that there was no room. The descriptor itself is needed for a
+  // name.
+  const int copy = ::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || ::close(copy) != 0) throw system_failure("cannot write " + what_, errno);
+  if (!unfinished_) return;
+  if (!give_name(path_)) throw system_failure("cannot name " + what_, errno);
+  unfinished_ = false;
 }
 
 }  // namespace hamlyn::tool

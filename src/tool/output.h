@@ -11,9 +11,11 @@ namespace hamlyn::tool {
 class Output {
  public:
   // `path` "-": standard output. A path of something that is no regular file (a pipe, /dev/null) is written
-  // to directly; otherwise the bytes go to a temporary file in the same folder. Throws Failure.
+  // to directly; otherwise the bytes go to a file without a name in the same folder, of which nothing is left
+  // however this process ends. Where the file system has none such, to one with a temporary name. Throws
+  // Failure.
   Output(const std::string& path, bool keep_partial);
-  ~Output();  // an unfinished temporary file is removed, or becomes PATH.partial
+  ~Output();  // an unfinished file goes, or becomes PATH.partial
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -26,8 +28,12 @@ class Output {
 
  private:
   void open_temporary(unsigned mode);
+  bool open_nameless();
+  bool give_name(const std::string& path);
 
-  std::string path_, what_, temporary_;  // temporary_ empty: written to directly, or finished
+  std::string path_, what_;
+  std::string temporary_;    // its name; empty: it has none
+  bool unfinished_ = false;  // never of what is written to directly
   bool keep_partial_;
   base::FileDescriptor file_;
   int fd_ = -1;

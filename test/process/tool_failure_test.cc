@@ -2,13 +2,24 @@
 // to do.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "test/process/tool_world.h"
+#include "test/support/daemon.h"
+#include "tool/output.h"
 
 namespace hamlyn::test {
 namespace {
@@ -84,15 +95,83 @@ TEST(ToolFailure, SenderKilledInFullFlight) {
   }
 }
 
+// Bytes of the file without a name that a receiver writes in this world's folder; none: there is no such
+// file.
+std::optional<std::size_t> unnamed_bytes(const World& world, const Command& receiver) {
+  const std::string folder = "/proc/" + std::to_string(receiver.pid()) + "/fd";
+  std::error_code gone;  // descriptors come and go
+  for (const auto& each : std::filesystem::directory_iterator(folder, gone)) {
+    const std::string target = std::filesystem::read_symlink(each, gone);
+    struct stat status {};
+    if (target.rfind(world.file(""), 0) == 0 && ::stat(each.path().c_str(), &status) == 0 &&
+        status.st_nlink == 0)
+      return static_cast<std::size_t>(status.st_size);
+  }
+  return std::nullopt;
+}
+
+// Whatever ends a receiver, nothing of what it had not finished stays.
+TEST(ToolFailure, ReceiverKilledMidwayLeavesNothing) {
+  World world;
+  write_file(world.file("old"), "as it was");
+  for (const char* name : {"new", "old"}) {
+    Midway midway(world, {"receive", "toy", world.file(name)});
+    ASSERT_TRUE(eventually([&] { return unnamed_bytes(world, midway.receiver) == 3 * kMiB; }));
+    midway.receiver.signal(SIGKILL);
+    EXPECT_EQ(midway.receiver.wait().status, 128 + SIGKILL);
+    EXPECT_EQ(midway.sender.wait().status, 1);
+    EXPECT_EQ(world.data().names(), std::vector<std::string>{"old"});
+    EXPECT_EQ(read_file(world.file("old")), "as it was");
+  }
+}
+
+// The kernel's answer for a file system that has no files without names.
+void refuse_files_without_names() {
+  constexpr std::uint32_t kFlags = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFlags),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    throw std::runtime_error("no filter");
+}
+
+TEST(ToolOutput, HasATemporaryNameWhereThereAreNoFilesWithoutNames) {
+  for (const bool keep : {false, true}) {
+    const Folder folder;
+    write_file(folder.file("old"), "before");
+    Child child(-1, [&] {
+      refuse_files_without_names();
+      tool::Output finished(folder.file("old"), false);
+      if (folder.names().size() != 2) return 1;
+      finished.write(std::as_bytes(std::span{"after", 5}));
+      finished.finish();
+      tool::Output unfinished(folder.file("new"), keep);
+      unfinished.write(std::as_bytes(std::span{"some", 4}));
+      return folder.names().size() == 2 ? 0 : 2;
+    });
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(read_file(folder.file("old")), "after");
+    EXPECT_EQ(folder.names(),
+              keep ? (std::vector<std::string>{"new.partial", "old"}) : std::vector<std::string>{"old"});
+  }
+}
+
 TEST(ToolFailure, PartialFileIsRemovedUnlessItIsWanted) {
   for (const bool keep : {false, true}) {
     World world;
     std::vector<std::string> receive{"receive", "toy", world.file("out")};
     if (keep) receive.push_back("--keep-partial");
     Midway midway(world, receive);
-    ASSERT_TRUE(eventually([&] { return world.data().names().size() == 1; }));
-    const std::string temporary = world.file(world.data().names().at(0));
-    ASSERT_TRUE(eventually([&] { return read_file(temporary).size() == 3 * kMiB; }));
+    ASSERT_TRUE(eventually([&] { return unnamed_bytes(world, midway.receiver) == 3 * kMiB; }));
+    EXPECT_EQ(world.data().names(), std::vector<std::string>{});
+    if (keep) write_file(world.file("out.partial"), "of another time");
     midway.sender.signal(SIGKILL);
     EXPECT_EQ(midway.receiver.wait().status, 1);
     EXPECT_EQ(world.data().names(),
@@ -155,9 +234,7 @@ TEST(ToolInterrupted, WhileItWaitsForItsPartner) {
 TEST(ToolInterrupted, MidwayBothSidesSayWhy) {
   World world;
   Midway midway(world, {"receive", "toy", world.file("out")});
-  ASSERT_TRUE(eventually([&] { return world.data().names().size() == 1; }));
-  const std::string temporary = world.file(world.data().names().at(0));
-  ASSERT_TRUE(eventually([&] { return read_file(temporary).size() == 3 * kMiB; }));
+  ASSERT_TRUE(eventually([&] { return unnamed_bytes(world, midway.receiver) == 3 * kMiB; }));
   midway.receiver.signal(SIGINT);
   const Finished received = midway.receiver.wait();
   EXPECT_EQ(received.status, 130);
