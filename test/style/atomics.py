@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Each order that is asked for names its partner where it stands, or is of a word that docs/memory-model.md has a row of;
-each atomic that is declared says who uses it, there or in a row; and each row names words and checks that there are.
+"""Each atomic has its partner and its check. A row of docs/memory-model.md names both, and each atomic that is declared
+has one. Each order that is asked for is of such a word, or names its partner where it stands and is in a function that
+such a row names. And each row names words and checks that there are.
 
-An operation that names no order is sequentially consistent: of it, its word's declaration or row speaks. Relaxed ones
-order nothing: the same. Of a name in a row it is only known that something is called so, not that it is the same thing."""
+  atomics.py             checks the tree
+  atomics.py --self-test checks that this program sees what it is there to see
+
+An operation that names no order is sequentially consistent: of it, its word's row speaks. Relaxed ones order nothing:
+the same. Of a name in a row it is only known that something is called so, not that it is the same thing."""
 import re
+import sys
 
 import tree
 
@@ -18,6 +23,8 @@ REFERENCE = re.compile(r"std::atomic_ref<\w+(::\w+)*>(\s+\w+)?\(")
 WORD_OF_USE = re.compile(r"(\w+)\.(?:load|store|exchange|fetch_\w+|compare_\w+)\(|"
                          r"::(?:load_acquire|store_release)\([^,()]*?(\w+)[,)]")
 PARTNER = re.compile(r"\b(pairs? (\w+ )?(with|as)|partners?)\b", re.I)
+HEAD = re.compile(r"(~?\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const\s*)?(?:noexcept\s*)?(?:override\s*)?(?::[^{;]*)?\{")
+NO_FUNCTIONS = ("if", "for", "while", "switch", "catch", "sizeof", "__attribute__")
 FAR = 10  # lines: a comment further above is another thing's
 
 
@@ -43,20 +50,30 @@ def comment_at(lines, at):
     return " ".join(reversed(said[1:])) + " " + said[0]
 
 
-def wrong_uses(path, inside, named):
-    lines = path.read_text().splitlines()
+def function_at(lines, at):
+    """The function whose head was the last before the end of that line."""
+    text = "\n".join(line.partition("//")[0] for line in lines[:at + 1])
+    heads = [name for name in HEAD.findall(text) if name not in NO_FUNCTIONS]
+    return heads[-1] if heads else None
+
+
+def wrong_uses(inside, lines, words_of_rows, names_in_rows):
     for at, line in enumerate(lines):
         code = line.partition("//")[0]
         declared = DECLARED.search(code)
-        beside = "//" in line or (at and lines[at - 1].strip().startswith("//"))
         for name in re.findall(r"(\w+)\s*[{;]", declared.group(1)) if declared else ():
-            if name not in named and not beside:
-                yield f"{inside}:{at + 1}: {name}: say beside it who writes and who reads it, or give it a row in {PAGE}"
+            if name not in words_of_rows:
+                yield f"{inside}:{at + 1}: {name}: give it a row in {PAGE}: who writes and reads it, and what checks that"
         orders = ORDERED.search(code)
         refers = REFERENCE.search(code) and not declared and "memory_order_relaxed" not in " ".join(lines[at:at + 2])
         words = {name for found in WORD_OF_USE.findall(" ".join(lines[max(0, at - 1):at + 1])) for name in found if name}
-        if (orders or refers) and words.isdisjoint(named) and not PARTNER.search(comment_at(lines, at)):
+        if not (orders or refers) or not words.isdisjoint(words_of_rows):
+            continue
+        if not PARTNER.search(comment_at(lines, at)):
             yield f"{inside}:{at + 1}: say here what it pairs with, or give its word a row in {PAGE}: {code.strip()}"
+        if function_at(lines, at) not in names_in_rows:
+            yield (f"{inside}:{at + 1}: no row of {PAGE} names {function_at(lines, at)}: name it in that of its word, "
+                   f"with what checks it: {code.strip()}")
 
 
 def text_of(*folders):
@@ -96,12 +113,39 @@ def problems():
             print(f"{PAGE}:{at}: no check of {cells[0]}: {cells[4]}")
         elif not checks and not cells[4].startswith("the same"):
             yield f"{PAGE}:{at}: names no check: name one, or say none and why"
-    named = {re.findall(r"\w+", name)[-1] for _, cells in page for name in quoted(cells[0])}
+    words, names = named_in(page)
     for path in tree.cpp_files(tree.ROOT):
         inside = str(path.relative_to(tree.ROOT))
         if inside.startswith(("src/", "include/")) and not inside.startswith(LEFT_OUT):
-            yield from wrong_uses(path, inside, named)
+            yield from wrong_uses(inside, path.read_text().splitlines(), words, names)
+
+
+def named_in(page):
+    """The words that have a row, and all that is named in one as such, or as who writes and reads it."""
+    words = {re.findall(r"\w+", name)[-1] for _, cells in page for name in quoted(cells[0])}
+    return words, {name for _, cells in page for name in re.findall(r"~?\w+", " ".join(quoted(" ".join(cells[:3]))))}
+
+
+def self_test():
+    row = "| `ready_` | `set` | `get`, `Ring::look` | rel, acq | `ring.pml` |"
+    words, names = named_in(list(rows(row)))
+
+    def found(text):
+        return list(wrong_uses("a.cc", text.splitlines(), words, names))
+
+    good = ["  std::atomic<bool> ready_{false};",
+            "void f() {\n  ready_.store(true, std::memory_order_release);",
+            "void look() {\n  Memory::load_acquire(at[0]);  // pairs with `put`",
+            "void look() noexcept {\n  if (x) {\n    // Pairs with `put`.\n    Memory::fence();"]
+    bad = ["  std::atomic<bool> other_{false};  // set to get",
+           "void look() {\n  Memory::load_acquire(at[0]);",
+           "void other() {\n  Memory::load_acquire(at[0]);  // pairs with `put`",
+           "void look() {\n}\nvoid other() const {\n  // Pairs with `put`.\n  Memory::fence();"]
+    wrong = [f"refused, though right: {text}" for text in good if found(text)]
+    tree.finish(wrong + [f"not seen: {text}" for text in bad if not found(text)], "atomics' self test")
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
     tree.finish(list(problems()), "atomics")
