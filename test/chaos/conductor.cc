@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "test/chaos/flatness.h"
+
 namespace hamlyn::chaos {
 namespace {
 
@@ -60,8 +62,11 @@ void Conductor::run(const std::function<void(const Look&)>& tell) {
     run_for(std::chrono::seconds{time}, true);
     rest();
     passed += time;
-    tell(settled_look(passed));
+    const Look now = settled_look(passed);
+    tell(now);
+    medians_.push_back(now.median);
   }
+  judge_latency();
   leave();
 }
 
@@ -265,6 +270,12 @@ void Conductor::compare(const char* whose, const Belongings& before, const Belon
   rule("descriptors", before.descriptors, now.descriptors, kMoreDescriptors);
   rule("threads", before.threads, now.threads, kMoreThreads);
   rule("memory (KiB)", before.kib, now.kib, kMoreKib);
+}
+
+void Conductor::judge_latency() {
+  const double times = slower(medians_);
+  if (times > kMostSlower)
+    ledger_.fault(fmt::format("not flat: round trips take {:.1f} times as long as at first", times));
 }
 
 // Everybody goes by itself; nothing is left.

@@ -84,6 +84,7 @@ class Conductor {
   Look look(std::uint32_t seconds, bool chaos);
   Look settled_look(std::uint32_t seconds);
   void compare(const char* whose, const Belongings& before, const Belongings& now, std::size_t processes);
+  void judge_latency();
   void leave();
 
   std::uint64_t chance(std::uint64_t below) { return chance_() % below; }
@@ -100,6 +101,7 @@ class Conductor {
   std::int64_t until_strike_ = 0;
   std::int64_t until_daemon_strike_ = 0;
   Look first_;
+  std::vector<double> medians_;  // of the looks after it
   Done done_;
   bool leaving_ = false;
 };
