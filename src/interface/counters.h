@@ -49,10 +49,10 @@ struct SlotCounters {
   std::uint64_t messages;  // that have landed whole
   std::uint64_t bytes;     // of them
   std::uint64_t failed;    // messages, and groups
-  std::uint64_t refused;   // packets that named it
   // High-water marks: notifications of it that stood in its queue at a time, unread.
   std::uint32_t most_places;   // of one link, each in a place of fast mode: to be held against `places`
   std::uint32_t most_entries;  // each of an entry: to be held against `entries`
+  std::uint64_t reserved;
 };
 static_assert(sizeof(SlotCounters) == 64);
 

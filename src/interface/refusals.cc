@@ -1,4 +1,6 @@
 // What was refused: counted by cause, told of at the receiving side, merged while what was told is not read.
+#include <algorithm>
+
 #include "interface/core.h"
 
 namespace hamlyn::interface {
@@ -20,10 +22,8 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
   Sweep::refused(link);
-  if (slot < slots_.size() && slots_[slot].live) {
-    ++slots_[slot].counters->refused;
-    if (slot < kCounterSlots) ++counters_.slot_refused[slot].by_cause[place(cause)];
-  }
+  if (slot < std::min(slots_.size(), kCounterSlots) && slots_[slot].live)
+    ++counters_.slot_refused[slot].by_cause[place(cause)];
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
 }

@@ -61,9 +61,9 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
                     .messages = 0,
                     .bytes = 0,
                     .failed = 0,
-                    .refused = 0,
                     .most_places = 0,
-                    .most_entries = 0};
+                    .most_entries = 0,
+                    .reserved = 0};
   return index;
 }
 

@@ -40,8 +40,7 @@ ordered_json slot_json(const SlotView& row) {
           {"failed", row.counts.failed},
           {"most_entries", row.counts.most_entries},
           {"most_places", row.counts.most_places},
-          {"refused", row.counts.refused},
-          {"refused_by_cause", refusals_json(row.refused)}};
+          {"refused", refusals_json(row.refused)}};
 }
 
 ordered_json queue_json(const QueueView& row) {

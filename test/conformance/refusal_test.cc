@@ -380,7 +380,9 @@ TEST_P(Refusals, are_merged_by_link_and_cause) {
             100u);
   EXPECT_EQ(bob.core.find_link(alice.id)->counters->refused[static_cast<std::size_t>(Refusal::bad_key)],
             100u);
-  EXPECT_EQ(slot.record().counters->refused, 300u) << "of all links and causes";
+  const auto& of_slot = bob.counters().slot_refused[slot.index()].by_cause;
+  EXPECT_EQ(of_slot[static_cast<std::size_t>(Refusal::bad_key)], 200u) << "of all links";
+  EXPECT_EQ(of_slot[static_cast<std::size_t>(Refusal::bad_entry)], 100u);
   EXPECT_EQ(bob.counters().events_lost, 0u);
 }
 

@@ -78,7 +78,8 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, slot_refused) == 94208 && sizeof(CounterPage) == 126976);
 static_assert(offsetof(SlotCounters, generation) == 0 && offsetof(SlotCounters, queue) == 4 &&
               offsetof(SlotCounters, bound) == 16 && offsetof(SlotCounters, messages) == 24 &&
-              offsetof(SlotCounters, refused) == 48 && sizeof(SlotCounters) == 64);
+              offsetof(SlotCounters, most_places) == 48 && offsetof(SlotCounters, most_entries) == 52 &&
+              sizeof(SlotCounters) == 64);
 static_assert(offsetof(QueueCounters, notifications) == 8 && offsetof(QueueCounters, most_standing) == 16 &&
               sizeof(QueueCounters) == 64);
 static_assert(offsetof(TerminusCounters, level) == 4 && offsetof(TerminusCounters, messages) == 8 &&

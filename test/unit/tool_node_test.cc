@@ -110,9 +110,9 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
                   .messages = 7,
                   .bytes = 70,
                   .failed = 1,
-                  .refused = 2,
                   .most_places = 3,
-                  .most_entries = 1};
+                  .most_entries = 1,
+                  .reserved = 0};
   now->slot_refused[3].by_cause[static_cast<std::size_t>(Refusal::bad_key)] = 2;
   now->queue[0].places = 64;
   now->terminus[1].entries = 63;
@@ -135,7 +135,7 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
   const std::string one = traffic_text(before, after, 2, 6);
   EXPECT_NE(one.find("pid 99                    250   4.00 kB"), std::string::npos) << one;
   EXPECT_NE(one.find("1 of 2       3 of 0  bad_key 2\n"), std::string::npos) << one;
-  EXPECT_NE(to_json(after).find("\"refused_by_cause\":{\"bad_key\":2}"), std::string::npos);
+  EXPECT_NE(to_json(after).find("\"refused\":{\"bad_key\":2}"), std::string::npos);
   // Counters that went back, as of a page that its owner scribbles into, are nothing and not a huge number.
   EXPECT_EQ(traffic(after, before, 2).at(0).rates.packets_in, 0);
   EXPECT_EQ(rate(5, 9, 0), 0);
