@@ -266,11 +266,6 @@ class Core {
   void give_back_slowly(std::uint32_t index) noexcept;
   // More of a sender's notifications are to stand than ever did. False: as many as it was granted stand.
   bool rise(Places& places) noexcept;
-  // One more, of which it is known that there is a place.
-  void stand(Places& places) noexcept {
-    if (places.standing >= places.most) rise(places);
-    ++places.standing;
-  }
 
   Arrived take_fast(Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
                     Notification& out) noexcept;

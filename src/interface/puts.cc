@@ -82,7 +82,7 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   Places& places = records_[record];
   if (places.put_refused == Refusal::none) places.put_refused = cause;
   if (word.notify && places.standing < places.granted) {  // the sender holds a place for it
-    stand(places);
+    ++places.standing;
     give_back(record);
   }
   return cause;
@@ -143,7 +143,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     if (tells) {
       push_told(record, kind, landing.begin, landing.length, link.peer);
     } else {
-      stand(records_[record]);
+      ++records_[record].standing;
       give_back(record);
     }
     return Refusal::none;
@@ -186,7 +186,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     }
   }
   if (word.notify) {  // it needs its place no longer
-    stand(records_[record]);
+    ++records_[record].standing;
     give_back(record);
   }
   return Refusal::none;

@@ -52,7 +52,7 @@ void Core::tell_of(const Link& link, const Packet& packet, Puts::Kind kind, std:
 void Core::forgo_place(const Link& link, const Packet& packet) noexcept {
   const std::uint32_t record = record_to_tell(link, packet);
   if (record == kDeadRecord || records_[record].standing >= records_[record].granted) return;
-  stand(records_[record]);
+  ++records_[record].standing;
   give_back(record);
 }
 
@@ -61,7 +61,9 @@ void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin,
                      std::uint64_t peer) noexcept {
   const std::uint32_t index = records_[record].slot;
   Queue& queue = *slots_[index].queue;
-  stand(records_[record]);
+  Places& places = records_[record];
+  if (places.standing >= places.most) rise(places);
+  ++places.standing;
   queue.push_told(record, kKindsTold[kind], index, begin, length, peer);
   if (queue.event_wanted) surroundings_.signal(queue);
 }

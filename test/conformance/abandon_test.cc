@@ -245,7 +245,7 @@ TEST_P(Abandons, are_refused_like_any_other_packet) {
   TestSlot paranoid(bob, area, queue, {.mode = Mode::paranoid, .entries = 2});
   ASSERT_EQ(paranoid.arm(0), Status::ok);
   const Ticket ticket = slot.ticket(0);
-  const auto refusal = [&](Packet packet) {
+  const auto refusal = [&](const Packet& packet) {
     inject(packet);
     const Notification n = next();
     EXPECT_EQ(n.kind, Notification::Kind::protocol_error);

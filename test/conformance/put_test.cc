@@ -64,6 +64,7 @@ TEST_P(Put, has_no_more_notifications_under_way_than_places) {
   EXPECT_EQ(put(slot.ticket(), data, {.notify = true}), Status::no_place);
   EXPECT_EQ(put(slot.ticket(), data), Status::ok) << "a put that is not told of needs no place";
   EXPECT_EQ(told().size(), 4u);
+  EXPECT_EQ(slot.record().counters->most_places, 4u);
   rest();
   EXPECT_EQ(put(slot.ticket(), data, {.notify = true}), Status::ok) << "places did not come back";
   EXPECT_EQ(bob.refused_in_all(), 0u);
@@ -77,6 +78,7 @@ TEST_P(Put, is_never_told_of_if_the_owner_says_so) {
     rest();
   }
   EXPECT_TRUE(told().empty());
+  EXPECT_EQ(slot.record().counters->most_places, 0u);
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 

@@ -57,6 +57,10 @@ TEST_P(Refusals, slots_count_them_by_cause_and_what_stood_unread) {
   EXPECT_EQ(counts.most_entries, 0u);
   EXPECT_EQ(refusal_of(hand_made(slot->ticket(0), 0)), Refusal::none);
   EXPECT_EQ(counts.most_entries, 1u);
+  drain_queue();
+  ASSERT_EQ(slot->arm(0), Status::ok);
+  EXPECT_EQ(refusal_of(hand_made(slot->ticket(0), 0)), Refusal::none);
+  EXPECT_EQ(counts.most_entries, 1u) << "the one before was read";
   slot.reset();
   EXPECT_EQ(keys, 0u) << "the next slot there begins anew";
 }
