@@ -11,22 +11,16 @@ constexpr std::chrono::milliseconds kTick{1};  // how long an application may ha
 
 }  // namespace
 
-InterfaceThread::InterfaceThread(Engine& engine) : engine_(engine) {
-  if (simulation != nullptr) {
-    task_ = simulation->start([this] { main(); });
-    return;
-  }
-  thread_ = start_own_thread("hamlyn-iface", [this] {
-    base::RealThreads::come_as_other();
-    main();
-  });
-}
+InterfaceThread::InterfaceThread(Engine& engine)
+    : engine_(engine), task_(start_task("hamlyn-iface", [this] {
+        if (simulation == nullptr) base::RealThreads::come_as_other();  // of all fibers it would be said
+        main();
+      })) {}
 
 InterfaceThread::~InterfaceThread() {
   engine_.stop_.store(true, std::memory_order_relaxed);
   engine_.thread_word_.fetch_add(1);
   engine_.wake(engine_.thread_word_);
-  if (thread_.joinable()) thread_.join();
 }
 
 void InterfaceThread::main() noexcept {

@@ -1,7 +1,6 @@
 #pragma once
 // The thread that runs the interface when nobody polls: the papers' interrupt (design, section 7).
 #include <memory>
-#include <thread>
 
 namespace hamlyn::library {
 
@@ -11,7 +10,7 @@ class Task;
 class InterfaceThread {
  public:
   explicit InterfaceThread(Engine& engine);
-  ~InterfaceThread();  // stops it
+  ~InterfaceThread();  // tells it to stop, and waits
   InterfaceThread(const InterfaceThread&) = delete;
   InterfaceThread& operator=(const InterfaceThread&) = delete;
 
@@ -20,8 +19,7 @@ class InterfaceThread {
   void take_over(std::uint32_t value) noexcept;
 
   Engine& engine_;
-  std::thread thread_;
-  std::unique_ptr<Task> task_;  // instead, in a simulation
+  const std::unique_ptr<Task> task_;  // its end waits for main's
 };
 
 }  // namespace hamlyn::library

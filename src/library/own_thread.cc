@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <string>
 #include <system_error>
@@ -30,9 +31,22 @@ class AllSignalsBlocked {
   sigset_t before_;
 };
 
+class ThreadTask final : public Task {
+ public:
+  explicit ThreadTask(std::thread thread) noexcept : thread_(std::move(thread)) {}
+  ~ThreadTask() override { owner_ == getpid() ? thread_.join() : thread_.detach(); }
+
+ private:
+  const pid_t owner_ = getpid();
+  std::thread thread_;
+};
+
 }  // namespace
 
 std::thread start_own_thread(const char* name, std::function<void()> main) {
+  if (simulation != nullptr)
+    throw Error(ErrorCode::invalid_argument,
+                std::string("a simulation has no threads of the machine: ") + name);
   const AllSignalsBlocked blocked;
   try {
     std::thread thread([main = std::move(main)] {
@@ -45,6 +59,11 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
     throw Error(ErrorCode::out_of_memory, std::string("no thread could be started (") + error.what() +
                                               "): raise the limit of processes (RLIMIT_NPROC, pids.max)");
   }
+}
+
+std::unique_ptr<Task> start_task(const char* name, std::function<void()> main) {
+  if (simulation != nullptr) return simulation->start(std::move(main));
+  return std::make_unique<ThreadTask>(start_own_thread(name, std::move(main)));
 }
 
 }  // namespace hamlyn::library

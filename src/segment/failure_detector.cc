@@ -1,20 +1,21 @@
 #include "hamlyn/failure_detector.h"
 
-#include <condition_variable>
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "library/engine.h"
+#include "library/futex.h"
 #include "library/own_thread.h"
 #include "segment/suspicions.h"
 
 namespace hamlyn {
 
+using library::Clock;
 using segment::Suspicions;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -46,10 +47,11 @@ struct FailureDetector::Watch {
         source(import.interface(), import.ticket(), {.access = Access::read_only, .map = false}),
         link(import.interface(), {.entries = 16}),
         landing(import.interface(), {.bytes = sizeof(std::uint64_t)}),
-        suspicions(options, steady_clock::now()) {}
+        suspicions(options, Clock::now()) {}
 
   void run();
   bool sleep_until(Suspicions::Time time);
+  std::chrono::nanoseconds slice();
   std::optional<Status> read();
   template <class Event>
   void tell(Event event);
@@ -59,17 +61,26 @@ struct FailureDetector::Watch {
   Import source;
   Terminus link;
   Segment landing;
-  std::mutex mutex;  // of what follows
-  std::condition_variable stops;
-  bool stopped = false;
+  std::atomic<std::uint32_t> stopped{0};  // ~FailureDetector to sleep_until; nothing is read by it
+  std::mutex mutex;                       // of what follows
   Suspicions suspicions;
-  std::thread thread;
+  std::unique_ptr<library::Task> task;
 };
 
 // False: it is time to stop.
 bool FailureDetector::Watch::sleep_until(Suspicions::Time time) {
-  std::unique_lock lock(mutex);
-  return !stops.wait_until(lock, time, [&] { return stopped; });
+  do {
+    library::futex_sleep(library::Watched{}, stopped, 0, time);
+    if (stopped.load(std::memory_order_relaxed) != 0) return false;
+  } while (Clock::now() < time);
+  return true;
+}
+
+// How long to wait for something before it is looked whether it is late, or time to stop.
+std::chrono::nanoseconds FailureDetector::Watch::slice() {
+  const std::lock_guard guard(mutex);
+  const auto left = suspicions.late_at() - Clock::now();
+  return left > left.zero() ? std::min<std::chrono::nanoseconds>(left, kSlice) : kSlice;
 }
 
 // Tells the callback, if `event` says that there is something to tell.
@@ -93,18 +104,18 @@ std::optional<Status> FailureDetector::Watch::read() {
       // That there will be no link, or that the segment has gone: then the read that finds a link says so.
       if (status == Status::connecting) {
         if (refused) return Status::link_ended;
-        refused = link.connect(source.ticket(), kSlice) == Status::refused;
+        refused = link.connect(source.ticket(), slice()) == Status::refused;
       } else if (!asked && status != Status::queue_full) {
         return status;
       }
     }
     if (asked) {
-      const Status status = source.wait(handle, kSlice).status;
+      const Status status = source.wait(handle, slice()).status;
       if (status != Status::timed_out && status != Status::cancelled) return status;
     }
-    tell([](Suspicions& all) { return all.look(steady_clock::now()); });
+    tell([](Suspicions& all) { return all.look(Clock::now()); });
     if (!asked) source.run();
-    if (!sleep_until(steady_clock::now() + (asked ? milliseconds{0} : kAgain))) return std::nullopt;
+    if (!sleep_until(Clock::now() + (asked ? milliseconds{0} : kAgain))) return std::nullopt;
   }
 }
 
@@ -115,33 +126,26 @@ void FailureDetector::Watch::run() {
   };
   while (sleep_until(next())) {
     tell([](Suspicions& all) {
-      all.begin(steady_clock::now());
+      all.begin(Clock::now());
       return false;
     });
     const std::optional<Status> status = read();
     if (!status) return;
     // Pairs with the reply that put it there (copy_to_shared), which read() has waited for.
     const std::uint64_t word = landing.at<std::uint64_t>(0).load(std::memory_order_acquire);
-    tell([&](Suspicions& all) { return all.answered(steady_clock::now(), *status, word); });
+    tell([&](Suspicions& all) { return all.answered(Clock::now(), *status, word); });
   }
 }
 
 FailureDetector::FailureDetector(Import& import, const FailureDetectorOptions& options, Callback callback)
     : watch_(std::make_unique<Watch>(import, options, std::move(callback))) {
-  watch_->thread = library::start_own_thread("hamlyn-watch", [watch = watch_.get()] { watch->run(); });
+  watch_->task = library::start_task("hamlyn-watch", [watch = watch_.get()] { watch->run(); });
 }
 
 FailureDetector::~FailureDetector() {
-  if (watch_->source.interface().engine().lock().forked()) {
-    watch_->thread.detach();  // it is the parent's
-    return;
-  }
-  {
-    const std::lock_guard guard(watch_->mutex);
-    watch_->stopped = true;
-  }
-  watch_->stops.notify_all();
-  watch_->thread.join();
+  watch_->stopped.store(1, std::memory_order_relaxed);
+  library::futex_wake(watch_->stopped);
+  watch_->task.reset();
 }
 
 Suspicion FailureDetector::suspicion() const {

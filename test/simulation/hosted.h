@@ -20,7 +20,8 @@ class Hosted {
 
   explicit Hosted(const sim::Weather& weather = {.least_delay = 1000, .most_delay = 1000},
                   std::uint64_t seed = 7)
-      : host(seed, {weather, 0}, {}) {}
+      : Hosted(simulation::Host::Rules{.weather = weather}, seed) {}
+  Hosted(const simulation::Host::Rules& rules, std::uint64_t seed) : host(seed, rules, {}) {}
 
   Hosted& add(Main main) {
     host.come([this, body = std::move(main)](simulation::Inhabitant&) { body(*this); });
