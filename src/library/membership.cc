@@ -6,14 +6,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 
 #include "base/longest_time.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
+#include "library/member_events.h"
 #include "node/greet.h"
 
 namespace hamlyn {
@@ -21,43 +20,9 @@ namespace hamlyn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using State = Membership::State;
-using Change = Membership::Change;
 
 constexpr std::chrono::milliseconds kAgain{200};  // between two tries to find a daemon that has ended
 constexpr std::chrono::milliseconds kTry{50};     // and how long one may take
-
-bool there(State state) noexcept { return state == State::alive || state == State::suspect; }
-
-Membership::Node node_of(const node::MemberReply& reply) {
-  Membership::Node out;
-  out.id = reply.id;
-  out.state = static_cast<State>(std::min(reply.state, static_cast<std::uint32_t>(State::left)));
-  out.boot = reply.boot != 0;
-  out.incarnation = reply.incarnation;
-  out.address.assign(reply.address, ::strnlen(reply.address, sizeof reply.address));
-  return out;
-}
-
-// What has become of a node; nothing: nothing worth telling. `told`: the incarnation last told of, 0 for
-// none.
-std::optional<Change> change_of(const Membership::Node* before, const Membership::Node& now,
-                                std::uint64_t told, std::uint32_t changes) {
-  const bool was = before != nullptr && there(before->state);
-  if (now.state == State::self) {
-    if (told != now.incarnation) return Change::renewed;
-    if (before == nullptr) return Change::came;
-  } else if (there(now.state)) {
-    if (told != 0 && told != now.incarnation) return Change::returned;
-    if (!was) return Change::came;
-    if (before->state != now.state) return now.state == State::suspect ? Change::suspected : Change::cleared;
-  } else if (before != nullptr && before->state != now.state) {
-    if (now.state == State::left) return Change::left;
-    if (was) return Change::died;
-  }
-  if (changes > 1) return Change::missed;
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -71,15 +36,12 @@ struct Membership::Parts {
   Read read(node::MemberReply& out);
   bool find_again();
   Event lose();
-  std::optional<Event> apply(const node::MemberReply& reply);
-  Node* row(std::uint16_t id) noexcept;
 
   node::ClientOptions daemon;
   base::FileDescriptor epoll;
   base::FileDescriptor timer;   // runs while there is no daemon
   base::FileDescriptor socket;  // none: there is no daemon
-  std::vector<Node> nodes;
-  std::map<std::uint16_t, std::uint64_t> told;  // incarnations, by node
+  library::MemberEvents events;
 };
 
 Membership::Parts::Parts(const Options& options)
@@ -97,7 +59,7 @@ Membership::Parts::Parts(const Options& options)
   ask();
   node::MemberReply reply;
   for (Read got = Read::nothing; got != Read::whole; got = read(reply)) {
-    if (got == Read::member) apply(reply);
+    if (got == Read::member) events.take(reply);
     if (got == Read::gone) throw Error(ErrorCode::node_unreachable, "the node daemon has gone");
     if (got == Read::nothing && !node::wait_readable(socket.get(), deadline))
       throw Error(ErrorCode::timed_out, "the node daemon does not say which nodes there are");
@@ -160,37 +122,10 @@ bool Membership::Parts::find_again() {
 
 Membership::Event Membership::Parts::lose() {
   socket.reset();  // nobody else has it open, so it leaves the epoll with it
-  nodes.clear();
   itimerspec soon{};
   soon.it_value.tv_nsec = soon.it_interval.tv_nsec = std::chrono::nanoseconds{kAgain}.count();
   timerfd_settime(timer.get(), 0, &soon, nullptr);
-  Event event;
-  event.change = Change::daemon_gone;
-  return event;
-}
-
-Membership::Node* Membership::Parts::row(std::uint16_t id) noexcept {
-  const auto found = std::ranges::find(nodes, id, &Node::id);
-  return found == nodes.end() ? nullptr : &*found;
-}
-
-std::optional<Membership::Event> Membership::Parts::apply(const node::MemberReply& reply) {
-  Event event;
-  event.node = node_of(reply);
-  event.changes = std::max(reply.changes, 1u);
-  std::uint64_t& former = told[reply.id];
-  event.former = former;
-  Node* const before = row(reply.id);
-  const std::optional<Change> change = change_of(before, event.node, former, event.changes);
-  if (before != nullptr) {
-    *before = event.node;
-  } else {
-    nodes.insert(std::ranges::upper_bound(nodes, reply.id, {}, &Node::id), event.node);
-  }
-  if (change || former == 0) former = reply.incarnation;
-  if (!change) return std::nullopt;
-  event.change = *change;
-  return event;
+  return events.lose();
 }
 
 Membership::Membership() : Membership(Options{}) {}
@@ -199,7 +134,7 @@ Membership::~Membership() = default;
 Membership::Membership(Membership&&) noexcept = default;
 Membership& Membership::operator=(Membership&&) noexcept = default;
 
-const std::vector<Membership::Node>& Membership::nodes() const noexcept { return parts_->nodes; }
+const std::vector<Membership::Node>& Membership::nodes() const noexcept { return parts_->events.nodes(); }
 int Membership::descriptor() const noexcept { return parts_->epoll.get(); }
 
 std::optional<Membership::Event> Membership::next() {
@@ -215,7 +150,7 @@ std::optional<Membership::Event> Membership::next() {
     if (got == Parts::Read::nothing) return std::nullopt;
     if (got == Parts::Read::gone) return parts.lose();
     if (got == Parts::Read::whole) continue;
-    if (auto event = parts.apply(reply)) return event;
+    if (auto event = parts.events.take(reply)) return event;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "node/bytes.h"
+#include "node/replies.h"
 
 namespace hamlyn::node {
 namespace {
@@ -445,6 +446,29 @@ std::vector<Cluster::Row> Cluster::rows() const {
     out.push_back(row);
   }
   std::ranges::sort(out, {}, [](const Row& row) { return row.member.id; });
+  return out;
+}
+
+std::vector<MemberReply> members_of(const Cluster& cluster, Time now) {
+  std::vector<MemberReply> out;
+  for (const Cluster::Row& row : cluster.rows()) {
+    MemberReply reply;
+    reply.id = row.member.id;
+    reply.state = static_cast<std::uint32_t>(row.state);
+    reply.incarnation = row.member.incarnation;
+    reply.boot = row.boot ? 1 : 0;
+    if (row.state == Cluster::State::self) {
+      const Cluster::Counts& counts = cluster.counts();
+      reply.refused = counts.strangers + counts.forged + counts.unpaired + counts.repeated +
+                      counts.misdirected + counts.old + counts.id_alive + counts.unvetted + counts.versions +
+                      counts.malformed;
+      reply.kept_out = static_cast<std::uint32_t>(cluster.kept_out());
+    } else {
+      reply.since_ms = static_cast<std::uint64_t>((now - row.since).count());
+      put_text(reply.address, to_text(row.member.address));
+    }
+    out.push_back(reply);
+  }
   return out;
 }
 

@@ -17,6 +17,7 @@
 
 #include "node/node_wire.h"
 #include "node/pair.h"
+#include "node/protocol.h"
 
 namespace hamlyn::node {
 
@@ -178,5 +179,8 @@ class Cluster {
   std::map<NodeId, Reason> said_;
   Counts counts_;
 };
+
+// The rows, as processes are told of them.
+std::vector<MemberReply> members_of(const Cluster& cluster, Time now);
 
 }  // namespace hamlyn::node

@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "base/throw_system.h"
-#include "node/replies.h"
 #include "node/state_files.h"
 
 namespace hamlyn::node {
@@ -221,29 +220,6 @@ std::string ClusterPort::reached_at(NodeId by) const {
 
 void ClusterPort::tell(NodeId node, std::vector<std::byte> message) {
   cluster_->tell(node, std::move(message), now_);
-}
-
-std::vector<MemberReply> ClusterPort::members() const {
-  std::vector<MemberReply> out;
-  for (const Cluster::Row& row : cluster_->rows()) {
-    MemberReply reply;
-    reply.id = row.member.id;
-    reply.state = static_cast<std::uint32_t>(row.state);
-    reply.incarnation = row.member.incarnation;
-    reply.boot = row.boot ? 1 : 0;
-    if (row.state == Cluster::State::self) {
-      const Cluster::Counts& counts = cluster_->counts();
-      reply.refused = counts.strangers + counts.forged + counts.unpaired + counts.repeated +
-                      counts.misdirected + counts.old + counts.id_alive + counts.unvetted + counts.versions +
-                      counts.malformed;
-      reply.kept_out = static_cast<std::uint32_t>(cluster_->kept_out());
-    } else {
-      reply.since_ms = static_cast<std::uint64_t>((now_ - row.since).count());
-      put_text(reply.address, to_text(row.member.address));
-    }
-    out.push_back(reply);
-  }
-  return out;
 }
 
 }  // namespace hamlyn::node

@@ -44,7 +44,7 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   std::optional<Address> place_of(NodeId node) const override { return cluster_->place_of(node); }
   bool has_room(NodeId node) const override { return cluster_->has_room(node); }
   void tell(NodeId node, std::vector<std::byte> message) override;
-  std::vector<MemberReply> members() const override;
+  std::vector<MemberReply> members() const override { return members_of(*cluster_, now_); }
 
   base::FileDescriptor socket_;
   Address here_;  // where it listens

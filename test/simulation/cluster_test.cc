@@ -2,10 +2,13 @@
 // wrong is a seed that anyone can run again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "library/member_events.h"
 #include "test/support/cluster_world.h"
+#include "test/support/node_world.h"
 
 namespace hamlyn {
 namespace {
@@ -56,15 +59,162 @@ TEST(SimulatedCluster, TwoHundredNodesJoinAtACostThatGrowsLinearly) {
   EXPECT_LT(many.time.count(), 10000);
 }
 
+// What a process knows that watches the nodes, whichever daemon tells it: first that of its host, then the
+// next one there.
+struct Watched {
+  library::MemberEvents events;
+  std::map<NodeId, std::uint64_t> told;   // incarnations, by events alone
+  std::map<NodeId, std::uint64_t> there;  // the same of those that are there
+};
+
+// While there is a daemon: what it sends the process, which reads it at once or late.
+class Watcher final : public node::OtherNodes {
+ public:
+  Watcher(ClusterWorld& world, ClusterWorld::Host& host, Watched& watched)
+      : world_(world), host_(host), watched_(watched), daemon_({}, this) {
+    host.on_came = host.on_gone = [this](NodeId) { look(); };  // as ClusterPort does
+    host.on_tick = [this] { look(); };
+    node::Hello hello;
+    hello.flags = node::Hello::kObserver;
+    daemon_.attach(kConnection, 1000, 1000, hello);
+    daemon_.say(kConnection, test::ask(node::RequestKind::watch, 1));
+  }
+  ~Watcher() override {
+    read();
+    host_.on_came = host_.on_gone = nullptr;
+    host_.on_tick = nullptr;
+    watched_.events.lose();
+    watched_.there.clear();
+  }
+  // From here on its daemon keeps the news for it.
+  void be_slow() { daemon_.slow.insert(kConnection); }
+  void read() {
+    if (daemon_.slow.erase(kConnection) != 0) daemon_.node.caught_up(kConnection);
+    while (!daemon_.quiet(kConnection)) {
+      const auto reply = daemon_.take<node::MemberReply>(kConnection);
+      if (reply.kind != node::ReplyKind::member || reply.id == 0) {  // that these were all
+        daemon_.take<node::NodeReply>(kConnection);
+        continue;
+      }
+      const auto& nodes = watched_.events.nodes();
+      const auto found = std::ranges::find(nodes, reply.id, &Membership::Node::id);
+      const std::optional<Membership::Node> was = found != nodes.end() ? std::optional{*found} : std::nullopt;
+      if (const auto event = watched_.events.take(reply)) check(was, *event);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kConnection = 7;
+
+  void look() { daemon_.node.look_at_members(world_.now); }
+
+  void check(const std::optional<Membership::Node>& was, const Membership::Event& event) {
+    using Change = Membership::Change;
+    using State = Membership::State;
+    const Membership::Node& now = event.node;
+    const bool there = now.state == State::alive || now.state == State::suspect;
+    const bool was_there = watched_.there.contains(now.id);
+    const auto told = watched_.told.find(now.id);
+    const auto must = [&](bool good, const char* what) { world_.check(good, what); };
+    must(now.incarnation >= event.former, "an incarnation is told of after a newer one");
+    must(told == watched_.told.end() || told->second == event.former, "another incarnation was told of");
+    must(world_.runs[now.id].contains(now.incarnation), "an incarnation that never was is told of");
+    switch (event.change) {
+      case Change::came:
+        must((there || now.state == State::self) && !was_there, "who was there comes");
+        must(event.former == 0 || event.former == now.incarnation, "another incarnation comes as the same");
+        break;
+      case Change::returned:
+        must(there && now.incarnation > event.former, "who has not gone returns");
+        break;
+      case Change::suspected:
+        must(was_there && now.state == State::suspect, "who is not there is suspected");
+        break;
+      case Change::cleared:
+        must(was && was->state == State::suspect && now.state == State::alive, "nobody suspected it");
+        break;
+      case Change::died:
+        must(was_there && now.state == State::dead, "who was not there dies");
+        break;
+      case Change::left:
+        must(was && was->state != State::left && now.state == State::left, "it leaves twice");
+        break;
+      case Change::renewed:
+        must(now.state == State::self && now.incarnation > event.former, "it is as it was");
+        break;
+      case Change::missed:
+        must(event.changes > 1 && there == was_there, "nothing was missed");
+        must(!there || event.former == now.incarnation, "another incarnation is there unnoticed");
+        break;
+      case Change::daemon_gone:
+        must(false, "a daemon tells of its end");
+    }
+    watched_.told[now.id] = now.incarnation;
+    there ? void(watched_.there[now.id] = now.incarnation) : void(watched_.there.erase(now.id));
+  }
+
+  NodeId self() const override { return host_.id; }
+  std::uint64_t incarnation() const override { return host_.cluster->incarnation(); }
+  std::uint64_t incarnation_of(NodeId id) const override { return host_.cluster->incarnation_of(id); }
+  std::vector<NodeId> there() const override { return host_.cluster->alive(); }
+  std::string reached_at(NodeId) const override { return {}; }
+  std::optional<node::Address> place_of(NodeId id) const override { return host_.cluster->place_of(id); }
+  bool has_room(NodeId id) const override { return host_.cluster->has_room(id); }
+  void tell(NodeId, std::vector<std::byte>) override {}
+  void random(std::span<std::byte>) override {}
+  std::vector<node::MemberReply> members() const override {
+    return node::members_of(*host_.cluster, world_.now);
+  }
+
+  ClusterWorld& world_;
+  ClusterWorld::Host& host_;
+  Watched& watched_;
+  test::NodeWorld daemon_;
+};
+
+// One at each node, or none.
+class Watchers {
+ public:
+  Watchers(ClusterWorld& world, bool any) : world_(world), any_(any), chance_(world.random()) {}
+  void begin(NodeId id) {
+    if (any_) watchers_[id] = std::make_unique<Watcher>(world_, *world_.hosts.at(id), watched_[id]);
+  }
+  void end(NodeId id) { watchers_.erase(id); }
+  void some_read() {
+    for (auto& [id, watcher] : watchers_) chance_() % 3 == 0 ? watcher->be_slow() : watcher->read();
+  }
+  // All have read, and know by what they were told who is there.
+  bool know() {
+    for (auto& [id, watcher] : watchers_) {
+      watcher->read();
+      if (watched_[id].there != world_.hosts.at(id)->there) return false;
+    }
+    return true;
+  }
+
+ private:
+  ClusterWorld& world_;
+  const bool any_;
+  std::mt19937_64 chance_;
+  std::map<NodeId, Watched> watched_;
+  std::map<NodeId, std::unique_ptr<Watcher>> watchers_;
+};
+
 // Kills, restarts, leaves, stops, cuts and partitions, `at_once` at a time, then calm.
-void trouble(std::uint64_t seed, NodeId most, int steps, int at_once) {
+void trouble(std::uint64_t seed, NodeId most, int steps, int at_once, bool watched = false) {
   ClusterWorld world{seed, {.loss = 0.1, .repeat = 0.05, .least_delay = 1, .most_delay = 30}};
   const auto pick = [&](std::uint64_t below) { return world.random() % below; };
   const NodeId count = static_cast<NodeId>(most - pick(7));
+  Watchers watchers(world, watched);
   const auto start = [&](NodeId id) {
     id == 1   ? world.start(id, true, {2})
     : id == 2 ? world.start(id, true, {1})
               : world.start(id, false, {1, 2});
+    watchers.begin(id);
+  };
+  const auto kill = [&](NodeId id) {
+    watchers.end(id);
+    world.kill(id);
   };
   for (NodeId id = 1; id <= count; ++id) start(id);
   std::set<std::pair<NodeId, NodeId>> cuts;
@@ -79,14 +229,16 @@ void trouble(std::uint64_t seed, NodeId most, int steps, int at_once) {
     auto& host = *world.hosts.at(id);
     switch (pick(8)) {
       case 0:
-        if (host.cluster) world.kill(id);
+        if (host.cluster) kill(id);
         break;
       case 1:
-        if (host.cluster && !host.stopped) world.leave(id);
+        if (!host.cluster || host.stopped) break;
+        watchers.end(id);
+        world.leave(id);
         break;
       case 2:
       case 3:
-        if (host.cluster) world.kill(id);
+        if (host.cluster) kill(id);
         start(id);
         break;
       case 4:
@@ -103,6 +255,7 @@ void trouble(std::uint64_t seed, NodeId most, int steps, int at_once) {
         island.clear();
         break;
     }
+    watchers.some_read();
   }
   cuts.clear();
   island.clear();
@@ -111,12 +264,14 @@ void trouble(std::uint64_t seed, NodeId most, int steps, int at_once) {
     if (!world.hosts.at(id)->cluster) start(id);
   }
   EXPECT_TRUE(world.run_until([&] { return world.whole(); }, Time{20000})) << "seed " << seed;
+  EXPECT_TRUE(watchers.know()) << "seed " << seed;
   expect_right(world, seed);
 }
 
+// And whoever watches the nodes is told of all that, in its order.
 TEST(SimulatedCluster, AgreesThroughTroubleAndIsWholeAfterIt) {
   for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed)
-    trouble(seed, 10, 24, 1);
+    trouble(seed, 10, 24, 1, true);
 }
 
 // HAMLYN_TEST_SEEDS: how many; one takes ten seconds.

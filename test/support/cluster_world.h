@@ -49,6 +49,7 @@ class ClusterWorld {
     std::uint64_t sent = 0;
     // For whoever lives on top of it.
     std::function<void(NodeId)> on_came, on_gone;
+    std::function<void()> on_tick;
     std::function<void(NodeId, std::span<const std::byte>)> on_message;
 
    private:
@@ -142,9 +143,9 @@ class ClusterWorld {
       }
       for (auto& [at, host] : hosts) {
         // Each at its own moment, and only when it has asked for it.
-        if (host->cluster && !host->stopped && (now.count() + at) % kTick.count() == 0 &&
-            now >= host->cluster->deadline())
-          host->cluster->tick(now);
+        if (!host->cluster || host->stopped || (now.count() + at) % kTick.count() != 0) continue;
+        if (now >= host->cluster->deadline()) host->cluster->tick(now);
+        if (host->on_tick) host->on_tick();
       }
       if (now.count() % 50 == 0) check_agreement();
     }
