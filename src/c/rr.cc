@@ -10,6 +10,8 @@
 #include "c/rr_swap.h"
 #include "c/rr_table.h"
 #include "c/status.h"
+#include "library/futex.h"
+#include "library/setting.h"
 
 using namespace hamlyn;
 using hamlyn::c::Exported;
@@ -36,9 +38,7 @@ namespace {
 // For room in the work queue, answers, and what a link needs to be made. A link whose other side takes
 // nothing for so long has ended anyway.
 constexpr std::chrono::seconds kPatience{10};
-std::chrono::steady_clock::time_point patience_from_now() noexcept {
-  return std::chrono::steady_clock::now() + kPatience;
-}
+library::Clock::time_point patience_from_now() noexcept { return library::Clock::now() + kPatience; }
 constexpr std::uint32_t kCell = 40;  // ten words
 constexpr std::uint32_t kPiece = 65536;
 
@@ -57,8 +57,18 @@ struct Process {
 std::atomic<Process*> current{nullptr};
 std::atomic<Process*> parents{nullptr};  // a forked child's: of no use but for its numbers
 
+// Null: there is none yet.
+Process* made() noexcept {
+  if (library::simulation != nullptr) return static_cast<Process*>(library::simulation->own().get());
+  return current.load(std::memory_order_acquire);
+}
+
 Process& process() {
-  if (Process* const made = current.load(std::memory_order_acquire)) return *made;
+  if (Process* const own = made()) return *own;
+  if (library::simulation != nullptr) {
+    library::simulation->own() = std::make_shared<Process>(nullptr);
+    return *made();
+  }
   [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] {
     if (Process* const parent = current.exchange(nullptr)) parents.store(parent);
   });
@@ -184,7 +194,7 @@ int error_in(const char* call, Work work) noexcept {
 
 // Null, and errno: there is no such segment.
 c::RrTable::Owned find(int segment) noexcept {
-  Process* const own = current.load(std::memory_order_acquire);
+  Process* const own = made();
   return own == nullptr ? c::RrTable::Owned{} : own->table.find(segment);
 }
 std::shared_ptr<Exported> exported(int segment) noexcept {
@@ -241,7 +251,7 @@ Status start_read(Imported& source, Segment& into, std::size_t from, std::size_t
     const Status status = source.import.read(from, into, to, length, options, &handle);
     const bool later =
         status == Status::queue_full || status == Status::connecting || status == Status::no_place;
-    if (!later || std::chrono::steady_clock::now() > end) return status;
+    if (!later || library::Clock::now() > end) return status;
     if (status == Status::connecting) {
       if (refused) return Status::link_ended;
       // That there will be no link, or that the segment has gone: then the read that finds a link says so.
@@ -249,7 +259,7 @@ Status start_read(Imported& source, Segment& into, std::size_t from, std::size_t
       refused = linked == Status::refused;
       if (!refused && linked != Status::ok) return linked;
     } else if (!source.import.run()) {
-      sched_yield();
+      library::yield();
     }
   }
 }
@@ -341,7 +351,7 @@ char* rr_export(const char* name, int size, int prot, int* segment, char* addr) 
 
 int rr_cleanexport(int segment) {
   if (exported(segment) == nullptr) return -1;
-  current.load()->table.remove(segment);
+  made()->table.remove(segment);
   return 0;
 }
 
@@ -416,7 +426,7 @@ int rr_import(const char* name, int access) {
 
 int rr_cleanimport(int segment) {
   if (imported(segment, false, false) == nullptr) return -1;
-  const auto gone = current.load()->table.remove(segment).second;
+  const auto gone = made()->table.remove(segment).second;
   if (gone == nullptr) return fail(EBADF);
   if (gone->access == Access::read_only) return 0;
   return answer(gone->import.flush(kPatience), gone->import.refusal());

@@ -1,10 +1,10 @@
 #pragma once
 // CAS-II (paper 4, section 4.2.3) by compare-and-swap of both its words.
 #include <bit>
-#include <chrono>
 #include <cstdint>
 
 #include "hamlyn/remote.h"
+#include "library/setting.h"
 
 namespace hamlyn::c {
 
@@ -20,7 +20,7 @@ inline std::uint64_t word_of(Two two) noexcept { return std::bit_cast<std::uint6
 // somebody else has then swapped. Whoever writes nonces without end could keep us here: timed_out at `until`.
 template <class Swap>
 Outcome swap_value(Swap swap, std::uint32_t expected, Two desired, std::uint32_t guess, Two& result,
-                   std::chrono::steady_clock::time_point until) {
+                   library::Clock::time_point until) {
   for (;;) {
     const Two hoped{expected, guess};
     const Outcome outcome = swap(word_of(hoped), word_of(desired));
@@ -29,7 +29,7 @@ Outcome swap_value(Swap swap, std::uint32_t expected, Two desired, std::uint32_t
     const bool swapped = outcome.value == word_of(hoped);
     result = {found.value, swapped ? desired.nonce : found.nonce};
     if (swapped || found.value != expected) return outcome;
-    if (std::chrono::steady_clock::now() >= until) return {Status::timed_out, Refusal::none, 0};
+    if (library::Clock::now() >= until) return {Status::timed_out, Refusal::none, 0};
     guess = found.nonce;
   }
 }

@@ -1,6 +1,7 @@
 #include "library/futex.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ void futex_sleep(const Watched& watched, const std::atomic<std::uint32_t>& own, 
   syscall(SYS_futex_waitv, words.data(), static_cast<unsigned>(watched.count + 1), 0,
           deadline ? &until : nullptr, CLOCK_MONOTONIC);
 }
+
+void yield() noexcept { simulation != nullptr ? simulation->step_aside() : void(sched_yield()); }
 
 void futex_wake(std::atomic<std::uint32_t>& own) noexcept {
   if (simulation != nullptr) return;  // it looks at the words itself

@@ -26,6 +26,9 @@ struct Watched {
 void futex_sleep(const Watched& watched, const std::atomic<std::uint32_t>& own, std::uint32_t value,
                  std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
 
+// Lets others run.
+void yield() noexcept;
+
 // Wakes all that sleep on a word of this process.
 void futex_wake(std::atomic<std::uint32_t>& own) noexcept;
 

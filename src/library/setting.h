@@ -32,8 +32,12 @@ class Setting {
   // As futex_sleep; wakes also when something has come by the interface's gate.
   virtual void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                      std::optional<Time> until) noexcept = 0;
+  // Lets others run that can.
+  virtual void step_aside() noexcept = 0;
   virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;
   virtual std::unique_ptr<Outside> make_outside(Engine& engine, const Interface::Options& options) = 0;
+  // What a program has one of, for its process that runs: null at first; goes when that ends.
+  virtual std::shared_ptr<void>& own() noexcept = 0;
 
  protected:
   ~Setting() = default;

@@ -71,6 +71,7 @@ Inhabitant& Host::come(std::function<void(Inhabitant&)> main) {
     } catch (const std::exception& error) {
       if (process.alive) fail(std::string("a process has ended by what it did not catch: ") + error.what());
     }
+    process.own.reset();
   }));
   return process;
 }

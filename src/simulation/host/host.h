@@ -37,6 +37,7 @@ struct Inhabitant {
   bool alive = true;
   bool stopped = false;
   HostOutside* outside = nullptr;  // null: it has no interface
+  std::shared_ptr<void> own;       // library::Setting::own
   std::uint64_t host = 0;
   std::map<std::uint64_t, LinkEnd> links;  // by the peer's number
   std::set<std::uint64_t> parted;          // from whom some fault may have parted it
@@ -124,9 +125,11 @@ class Host final : public library::Setting {
   std::uint64_t random_key() noexcept override { return keys_.next(); }
   void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
              std::optional<Time> until) noexcept override;
+  void step_aside() noexcept override;
   std::unique_ptr<library::Task> start(std::function<void()> main) override;
   std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
                                                  const Interface::Options& options) override;
+  std::shared_ptr<void>& own() noexcept override { return here().own; }
 
  private:
   friend class HostOutside;
@@ -161,7 +164,6 @@ class Host final : public library::Setting {
 
   bool ready(const Thread& thread) const noexcept;
   void run(Thread& thread);
-  void step_aside() noexcept;
   // Lets time pass until something can happen. False: nothing ever will.
   bool wait_for_something();
   void do_events();
