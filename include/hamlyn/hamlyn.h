@@ -35,6 +35,7 @@
 #include "hamlyn/slot.h"
 #include "hamlyn/status.h"
 #include "hamlyn/stream.h"
+#include "hamlyn/sure_swap.h"
 #include "hamlyn/tagged_write.h"
 #include "hamlyn/terminus.h"
 #include "hamlyn/ticket.h"

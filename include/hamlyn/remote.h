@@ -59,7 +59,8 @@ struct RemoteHandle {
   std::uint64_t sequence = 0;  // 0: of nothing
 };
 
-// How a remote operation ended. After link_ended nobody knows whether it was done.
+// How a remote operation ended. After link_ended nobody knows whether it was done; after timed_out and
+// cancelled, which are of a wait, it goes on.
 struct Outcome {
   Status status = Status::invalid;
   Refusal cause = Refusal::none;  // for Status::refused: why, as the other side says

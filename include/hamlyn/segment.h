@@ -241,8 +241,9 @@ class Import {
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
-  // there before. After link_ended nobody knows whether it was done. no_place, of a mapped one: it is done,
-  // and the exporter has not been told.
+  // there before. After link_ended nobody knows whether it was done; after timed_out and cancelled neither,
+  // and it may still be done (docs/segments.md; hamlyn/sure_swap.h has one of which it can be found out).
+  // no_place, of a mapped one: it is done, and the exporter has not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,

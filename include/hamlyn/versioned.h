@@ -142,8 +142,9 @@ class Token {
   Token(Import& import, std::size_t offset, std::uint64_t holder) noexcept
       : import_(import), offset_(offset), holder_(holder) {}
 
-  // ok; not_ready: somebody else has it, `whose` says who; or as Import::fetch. After link_ended and
-  // timed_out `whose` is to be read again: it may be ours.
+  // ok; not_ready: somebody else has it, `whose` says who; or as Import::fetch. After link_ended it may be
+  // ours: to take it again, by another import, tells, for then it is not_ready, and `whose` is our own. After
+  // timed_out and cancelled it may also become ours later, until the link ends.
   Status take(std::chrono::nanoseconds timeout, std::uint64_t* whose = nullptr) noexcept {
     return pass(0, holder_, timeout, whose);
   }

@@ -46,6 +46,27 @@ class Hosted {
   simulation::Host host;
 };
 
+inline constexpr std::uint64_t kMillisecond = 1'000'000;  // of virtual time
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t kRoughSeeds = 12;  // a fiber's switch costs these builds much
+#else
+inline constexpr std::uint64_t kRoughSeeds = 60;
+#endif
+
+// By turns one host that keeps the order, one where packets overtake each other, and two with a wire between
+// them that loses, repeats and delays.
+inline simulation::Host::Rules rough_rules(std::uint64_t seed) {
+  simulation::Host::Rules rules;
+  rules.weather = {.least_delay = 1000, .most_delay = seed % 3 == 0 ? 1000u : 200'000u};
+  if (seed % 3 != 2) return rules;
+  rules.hosts = 2;
+  rules.wire = {.least_delay = 1000, .most_delay = 200'000, .lost_one_in = 10, .repeated_one_in = 8};
+  rules.far.resend = kMillisecond;
+  rules.far.acknowledge = 50'000;
+  return rules;
+}
+
 // Runs it with that process dying at any time, from the first to the last that makes a difference.
 template <class Program>
 void with_a_death_at_any_time(std::uint64_t victim, Program program) {

@@ -11,28 +11,9 @@ using namespace std::chrono_literals;
 using Cause = Suspicion::Cause;
 using simulation::Host;
 
-constexpr std::uint64_t kMilli = 1'000'000;
-constexpr std::uint64_t kPeriod = 5 * kMilli, kDeadline = 50 * kMilli;
-constexpr std::uint64_t kSlack = 8 * kMilli;  // for the way there and back, also where frames are lost
+constexpr std::uint64_t kPeriod = 5 * kMillisecond, kDeadline = 50 * kMillisecond;
+constexpr std::uint64_t kSlack = 8 * kMillisecond;  // for the way there and back, also where frames are lost
 constexpr FailureDetectorOptions kOptions{.offset = 8, .period = 5ms, .deadline = 50ms};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeeds = 12;  // a fiber's switch costs these builds much
-#else
-constexpr std::uint64_t kSeeds = 60;
-#endif
-
-// One host that keeps the order, one where packets overtake each other, two with a bad wire between them.
-Host::Rules rules_of(std::uint64_t seed) {
-  Host::Rules rules;
-  rules.weather = {.least_delay = 1000, .most_delay = seed % 3 == 0 ? 1000u : 200'000u};
-  if (seed % 3 != 2) return rules;
-  rules.hosts = 2;
-  rules.wire = {.least_delay = 1000, .most_delay = 200'000, .lost_one_in = 10, .repeated_one_in = 8};
-  rules.far.resend = kMilli;
-  rules.far.acknowledge = 50'000;
-  return rules;
-}
-
 struct Told {
   std::uint64_t time;
   Suspicion what;
@@ -48,7 +29,7 @@ void export_for(Hosted& all, std::uint64_t nanoseconds, std::uint64_t counts_unt
   Segment segment(interface, {.name = "alive", .bytes = 64});
   while (all.alive() && all.host.time() < counts_until) {
     ++segment.at<std::uint64_t>(8);
-    all.host.pause(2 * kMilli);
+    all.host.pause(2 * kMillisecond);
   }
   pause_until(all, nanoseconds);
 }
@@ -76,9 +57,9 @@ std::vector<Away> be_away(Hosted& all, std::uint64_t& time) {
   std::vector<Away> out;
   Host& host = all.host;
   for (int i = 0; i < 8; ++i) {
-    time += host.chance().between(60 * kMilli, 90 * kMilli);
+    time += host.chance().between(60 * kMillisecond, 90 * kMillisecond);
     const std::uint64_t length = host.chance().one_in(2)
-                                     ? host.chance().between(kMilli, kDeadline - kSlack)
+                                     ? host.chance().between(kMillisecond, kDeadline - kSlack)
                                      : host.chance().between(kPeriod + kDeadline + kSlack, 3 * kDeadline);
     const bool parted = host.topology() == simulation::Topology::hosts && host.chance().one_in(2);
     const bool both_ways = host.chance().one_in(2);
@@ -90,18 +71,18 @@ std::vector<Away> be_away(Hosted& all, std::uint64_t& time) {
     out.push_back({time, time + length});
     time += length;
   }
-  time += 100 * kMilli;
+  time += 100 * kMillisecond;
   return out;
 }
 
 TEST(HostedDetector, suspects_who_is_away_for_long_in_time_and_nobody_who_is_slow) {
-  for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Hosted hosted(rules_of(seed), seed);
+    Hosted hosted(rough_rules(seed), seed);
     std::uint64_t end = 0;
     const std::vector<Away> away = be_away(hosted, end);
     std::vector<Told> told;
-    hosted.add([&](Hosted& all) { export_for(all, end + kMilli); });
+    hosted.add([&](Hosted& all) { export_for(all, end + kMillisecond); });
     hosted.add([&](Hosted& all) {
       Interface interface;
       told = watch_for(all, end, kOptions, interface);
@@ -117,7 +98,7 @@ TEST(HostedDetector, suspects_who_is_away_for_long_in_time_and_nobody_who_is_slo
       ++next;
       EXPECT_EQ(next->what.cause, Cause::none);
       EXPECT_GE(next->time, each.until);
-      EXPECT_LE(next->time, each.until + 50 * kMilli);
+      EXPECT_LE(next->time, each.until + 50 * kMillisecond);
       ++next;
     }
     EXPECT_EQ(next, told.end()) << "somebody slow is suspected: " << next->time;
@@ -127,15 +108,15 @@ TEST(HostedDetector, suspects_who_is_away_for_long_in_time_and_nobody_who_is_slo
 TEST(HostedDetector, suspects_whose_word_stands_still) {
   FailureDetectorOptions options = kOptions;
   options.must_move = true;
-  for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Hosted hosted(rules_of(seed), seed);
-    const std::uint64_t hangs = hosted.host.chance().between(100 * kMilli, 300 * kMilli);
+    Hosted hosted(rough_rules(seed), seed);
+    const std::uint64_t hangs = hosted.host.chance().between(100 * kMillisecond, 300 * kMillisecond);
     std::vector<Told> told;
-    hosted.add([&](Hosted& all) { export_for(all, 500 * kMilli, hangs); });
+    hosted.add([&](Hosted& all) { export_for(all, 500 * kMillisecond, hangs); });
     hosted.add([&](Hosted& all) {
       Interface interface;
-      told = watch_for(all, 450 * kMilli, options, interface);
+      told = watch_for(all, 450 * kMillisecond, options, interface);
     });
     hosted.run();
     ASSERT_EQ(told.size(), 1u);
@@ -146,10 +127,11 @@ TEST(HostedDetector, suspects_whose_word_stands_still) {
 }
 
 TEST(HostedDetector, does_not_take_who_comes_after_a_death_for_the_dead) {
-  for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Hosted hosted(rules_of(seed), seed);
-    constexpr std::uint64_t kDies = 100 * kMilli, kEnd = 1500 * kMilli;  // its silence is heard after 1 s
+    Hosted hosted(rough_rules(seed), seed);
+    constexpr std::uint64_t kDies = 100 * kMillisecond,
+                            kEnd = 1500 * kMillisecond;  // its silence is heard after 1 s
     hosted.kill(1, kDies + hosted.host.chance().below(kPeriod));
     std::vector<Told> told, after;
     Suspicion last;
@@ -160,13 +142,13 @@ TEST(HostedDetector, does_not_take_who_comes_after_a_death_for_the_dead) {
       FailureDetector detector(import, kOptions, [&](const Suspicion& now) {
         told.push_back({all.host.time(), now});
       });
-      pause_until(all, 300 * kMilli);
+      pause_until(all, 300 * kMillisecond);
       after = watch_for(all, kEnd, kOptions, interface);
       last = detector.suspicion();
     });
     hosted.add([&](Hosted& all) {
-      pause_until(all, 200 * kMilli);
-      export_for(all, kEnd + kMilli);
+      pause_until(all, 200 * kMillisecond);
+      export_for(all, kEnd + kMillisecond);
     });
     hosted.run();
     ASSERT_EQ(told.size(), 1u) << "who is dead does not come back";
@@ -178,11 +160,11 @@ TEST(HostedDetector, does_not_take_who_comes_after_a_death_for_the_dead) {
 }
 
 void watch_briefly(Hosted& hosted) {
-  hosted.add([](Hosted& all) { export_for(all, 2 * kMilli); });
+  hosted.add([](Hosted& all) { export_for(all, 2 * kMillisecond); });
   hosted.add([](Hosted& all) {
     try {
       Interface interface;
-      watch_for(all, 2 * kMilli, {.period = 1ms, .deadline = 1ms}, interface);
+      watch_for(all, 2 * kMillisecond, {.period = 1ms, .deadline = 1ms}, interface);
     } catch (const Error&) {
       all.expect(!all.alive(1), "it cannot be watched");
     }
