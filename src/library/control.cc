@@ -87,11 +87,12 @@ void Control::main(std::exception_ptr& failure) {
     attached_ = true;
   }
   request_done_.notify_all();
-  if (!attached) return;
-  loop();
+  if (attached) loop();
   while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none);
   while (!far_keepers_.empty()) end_far(far_keepers_.front(), false);
-  leave_node();
+  // Here, also after a failure: in the table of whoever destroys this, the same numbers are other
+  // descriptors.
+  if (client_) leave_node();
   foreign_.bury();
   epoll_.reset();
 }

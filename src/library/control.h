@@ -82,7 +82,6 @@ class Control final : public Outside {
 
   void main(std::exception_ptr& failure);
   void leave_descriptor_table();
-  void attach(std::exception_ptr& failure);
   void loop();
   int pause_until_next_look() const noexcept;
 

@@ -1,5 +1,6 @@
 // The library between real processes, by every public call. The test's own process is the receiver; it is
 // always the sender that is forked, before there is any interface here.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -411,6 +412,17 @@ TEST_F(Library, WhatNoHeaderNamesIsRefused) {
     refused([&] { MessageArea{to.interface, std::span(last, 4096)}; });
     refused([&] { MessageArea{to.interface, std::span(last, 4096), Sharing::mapped_read_only}; });
   });
+}
+
+// The thread that attaches has a table of descriptors of its own: its numbers are others here.
+TEST(Attachment, ThatFailsClosesNoDescriptorOfTheApplication) {
+  const Folder folder;
+  constexpr int kMost = 32;
+  std::vector<base::FileDescriptor> all;
+  do all.emplace_back(::dup(STDERR_FILENO));
+  while (all.back().get() < kMost);
+  EXPECT_THROW(Interface({.node = folder.file("nowhere"), .start_node = false}), Error);
+  for (int fd = 0; fd <= kMost; ++fd) EXPECT_GE(::fcntl(fd, F_GETFD), 0) << fd;
 }
 
 TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {

@@ -56,6 +56,16 @@ bool has_arrived(const Midway& midway) {
   return midway.arrived && eventually([&] { return midway.receiver.out().size() == 3 * kMiB; });
 }
 
+TEST(ToolFailure, NoDaemonCanBeStarted) {
+  World world;
+  for (const std::string command : {"send", "receive"}) {
+    const Finished finished =
+        world.run({command, "toy"}, {.input = "x", .environment = {{"HAMLYN_DAEMON", "false"}}});
+    EXPECT_EQ(finished.status, 1);
+    expect_line(finished, command, "(node_unreachable)");
+  }
+}
+
 TEST(ToolFailure, SenderKilledMidway) {
   World world;
   Midway midway(world);
