@@ -74,6 +74,10 @@ TEST_F(Traffic, WhatFailsIsToldAtBothEndsAndAllOtherLinksGoOn) {
   EXPECT_TRUE(Talker::introduce(first(), at(3))) << "whose cable is in again";
   EXPECT_EQ(first().seen(at(5)).ended, 0u);
   EXPECT_EQ(at(5).seen(first()).ended, 0u);
+
+  kill(5);  // the daemon alone: its process lives, and has something to say
+  EXPECT_TRUE(has_ended(5, 1)) << "links between nodes end with the daemon of either end";
+  EXPECT_TRUE(goes_on(3));
 }
 
 }  // namespace

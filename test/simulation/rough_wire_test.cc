@@ -195,6 +195,24 @@ TEST_F(FarLink, finds_the_other_side_dead_in_time) {
   }
 }
 
+// Its daemon may have died while the process lives and talks all the time.
+TEST_F(FarLink, ends_in_time_when_the_other_node_has_gone_however_much_comes) {
+  make(3, {});
+  Area area(4096);
+  TestSlot slot(other->party, area, other->queue, {.places = 64});
+  Terminus terminus(one->party.core, 63);
+  const auto talk = [&] {
+    terminus.send_fast(slot.ticket(), {}, 1, 0);
+    while (take(other->party, other->queue)) continue;
+  };
+  ASSERT_TRUE(until([&] { return talk(), handed_over() > 100; }));
+  const std::uint64_t told = net->now();
+  other->link->expect_end();
+  ASSERT_TRUE(until([&] { return talk(), other->link->over() == LinkProtocol::End::peer_ended; }));
+  EXPECT_GE(net->now() - told, limits().farewell) << "what was under way is waited for";
+  EXPECT_LE(net->now() - told, limits().farewell_most + 2 * kTurn);
+}
+
 // Nobody may run this side for long: what is whole does not wait for that, what has more behind it does.
 TEST_F(FarLink, sends_a_message_of_one_packet_at_once) {
   for (const bool whole : {true, false}) {

@@ -159,16 +159,19 @@ bool LinkProtocol::owes_acknowledgement(std::uint64_t now) const noexcept {
 std::uint64_t LinkProtocol::next_time() const noexcept {
   std::uint64_t next = std::min(resend_at_, heard_at_ + limits_.dead);
   if (acknowledged_ != sent_) next = std::min(next, progress_at_ + limits_.dead);
-  if (leaving_at_ != kNever) next = std::min(next, std::max(leaving_at_, heard_at_) + limits_.farewell);
+  next = std::min(next, farewell_at());
   if (may_speak()) next = std::min(next, spoke_ + heartbeat_);
   if (may_speak() && untold_since_ != kNever) next = std::min(next, untold_since_ + limits_.acknowledge);
   return next;
 }
 
+std::uint64_t LinkProtocol::farewell_at() const noexcept {
+  if (leaving_at_ == kNever) return kNever;
+  return std::min(std::max(leaving_at_, heard_at_) + limits_.farewell, leaving_at_ + limits_.farewell_most);
+}
+
 LinkProtocol::End LinkProtocol::end(std::uint64_t now) const noexcept {
-  if (peer_end_ <= received_) return End::peer_ended;
-  if (leaving_at_ != kNever && now >= std::max(leaving_at_, heard_at_) + limits_.farewell)
-    return End::peer_ended;
+  if (peer_end_ <= received_ || now >= farewell_at()) return End::peer_ended;
   // Not heard, or heard but deaf: connectivity may be lost one way only.
   const bool deaf = acknowledged_ != sent_ && now >= progress_at_ + limits_.dead;
   return deaf || now >= heard_at_ + limits_.dead ? End::peer_dead : End::none;

@@ -86,7 +86,7 @@ class LinkProtocol {
   std::uint64_t next_time() const noexcept;
 
   End end(std::uint64_t now) const noexcept;
-  // The other side's node has said that it leaves.
+  // The other side's node has gone, or has said that it leaves.
   void expect_end(std::uint64_t now) noexcept { leaving_at_ = std::min(leaving_at_, now); }
   // Whether the other side has ever said anything.
   bool heard() const noexcept { return heard_; }
@@ -94,6 +94,8 @@ class LinkProtocol {
  private:
   bool seen(std::uint64_t sequence) const noexcept;
   void see(std::uint64_t sequence) noexcept;
+  // When the link is over because of that; never if nobody has said so.
+  std::uint64_t farewell_at() const noexcept;
 
   const LinkIdentity identity_;
   const Limits limits_;
