@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <utility>
 
 #include "tool/failure.h"
 #include "tool/node_view.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kLook{
     250};  // how often to see whether a receiver that does not answer is gone
 constexpr std::chrono::milliseconds kAgain{20};  // before the name of one that has gone is looked up again
+constexpr std::chrono::milliseconds kRefused{2000};  // for which a receiver that gets no link is tried
 constexpr std::chrono::hours kSlice{1};
 
 Failure receiver_gone() {
@@ -129,9 +131,22 @@ bool Sender::greet(const Ticket& door) {
   Status status = connect(terminus_, door, deadline_);
   if (status == Status::ok) status = say_hello(door);
   if (status == Status::timed_out) throw no_receiver(options_.name);
+  if (status != Status::refused) refused_by_ = 0;
+  if (status == Status::refused) note_refusal(door.interface);
   if (status == Status::link_ended || status == Status::refused) return false;
   if (status != Status::ok) throw failure("cannot reach the receiver", status);
   return true;
+}
+
+// Most often that receiver has ended, and so will its name. But it may go on: then there is no link to be
+// had.
+void Sender::note_refusal(std::uint64_t receiver) {
+  if (std::exchange(refused_by_, receiver) != receiver) refused_ = Deadline::in(kRefused);
+  if (!refused_.passed()) return;
+  throw Failure{fmt::format("no link with the receiver '{}' is to be had", options_.name),
+                hamlyn::name(Status::refused),
+                "see whether a quota is used up (hamlyn node), and, if it is on another host, what 'hamlyn "
+                "doctor' says on both"};
 }
 
 Status Sender::say_hello(const Ticket& door) {

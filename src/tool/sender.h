@@ -33,6 +33,7 @@ class Sender {
   void find_receiver();
   Ticket lookup_door();
   bool greet(const Ticket& door);
+  void note_refusal(std::uint64_t receiver);
   Status say_hello(const Ticket& door);
   bool await_answer(const Ticket& door);
   bool still_registered(const Ticket& door);
@@ -63,7 +64,9 @@ class Sender {
   Terminus terminus_;
 
   Peer receiver_;
-  bool gone_ = false;  // the link with the receiver has ended
+  bool gone_ = false;                    // the link with the receiver has ended
+  std::uint64_t refused_by_ = 0;         // the receiver with whom there was no link to be had lately
+  Deadline refused_{Deadline::never()};  // and until when it is tried
   std::optional<DepartureBook> book_;
   std::optional<Verdict> verdict_;
   Checksum checksum_;

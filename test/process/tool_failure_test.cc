@@ -66,6 +66,18 @@ TEST(ToolFailure, NoDaemonCanBeStarted) {
   }
 }
 
+TEST(ToolFailure, NoLinkIsToBeHad) {
+  World world;
+  write_file(world.file("config"), "[quotas]\nlinks = 1\n");  // one within a user takes two
+  const Daemon daemon{world.file("node"), {"--config", world.file("config")}};
+  const std::vector<std::string> node{"--node", world.file("node")};
+  Command receiver = world.start({"receive", "toy", node[0], node[1]});
+  const Finished sent = world.run({"send", "toy", node[0], node[1]}, {.input = "x"});
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "no link with the receiver 'toy' is to be had (refused)");
+  EXPECT_TRUE(receiver.running()) << "it goes on waiting";
+}
+
 TEST(ToolFailure, SenderKilledMidway) {
   World world;
   Midway midway(world);
