@@ -49,7 +49,9 @@ node::ServerOptions server_options(const Arguments& arguments) {
   out.socket = arguments.socket;
   if (out.socket.empty() && out.service) {
     out.socket = node::kServiceSocket;
-    ::mkdir(std::filesystem::path(out.socket).parent_path().c_str(), 0755);  // made by systemd as a rule
+    // Made by systemd as a rule. All users are to reach the socket, whatever our umask is.
+    const auto folder = std::filesystem::path(out.socket).parent_path();
+    if (::mkdir(folder.c_str(), 0755) == 0 && ::chmod(folder.c_str(), 0755) != 0) base::throw_system("chmod");
   }
   if (out.socket.empty()) out.socket = node::own_socket();
   out.socket = std::filesystem::absolute(out.socket);

@@ -369,6 +369,21 @@ TEST(NodeProcess, TheServiceIntroducesUsersAndKeepsTheirNamesApart) {
   EXPECT_EQ(anna.wait(), 0);
 }
 
+TEST(NodeProcess, TheServiceMakesItsFolderForAllUsersWhereNobodyElseHas) {
+  NEEDS_ROOT();
+  test::Command daemon{
+      {"unshare", "--mount", "sh", "-c",
+       "mount -t tmpfs none /run || exit 77; exec " + test::program("hamlynd") + " --service"},
+      {}};
+  const std::string folder = "/proc/" + std::to_string(daemon.pid()) + "/root" + "/run/hamlyn";
+  const auto listens = [&] { return ::access((folder + "/node.sock").c_str(), F_OK) == 0; };
+  ASSERT_TRUE(test::eventually([&] { return listens() || !daemon.running(); }));
+  if (!listens() && daemon.wait().status == 77) GTEST_SKIP() << "SKIPPED: nothing can be mounted here";
+  struct stat info {};
+  ASSERT_EQ(::stat(folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+}
+
 TEST(NodeProcess, RightsSayWhoMayAttach) {
   NEEDS_ROOT();
   const Folder folder{0755};
