@@ -71,10 +71,21 @@ void split(const std::string& text, std::string& host, std::string& port) {
   }
 }
 
+// getaddrinfo takes larger numbers, too, and of those the lower 16 bits.
+bool is_port(const std::string& text) {
+  std::uint16_t port = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return wrong == std::errc{} && end == text.data() + text.size() && port != 0;
+}
+
 Address resolve(const std::string& text, int family, bool to_listen) {
   std::string host;
   std::string port;
   split(text, host, port);
+  if (!is_port(port)) {
+    throw Error(ErrorCode::invalid_argument,
+                "cluster: \"" + text + "\" has port " + port + ", which is none: 1 to 65535");
+  }
   addrinfo hints{};
   hints.ai_family = family;
   hints.ai_socktype = SOCK_DGRAM;
@@ -88,9 +99,7 @@ Address resolve(const std::string& text, int family, bool to_listen) {
   sockaddr_storage storage{};
   std::memcpy(&storage, found->ai_addr, std::min<std::size_t>(found->ai_addrlen, sizeof storage));
   ::freeaddrinfo(found);
-  const Address out = address_of(storage);
-  if (out.port == 0) throw Error(ErrorCode::invalid_argument, "cluster: \"" + text + "\" has port 0");
-  return out;
+  return address_of(storage);
 }
 
 bool is_v4(const Address& address) { return to_text(address).front() != '['; }

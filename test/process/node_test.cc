@@ -443,7 +443,12 @@ TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
   EXPECT_NE(refusal(id + "secret = \"" + folder.file("short") + "\"\n").find("32 to 4096 bytes"),
             std::string::npos);
   EXPECT_NE(refusal(id + "secret = \"" + folder.file("none") + "\"\n").find("secret"), std::string::npos);
-  EXPECT_NE(refusal(id + "listen = \"127.0.0.1:0\"\n").find("port 0"), std::string::npos);
+  for (const std::string port : {"0", "65536", "72536", "-1", " 7471", "7471x", "http", ""}) {
+    EXPECT_NE(
+        refusal(id + "listen = \"127.0.0.1:" + port + "\"\n").find("has port " + port + ", which is none"),
+        std::string::npos)
+        << port;
+  }
   EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
   EXPECT_NE(refusal(id, {"--service"}).find("cluster.secret: a daemon that serves all users"),
             std::string::npos);
