@@ -24,7 +24,13 @@ bool may_start(const ClientOptions& options, const std::string& path) {
 // A connection to the daemon these options mean; empty if it has to be started, or tried again.
 base::FileDescriptor find(const ClientOptions& options, std::string& path) {
   if (!options.socket.empty()) {
-    path = std::filesystem::absolute(options.socket);
+    std::error_code failed;  // of a program whose working directory is gone
+    path = std::filesystem::absolute(options.socket, failed).string();
+    if (failed) {
+      throw Error(ErrorCode::invalid_argument,
+                  "the socket '" + options.socket +
+                      "' is nowhere, seen from the working directory: " + failed.message());
+    }
     return connect_to(path);
   }
   path = kServiceSocket;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "test/process/tool_world.h"
@@ -107,6 +108,19 @@ TEST(ToolListing, AProcessThatHasEndedIsGone) {
   receiver.signal(SIGKILL);
   receiver.wait();
   EXPECT_TRUE(eventually([&] { return world.attached() == 0; }));
+}
+
+TEST(ToolListing, AFolderThatIsGoneIsAnErrorInALine) {
+  World world;
+  const std::string there = std::filesystem::current_path();
+  const std::string gone = world.file("gone");
+  std::filesystem::create_directory(gone);
+  std::filesystem::current_path(gone);
+  std::filesystem::remove(gone);
+  const Finished finished = world.run({"node", "--node", "socket"});
+  std::filesystem::current_path(there);
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("(invalid_argument)"), std::string::npos) << finished.err;
 }
 
 TEST(ToolListing, WithoutADaemonItSaysSo) {
