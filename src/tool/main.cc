@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 
 #include "tool/command_line.h"
 #include "tool/failure.h"
@@ -43,6 +44,10 @@ int run_command(int argc, char** argv) {
     return fail(line, failure(error));
   } catch (const std::bad_alloc&) {
     return fail(line, failure(Error(ErrorCode::out_of_memory, "no memory")));
+  } catch (const std::invalid_argument& error) {  // of perf, as is the next
+    return fail(line, {error.what(), "usage", "see 'hamlyn " + line.command + " --help'", kUsage});
+  } catch (const std::exception& error) {
+    return fail(line, {error.what(), "system", "see what the message says, and try again"});
   }
 }
 

@@ -84,6 +84,7 @@ TEST(ToolPerf, RefusesWhatItCannotFollow) {
     const Finished finished = world.run(words);
     EXPECT_EQ(finished.status, 2) << finished.err;
     EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
+    EXPECT_NE(finished.err.find(" (usage): see 'hamlyn perf --help'\n"), std::string::npos) << finished.err;
     EXPECT_EQ(finished.out, "");
   }
 }

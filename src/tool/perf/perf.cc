@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -86,7 +85,9 @@ int list(const std::vector<Meter>& meters) {
   return 0;
 }
 
-int measure_and_report(const PerfOptions& options) {
+}  // namespace
+
+int run_perf(const PerfOptions& options) {
   if (options.rounds < 1) throw std::invalid_argument("perf needs at least one round");
   const std::vector<Meter> meters = selected(options);
   if (options.list) return list(meters);
@@ -106,20 +107,6 @@ int measure_and_report(const PerfOptions& options) {
   for (const std::string& failure : outcome.failures)
     std::fprintf(stderr, "hamlyn perf: %s\n", failure.c_str());
   return outcome.failures.empty() ? 0 : 1;
-}
-
-}  // namespace
-
-int run_perf(const PerfOptions& options) {
-  try {
-    return measure_and_report(options);
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "hamlyn perf: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "hamlyn perf: %s\n", error.what());
-    return 1;
-  }
 }
 
 }  // namespace hamlyn::tool

@@ -16,8 +16,9 @@ struct PerfOptions {
   std::pair<std::string, std::string> nodes;  // sockets of two, for figures between hosts; empty: of its own
 };
 
-// Measures and reports. Returns the exit status: 0; 1 if something could not be measured, 2 if the options
-// cannot be followed, with the reason on stderr.
+// Measures and reports. Returns the exit status: 0; 1 if something could not be measured, with the reason on
+// stderr. Throws std::invalid_argument if the options cannot be followed, std::exception if nothing can be
+// measured.
 int run_perf(const PerfOptions& options);
 
 }  // namespace hamlyn::tool
