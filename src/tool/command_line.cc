@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <sstream>
 #include <string>
 
@@ -28,6 +29,17 @@ CLI::Validator between(double low, double high) {
             return good ? std::string() : fmt::format("Value {} not in range {:g} to {:g}", text, low, high);
           },
           fmt::format("FLOAT in [{:g} - {:g}]", low, high), "SECONDS"};
+}
+
+// CLI11 takes -1 for 2^64 - 1, and for all that is more.
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            std::uint64_t value = 0;
+            const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool good = wrong == std::errc{} && end == text.data() + text.size();
+            return good ? std::string() : fmt::format("'{}' is no whole number", text);
+          },
+          "N"};
 }
 
 void add_node_option(CLI::App& command, std::string& node) {
@@ -95,7 +107,7 @@ void add_top(CLI::App& app, TopOptions& options) {
       ->check(between(0.01, 3600));
   command.add_option("--count,-n", options.count, "Look so often and end; by default until Ctrl-C")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   command.add_flag("--json", options.json, "Print one JSON object for each look, on a line of its own");
   command.footer(std::string("It reads counters that each process keeps anyway: nobody is stopped or woken.\n"
                              "Details of a process are shown to its owner and to root.\n") +
@@ -111,7 +123,9 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 
 void add_sim(CLI::App& app, SimOptions& options) {
   CLI::App& command = *app.add_subcommand("sim", "Run random programs over a simulated fabric, from seeds");
-  command.add_option("--seed", options.seed, "Run the program of this seed")->type_name("N");
+  command.add_option("--seed", options.seed, "Run the program of this seed")
+      ->type_name("N")
+      ->check(whole_number());
   command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")->type_name("A-B");
   command.add_option("--steps", options.steps, "Run only these of its steps")->type_name("LIST");
   command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");

@@ -27,5 +27,27 @@ TEST(CommandLine, RefusesSecondsThatAreNoNumber) {
   }
 }
 
+TEST(CommandLine, TakesWholeNumbersWithoutASign) {
+  EXPECT_EQ(read({"sim", "--seed", "18446744073709551615"}).sim.seed, 18446744073709551615u);
+  EXPECT_EQ(read({"top", "--count", "3"}).top.count, 3u);
+  for (const char* const number : {"-1", "+1", "", "1.5", "0x", "18446744073709551616"}) {
+    SCOPED_TRACE(number);
+    EXPECT_THROW(read({"sim", "--seed", number}), Failure);
+  }
+  for (const char* const number : {"-1", "0", "", "1.5", "1000000001"}) {
+    SCOPED_TRACE(number);
+    EXPECT_THROW(read({"top", "--count", number}), Failure);
+  }
+}
+
+TEST(CommandLine, SaysInALineWhatANumberMayBe) {
+  try {
+    read({"top", "--count", "0"});
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_STREQ(failure.what(), "--count: Value 0 not in range 1 to 1000000000");
+  }
+}
+
 }  // namespace
 }  // namespace hamlyn::tool
