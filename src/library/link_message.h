@@ -20,7 +20,7 @@ enum class LinkWord : std::uint16_t {
   area_withdrawn,  // the area has gone: forget it
   import,          // asks for a mapping of the memory of a slot; `value` names the request
   imported,        // with its memfd, and one with the page of its generation word
-  import_refused,  // `kind` says why
+  import_refused,  // or without
 };
 
 struct LinkMessage {
@@ -33,7 +33,7 @@ struct LinkMessage {
   std::uint16_t generation = 0;
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
-  std::uint32_t kind = 0;    // of an import: a Sharing; of a refusal: an ErrorCode
+  std::uint32_t kind = 0;    // imported: 0 read-only, 1 read-write
   std::uint64_t key = 0;     // the slot's; in an answer, the generation of the memory
   std::uint64_t offset = 0;  // of the slot in its area
   std::uint64_t bound = 0;   // of the slot

@@ -8,9 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "fabric/ofi/frame.h"
 #include "hamlyn/bulk.h"
+#include "interface/counters.h"
+#include "interface/packet.h"
+#include "library/link_message.h"
+#include "node/node_wire.h"
 #include "node/protocol.h"
 #include "segment/clerk_wire.h"
+#include "segment/registry.h"
 #include "tool/transfer_wire.h"
 
 namespace hamlyn::test {
@@ -158,6 +164,30 @@ TEST(WirePage, HasEachStructureAsItIs) {
       end = field.offset + field.size;
     }
     EXPECT_EQ(end, code[i].size) << code[i].name << ": something stands behind the last field";
+  }
+}
+
+// Each version stands on the page once, and is that of the code.
+TEST(WirePage, SaysWhichVersionsThereAre) {
+  std::ifstream file(HAMLYN_SOURCE_DIR "/docs/wire.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::pair<std::string, std::uint32_t> versions[] = {
+      {"| 8 | 2 | structures | version, {} |", interface::kStructureVersion},
+      {"| 4 | 2 | version | {} |", library::kLinkVersion},
+      {"| 4 | 1 | version | {} (", ofi::kFrameVersion},
+      {"| 8 | 4 | version | {} |", interface::kCounterVersion},
+      {"| 4 | 4 | version | {} |\n| 8 | 2 | kind |", node::kClusterVersion},
+      {"| 4 | 4 | version | {} |\n| 8 | 8 | generation |", segment::kRegistryVersion},
+      {"| 4 | 4 | protocol | {};", node::kProtocolVersion},
+      {"| 8 | 4 | structures | {}: of all that two processes share", node::kStructuresVersion},
+      {"`HLMx`, version (2 bytes, {})", tool::kVersion},
+  };
+  for (const auto& [text, version] : versions) {
+    const std::size_t gap = text.find("{}");
+    const std::string line = text.substr(0, gap) + std::to_string(version) + text.substr(gap + 2);
+    const std::size_t found = page.find(line);
+    EXPECT_NE(found, std::string::npos) << line;
+    EXPECT_EQ(page.find(line, found + 1), std::string::npos) << line;
   }
 }
 
