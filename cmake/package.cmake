@@ -16,6 +16,7 @@ This package has the node daemon, the command, the library for C and C++ program
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)         # of the commands and the shared library
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)   # for packages of programs that use it
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libfabric1)  # for links to other hosts: loaded when they are wanted, so not found above
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++ | gcc, pkg-config")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/etc/debian/postinst ${PROJECT_SOURCE_DIR}/etc/debian/prerm

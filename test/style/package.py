@@ -38,6 +38,8 @@ def look(package, scratch):
     fields = dict(re.findall(r"^(\S+): (.*)$", run("dpkg-deb", "-f", package), re.MULTILINE))
     needed = {need.split()[0] for need in fields.get("Depends", "").split(", ")}
     problems = [f"does not depend on {need}" for need in NEEDS if not any(each.startswith(need) for each in needed)]
+    if "libfabric1" not in fields.get("Recommends", "").split(", "):
+        problems.append("does not bring libfabric1, without which nothing goes to other hosts")
     version = re.search(r"VERSION ([\d.]+)", (tree.ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]
     for field, value in {"Package": "hamlyn", "Version": version,
                          "Architecture": run("dpkg", "--print-architecture").strip()}.items():
@@ -77,6 +79,8 @@ def main(given, compiler):
         prefix = unit.parents[3]
         inside = [str(path.relative_to(prefix)) for path in prefix.rglob("*")]
         problems += [f"does not hold {name}" for name in HOLDS if not any(re.fullmatch(name, path) for path in inside)]
+        if "\nStartLimitIntervalSec=0\n" not in unit.read_text():
+            problems.append("the service is given up where the network comes later than it")
         started = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.MULTILINE)[1]
         if not os.access(root / started.lstrip("/"), os.X_OK):
             problems.append(f"the service starts {started}, which the package does not hold")
