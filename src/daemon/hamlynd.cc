@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/descriptor_table.h"
 #include "base/short_slices.h"
 #include "base/throw_system.h"
 #include "daemon/clerk_process.h"
@@ -127,6 +128,7 @@ int run(int count, char** words) {
 
 int main(int count, char** words) {
   hamlyn::base::ask_for_short_slices();
+  hamlyn::base::fill_standard_descriptors();  // the log must go into no file of ours
   try {
     return run(count, words);
   } catch (const std::exception& error) {

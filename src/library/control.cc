@@ -1,6 +1,5 @@
 #include "library/control.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -103,10 +102,7 @@ void Control::leave_descriptor_table() {
   if (!base::keep_only(
           {static_cast<unsigned>(knock_.get()), static_cast<unsigned>(engine_.counter_memory_.memfd.get())}))
     base::throw_system("close_range");
-  for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) >= 0) continue;
-    if (open("/dev/null", O_RDWR) < 0) base::throw_system("open of /dev/null");
-  }
+  if (!base::fill_standard_descriptors()) base::throw_system("open of /dev/null");
 }
 
 void Control::watch(int fd, std::uint32_t events, std::uint64_t about) {

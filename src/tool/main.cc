@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/descriptor_table.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
 
@@ -31,6 +32,7 @@ int fail(const CommandLine& said, const Failure& failure) {
 }
 
 int run_command(int argc, char** argv) {
+  base::fill_standard_descriptors();
   CommandLine line;
   try {
     read_command_line(argc, argv, line);

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "base/socket.h"
@@ -382,6 +383,18 @@ TEST(NodeProcess, TheServiceMakesItsFolderForAllUsersWhereNobodyElseHas) {
   struct stat info {};
   ASSERT_EQ(::stat(folder.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0755u);
+}
+
+TEST(NodeProcess, WithoutStandardDescriptorsItsLogGoesIntoNoFileOfItsOwn) {
+  const Folder folder;
+  test::Command daemon{
+      {"sh", "-c", "exec \"$0\" --socket \"$1\" <&- >&- 2>&-", test::program("hamlynd"), folder.file("s")},
+      {}};
+  ASSERT_TRUE(test::eventually([&] { return ::access(folder.file("s").c_str(), F_OK) == 0; }));
+  for (const char* const fd : {"0", "1", "2"}) {
+    EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(daemon.pid()) + "/fd/" + fd),
+              "/dev/null");
+  }
 }
 
 TEST(NodeProcess, RightsSayWhoMayAttach) {

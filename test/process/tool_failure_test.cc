@@ -66,6 +66,27 @@ TEST(ToolFailure, NoDaemonCanBeStarted) {
   }
 }
 
+TEST(ToolFailure, WithoutStandardDescriptorsNothingElseIsReadOrWritten) {
+  World world;
+  const Daemon daemon{world.file("node")};
+  const auto shell = [&](const std::string& words, const Command::Options& options = {}) {
+    return Command(
+        {"sh", "-c", "exec \"$0\" " + words + " --node \"$1\"", program("hamlyn"), world.file("node")},
+        options);
+  };
+  Command receiver = shell("receive toy");
+  const Finished sent = shell("send toy <&-").wait();
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "cannot read standard input: Bad file descriptor (system)");
+  EXPECT_EQ(receiver.wait().status, 1);
+
+  Command sender = shell("send toy", {.input = "some bytes"});
+  const Finished received = shell("receive toy >&-").wait();
+  EXPECT_EQ(received.status, 1);
+  expect_line(received, "receive", "cannot write standard output: Bad file descriptor (system)");
+  EXPECT_EQ(sender.wait().status, 1);
+}
+
 TEST(ToolFailure, NoLinkIsToBeHad) {
   World world;
   write_file(world.file("config"), "[quotas]\nlinks = 1\n");  // one within a user takes two
