@@ -1,8 +1,9 @@
 #pragma once
-// The one function through which every packet of every fabric goes (design, section 4; paper 0, section 2.2):
-// the slot exists and the generation matches; the key; the kind of packet is allowed; inside the bounds; a
-// place or an armed entry is there; only then the bytes move. The packet is a private copy: nothing here is
-// read from memory that the sender can write, except the data, which is only copied.
+// What every packet of every fabric goes through (design, section 4; paper 0, section 2.2): the slot exists
+// and the generation matches; the key; the kind of packet is allowed; inside the bounds; a place or an armed
+// entry is there; only then the bytes move. The packet is a private copy: nothing here is read from memory
+// that the sender can write, except the data, which is only copied. Core::deposit is all of it; the ways
+// below it are shorter, for what comes most often, and leave to it whatever they do not take.
 //
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"
