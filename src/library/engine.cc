@@ -15,6 +15,7 @@
 #include "library/far_fabric.h"
 #include "library/far_thread.h"
 #include "library/interface_thread.h"
+#include "library/kernel.h"
 
 namespace hamlyn::library {
 
@@ -57,6 +58,7 @@ Engine::Engine(const Interface::Options& options)
       counters_(page_of(counter_memory_)),
       core_(*this, counters_),
       far_dead_(options.dead) {
+  check_kernel();
   introduce(counters_);
   if (simulation != nullptr) {
     control_ = simulation->make_outside(*this, options);

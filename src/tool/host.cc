@@ -54,10 +54,10 @@ std::string chosen_in(const std::string& line) {
   return from < to && to != std::string::npos ? line.substr(from + 1, to - from - 1) : "";
 }
 
-// A call that cannot succeed fails in its own way where it is known.
+// A call that cannot succeed fails in its own way where it is known and allowed.
 bool knows_futex_waitv() {
 #ifdef SYS_futex_waitv
-  return syscall(SYS_futex_waitv, nullptr, 0u, 0u, nullptr, 0) != 0 && errno != ENOSYS;
+  return syscall(SYS_futex_waitv, nullptr, 0u, 0u, nullptr, 0) != 0 && errno == EINVAL;
 #else
   return false;
 #endif

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -183,6 +184,33 @@ void refuse_files_without_names() {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
     throw std::runtime_error("no filter");
+}
+
+// As a filter of system calls answers that is older than the call.
+void forbid(std::uint32_t call, std::uint32_t error) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    throw std::runtime_error("no filter");
+}
+
+TEST(ToolFailure, WhereNobodyCanSleepNobodySpins) {
+  World world;
+  for (const int error : {ENOSYS, EPERM}) {
+    Child child(-1, [&] {
+      forbid(SYS_futex_waitv, static_cast<std::uint32_t>(error));
+      const Finished received = world.run({"receive", "toy", "--timeout", "1"});
+      if (received.status != 1 || received.err.find("futex_waitv") == std::string::npos) return 1;
+      return world.run({"doctor"}).out.find("lacks futex_waitv") != std::string::npos ? 0 : 2;
+    });
+    EXPECT_EQ(child.wait(), 0) << std::strerror(error);
+  }
 }
 
 TEST(ToolOutput, HasATemporaryNameWhereThereAreNoFilesWithoutNames) {
