@@ -216,6 +216,7 @@ typedef struct hamlyn_interface_options {
   size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 32768; 32768
   uint32_t links;    // at most so many links at a time; 1024
   uint32_t flags;
+  int64_t dead;  // a process of another host that is not heard for so long is dead; 1 s, at most 30 days
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.

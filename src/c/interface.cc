@@ -10,7 +10,8 @@ namespace hamlyn::c {
 
 const char* read_options(const hamlyn_interface_options* given, Interface::Options& options) {
   hamlyn_interface_options asked;
-  if (const char* const wrong = take_options(given, asked)) return wrong;
+  if (const char* const wrong = take_options(given, asked, offsetof(hamlyn_interface_options, dead)))
+    return wrong;
   if ((asked.flags & ~HAMLYN_NO_START) != 0) return "unknown flags";
   if (asked.node != nullptr) options.node = asked.node;
   options.start_node = (asked.flags & HAMLYN_NO_START) == 0;
@@ -19,6 +20,7 @@ const char* read_options(const hamlyn_interface_options* given, Interface::Optio
     options.stall = asked.stall < 0 ? std::chrono::milliseconds{0} : milliseconds_of(asked.stall);
   if (asked.mtu != 0) options.mtu = asked.mtu;
   if (asked.links != 0) options.links = asked.links;
+  if (asked.dead != 0) options.dead = milliseconds_of(asked.dead);
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "test/process/c_ends.h"
@@ -186,6 +187,15 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
     longer.later = 1;
     EXPECT_EQ(hamlyn_interface_make(&longer.options, &other), HAMLYN_INVALID_ARGUMENT);
     EXPECT_NE(std::strstr(hamlyn_last_error(), "does not know"), nullptr) << hamlyn_last_error();
+    // Those of a version that had no `dead` yet, and those that have it.
+    for (const std::size_t size :
+         {offsetof(hamlyn_interface_options, dead), sizeof(hamlyn_interface_options)}) {
+      hamlyn_interface_options either = here.options();
+      either.size = size;
+      either.dead = 2'000'000'000;
+      ASSERT_OK(hamlyn_interface_make(&either, &other));
+      ASSERT_OK(hamlyn_interface_free(std::exchange(other, nullptr)));
+    }
     hamlyn_interface_options wrong = here.options();
     wrong.size = 8;
     EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_INVALID_ARGUMENT);
