@@ -9,7 +9,9 @@ namespace hamlyn::tool {
 namespace {
 
 // No wait is longer than this at a time, so that the library never adds a time without end to its clock.
-constexpr std::chrono::hours kSlice{1};
+constexpr std::chrono::milliseconds kSlice = std::chrono::hours{1};
+// Nor longer than this where the link may end between a look and the wait: that would be for the next link.
+constexpr std::chrono::milliseconds kLinkSlice{100};
 
 }  // namespace
 
@@ -37,7 +39,8 @@ Status send_small(Terminus& terminus, const Ticket& ticket, std::span<const std:
         status == Status::no_place || status == Status::queue_full || status == Status::connecting;
     if (!later) return status;
     if (deadline.passed()) return Status::timed_out;
-    const Status waited = terminus.wait_for_place(ticket, deadline.slice(kSlice));
+    const Status waited =
+        terminus.wait_for_place(ticket, deadline.slice(link == Link::made ? kLinkSlice : kSlice));
     // That there will be no link is told once, to whoever waits: to send again would only ask anew.
     if (waited != Status::ok && waited != Status::timed_out && waited != Status::cancelled) return waited;
   }

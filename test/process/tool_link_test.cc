@@ -55,6 +55,7 @@ TEST(ToolLink, ASmallMessageByALinkThatHasEndedWaitsForNoDaemon) {
     status = tool::send_small(terminus, gone, data, 0, patience, tool::Link::made);
   } while (status == Status::ok);
   EXPECT_EQ(status, Status::link_ended);
+  EXPECT_FALSE(patience.passed());
 }
 
 }  // namespace
