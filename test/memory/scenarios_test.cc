@@ -13,6 +13,8 @@
 namespace hamlyn::test {
 
 std::string room_unasked(Model model);
+std::string doorbell_read_late(Model model);
+std::string word_read_late(Model model);
 
 namespace {
 
@@ -39,6 +41,15 @@ TEST(Orders, a_sender_that_does_not_say_that_it_wants_room_is_not_woken) {
   OrderedPlace::reset();
   EXPECT_EQ(room_unasked(Model::x86_64), "task 1 sleeps for ever");
   EXPECT_EQ(room_unasked(Model::weaker), "task 1 sleeps for ever");
+}
+
+// SAMPLE_LATE and WORD_READ_LATE of the models (docs/model.md).
+TEST(Orders, a_word_that_is_read_behind_the_look_lets_its_reader_sleep_for_ever) {
+  OrderedPlace::reset();
+  for (const Model model : {Model::x86_64, Model::weaker}) {
+    EXPECT_EQ(doorbell_read_late(model), "task 1 sleeps for ever");
+    EXPECT_EQ(word_read_late(model), "task 1 sleeps for ever");
+  }
 }
 
 // The first scenario that misses it.
