@@ -94,11 +94,14 @@ TEST_F(Waiting, threads_take_each_message_of_a_flow_once) {
         if (word % 16 == 0) eventually([&] { return taken.count() > word; });  // then all of them sleep
       }
     });
+    const auto count = [&] { return taken.count() + taken_back.count(); };
     while (left != 0) {
       both.receiver.interface().cancel();
       if (all()) both.sender.interface().cancel();
       while (const auto polled = ear.queue.poll()) taken.take(polled->word);
-      std::this_thread::sleep_for(500us);  // the others are not to be cancelled all the time
+      // The others are not to be cancelled all the time: one of them at least takes something in between.
+      EXPECT_TRUE(eventually([&, before = count()] { return all() || count() != before; }))
+          << "all of them sleep";
     }
     for (std::thread& thread : threads) thread.join();
     taken.expect_each_once();
