@@ -1,7 +1,8 @@
 #include "tool/traffic.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "tool/rows_json.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -81,6 +82,13 @@ std::string traffic_json(const NodeView& before, const NodeView& now, double sec
                          {"bytes_out_per_second", each.rates.bytes_out},
                          {"wakeups_per_second", each.wakeups},
                          {"refused", each.refused}});
+    if (!pid || !each.process->details) continue;
+    const Details& details = *each.process->details;
+    ordered_json& process = processes.back();
+    process["link_rows"] = rows_json(details.links);
+    process["slot_rows"] = rows_json(details.slot_rows);
+    process["queue_rows"] = rows_json(details.queue_rows);
+    process["terminus_rows"] = rows_json(details.terminus_rows);
   }
   return ordered_json{{"seconds", seconds}, {"processes", std::move(processes)}}.dump();
 }

@@ -32,7 +32,7 @@ double rate(std::uint64_t before, std::uint64_t now, double seconds) noexcept;
 // A table of all processes, or everything about that one.
 std::string traffic_text(const NodeView& before, const NodeView& now, double seconds,
                          std::optional<std::uint32_t> pid);
-// One object, without a line's end.
+// One object, without a line's end; of that one process also its rows, as `hamlyn node --json` has them.
 std::string traffic_json(const NodeView& before, const NodeView& now, double seconds,
                          std::optional<std::uint32_t> pid);
 

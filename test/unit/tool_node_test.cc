@@ -136,6 +136,15 @@ TEST(ToolTop, ShowsTheDifferenceOfTwoLooks) {
   EXPECT_NE(one.find("pid 99                    250   4.00 kB"), std::string::npos) << one;
   EXPECT_NE(one.find("1 of 2       3 of 0  bad_key 2\n"), std::string::npos) << one;
   EXPECT_NE(to_json(after).find("\"refused\":{\"bad_key\":2}"), std::string::npos);
+  const auto top = nlohmann::json::parse(traffic_json(before, after, 2, 6)).at("processes");
+  ASSERT_EQ(top.size(), 1u);
+  EXPECT_EQ(top[0].at("slot_rows").at(0).at("messages"), 7);
+  const auto details = nlohmann::json::parse(to_json(after)).at("attached").at(1).at("details");
+  for (const char* rows : {"slot_rows", "queue_rows", "terminus_rows"})
+    EXPECT_EQ(top[0].at(rows), details.at(rows)) << "both commands give the same rows";
+  EXPECT_EQ(top[0].at("link_rows"), details.at("links"));
+  EXPECT_FALSE(
+      nlohmann::json::parse(traffic_json(before, after, 2, {})).at("processes").at(0).contains("slot_rows"));
   // Counters that went back, as of a page that its owner scribbles into, are nothing and not a huge number.
   EXPECT_EQ(traffic(after, before, 2).at(0).rates.packets_in, 0);
   EXPECT_EQ(rate(5, 9, 0), 0);
