@@ -229,6 +229,9 @@ class Import {
   // one begins with its turn.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
+  // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.
+  Status read_until(std::size_t offset, std::span<std::byte> into, bool (*enough)(const void* data) noexcept,
+                    std::chrono::nanoseconds timeout) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,

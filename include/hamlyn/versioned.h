@@ -102,21 +102,14 @@ class FarVersioned {
 
   // Reads it, again and again while it is being written. ok; not_ready: it never was; or as Import::read.
   Status read(Value& out, std::chrono::nanoseconds timeout, std::uint64_t* version = nullptr) noexcept {
-    std::chrono::nanoseconds left = timeout;
-    for (const auto begun = std::chrono::steady_clock::now();;) {
-      Versioned<Value> record;
-      const Status status = import_.load(offset_, record, left);
-      if (status != Status::ok) return status;
-      if (record.version == 0 && record.check == 0) return Status::not_ready;
-      if (record.whole()) {
-        out = record.value;
-        if (version != nullptr) *version = record.version;
-        return Status::ok;
-      }
-      const auto gone = std::chrono::steady_clock::now() - begun;
-      if (gone >= timeout) return Status::timed_out;
-      left = timeout - gone;
-    }
+    Versioned<Value> record;
+    const Status status =
+        import_.read_until(offset_, std::as_writable_bytes(std::span(&record, 1)), &enough, timeout);
+    if (status != Status::ok) return status;
+    if (!record.whole()) return Status::not_ready;
+    out = record.value;
+    if (version != nullptr) *version = record.version;
+    return Status::ok;
   }
   // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. As Import::write; with
   // `notify` the other side is told.
@@ -129,6 +122,11 @@ class FarVersioned {
   }
 
  private:
+  static bool enough(const void* data) noexcept {
+    const auto& record = *static_cast<const Versioned<Value>*>(data);
+    return record.whole() || (record.version == 0 && record.check == 0);
+  }
+
   Import& import_;
   const std::size_t offset_;
   std::uint64_t version_ = 0;

@@ -9,6 +9,7 @@
 #include "interface/deposit.h"
 #include "interface/put_packet.h"
 #include "library/engine.h"
+#include "library/futex.h"
 #include "segment/segments.h"
 
 namespace hamlyn {
@@ -268,6 +269,20 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
   }
   // Of all its pieces together.
   return tells ? terminus_.put(ticket_, {}, told, patience.left()) : Status::ok;
+}
+
+Status Import::read_until(std::size_t offset, std::span<std::byte> into,
+                          bool (*enough)(const void* data) noexcept,
+                          std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  if (!reads_by_loads()) patience.deadline();  // a load takes no time that counts
+  for (;;) {
+    const Status status = read(offset, into, patience.left());
+    if (status != Status::ok || enough(into.data())) return status;
+    patience.deadline();
+    if (patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (reads_by_loads()) library::yield();  // who writes there may need this processor
+  }
 }
 
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "hamlyn/sure_swap.h"
+#include "hamlyn/versioned.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
@@ -138,6 +139,39 @@ TEST(HostedSwap, that_is_sure_goes_on_where_one_has_died) {
   for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     count_with_cuts(seed, true, sums);
+  }
+}
+
+// While half of one stands there a reader has the time that it was given, by the clock of the simulation.
+TEST(HostedRecords, are_read_whole_or_not_within_their_time) {
+  for (const bool map : {false, true}) {
+    SCOPED_TRACE(map);
+    Hosted hosted;
+    hosted.add([&](Hosted& all) {
+      Interface interface;
+      Segment segment(interface, {.name = "record", .bytes = 4096, .sharing = Sharing::mapped_read_only});
+      OwnVersioned<std::uint64_t> own(segment, 0);
+      own.write(7);
+      segment.at<std::uint64_t>(8) = 8;  // the value is there, and its check is not
+      all.host.pause(30 * kMillisecond);
+      own.write(8);
+      all.host.pause(30 * kMillisecond);
+    });
+    hosted.add([&](Hosted& all) {
+      Interface interface;
+      Import import(interface, "record", {.map = map, .timeout = 1s});
+      all.expect(import.reads_by_loads() == map, "it is mapped, or not");
+      FarVersioned<std::uint64_t> far(import, 0);
+      std::uint64_t value = 0, version = 0;
+      const std::uint64_t begun = all.host.time();
+      all.expect(far.read(value, 20ms) == Status::timed_out, "it is not whole");
+      const std::uint64_t gone = all.host.time() - begun;
+      all.expect(gone >= 20 * kMillisecond && gone < 21 * kMillisecond, "it had another time");
+      all.expect(far.read(value, 20ms, &version) == Status::ok && value == 8 && version == 2, "it is whole");
+      all.expect(FarVersioned<std::uint64_t>(import, 64).read(value, 20ms) == Status::not_ready,
+                 "it never was");
+    });
+    hosted.run();
   }
 }
 
