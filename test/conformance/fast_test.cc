@@ -180,6 +180,31 @@ TEST_P(Fast, forbids_requests_for_more_slots_than_a_link_may_hold_places_at) {
   EXPECT_EQ(bob.refused(Refusal::over_budget), 1u);
 }
 
+// An honest sender asks for no more than that, and is told so.
+TEST_P(Fast, has_places_at_256_slots_of_a_link_and_at_another_when_one_has_gone) {
+  Area area(64);
+  interface::Queue* large = bob.core.make_queue(4096);
+  std::vector<std::unique_ptr<TestSlot>> slots;
+  for (std::size_t i = 0; i <= interface::Link::kPlacesLimit; ++i)
+    slots.push_back(std::make_unique<TestSlot>(bob, area, large, Slot::Options{.places = 1}));
+  const Ticket beyond = slots.back()->ticket(), gone = slots.front()->ticket();
+  Terminus terminus(alice.core, 63);
+  for (std::size_t i = 0; i < interface::Link::kPlacesLimit; ++i)
+    ASSERT_EQ(send_fast(terminus, slots[i]->ticket(), {}), Status::ok) << i;
+  EXPECT_EQ(terminus.send_fast(beyond, {}, 0, 0), Status::no_place);
+  rest();
+  EXPECT_EQ(terminus.send_fast(beyond, {}, 0, 0), Status::no_place);
+  EXPECT_EQ(bob.refused(Refusal::over_budget), 0u);
+  // It hears of the end of one when it sends there, if it has not before.
+  slots.front().reset();
+  rest();
+  EXPECT_EQ(send_fast(terminus, gone, {}), Status::refused);
+  EXPECT_EQ(send_fast(terminus, beyond, {}, 5), Status::ok);
+  Notification last{};
+  for (std::size_t i = 0; i <= interface::Link::kPlacesLimit; ++i) last = next(bob, large);
+  EXPECT_EQ(last.word, 5u);
+}
+
 // Several senders, several slots, completions and fast mode in one queue that nobody reads: nothing is lost.
 TEST_P(Fast, and_completions_fill_a_queue_and_none_is_lost) {
   Area area(4096);

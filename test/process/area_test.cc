@@ -282,6 +282,45 @@ bool too_many(Interface& interface, std::size_t bytes, std::optional<Sharing> sh
   }
 }
 
+// What a user has so many of: interfaces, links and names. One more is an error with a name; one of them
+// given back, and it goes on.
+TEST(UserQuotas, AreErrorsWithANameAndWhatIsGivenBackCanBeHadAgain) {
+  const Folder folder;
+  write_file(folder.file("config"), "[quotas]\ninterfaces = 3\nlinks = 2\nnames = 2\n");
+  const Daemon daemon(folder.file("node"), {"--config", folder.file("config")});
+  Actor user([&](Line&) {
+    const Interface::Options options{.node = folder.file("node"), .start_node = false};
+    const auto code_of = [](auto work) {
+      try {
+        work();
+      } catch (const Error& error) {
+        return error.code();
+      }
+      return ErrorCode{};
+    };
+    auto two = std::make_unique<Receiver>(options, 64, Slot::Options{});
+    Receiver three(options, 64, Slot::Options{});
+    Interface one(options);
+    const auto attach = [&] { const Interface more(options); };
+    const auto publish = [&](const char* name) { three.interface.publish(name, three.slot.ticket()); };
+    EXPECT_EQ(code_of(attach), ErrorCode::quota_interfaces);
+    two->interface.publish("a", two->slot.ticket());
+    publish("b");
+    EXPECT_EQ(code_of([&] { publish("c"); }), ErrorCode::quota_names);
+    three.interface.withdraw("b");
+    EXPECT_EQ(code_of([&] { publish("c"); }), ErrorCode{});
+    Terminus terminus(one);
+    EXPECT_EQ(terminus.connect(two->slot.ticket(), kPatience), Status::ok);
+    EXPECT_EQ(terminus.connect(three.slot.ticket(), kPatience), Status::refused) << "a link has two ends";
+    EXPECT_EQ(terminus.send_fast(two->slot.ticket(), {}), Status::ok);
+    two.reset();
+    EXPECT_TRUE(eventually([&] { return terminus.connect(three.slot.ticket(), kPatience) == Status::ok; }));
+    EXPECT_TRUE(eventually([&] { return code_of(attach) == ErrorCode{}; }));
+    return testing::Test::HasFailure() ? 1 : 0;
+  });
+  EXPECT_EQ(user.wait(), 0);
+}
+
 TEST_F(AreaQuota, CountsWhatOthersMayBeShownAndNothingElse) {
   Actor one([&](Line&) {
     Interface interface(options());

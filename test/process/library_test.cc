@@ -454,6 +454,68 @@ TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
   });
 }
 
+// Makes objects until there are too many, and says what ended that.
+template <class Make>
+ErrorCode until_too_many(Make make) {
+  try {
+    for (int i = 0; i < 100000; ++i) make();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+TEST_F(Library, SlotsAndSendAreasThatHaveRunOutAreAnErrorWithAName) {
+  in_child([&] {
+    Receiver to(options());
+    Interface other(other_options());
+    std::list<Slot> slots;
+    EXPECT_EQ(until_too_many([&] { slots.emplace_back(to.area, to.queue, Slot::Options{}); }),
+              ErrorCode::out_of_memory);
+    EXPECT_EQ(slots.size() + 1, 65536u);
+    std::list<SendBufferArea> areas;
+    EXPECT_EQ(until_too_many([&] { areas.emplace_back(other, 4096); }), ErrorCode::out_of_memory);
+    EXPECT_EQ(areas.size(), 64u);
+    // What there was goes on, and what is given back can be had again.
+    slots.pop_front();
+    slots.emplace_back(to.area, to.queue, Slot::Options{.entries = 1});
+    areas.pop_front();
+    areas.emplace_back(other, 4096);
+    Terminus terminus(other);
+    ASSERT_EQ(terminus.bind(0, areas.back()), Status::ok);
+    for (const Ticket& ticket : {to.slot.ticket(0), slots.back().ticket(0)}) {
+      ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+      const Piece piece{0, 0, 4096};
+      EXPECT_LT(terminus.send_gathered(ticket, {&piece, 1}), Status::queue_full);
+      Notification arrival;
+      EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+      EXPECT_EQ(arrival.length, 4096u);
+    }
+  });
+}
+
+TEST_F(Library, MoreLinksThanAnInterfaceTakesAreRefused) {
+  in_child([&] {
+    auto one = std::make_unique<Receiver>(options(), 4096);
+    Receiver other(options(), 4096);
+    Interface::Options with_one_link = other_options();
+    with_one_link.links = 1;
+    Interface from(with_one_link);
+    Terminus terminus(from);
+    const Ticket ticket = one->slot.ticket();
+    ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+    EXPECT_EQ(terminus.connect(other.slot.ticket(), kPatience), Status::refused);
+    // The one that there is goes on, and when it has ended there is room for another.
+    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
+    Notification arrival;
+    EXPECT_EQ(one->queue.receive(arrival, kPatience), Status::ok);
+    one.reset();
+    EXPECT_TRUE(eventually([&] { return terminus.connect(other.slot.ticket(), kPatience) == Status::ok; }));
+    EXPECT_EQ(terminus.send_fast(other.slot.ticket(), {}), Status::ok);
+    EXPECT_EQ(other.queue.receive(arrival, kPatience), Status::ok);
+  });
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without end
 
 // Makes objects until there is no memory, and says what ended that.
@@ -466,12 +528,7 @@ ErrorCode until_memory_ends(Make make) {
   EXPECT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
   const rlimit tight{pages * 4096 + (64 << 20), limit.rlim_max};
   EXPECT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
-  ErrorCode ended{};
-  try {
-    for (int i = 0; i < 100000; ++i) make();
-  } catch (const Error& error) {
-    ended = error.code();
-  }
+  const ErrorCode ended = until_too_many(make);
   EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
   return ended;
 }
