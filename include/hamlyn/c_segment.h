@@ -230,6 +230,33 @@ hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset, const ha
 hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset, uint64_t expected,
                                       uint64_t desired, int64_t timeout, hamlyn_outcome* outcome);
 
+// --- swaps of which everybody finds out whether they were done
+
+// One user of a word that lies so in a segment (hamlyn/sure_swap.h): this many bytes at a multiple of 8, in
+// which there are a value of 32 bits (as a word of 8 bytes) and zeros behind it before others come. It is of
+// no import: after the end of a link it goes on with another. Threads: one at a time.
+typedef struct hamlyn_sure_swap hamlyn_sure_swap;
+#define HAMLYN_SURE_SWAP_BYTES(members) (8 * ((size_t)(members) + 1))
+
+// `members`: at most 255. `who`: 1 to `members`, of its users each another; who comes after one that has died
+// may have his.
+hamlyn_status hamlyn_sure_swap_make(size_t offset, uint32_t members, uint32_t who, hamlyn_sure_swap** made);
+hamlyn_status hamlyn_sure_swap_free(hamlyn_sure_swap* swap);
+// Swaps if the value is `expected`. ok: it has; not_ready: it has not; of both `found`, which may be NULL, is
+// told the value. link_ended, timed_out, cancelled: it may have, and hamlyn_sure_swap_settle tells; until
+// then this is invalid. Others as hamlyn_import_fetch: it has not. `timeout` is for each round trip: one, or
+// two to five where others swap.
+hamlyn_status hamlyn_sure_swap_swap(hamlyn_sure_swap* swap, hamlyn_import* import, uint32_t expected,
+                                    uint32_t desired, int64_t timeout, uint32_t* found);
+// How the last swap has ended, of which that was not known; through an import whose link is good. ok,
+// not_ready: as above, and for good; not_ready also if none was begun. Others: still not known.
+hamlyn_status hamlyn_sure_swap_settle(hamlyn_sure_swap* swap, hamlyn_import* import, int64_t timeout,
+                                      uint32_t* found);
+// 0: it is not known how the last one has ended.
+hamlyn_status hamlyn_sure_swap_settled(const hamlyn_sure_swap* swap, int* settled);
+hamlyn_status hamlyn_sure_swap_load(hamlyn_sure_swap* swap, hamlyn_import* import, int64_t timeout,
+                                    uint32_t* value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,14 @@ TEST_F(CSegments, are_written_read_and_swapped_in) {
   });
 }
 
+TEST_F(CSegments, have_words_of_which_everybody_finds_out_whether_a_swap_was_done) {
+  with_two([&](auto* one, auto* other) {
+    EXPECT_EQ(c_sure_swap(one, other, HAMLYN_GUARDED), 0) << hamlyn_last_error();
+    if (nodes != nullptr) return;
+    EXPECT_EQ(c_sure_swap(one, other, HAMLYN_MAPPED_READ_WRITE), 0) << hamlyn_last_error();
+  });
+}
+
 TEST_F(CSegments, tell_their_exporter) {
   with_two(
       [](auto* one, auto* other) { EXPECT_EQ(c_segment_control(one, other), 0) << hamlyn_last_error(); });
@@ -62,6 +70,8 @@ TEST_F(CSegments, refuse_what_is_null) {
   void* data = nullptr;
   const void* mapped = nullptr;
   int number = 0;
+  std::uint32_t value = 0;
+  hamlyn_sure_swap* none = nullptr;
   const hamlyn_status answers[] = {
       hamlyn_put(nullptr, &ticket, "x", 1, nullptr, nullptr),
       hamlyn_put_wait(nullptr, &ticket, "x", 1, nullptr, 0),
@@ -104,10 +114,19 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_read_outcome(nullptr, {}, &outcome),
       hamlyn_read_wait(nullptr, {}, 0, &outcome),
       hamlyn_import_fetch(nullptr, 0, nullptr, 0, 0, &outcome),
+      hamlyn_sure_swap_make(0, 1, 1, nullptr),
+      hamlyn_sure_swap_make(0, 256, 1, &none),
+      hamlyn_sure_swap_make(0, 255, 0, &none),
+      hamlyn_sure_swap_make(0, 255, 256, &none),
+      hamlyn_sure_swap_swap(nullptr, nullptr, 0, 1, 0, nullptr),
+      hamlyn_sure_swap_settle(nullptr, nullptr, 0, nullptr),
+      hamlyn_sure_swap_settled(nullptr, &number),
+      hamlyn_sure_swap_load(nullptr, nullptr, 0, &value),
       hamlyn_compare_and_swap(nullptr, 0, 0, 1, 0, &outcome),
   };
   for (std::size_t i = 0; i < std::size(answers); ++i) EXPECT_EQ(answers[i], HAMLYN_INVALID_ARGUMENT) << i;
   EXPECT_STREQ(hamlyn_last_error(), "hamlyn_compare_and_swap: a NULL argument");
+  EXPECT_OK(hamlyn_sure_swap_free(nullptr));
   EXPECT_OK(hamlyn_segment_free(nullptr));
   EXPECT_OK(hamlyn_import_free(nullptr));
 }
@@ -119,7 +138,9 @@ TEST_F(CSegments, a_forked_child_is_told_so) {
     options.bytes = kPage;
     hamlyn_segment* segment = nullptr;
     hamlyn_import* import = nullptr;
+    hamlyn_sure_swap* swap = nullptr;
     hamlyn_ticket ticket{};
+    ASSERT_OK(hamlyn_sure_swap_make(0, 1, 1, &swap));
     ASSERT_OK(hamlyn_segment_make(one, &options, &segment));
     ASSERT_OK(hamlyn_segment_ticket(segment, &ticket));
     ASSERT_OK(hamlyn_import_make_of(other, &ticket, nullptr, &import));
@@ -134,6 +155,7 @@ TEST_F(CSegments, a_forked_child_is_told_so) {
           hamlyn_write_flush(import, kLong, nullptr),
           hamlyn_read(import, 0, &word, 8, nullptr, kLong),
           hamlyn_compare_and_swap(import, 0, 0, 1, kLong, &outcome),
+          hamlyn_sure_swap_swap(swap, import, 0, 1, kLong, nullptr),
           hamlyn_segment_wait(segment, kLong, &record),
           hamlyn_segment_wait_until(segment, 0, HAMLYN_EQUAL, 1, kLong, &word),
           hamlyn_segment_inhibit(segment),
@@ -147,6 +169,7 @@ TEST_F(CSegments, a_forked_child_is_told_so) {
     EXPECT_EQ(child.wait(), 0) << "the call of that number, counted from 1";
     EXPECT_OK(hamlyn_import_free(import));
     EXPECT_OK(hamlyn_segment_free(segment));
+    EXPECT_OK(hamlyn_sure_swap_free(swap));
   });
 }
 

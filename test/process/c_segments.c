@@ -255,6 +255,54 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
   return hamlyn_segment_free(segment) == HAMLYN_OK ? 0 : __LINE__;
 }
 
+int c_sure_swap(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing) {
+  const hamlyn_segment_options options = {
+      .size = sizeof options, .name = "c.swap", .bytes = 64, .sharing = sharing};
+  hamlyn_segment* segment = NULL;
+  hamlyn_import* import = NULL;
+  hamlyn_sure_swap *one = NULL, *other = NULL;
+  void* memory = NULL;
+  size_t size = 0;
+  CHECK(HAMLYN_SURE_SWAP_BYTES(3) == 32);
+  OK(hamlyn_segment_make(exporter, &options, &segment));
+  OK(hamlyn_segment_bytes(segment, &memory, &size));
+  ((uint64_t*)memory)[1] = 40;
+  OK(hamlyn_import_make(importer, "c.swap", NULL, &import));
+  OK(hamlyn_sure_swap_make(8, 3, 1, &one));
+  OK(hamlyn_sure_swap_make(8, 3, 3, &other));
+
+  uint32_t found = 0;
+  OK(hamlyn_sure_swap_load(one, import, LONG, &found));
+  CHECK(found == 40);
+  OK(hamlyn_sure_swap_swap(one, import, 40, 41, LONG, &found));
+  CHECK(found == 41);
+  CHECK(hamlyn_sure_swap_swap(other, import, 40, 42, LONG, &found) == HAMLYN_NOT_READY && found == 41);
+  OK(hamlyn_sure_swap_swap(other, import, 41, 42, LONG, NULL));
+  CHECK(hamlyn_sure_swap_swap(one, import, 41, 43, LONG, NULL) == HAMLYN_NOT_READY);
+  CHECK(hamlyn_sure_swap_settle(one, import, LONG, &found) == HAMLYN_NOT_READY);
+
+  // No time for an answer: where packets bring it, it is asked for afterwards.
+  OK(hamlyn_sure_swap_swap(one, import, 42, 43, LONG, NULL));
+  int settled = 0;
+  const hamlyn_status in_doubt = hamlyn_sure_swap_swap(one, import, 43, 44, 0, &found);
+  CHECK(in_doubt == HAMLYN_OK || (sharing != HAMLYN_MAPPED_READ_WRITE && in_doubt == HAMLYN_TIMED_OUT));
+  OK(hamlyn_sure_swap_settled(one, &settled));
+  CHECK(settled == (in_doubt == HAMLYN_OK));
+  if (!settled) {
+    CHECK(hamlyn_sure_swap_swap(one, import, 44, 45, LONG, NULL) == HAMLYN_INVALID);
+    found = 0;
+    OK(hamlyn_sure_swap_settle(one, import, LONG, &found));
+    CHECK(found == 44);
+    OK(hamlyn_sure_swap_settled(one, &settled));
+  }
+  CHECK(settled == 1 && (uint32_t)((uint64_t*)memory)[1] == 44);
+
+  OK(hamlyn_sure_swap_free(one));
+  OK(hamlyn_sure_swap_free(other));
+  OK(hamlyn_import_free(import));
+  return hamlyn_segment_free(segment) == HAMLYN_OK ? 0 : __LINE__;
+}
+
 int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer) {
   const hamlyn_segment_options options = {
       .size = sizeof options, .name = "c.control", .bytes = BYTES, .control = HAMLYN_TOLD_ALWAYS};

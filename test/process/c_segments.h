@@ -13,6 +13,8 @@ int c_puts_that_wait(hamlyn_interface* owner, hamlyn_interface* sender);
 // With a segment of that kind (enum hamlyn_sharing).
 int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
 int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer);
+// A word of three users, in a segment of that kind.
+int c_sure_swap(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
 int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer);
 
 #ifdef __cplusplus
