@@ -88,7 +88,7 @@ void add_segments(Collection& all) {
     if (sharing != Sharing::guarded) all.add(read_limit());
     all.add(segment_read(Place::shm, sharing));
     all.add(segment_swap(Place::shm, sharing));
-    all.add(segment_bandwidth(sharing, 4096));
+    all.add(segment_bandwidth(Place::shm, sharing, 4096));
   }
   all.add_ucx({"posix", "put", 4096, "bandwidth"});
 }
@@ -158,7 +158,9 @@ void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency(Place::shm));
   all.add(passive_get_round_trip());
-  all.add(segment_notify());
+  all.add(segment_notify(Place::shm));
+  all.add(beside_wake());
+  all.add(beset_wake());
   all.add(death_latency());
   all.add(idle_switches());
 }
@@ -176,6 +178,8 @@ void add_far(Collection& all) {
   all.add(segment_write(Place::ofi, Sharing::guarded));
   all.add(segment_read(Place::ofi, Sharing::guarded));
   all.add(segment_swap(Place::ofi, Sharing::guarded));
+  all.add(segment_bandwidth(Place::ofi, Sharing::guarded, 4096));
+  all.add(segment_notify(Place::ofi));
   all.add(names_export());
   all.add(names_revoke());
   all.add(names_import_cached());

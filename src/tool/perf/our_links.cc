@@ -7,6 +7,7 @@
 #include "tool/perf/our_party.h"
 #include "tool/perf/our_short.h"
 #include "tool/perf/ours.h"
+#include "tool/perf/sleeping.h"
 #include "tool/perf/statistics.h"
 #include "tool/perf/timing.h"
 
@@ -17,6 +18,7 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kExchanges = 50000;
+constexpr std::uint64_t kSleeps = 1000;
 constexpr std::uint64_t kColdMessages = 3000;
 constexpr std::uint64_t kRest = 20000;  // ticks without traffic before a message on a cold link
 constexpr std::uint64_t kGoodbye = ~std::uint64_t{0};
@@ -134,7 +136,33 @@ void ask_beside(Room& room, unsigned forged, const std::string& meeting) {
 void ask_alone(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 0, meeting); }
 void ask_beset(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 512, meeting); }
 
-void answer(std::size_t links, const std::string& meeting) {
+// The same to a receiver that sleeps whenever it finds nothing.
+void ask_asleep(Room& room, unsigned forged, const std::string& meeting) {
+  Peers peers{2, meeting};
+  std::vector<double> trips;
+  for (std::uint64_t i = 0; i < kSleeps; ++i) {
+    peers.forge(1, forged);
+    pause_before_message();
+    const std::uint64_t start = hamlyn_ticks();
+    peers.exchange(0, i);
+    trips.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick());
+  }
+  room.report(trips);
+  peers.send(0, kGoodbye);
+}
+void ask_asleep_alone(Room& room, std::size_t, const std::string& meeting) { ask_asleep(room, 0, meeting); }
+void ask_asleep_beset(Room& room, std::size_t, const std::string& meeting) { ask_asleep(room, 512, meeting); }
+
+enum class Waits { polling, asleep };
+
+std::optional<Notification> take(NotificationQueue& queue, Waits waits) {
+  if (waits == Waits::polling) return queue.poll();
+  Notification next;
+  expect(queue.receive(next, seconds{50}) == Status::ok, "no message came");
+  return next;
+}
+
+void answer(std::size_t links, const std::string& meeting, Waits waits) {
   Interface interface;
   MessageArea area{interface, 4096};
   NotificationQueue queue{interface, links * 64};
@@ -146,7 +174,7 @@ void answer(std::size_t links, const std::string& meeting) {
   // Asleep until all links are made: who polls would have the processor to himself.
   Notification first;
   expect(queue.receive(first, seconds{50}) == Status::ok, "no message came");
-  for (std::optional<Notification> arrival = first;; arrival = queue.poll()) {
+  for (std::optional<Notification> arrival = first;; arrival = take(queue, waits)) {
     if (!arrival || arrival->cause == Refusal::bad_key) continue;
     expect(arrival->kind == Notification::Kind::message, name(arrival->cause));
     if (arrival->word == kGoodbye) return;
@@ -161,26 +189,32 @@ void answer(std::size_t links, const std::string& meeting) {
 
 using Asker = void (*)(Room&, std::size_t, const std::string&);
 
-Meter meter(const std::string& name, std::size_t links, Asker asker) {
-  const auto round = [links, asker](Cores cores, int) {
+Meter meter(const std::string& name, std::size_t links, Asker asker, Waits waits = Waits::polling) {
+  const auto round = [links, asker, waits](Cores cores, int) {
     const std::string meeting = new_meeting();
     return run_pair(
         cores, {.results = kExchanges}, [&](Room& room) { asker(room, links, meeting); },
-        [&](Room&) { answer(links, meeting); });
+        [&](Room&) { answer(links, meeting, waits); });
   };
-  return {.name = "shm." + name + ".16.oneway", .round = round, .single_operations = true};
+  return {.name = "shm." + name, .round = round, .single_operations = true};
 }
 
 }  // namespace
 
-Meter links_latency(std::size_t links) { return meter("links" + std::to_string(links), links, ask); }
-
-Meter cold_link_latency(std::size_t links) {
-  return meter("links" + std::to_string(links) + ".cold", links, ask_cold);
+Meter links_latency(std::size_t links) {
+  return meter("links" + std::to_string(links) + ".16.oneway", links, ask);
 }
 
-Meter beside_latency() { return meter("beside", 2, ask_alone); }
+Meter cold_link_latency(std::size_t links) {
+  return meter("links" + std::to_string(links) + ".cold.16.oneway", links, ask_cold);
+}
 
-Meter beset_latency() { return meter("beset", 2, ask_beset); }
+Meter beside_latency() { return meter("beside.16.oneway", 2, ask_alone); }
+
+Meter beset_latency() { return meter("beset.16.oneway", 2, ask_beset); }
+
+Meter beside_wake() { return meter("beside.asleep.16.roundtrip", 2, ask_asleep_alone, Waits::asleep); }
+
+Meter beset_wake() { return meter("beset.asleep.16.roundtrip", 2, ask_asleep_beset, Waits::asleep); }
 
 }  // namespace hamlyn::tool::perf

@@ -253,19 +253,19 @@ Meter segment_swap(Place place, Sharing sharing) {
   return two_sided("segment.cas." + kind(sharing) + "8.roundtrip", place, sharing, timed(swap_word), serve);
 }
 
-Meter segment_bandwidth(Sharing sharing, std::size_t bytes) {
+Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes) {
   const auto round = [=](Cores cores, int) {
     return run_sides(
-        cores, 1, Place::shm, sharing, bytes + 4096,
+        cores, 1, place, sharing, bytes + 4096,
         [=](Exporter& side, Room& room) { write_blocks(side, room, bytes); },
         [=](Exporter& side, Room&) { take_blocks(side, bytes); });
   };
-  return {.name = "shm.segment.write." + kind(sharing) + std::to_string(bytes) + ".bandwidth",
+  return {.name = prefix(place) + "segment.write." + kind(sharing) + std::to_string(bytes) + ".bandwidth",
           .round = round};
 }
 
-Meter segment_notify() {
-  return two_sided("segment.notify.40.oneway", Place::shm, Sharing::guarded, ask_asleep, answer_asleep);
+Meter segment_notify(Place place) {
+  return two_sided("segment.notify.40.oneway", place, Sharing::guarded, ask_asleep, answer_asleep);
 }
 
 }  // namespace hamlyn::tool::perf

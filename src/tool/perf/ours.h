@@ -46,6 +46,9 @@ Meter cold_link_latency(std::size_t links);
 // The same beside a second link, which is idle; which brings as many forged packets as it can.
 Meter beside_latency();
 Meter beset_latency();
+// The same to a receiver that sleeps whenever it finds nothing, and back.
+Meter beside_wake();
+Meter beset_wake();
 // Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.
 Meter fetch_add_round_trip(Place place);
 Meter get_round_trip(Place place);
@@ -65,8 +68,8 @@ Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);
 Meter segment_swap(Place place, Sharing sharing);
 // Blocks written; and 40 bytes to an exporter that sleeps until it is told.
-Meter segment_bandwidth(Sharing sharing, std::size_t bytes);
-Meter segment_notify();
+Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes);
+Meter segment_notify(Place place);
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();
 // Names between two nodes: registered, taken back, looked up out of the cache, by reading, by asking.
