@@ -23,7 +23,7 @@ enum class Refusal : std::uint8_t {
   misaligned,         // a word or elements that do not lie at a multiple of their size
   unasked_reply,      // answers no request of this link, or with more than was asked for
   bad_share,          // of a group: it adds nothing, or more than the group has left
-  bad_area,           // data said to stand where the sender has shown nothing
+  bad_area,           // data said to stand where the sender has shown nothing, or what it has dropped since
   too_long,           // a get of more bytes than the slot gives at a time
   not_durable,        // it has landed, but the file of a durable area could not be written
   not_pinned,         // a get or a fetch of a part that is not pinned
@@ -40,7 +40,7 @@ enum class Failure : std::uint8_t {
   none,
   link_ended,  // of a link that was filling it, or that it was said to wait for
   timed_out,   // the time given to it has passed
-  abandoned,   // its sender says that the rest will not come
+  abandoned,   // its sender says that the rest will not come, or has dropped the area that it stood in
   miscounted,  // a group: its members' packets add more than the group has left
 };
 

@@ -76,7 +76,9 @@ class Terminus {
  public:
   // As many as wanted, per process and per thread. Throws Error.
   explicit Terminus(Interface& interface, const TerminusOptions& options = {});
-  ~Terminus();  // cancels what was not sent whole, and ends waits with `cancelled`
+  // Cancels what was not sent whole, and ends waits with `cancelled`. What has left whole out of an area may
+  // still be read there until the area goes.
+  ~Terminus();
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 

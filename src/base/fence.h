@@ -31,6 +31,15 @@ inline void full_fence() noexcept {
 // The compiler may not move or repeat memory accesses across this.
 inline void compiler_barrier() noexcept { __asm__ volatile("" ::: "memory"); }
 
+// Every earlier load is done before any later one. (On x86-64 only the compiler could do them otherwise.)
+inline void load_fence() noexcept {
+#if defined(__x86_64__)
+  compiler_barrier();
+#else
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
 // The object is as it is in private memory now: the compiler may not read its source a second time.
 template <class T>
 inline void forget_source(T& copy) noexcept {

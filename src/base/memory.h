@@ -29,6 +29,7 @@ struct RealMemory {
     std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);
   }
   static void fence() noexcept { full_fence(); }
+  static void load_fence() noexcept { base::load_fence(); }
 
   // Bytes to and from memory that a peer reads or writes at the same time; ordered by the words above.
   static void copy_from_peer(void* to, const void* from, std::size_t bytes) noexcept {

@@ -107,13 +107,14 @@ bool Core::fills(const Link& link, const Packet& packet) const noexcept {
          entry->message == message_of(packet.word) && entry->link == link.serial;
 }
 
-// Whether that refusal takes one of its packets from a message that had begun, or could have. (Of a group's
-// nothing is late: each arming has an incarnation of its own.)
-bool Core::loses(Refusal cause, const Link& link, const Packet& packet) const noexcept {
+// Whether that refusal takes one of its packets from a message that could have begun. (Of a group's nothing
+// is late: each arming has an incarnation of its own. An entry that waited for what stood in an area has
+// failed.)
+bool Core::loses(Refusal cause, const Packet& packet) const noexcept {
   if (cause == Refusal::entry_not_armed || cause == Refusal::entry_busy) return true;
   if (cause != Refusal::bad_area) return false;
   const MetadataEntry* const entry = entry_named(packet);
-  return entry != nullptr && (entry->state == EntryState::armed || fills(link, packet));
+  return entry != nullptr && entry->state == EntryState::armed;
 }
 
 // A packet that was refused: the message that it is of will not become whole if it is one of several.
@@ -123,7 +124,7 @@ void Core::note_lost(Link& link, Refusal cause, const Packet& packet) noexcept {
                        operation == Operation::area_write || operation == Operation::abandon;
   if (!counted || packet.entry == kNoEntry || packet.delta == 0) return;
   const std::uint32_t message = message_of(packet.word);
-  if (loses(cause, link, packet)) {
+  if (loses(cause, packet)) {
     link.lost_messages.refused(message, packet.delta);
   } else {
     link.lost_messages.count(message, packet.delta);

@@ -26,7 +26,7 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
     // itself.
     cause = Refusal::mode_forbids;
   } else {
-    cause = deposit_counted(link, slot, packet, payload, packet.lead.length);
+    cause = deposit_counted<false>(link, slot, packet, payload, packet.lead.length);
   }
   const std::uint32_t message = message_of(packet.word);
   Acknowledgements::Promise promise{packet.slot, packet.entry, message, false, nullptr, {}};

@@ -17,15 +17,17 @@ std::uint32_t Core::add_area(const std::byte* data, std::uint64_t size) {
   return static_cast<std::uint32_t>(free - areas_.begin());
 }
 
+// What was copied so far is told as such: that is looked up before the other sides find it good no more, and
+// this before anybody hears that a message is over.
 void Core::drop_area(std::uint32_t number) noexcept {
-  for (Link* link : links()) link->taken_seen = link->taken_count();
-  for (Terminus* terminus : termini_) terminus->area_gone(number);
   areas_[number].data = nullptr;
   const std::uint64_t bit = std::uint64_t{1} << number;
   for (Link* link : links()) {
-    link->areas_shown &= ~bit;
+    link->taken_seen = link->taken_count();
+    if ((link->areas_shown & bit) != 0) link->set_areas_shown(link->areas_shown & ~bit);
     link->areas_wanted &= ~bit;
   }
+  for (Terminus* terminus : termini_) terminus->area_gone(number);
 }
 
 const SlotRecord* Core::find_guarded_slot(std::uint32_t index, std::uint32_t generation,
@@ -46,15 +48,15 @@ Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload&
   AreaPart part;
   std::memcpy(&part, packet.data, sizeof part);
   if (part.number == kInPlace) return deposit_in_place(link, slot, packet, payload, part);
-  if (link.shown == nullptr || part.number >= kAreaLimit) return Refusal::bad_area;
-  const ShownArea& area = (*link.shown)[masked_index(part.number, kAreaLimit)];
-  if (area.data == nullptr || area.generation != part.generation) return Refusal::bad_area;
-  if (part.length > kAreaPacketLimit || !inside(part.offset, part.length, area.size))
+  if (link.shown == nullptr || part.number >= kAreaLimit || part.length > kAreaPacketLimit)
     return Refusal::bad_area;
+  const ShownArea& area = (*link.shown)[masked_index(part.number, kAreaLimit)];
+  const bool withdrawn = area.data == nullptr || area.generation != part.generation;
+  if (!withdrawn && !inside(part.offset, part.length, area.size)) return Refusal::bad_area;
   Payload there = payload;
-  there.first = area.data + part.offset;
+  there.first = withdrawn ? nullptr : area.data + part.offset;
   there.first_length = part.length;
-  const Refusal refusal = deposit_counted(link, slot, packet, there, part.length);
+  const Refusal refusal = deposit_counted<true>(link, slot, packet, there, part.length);
   if (refusal == Refusal::none) link.counters->bytes_in += part.length - std::uint64_t{kInlineData};
   return refusal;
 }
@@ -65,10 +67,18 @@ Refusal Core::deposit_in_place(Link& link, SlotRecord& slot, const Packet& packe
                                const AreaPart& part) noexcept {
   if (slot.mapping == nullptr || static_cast<std::uint16_t>(*slot.mapping) != part.generation)
     return Refusal::bad_area;
-  if (!inside(packet.offset, part.length, slot.bound)) return Refusal::out_of_bounds;
-  Payload there = payload;
-  there.first = slot.base + packet.offset;
-  return deposit_counted(link, slot, packet, there, part.length);
+  return deposit_counted<true>(link, slot, packet, payload, part.length);
+}
+
+// False: its sender uses that memory for something else, or may. What was copied then is of no message.
+bool Core::land_from_area(const Link& link, std::byte* to, const Packet& packet, const Payload& payload,
+                          std::uint64_t length) noexcept {
+  AreaPart part;
+  std::memcpy(&part, packet.data, sizeof part);
+  if (part.number == kInPlace) return true;
+  if (payload.first == nullptr) return false;
+  std::memcpy(to, payload.first, length);
+  return link.area_good(part.number);
 }
 
 }  // namespace hamlyn::interface

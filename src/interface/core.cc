@@ -162,6 +162,8 @@ void Core::end_link(Link& link) noexcept {
   forget_links();
   --counters_.links;
   ++counters_.links_ended;
+  // What has left and was not copied yet is worth nothing, before its senders hear that it is over.
+  if (link.areas_shown != 0) link.set_areas_shown(0);
   departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link);
   forget_abandons(link);
@@ -268,6 +270,7 @@ void Core::forget_slots() noexcept {
   }
 }
 
+template <bool OfArea>
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
   const bool paranoid = slot.mode != Mode::guarded;
@@ -281,17 +284,24 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   const std::uint32_t message = message_of(packet.word);
   const bool of_several = packet.delta != 0;  // packets
+  std::byte* const to = slot.base + packet.offset;
   if (of_several && link.lost_messages.has_given_up(message)) return Refusal::stale_message;
   if (entry.state == EntryState::armed) {
     if (of_several && link.lost_messages.has(message)) return Refusal::stale_message;
+    // It stays armed: others have tickets of it, too.
+    if (OfArea && !land_from_area(link, to, packet, payload, length)) return Refusal::bad_area;
     begin(link, entry, message, packet.offset);
   } else if (entry.state != EntryState::filling) {
-    if (entry.state == EntryState::gathering) return deposit_grouped(link, slot, packet, payload, length);
+    if (entry.state == EntryState::gathering)
+      return deposit_grouped<OfArea>(link, slot, packet, payload, length);
     return entry.state == EntryState::readable ? Refusal::mode_forbids : Refusal::entry_not_armed;
   } else if (entry.message != message || entry.link != link.serial) {
     return Refusal::entry_busy;
+  } else if (OfArea && !land_from_area(link, to, packet, payload, length)) {
+    fail(slot, packet.slot, packet.entry, Failure::abandoned, link.peer);
+    return Refusal::bad_area;
   }
-  land(slot.base + packet.offset, packet, payload, length);
+  if (!OfArea) move_bytes(to, packet, payload);
   if (packet.lead.metadata_length != 0) {
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
@@ -307,6 +317,11 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
   }
   return Refusal::none;
 }
+
+template Refusal Core::deposit_counted<false>(Link&, SlotRecord&, const Packet&, const Payload&,
+                                              std::uint64_t) noexcept;
+template Refusal Core::deposit_counted<true>(Link&, SlotRecord&, const Packet&, const Payload&,
+                                             std::uint64_t) noexcept;
 
 Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& payload) noexcept {
   switch (packet.lead.operation) {

@@ -283,10 +283,15 @@ class Core {
                      std::uint64_t entry_word, std::uint32_t record) noexcept;
   void forget_slots() noexcept;
   void forget_links() noexcept;
+  // `OfArea`: the data did not come with the packet.
+  template <bool OfArea>
   Refusal deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                           std::uint64_t length) noexcept;
+  template <bool OfArea>
   Refusal deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                           std::uint64_t length) noexcept;
+  static bool land_from_area(const Link& link, std::byte* to, const Packet& packet, const Payload& payload,
+                             std::uint64_t length) noexcept;
   static void begin(Link& link, MetadataEntry& entry, std::uint32_t message, std::uint64_t offset) noexcept {
     entry.state = EntryState::filling;
     entry.message = message;
@@ -301,7 +306,7 @@ class Core {
   bool give_up(const MetadataEntry& entry) noexcept;
   const MetadataEntry* entry_named(const Packet& packet) const noexcept;
   bool fills(const Link& link, const Packet& packet) const noexcept;
-  bool loses(Refusal cause, const Link& link, const Packet& packet) const noexcept;
+  bool loses(Refusal cause, const Packet& packet) const noexcept;
   void note_lost(Link& link, Refusal cause, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
   bool take_back() noexcept;

@@ -40,15 +40,6 @@ inline void move_bytes(std::byte* to, const Packet& packet, const Payload& paylo
   move_bytes(to, packet.lead.length, packet.data, payload);
 }
 
-// The data of a counted message: `length` bytes that came with the packet, or that stand in an area.
-inline void land(std::byte* to, const Packet& packet, const Payload& payload, std::uint64_t length) noexcept {
-  if (packet.lead.operation == Operation::area_write) {
-    if (to != payload.first) std::memcpy(to, payload.first, length);
-  } else {
-    move_bytes(to, packet, payload);
-  }
-}
-
 __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Packet& packet,
                                                             const Payload& payload) noexcept {
   if (packet.lead.operation != Operation::write) [[unlikely]]
@@ -59,7 +50,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
     return Refusal::bad_slot;
   if (slot.generation != packet.generation || !slot.live) [[unlikely]]
     return Refusal::stale_generation;
-  if (packet.entry != kNoEntry) return deposit_counted(link, slot, packet, payload, packet.lead.length);
+  if (packet.entry != kNoEntry)
+    return deposit_counted<false>(link, slot, packet, payload, packet.lead.length);
 
   if (packet.key != slot.key) [[unlikely]]
     return Refusal::bad_key;

@@ -197,6 +197,7 @@ void Core::make_link_indices() {
 // --- groups (paper 0, section 2.5)
 
 // What deposit_counted has checked of any packet is checked; here is what the group's count asks for.
+template <bool OfArea>
 Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
   MetadataEntry& entry = slot.entries[packet.entry];
@@ -206,7 +207,12 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
     return Refusal::bad_share;
   }
-  land(slot.base + packet.offset, packet, payload, length);
+  std::byte* const to = slot.base + packet.offset;
+  if (OfArea && !land_from_area(link, to, packet, payload, length)) {
+    fail(slot, packet.slot, packet.entry, Failure::abandoned, link.peer);
+    return Refusal::bad_area;
+  }
+  if (!OfArea) move_bytes(to, packet, payload);
   if (packet.lead.metadata_length != 0) {
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
@@ -215,6 +221,11 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
   return Refusal::none;
 }
+
+template Refusal Core::deposit_grouped<false>(Link&, SlotRecord&, const Packet&, const Payload&,
+                                              std::uint64_t) noexcept;
+template Refusal Core::deposit_grouped<true>(Link&, SlotRecord&, const Packet&, const Payload&,
+                                             std::uint64_t) noexcept;
 
 // --- telling
 

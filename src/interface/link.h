@@ -238,6 +238,14 @@ class Link {
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
 
+  // Whether that send buffer area of the other side is good: asked behind a copy out of it (good_areas.h).
+  virtual bool area_good(std::uint32_t) const noexcept { return false; }
+  // Those of ours that the other side may read from now on. None that is missing is used anew before this.
+  void set_areas_shown(std::uint64_t areas) noexcept {
+    areas_shown = areas;
+    tell_areas(areas);
+  }
+
   std::size_t payload_limit(Priority level) const noexcept {
     return level == Priority::normal ? payload_limit() : urgent_payload_limit();
   }
@@ -291,11 +299,14 @@ class Link {
   std::vector<std::unique_ptr<Outlet>> outlets;
   std::uint64_t questions = 0;       // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
-  std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it
+  std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it (set_areas_shown)
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them
 
   RemoteWork remote;                     // of both sides
   Priority arriving = Priority::normal;  // level of what is being handed over
+
+ private:
+  virtual void tell_areas(std::uint64_t) noexcept {}
 };
 
 }  // namespace hamlyn::interface

@@ -144,7 +144,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // What is stored in place has landed before anybody could ask, and is told of by one packet: to be asked
   // for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
-  work.from_area = work.is_put = false;
+  work.from_area = work.area_gone = work.is_put = false;
   return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full);
 }
 
@@ -355,7 +355,7 @@ void Terminus::delivered(const Link& link, std::uint32_t message, Refusal cause)
   for (Work* work = left_.first(); work != nullptr; work = left_.next(*work)) {
     if (work->link != &link || work->message != message) continue;
     work->refusal = cause;
-    return finish(*work, status);
+    return finish(*work, status == Status::refused && work->area_gone ? Status::cancelled : status);
   }
   // A receiver may refuse the first packet while the rest is still here: that cannot be of use any more.
   for (Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
@@ -410,9 +410,7 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   const Status now = status(handle);
   if (now != Status::pending) return now;
   Work& work = work_[handle.entry];
-  // The other side may still read its buffers; it will say that it has not done so for ever.
-  if ((work.lent || (work.left && work.from_area)) && work.link->taken_seen < work.mark)
-    return Status::pending;
+  if (still_read(work)) return Status::pending;
   finish(work, Status::cancelled);
   return Status::ok;
 }

@@ -181,6 +181,7 @@ class Terminus {
     bool in_place = false;           // its data is there already; `mapping` says by which mapping
     std::uint16_t mapping = 0;
     bool lent = false;       // all has left; the buffers are not free before it was taken
+    bool area_gone = false;  // it is read no more, but others that the message has pieces of are
     std::uint64_t mark = 0;  // of the link, behind the last packet that does not carry its data
     std::size_t packet_size = 0;
     std::uint8_t metadata_length = 0;
@@ -245,6 +246,10 @@ class Terminus {
   Status put_through_ring(Work& work, Packet& packet, std::size_t bytes) noexcept;
   bool stands_in_shown_area(const Work& work) noexcept;
   void lend(Work& work) noexcept;
+  // All of it has left, and the other side may read its areas at any moment.
+  static bool still_read(const Work& work) noexcept {
+    return (work.lent || (work.left && work.from_area)) && work.link->taken_seen < work.mark;
+  }
   std::uint32_t index_of(const Work& work) const noexcept {
     return static_cast<std::uint32_t>(&work - work_.data());
   }

@@ -57,7 +57,7 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
   work.parts = parts;
   work.part = 0;
   work.part_sent = 0;
-  work.from_area = work.is_put = false;
+  work.from_area = work.area_gone = work.is_put = false;
   return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle, false);
 }
 
@@ -234,24 +234,33 @@ bool Terminus::take_back() noexcept {
   for (Work *work = lent_.first(), *next; work != nullptr; work = next) {
     next = lent_.next(*work);
     if (work->link->taken_seen < work->mark) continue;
-    finish(*work, Status::ok);
+    finish(*work, work->area_gone ? Status::cancelled : Status::ok);
     moved = true;
   }
   return moved;
 }
 
+// What stood there is copied no more (Core::drop_area). Where the message has other pieces, in areas that are
+// good, those may be read until all of it was taken: then its buffers are free, and not before.
 void Terminus::area_gone(std::uint32_t area) noexcept {
   if (gathering_ == nullptr) return;
   take_back();
   for (std::uint32_t& tag : gathering_->tags) {
     if (tag == area) tag = Gathering::kNoArea;
   }
+  const auto gone = [&](const Gathering::Part& part) {
+    const SendArea& now = core_.area(part.area);
+    return now.data == nullptr || now.generation != part.generation;
+  };
   for (Work *work = waiting_.first(), *next; work != nullptr; work = next) {
     next = waiting_.next(*work);
-    const auto& parts = gathering_->parts[index_of(*work)];
-    if (std::any_of(parts.begin(), parts.begin() + work->parts,
-                    [&](const Gathering::Part& part) { return part.area == area; }))
+    const auto first = gathering_->parts[index_of(*work)].begin(), last = first + work->parts;
+    if (std::none_of(first, last, gone)) continue;
+    if (still_read(*work) && !std::all_of(first, last, gone)) {
+      work->area_gone = true;
+    } else {
       finish(*work, Status::cancelled);
+    }
   }
 }
 

@@ -151,7 +151,7 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
   }
   for (const LinkMessage& answer : answers_) say(answer);  // now packets may name them
   answers_.clear();
-  link_->areas_shown |= std::exchange(areas_taken_, 0);
+  if (areas_taken_ != 0) link_->set_areas_shown(link_->areas_shown | std::exchange(areas_taken_, 0));
   if (peers_ring_) {
     // A second one before the first is in use breaks the protocol.
     if (!link_->continue_in(std::move(peers_ring_))) return End::protocol_broken;

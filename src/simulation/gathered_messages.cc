@@ -1,7 +1,8 @@
 // Messages out of send buffer areas: pieces of several areas, short and long, become one message each. Within
 // a host whoever keeps the links shows the areas, and the receiving interface copies the long pieces from
 // there. A sender writes over its bytes at the first moment at which its handle says that they are free, and
-// the message must come as it was all the same. Areas go and come, messages are taken back.
+// over a whole area when it has gone: the message must come as it was all the same, or not at all. Areas go
+// and come, messages are taken back.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -24,7 +25,8 @@ constexpr std::size_t kStretch = 5000;
 constexpr std::size_t kLong = 4096;        // from here on a piece may be copied from its area
 constexpr std::uint64_t kPatience = 3000;  // of a receiver, with a message that was taken back
 
-// A send buffer area. Who was shown it may read it for a while after it has gone, so its memory stays.
+// A send buffer area. Who was shown it may read it for a while after it has gone, so its memory stays; but
+// what stands there then is something else.
 struct Source {
   std::vector<std::byte> memory = std::vector<std::byte>(kStretches * kStretch);
   std::uint32_t number = 0;
@@ -82,7 +84,6 @@ class GatheredMessages final : public Operation {
     std::array<Source*, kSources> sources{};
     std::array<interface::Terminus*, 2> termini{};
     std::vector<Message*> sending;  // that are not over as far as their handles say
-    std::vector<Message*> failed;   // that are, but may be read still
     // To receive in.
     Area* area = nullptr;
     OwnedSlot* slot = nullptr;
@@ -134,7 +135,7 @@ void GatheredMessages::make_source(Process& process, std::uint32_t tag) {
     demand(terminus->bind(tag, source.number) == Status::ok, "an area cannot be bound");
 }
 
-// Packets that name it may be on their way; an interface that has heard that it is gone refuses them.
+// Packets that name it may be on their way; they are refused.
 void GatheredMessages::drop_source(Process& process, std::uint32_t tag) {
   Place& place = places_[process.number()];
   Source& source = *place.sources[tag];
@@ -144,6 +145,7 @@ void GatheredMessages::drop_source(Process& process, std::uint32_t tag) {
   }
   source.gone = true;
   process.core().drop_area(source.number);
+  fill(source.memory, world_.chance());
   for (const auto& each : world_.processes()) each->excused.insert(Refusal::bad_area);
 }
 
@@ -240,15 +242,9 @@ void GatheredMessages::collect(Process& process) {
     over(*message, status);
     return true;
   });
-  std::erase_if(places_[process.number()].failed, [&](Message* message) {
-    if (!message->told && message->to->alive) return false;
-    write_over(*message);
-    return true;
-  });
 }
 
-// Its bytes are free, and are written over at once. Where its link or an area has gone, the other side may
-// still take what has left, and read it there: then as soon as that has heard.
+// Its bytes are free, and are written over at once.
 void GatheredMessages::over(Message& message, Status status) {
   switch (status) {
     case Status::ok:
@@ -270,10 +266,7 @@ void GatheredMessages::over(Message& message, Status status) {
     default:
       throw Violation("a gathered send ended with something else");
   }
-  const bool area_gone = std::any_of(message.stretches.begin(), message.stretches.end(),
-                                     [](const Stretch& stretch) { return stretch.source->gone; });
-  if (status == Status::ok || (status == Status::cancelled && !area_gone)) return write_over(message);
-  places_[message.from->number()].failed.push_back(&message);
+  write_over(message);
 }
 
 void GatheredMessages::write_over(Message& message) {
@@ -321,7 +314,10 @@ void GatheredMessages::check_failure(Process& process, const Message& message, c
       return demand(message.may_be_lost, "an entry failed whose link lives");
     case Failure::abandoned:
     case Failure::timed_out:
-      demand(message.cancelled, "an entry failed though nobody has taken its message back");
+      // An interface that finds an area gone may be the first to say so.
+      demand(message.cancelled ||
+                 (n.failure() == Failure::abandoned && (message.may_be_cancelled || message.may_be_lost)),
+             "an entry failed though nobody has taken its message back");
       // The rest of it may come late, with the key of before.
       process.keys_changed |= places_[process.number()].slot->record().mode != Mode::guarded;
       return;
@@ -331,6 +327,7 @@ void GatheredMessages::check_failure(Process& process, const Message& message, c
 }
 
 void GatheredMessages::may_lose(Process& from, Process& to) {
+  to.excused.insert(Refusal::bad_area);  // what left out of areas before its sender has ended the link
   for (Message* message : places_[to.number()].messages) {
     if (message != nullptr && message->from == &from) message->may_be_lost = true;
   }

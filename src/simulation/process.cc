@@ -42,7 +42,10 @@ Operation* Process::owner_of(std::uint32_t slot) const noexcept {
 }
 
 void Process::drop_links() {
-  for (auto& [peer, end] : links) core().end_link(end.link());
+  for (auto& [peer, end] : links) {
+    end.link().areas_shown = 0;  // it has no time to say anything of its areas, and they stay as they are
+    core().end_link(end.link());
+  }
   links.clear();
 }
 

@@ -392,7 +392,7 @@ void World::show_areas(Process& process, bool at_once) {
       if (area.data == nullptr || (*shown)[n].generation != area.generation) (*shown)[n] = {};
       if ((link.areas_wanted & ~link.areas_shown & bit) == 0) continue;
       (*shown)[n] = {area.data, area.size, area.generation};
-      link.areas_shown |= bit;
+      link.set_areas_shown(link.areas_shown | bit);
       note(process, "shows its area % to %", {n, number});
     }
   }

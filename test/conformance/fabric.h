@@ -71,7 +71,7 @@ class Ends {
         const interface::SendArea& area = each.owner->core.area(n);
         if (other->shown == nullptr) other->shown = std::make_unique<interface::ShownAreas>();
         (*other->shown)[n] = {shown(area), area.size, area.generation};
-        each.end->areas_shown |= bit;
+        each.end->set_areas_shown(each.end->areas_shown | bit);
       }
     }
   }
@@ -104,11 +104,14 @@ void end_of(Ends<End>& ends, Party& at, Party& peer) {
   at.core.end_link(*end);
 }
 
-// A process that is gone takes its whole interface with it; here its core only loses the link.
+// A process that is gone takes its whole interface with it; here its core only loses the link. What it has
+// said of its areas stands, and they stay as they are.
 template <class End>
 void kill_of(Ends<End>& ends, Party& victim, Party& survivor) {
   const std::unique_ptr<End> end = ends.take(victim, survivor);
-  if (end != nullptr) victim.core.end_link(*end);
+  if (end == nullptr) return;
+  end->areas_shown = 0;
+  victim.core.end_link(*end);
 }
 
 }  // namespace hamlyn::test

@@ -380,6 +380,8 @@ class Siege {
       if (link_->broken) return;
     }
     for (std::uint64_t i = pick(16); i != 0 && at_ < until; --i) place(any());
+    // Now and then its area is good no more.
+    page->watch.areas = at_ % 8 == 0 ? 0 : std::uint64_t{1} << kShown;
     // Its answers, as far as there is room, now and then with a bit that is wrong.
     for (std::uint64_t i = pick(4); i != 0 && !asked_.empty(); --i) {
       Packet packet = reply();

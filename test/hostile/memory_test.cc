@@ -406,6 +406,7 @@ TEST_P(HostileMemory, TakesOnlySoManyBytesOfAreas) {
     gone.word = LinkWord::area_withdrawn;
     if (!link.say(gone, {}) || answer(area_message()) != LinkWord::area_taken) return 4;
     // The victim copies out of it what it is told to, and nothing that is not there.
+    link.say_good(2);
     interface::AreaPart part {
       1, 1, 16, 4096 - 16
     };

@@ -137,6 +137,7 @@ void Scribbler::shown_area() {
     Packet packet = packet_for(targets_.entries[random_() % 4], sizeof part);
     interface::set_lead(packet, Operation::area_write, sizeof part, 0);
     if (!link_.put(packet, &part)) return;
+    link_.say_good(random_() % 4 == 0 ? random_() : 2);
     for (std::size_t word = 0; word < 4096; ++word)
       RealMemory::store_relaxed(area[random_() % (kAreaBytes / 8)], random_());
   }

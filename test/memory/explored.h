@@ -43,6 +43,9 @@ struct Explored {
   static void fence(const Here& here = Here::current()) noexcept {
     if (OrderedPlace::kept("fence", here)) Explorer::fence();
   }
+  static void load_fence(const Here& here = Here::current()) noexcept {
+    if (OrderedPlace::kept("load fence", here)) Explorer::load_fence();
+  }
   static void copy_from_peer(void* to, const void* from, std::size_t bytes) noexcept {
     for (std::size_t i = 0; i < bytes; i += 8) {
       const std::size_t part = bytes - i < 8 ? bytes - i : 8;

@@ -53,6 +53,7 @@ void Explorer::take(void* to, std::size_t bytes) { step({Kind::take, Order::orde
 void Explorer::fence() {
   if (active_ != nullptr) step({Kind::fence, {}, {}, task()});
 }
+void Explorer::load_fence() { step({Kind::load_fence, {}, {}, 0}); }
 void Explorer::light_fence() { step({Kind::light_fence, {}, {}, 0}); }
 // The kernel makes it one for the caller, and then interrupts one thread after the other.
 void Explorer::heavy_fence() {
@@ -128,6 +129,9 @@ std::vector<Explorer::State> Explorer::after_step(const State& state, std::size_
       break;
     case Kind::fence:
       if (step.value == index) next.machine->fence(index);
+      break;
+    case Kind::load_fence:
+      next.machine->load_fence(index);
       break;
     case Kind::light_fence:
       next.machine->light_fence(index);

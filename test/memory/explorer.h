@@ -50,13 +50,25 @@ class Explorer {
   // Loads until it finds that value.
   static void await(const void* from, std::size_t bytes, std::uint64_t value, Order order);
   static void fence();
+  static void load_fence();
   static void light_fence();
   static void heavy_fence();
   // A mutex's word: 1 in the place of 0.
   static void take(void* word, std::size_t bytes);
 
  private:
-  enum class Kind : std::uint8_t { load, await, take, fence, light_fence, heavy_fence, sleep, wake, done };
+  enum class Kind : std::uint8_t {
+    load,
+    await,
+    take,
+    fence,
+    load_fence,
+    light_fence,
+    heavy_fence,
+    sleep,
+    wake,
+    done
+  };
   struct Step {
     Kind kind = Kind::done;
     Order order = Order::relaxed;

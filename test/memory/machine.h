@@ -36,6 +36,8 @@ class Machine {
   // Whether a fence of that task is over; then it is done.
   virtual bool may_pass(std::size_t task) const = 0;
   virtual void fence(std::size_t task) = 0;
+  // Earlier loads of that task are done before later ones.
+  virtual void load_fence(std::size_t task) = 0;
   // A pair of which one costs nothing: it orders only against the other (membarrier). A heavy one comes after
   // it may_pass for every task.
   virtual void light_fence(std::size_t task) = 0;

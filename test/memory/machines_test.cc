@@ -63,6 +63,23 @@ bool may_see_word_without_data(Model model) {
              [](const Reports& reports) { return reports[1][0] == 1 && reports[1][1] == 0; });
 }
 
+// Data, and a word that says that it is no more, looked at behind the data.
+template <bool Stores, bool Loads>
+bool may_take_new_data_for_old(Model model) {
+  return may(model,
+             {[] {
+                store(words.x, Order::relaxed);
+                if (Stores) Explorer::fence();
+                store(words.y, Order::relaxed);
+              },
+              [] {
+                load(words.y, Order::relaxed);
+                if (Loads) Explorer::load_fence();
+                load(words.x, Order::relaxed);
+              }},
+             [](const Reports& reports) { return reports[1][0] == 1 && reports[1][1] == 0; });
+}
+
 template <bool Light, bool Heavy>
 bool may_miss_with_light_and_heavy(Model model) {
   return may(model,
@@ -95,6 +112,13 @@ TEST(Machines, keep_stores_in_order_on_x86_and_elsewhere_by_release_and_acquire)
   EXPECT_TRUE((may_see_word_without_data<Order::relaxed, Order::ordered>(Model::weaker)));
   EXPECT_TRUE((may_see_word_without_data<Order::ordered, Order::relaxed>(Model::weaker)));
   EXPECT_FALSE((may_see_word_without_data<Order::ordered, Order::ordered>(Model::weaker)));
+}
+
+TEST(Machines, keep_loads_in_order_on_x86_and_elsewhere_by_load_fences_against_fences) {
+  EXPECT_FALSE((may_take_new_data_for_old<false, false>(Model::x86_64)));
+  EXPECT_TRUE((may_take_new_data_for_old<true, false>(Model::weaker)));
+  EXPECT_TRUE((may_take_new_data_for_old<false, true>(Model::weaker)));
+  EXPECT_FALSE((may_take_new_data_for_old<true, true>(Model::weaker)));
 }
 
 TEST(Machines, order_a_light_fence_against_a_heavy_one) {

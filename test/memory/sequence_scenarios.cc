@@ -1,4 +1,6 @@
-// The sequence word: a buffer that is used anew is read no more.
+// Buffers that are used anew: one whose message is over by the sequence word is read no more, and what was
+// read of one whose area is not good any more is of no message.
+#include "interface/good_areas.h"
 #include "interface/sequence_word.h"
 #include "test/memory/explored.h"
 #include "test/memory/scenarios.h"
@@ -7,6 +9,7 @@ namespace hamlyn::test {
 
 namespace {
 
+using GoodAreas = interface::GoodAreas<Explored>;
 using SequenceWord = interface::SequenceWord<Explored>;
 using Reports = std::vector<std::vector<std::uint64_t>>;
 
@@ -34,8 +37,36 @@ std::string buffers_anew(Model model) {
   });
 }
 
+// An area goes, and its memory is used for something else, while the other side copies out of it.
+std::string areas_gone(Model model) {
+  constexpr std::uint32_t kNumber = 5;
+  struct Shared {
+    std::uint64_t good = 1u << kNumber, buffer[2] = {1, 2};
+  };
+  static Shared shared;
+  shared = Shared{};
+  Explorer explorer(bytes_of(shared), model);
+  explorer.add([] {
+    GoodAreas::tell(shared.good, 0);
+    for (std::uint64_t& word : shared.buffer) Explored::store_relaxed(word, std::uint64_t{7});
+  });
+  explorer.add([] {
+    std::uint64_t copied[2];
+    for (std::size_t i = 0; i < 2; ++i) copied[i] = Explored::load_relaxed(shared.buffer[i]);
+    const bool good = GoodAreas::told(shared.good, kNumber);
+    for (const std::uint64_t word : copied) Explorer::report(good ? word : 0);
+  });
+  return explorer.explore([](const Reports& reports) -> std::string {
+    return reports[1] != std::vector<std::uint64_t>{1, 2} && reports[1] != std::vector<std::uint64_t>{0, 0}
+               ? "what came after was taken for the message"
+               : "";
+  });
+}
+
 }  // namespace
 
-std::vector<Scenario> sequence_scenarios() { return {{"buffers_anew", buffers_anew}}; }
+std::vector<Scenario> sequence_scenarios() {
+  return {{"buffers_anew", buffers_anew}, {"areas_gone", areas_gone}};
+}
 
 }  // namespace hamlyn::test

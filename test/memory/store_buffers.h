@@ -23,6 +23,7 @@ class StoreBuffers final : public Machine {
 
   bool may_pass(std::size_t task) const override { return buffers_[task].empty(); }
   void fence(std::size_t) override {}
+  void load_fence(std::size_t) override {}   // loads are done one by one
   void light_fence(std::size_t) override {}  // for the compiler alone, which does nothing here
   void heavy_fence(std::size_t) override {}
 

@@ -47,6 +47,7 @@ class Views final : public Machine {
 
   bool may_pass(std::size_t) const override { return true; }
   void fence(std::size_t task) override;
+  void load_fence(std::size_t task) override { tasks_[task].now.join(tasks_[task].read); }
   void light_fence(std::size_t task) override;
   void heavy_fence(std::size_t task) override;
 

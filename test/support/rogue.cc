@@ -94,7 +94,7 @@ bool RogueLink::grow(std::uint32_t cells, const std::function<void()>& between) 
   return true;
 }
 
-bool RogueLink::show_area(const shm::OwnedMemory& area) const {
+bool RogueLink::show_area(const shm::OwnedMemory& area) {
   LinkMessage message;
   message.word = LinkWord::area;
   message.number = 1;
@@ -102,8 +102,11 @@ bool RogueLink::show_area(const shm::OwnedMemory& area) const {
   message.bytes = area.mapping.size();
   const int fd = area.memfd.get();
   const auto answer = say(message, std::span(&fd, 1)) ? hear() : std::nullopt;
+  say_good(2);
   return answer && answer->word == LinkWord::area_taken;
 }
+
+void RogueLink::say_good(std::uint64_t areas) { base::RealMemory::store_relaxed(mine().watch.areas, areas); }
 
 bool RogueLink::ended() const {
   pollfd end{event_.socket.get(), POLLRDHUP, 0};

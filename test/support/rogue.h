@@ -50,7 +50,9 @@ class RogueLink {
   // The ring that the next packets go to.
   std::span<interface::Packet> cells() noexcept { return cells_; }
   // Shows memory of its own as send buffer area 1 of generation 1. False: the victim did not take it.
-  bool show_area(const shm::OwnedMemory& area) const;
+  bool show_area(const shm::OwnedMemory& area);
+  // Which of the areas that it has shown are good, a bit for each number.
+  void say_good(std::uint64_t areas);
 
   // Puts one packet as an honest sender would: waits for room. False: none, the link has ended.
   bool put(const interface::Packet& packet, const void* data = nullptr, const void* metadata = nullptr);

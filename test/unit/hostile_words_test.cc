@@ -17,6 +17,7 @@
 #include "fabric/shm/bell.h"
 #include "fabric/shm/credit.h"
 #include "fabric/shm/growth.h"
+#include "interface/good_areas.h"
 #include "protocols/loan_words.h"
 #include "segment/registry_words.h"
 
@@ -65,6 +66,7 @@ struct HostileMemory {
     store_relaxed(word, value);
   }
   static void fence() noexcept {}
+  static void load_fence() noexcept {}
   static void copy_to_peer(void* to, const void* from, std::size_t bytes) noexcept {
     EXPECT_TRUE(inside(ours, to, bytes)) << "only what is ours is written";
     std::memcpy(to, from, bytes);
@@ -205,6 +207,19 @@ TEST(HostileWords, of_a_lender_or_a_borrower_are_worth_what_they_say_once) {
     ASSERT_EQ(returned, words.heard());
     Loan::want(words.mine);
     ASSERT_EQ(words.mine, number + 1);
+  }
+}
+
+TEST(HostileWords, of_who_shows_areas_are_worth_what_they_say_once) {
+  using Areas = interface::GoodAreas<HostileMemory>;
+  Words<std::uint64_t> words;
+  for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+    const std::uint32_t number = turn % 64;
+    words.their = std::uint64_t{1} << number;
+    const bool good = Areas::told(words.their, number);
+    ASSERT_EQ(good, (words.heard() >> number & 1) != 0);
+    Areas::tell(words.mine, turn);
+    ASSERT_EQ(words.mine, turn);
   }
 }
 

@@ -45,7 +45,8 @@ static_assert(offsetof(PageHeader, magic) == 0 && offsetof(PageHeader, structure
               offsetof(PageHeader, interface) == 16 && sizeof(PageHeader) == 64);
 static_assert(offsetof(shm::Credits, taken) == 0 && offsetof(shm::Credits, replies_taken) == 8 &&
               offsetof(shm::Credits, urgent_taken) == 16);
-static_assert(offsetof(shm::Watch, watch) == 0 && offsetof(shm::Watch, doorbell) == 4);
+static_assert(offsetof(shm::Watch, watch) == 0 && offsetof(shm::Watch, doorbell) == 4 &&
+              offsetof(shm::Watch, areas) == 8);
 static_assert(offsetof(Page, header) == 0 && offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
               offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
               offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536 && sizeof(Page) == 4096);

@@ -39,7 +39,9 @@ struct alignas(64) Watch {
   std::uint32_t
       watch;  // owner as a sleeper: 0 awake, otherwise the epoch of its sleep; odd: wakes for room too
   std::uint32_t doorbell;  // owner as a sender: moves with each ring; the other side sleeps on it (futex)
-  std::uint8_t reserved[56];
+  // Owner as a sender: its send buffer areas that are good, a bit for each number (interface/good_areas.h).
+  std::uint64_t areas;
+  std::uint8_t reserved[48];
 };
 
 // In a line of its own: what is written here disturbs no sender who looks at the watch word.

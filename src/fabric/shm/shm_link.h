@@ -12,6 +12,7 @@
 #include "fabric/shm/ring.h"
 #include "fabric/shm/sealed_memory.h"
 #include "interface/deposit.h"
+#include "interface/good_areas.h"
 #include "interface/link.h"
 
 namespace hamlyn::shm {
@@ -131,6 +132,9 @@ class ShmLink final : public interface::Link {
     return growth_ == Growth::refused ? payload_limit_ : mtu_;
   }
   void want_room() noexcept override;
+  bool area_good(std::uint32_t number) const noexcept override {
+    return interface::GoodAreas<>::told(theirs_->watch.areas, number);
+  }
   std::uint64_t put_count() const noexcept override { return out_.written(); }
   std::uint64_t taken_count() noexcept override {
     take_credit();
@@ -189,6 +193,9 @@ class ShmLink final : public interface::Link {
   // Of up to the MTU, without metadata.
   static std::uint32_t cells_of_write(std::size_t bytes) noexcept {
     return cells_of(lead_of(interface::write_lead(bytes)));
+  }
+  void tell_areas(std::uint64_t good) noexcept override {
+    interface::GoodAreas<>::tell(mine_->watch.areas, good);
   }
   bool wakes_for_room() const noexcept { return departures != 0 || lent != 0 || replies_due || room_wanted; }
   void break_off() noexcept;

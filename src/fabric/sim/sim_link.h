@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fabric/sim/sim_net.h"
+#include "interface/good_areas.h"
 #include "interface/link.h"
 
 namespace hamlyn::sim {
@@ -39,6 +40,9 @@ class SimLink final : public interface::Link {
   }
   std::size_t urgent_payload_limit() const noexcept override;
   std::size_t payload_limit_ever() const noexcept override { return net_.weather().mtu; }
+  bool area_good(std::uint32_t number) const noexcept override {
+    return interface::GoodAreas<>::told(net_.good_areas_[other_], number);
+  }
 
   // The other end has gone, or the link was cut: whoever keeps the links drains and ends this one.
   bool cut() const noexcept { return cut_; }
@@ -53,6 +57,9 @@ class SimLink final : public interface::Link {
   friend class SimNet;
   using Arrived = std::deque<std::shared_ptr<Parcel>>;
 
+  void tell_areas(std::uint64_t good) noexcept override {
+    interface::GoodAreas<>::tell(net_.good_areas_[number_], good);
+  }
   interface::Operation take(interface::Core& core, Arrived& from) noexcept;
   std::shared_ptr<Parcel> packed(const interface::Packet& packet, const std::byte* data) const;
   void deposit(interface::Core& core, const Parcel& parcel) noexcept;

@@ -16,6 +16,7 @@ std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> SimNet::join(std::
   auto second = std::make_unique<SimLink>(*this, number + 1, number, one);
   ends_.push_back(first.get());
   ends_.push_back(second.get());
+  good_areas_.resize(ends_.size());
   return {std::move(first), std::move(second)};
 }
 

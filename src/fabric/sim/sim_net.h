@@ -93,6 +93,8 @@ class SimNet {
   std::uint64_t now_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::vector<SimLink*> ends_;  // by number; null when gone
+  // The word of each end, which the other one may read when this one has gone (interface/good_areas.h).
+  std::vector<std::uint64_t> good_areas_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> under_way_;
 };
 
