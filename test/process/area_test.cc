@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <optional>
 
 #include "hamlyn/hamlyn.h"
 #include "test/process/on_nodes.h"
+
+using namespace std::chrono_literals;
 
 namespace hamlyn::test {
 namespace {
@@ -105,6 +108,67 @@ TEST_F(Areas, ArriveWholeOutOfAShownAreaWhichGoesWithItsOwner) {
   from.line().put('.');
   EXPECT_TRUE(from.line().take<char>());
   to.line().put('.');
+  EXPECT_EQ(to.wait(), 0);
+  from.line().put('.');
+  EXPECT_EQ(from.wait(), 0);
+}
+
+// It is stopped with a message in its ring whose bytes stand in the sender's area. The sender gives it up,
+// and writes something else there.
+TEST_F(Areas, AStoppedReceiverTakesNothingThatIsWrittenWhenItsLinkHasEnded) {
+  Actor to([&](Line& line) {
+    Receiver receiver(options(), 1 << 20, {.entries = 2});
+    line.put(receiver.slot.ticket(0));
+    line.put(receiver.slot.ticket(1));
+    Notification n;
+    while (!line.take<char>(0ms)) {
+      if (receiver.queue.receive(n, 10ms) == Status::ok && n.kind == Notification::Kind::message &&
+          receiver.slot.arm(n.entry) != Status::ok)
+        return 1;
+    }
+    ::raise(SIGSTOP);
+    do {
+      if (receiver.queue.receive(n, kPatience) != Status::ok) return 2;
+      if (n.kind == Notification::Kind::message && n.entry == 1) return 3;
+    } while (n.kind != Notification::Kind::link_ended);
+    return 0;
+  });
+  Actor from([&](Line& line) {
+    const auto warm = line.take<Ticket>(), ticket = line.take<Ticket>();
+    if (!warm || !ticket) return 1;
+    Interface::Options mine = options();
+    mine.stall = 300ms;
+    Interface interface(mine);
+    Terminus terminus(interface);
+    SendBufferArea area(interface, 1 << 16);
+    if (terminus.bind(0, area) != Status::ok || terminus.connect(*warm, kPatience) != Status::ok) return 2;
+    SendHandle handle;
+    // What goes through the ring is over at once.
+    const bool shown = eventually([&] {
+      const Piece piece{0, 0, 5000};
+      return terminus.send_gathered(*warm, {&piece, 1}, {}, &handle) == Status::pending;
+    });
+    if (!shown || terminus.wait(handle, kPatience) != Status::ok) return 3;
+    line.put('.');
+    if (!line.take<char>()) return 4;
+    const Piece piece{0, 0, 50000};
+    if (terminus.send_gathered(*ticket, {&piece, 1}, {}, &handle) != Status::pending) return 5;
+    if (terminus.wait(handle, kPatience) != Status::link_ended) return 6;
+    std::memset(area.bytes().data(), 0xEE, area.bytes().size());
+    line.put('.');
+    return line.take<char>() ? 0 : 7;
+  });
+  for (int i = 0; i < 2; ++i) {
+    const auto ticket = to.line().take<Ticket>();
+    ASSERT_TRUE(ticket);
+    from.line().put(*ticket);
+  }
+  ASSERT_TRUE(from.line().take<char>());
+  to.line().put('.');
+  ASSERT_TRUE(eventually([&] { return to.stopped(); }));
+  from.line().put('.');
+  ASSERT_TRUE(from.line().take<char>());
+  to.signal(SIGCONT);
   EXPECT_EQ(to.wait(), 0);
   from.line().put('.');
   EXPECT_EQ(from.wait(), 0);
