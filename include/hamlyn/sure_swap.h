@@ -10,7 +10,8 @@
 //
 // Lies in a segment as `bytes(members)` bytes at a multiple of 8. The exporter may put any 32-bit value
 // (as a word of 8 bytes) there before others come, and zeros behind it; then it is for `SureSwap` alone. All
-// of its users trust each other. Threads: one at a time.
+// of its users trust each other. An object is of one such word: of one that is exported anew, with zeros,
+// there are new ones. Threads: one at a time.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -32,16 +33,17 @@ class SureSwapIn {
       : offset_(offset), members_(members), who_(who) {}
 
   // Swaps if the value is `expected`. ok: it has. not_ready: it has not, and `found` is the value.
-  // link_ended, timed_out, cancelled: it may have, and `settle` tells; until then it is not to be called
-  // again (invalid). Others as Import::fetch: it has not. `timeout` is for each round trip: one, or two to
-  // five where others swap.
+  // link_ended, timed_out, cancelled, stale: it may have, and `settle` tells; until then it is not to be
+  // called again (invalid). Others as Import::fetch: it has not. `timeout` is for each round trip: one, or
+  // four and more where others swap.
   Status swap(Place& import, std::uint32_t expected, std::uint32_t desired, std::chrono::nanoseconds timeout,
               std::uint32_t* found = nullptr) noexcept {
     if (open_ || who_ == 0 || who_ > members_ || members_ > kMostMembers) return Status::invalid;
     Status status = begin(import, timeout);
+    // What was seen of others may be of long ago, and their numbers have come round since.
+    if (status == Status::ok && (who_in(seen_) != who_ || value_of(seen_) != expected))
+      status = look(import, timeout);
     while (status == Status::ok) {
-      if (value_of(seen_) != expected) status = look(import, timeout);
-      if (status != Status::ok) return status;
       if (value_of(seen_) != expected) return told(Status::not_ready, found);
       status = write_down(import, seen_, timeout);
       if (status != Status::ok) return status;
@@ -50,7 +52,7 @@ class SureSwapIn {
       open_ = true;
       status = attempt(import, false, timeout);
       if (status != Status::not_ready) return told(status, found);
-      status = value_of(seen_) == expected ? Status::ok : told(status, found);  // only the swapper is another
+      status = Status::ok;  // the value may be the same, and its swapper another
     }
     return status;
   }
@@ -58,8 +60,9 @@ class SureSwapIn {
   // How the last swap has ended, of which that was not known; through an import whose link is good. ok,
   // not_ready: as `swap`, and for good; not_ready also if none was begun. Others: still not known.
   Status settle(Place& import, std::chrono::nanoseconds timeout, std::uint32_t* found = nullptr) noexcept {
-    if (!open_) return Status::not_ready;
-    return told(attempt(import, true, timeout), found);
+    if (open_) return told(attempt(import, true, timeout), found);
+    const Status status = look(import, timeout);
+    return told(status == Status::ok ? Status::not_ready : status, found);
   }
   bool settled() const noexcept { return !open_; }
 
@@ -134,8 +137,9 @@ class SureSwapIn {
   // For the first time or again.
   Status attempt(Place& import, bool again, std::chrono::nanoseconds timeout) noexcept {
     const Outcome outcome = import.compare_and_swap(offset_, from_, to_, timeout);
+    // (stale: in mapped memory it was perhaps done before that was left.)
     const bool known = outcome.status != Status::link_ended && outcome.status != Status::timed_out &&
-                       outcome.status != Status::cancelled;
+                       outcome.status != Status::cancelled && outcome.status != Status::stale;
     if (outcome.status != Status::ok) {
       open_ = again || !known;
       return outcome.status;

@@ -128,5 +128,76 @@ TEST(SureSwap, refuses_numbers_that_nobody_has_and_words_that_nobody_has_made) {
   EXPECT_EQ(swap.settle(way, {}), Status::not_ready) << "none was begun";
 }
 
+// The words alone, and one swap of the first that is not answered.
+struct PlainWay {
+  Outcome fetch(std::size_t offset, const Fetch&, std::chrono::nanoseconds) {
+    return {Status::ok, {}, words.at(offset / 8)};
+  }
+  Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
+                           std::chrono::nanoseconds) {
+    const Status status = offset == 0 ? std::exchange(next, Status::ok) : Status::ok;
+    const std::uint64_t before = words.at(offset / 8);
+    if (before == expected && (status == Status::ok || done)) words[offset / 8] = desired;
+    return {status, {}, before};
+  }
+  std::array<std::uint64_t, 3> words{};
+  Status next = Status::ok;
+  bool done = false;  // though not answered
+};
+
+TEST(SureSwap, is_not_misled_by_one_that_was_idle_while_another_swapped_millions_of_times) {
+  PlainWay way;
+  SureSwapIn<PlainWay> idle(0, 2, 1);
+  ASSERT_EQ(idle.swap(way, 0, 1, {}), Status::ok);
+  ASSERT_EQ((SureSwapIn<PlainWay>(0, 2, 2).swap(way, 1, 7, {})), Status::ok);
+  std::uint32_t value = 0;
+  ASSERT_EQ(idle.load(way, value, {}), Status::ok);
+  way.words[2] += 9'500'000;
+  way.words[0] += std::uint64_t{9'500'000} << 32;
+  SureSwapIn<PlainWay> busy(0, 2, 2);
+  ASSERT_EQ(busy.swap(way, 7, 7, {}), Status::ok);
+  ASSERT_EQ(idle.swap(way, 7, 8, {}), Status::ok);
+  way.next = Status::link_ended;
+  ASSERT_EQ(busy.swap(way, 8, 9, {}), Status::link_ended);
+  ASSERT_EQ(idle.swap(way, 8, 10, {}), Status::ok);
+  EXPECT_EQ(busy.settle(way, {}, &value), Status::not_ready);
+  EXPECT_EQ(value, 10u);
+}
+
+TEST(SureSwap, is_settled_where_it_may_have_been_done_in_memory_that_was_taken_back) {
+  for (const bool done : {false, true}) {
+    PlainWay way;
+    SureSwapIn<PlainWay> swap(0, 2, 1);
+    way.next = Status::stale;
+    way.done = done;
+    EXPECT_EQ(swap.swap(way, 0, 5, {}), Status::stale);
+    EXPECT_FALSE(swap.settled());
+    EXPECT_EQ(swap.settle(way, {}), Status::ok) << "it was done, or is now";
+    EXPECT_EQ(way.words[0] & 0xFFFFFFFF, 5u);
+  }
+}
+
+// If nobody else swaps, nobody else writes down; and what is far behind is taken for what is ahead.
+TEST(SureSwap, writes_its_own_down_now_and_then) {
+  PlainWay way;
+  constexpr std::uint64_t kOften = 1u << 20;
+  way.words[1] = kOften - 3;
+  SureSwapIn<PlainWay> swap(0, 2, 1);
+  for (std::uint32_t value = 0; value < 3; ++value) {
+    EXPECT_EQ(way.words[1], kOften - (value == 0 ? 3 : 2));
+    EXPECT_EQ(swap.swap(way, value, value + 1, {}), Status::ok);
+  }
+  EXPECT_EQ(way.words[1], kOften);
+}
+
+TEST(SureSwap, that_was_not_begun_is_settled_by_a_look) {
+  PlainWay way;
+  way.words[0] = 3;
+  SureSwapIn<PlainWay> swap(0, 2, 1);
+  std::uint32_t value = 0;
+  EXPECT_EQ(swap.settle(way, {}, &value), Status::not_ready);
+  EXPECT_EQ(value, 3u);
+}
+
 }  // namespace
 }  // namespace hamlyn::test
