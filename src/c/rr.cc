@@ -297,8 +297,7 @@ int write_block(int segment, std::uint32_t offset, const void* data, std::uint32
   if (target == nullptr) return -1;
   const std::span bytes(static_cast<const std::byte*>(data), count);
   const WriteOptions options{.notify = (offset & RR_NOTIFY) != 0};
-  return answer(target->import.write(offset & ~RR_NOTIFY, bytes, kPatience, options),
-                target->import.refusal());
+  return answer(target->import.write(offset & ~RR_NOTIFY, bytes, kPatience, options));
 }
 
 Outcome swap_there(Imported& target, std::uint32_t at, std::uint32_t expected, Two desired, Two& result) {
@@ -429,7 +428,8 @@ int rr_cleanimport(int segment) {
   const auto gone = made()->table.remove(segment).second;
   if (gone == nullptr) return fail(EBADF);
   if (gone->access == Access::read_only) return 0;
-  return answer(gone->import.flush(kPatience), gone->import.refusal());
+  const Status status = gone->import.flush(kPatience);
+  return answer(status, gone->import.refusal());
 }
 
 // --- the instructions

@@ -187,6 +187,10 @@ TEST_F(Rr, mprot_holds_what_comes) {
         const int segment = fragment_import();
         EXPECT_EQ(write_ten(segment, 0), 0);
         EXPECT_EQ(rr_cleanimport(segment), 0);  // it has been taken
+        const int more = fragment_import();
+        const char block[4096] = {};
+        for (int i = 0; i < 20; ++i) EXPECT_EQ(rwblk(more, 4096, sizeof block, block), 0);
+        EXPECT_ERRNO(rr_cleanimport(more), ENOBUFS);
       });
 }
 
