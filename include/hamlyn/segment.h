@@ -264,7 +264,7 @@ class Import {
   }
 
   // Reads by loads: the memory itself; empty if it is not mapped. It may change at any time; what was read is
-  // good if `current` says so afterwards.
+  // good if `current` says so afterwards. In a forked child there is neither.
   std::span<const std::byte> mapped() const noexcept {
     return mapped_ != nullptr ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
                               : std::span<const std::byte>{};
@@ -286,7 +286,7 @@ class Import {
   std::byte* memory() const noexcept {
     return const_cast<std::byte*>(mapped_->bytes().data()) + ticket_.base;
   }
-  Status check_read(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
+  Status check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
   Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
   Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
                     std::chrono::nanoseconds timeout) noexcept;

@@ -7,6 +7,7 @@
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
+#include "interface/element.h"
 #include "interface/put_packet.h"
 #include "library/engine.h"
 #include "library/futex.h"
@@ -30,6 +31,9 @@ SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(t
 bool is_stale(Refusal cause) noexcept {
   return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
 }
+
+// What is mapped is not there in a forked child.
+bool forked(Interface& interface) noexcept { return interface.engine().lock().forked(); }
 
 // What the exporter is told of data that was stored or loaded there.
 PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides, Touched touched) noexcept {
@@ -111,19 +115,16 @@ void Import::open(const Options& options) {
 
 Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                                 const WriteOptions& options) noexcept {
-  const std::span<std::byte> memory(this->memory(), size());
-  if (options.strides == nullptr) {
-    if (!interface::inside(offset, data.size(), memory.size())) return Status::out_of_bounds;
-    if (!mapped_->current()) return Status::stale;
-    base::copy_to_shared(memory.data() + offset, data.data(), data.size());
-  } else {
-    const Strides& strides = *options.strides;
-    if (data.empty() || interface::data_of(strides) != data.size()) return Status::invalid;
-    if (!interface::inside(strides, offset, memory.size())) return Status::out_of_bounds;
-    if (!mapped_->current()) return Status::stale;
-    for (std::size_t at = 0; at != data.size(); at += strides.chunk)
-      base::copy_to_shared(memory.data() + offset + interface::place_of(strides, at), data.data() + at,
-                           strides.chunk);
+  if (forked(interface_)) return Status::forked;
+  const Status wrong = check_place(offset, data.size(), options.strides);
+  if (wrong != Status::ok) return wrong;
+  const std::size_t chunk = options.strides != nullptr ? options.strides->chunk : data.size();
+  if (!interface::is_element(options.element)) return Status::invalid;
+  if (!interface::element_divides(options.element, chunk, ticket_.base + offset)) return Status::misaligned;
+  if (!mapped_->current()) return Status::stale;
+  for (std::size_t at = 0; at != data.size(); at += chunk) {
+    const std::size_t place = options.strides != nullptr ? interface::place_of(*options.strides, at) : 0;
+    base::copy_to_shared(memory() + offset + place, data.data() + at, chunk);
   }
   return mapped_->current() ? Status::ok : Status::stale;
 }
@@ -148,7 +149,7 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, std::c
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
   if (!writes_by_stores()) return terminus_.put(ticket_, data, put, timeout);
-  const Status status = store_by_mapping(offset, data, {.strides = options.strides});
+  const Status status = store_by_mapping(offset, data, options);
   if (status != Status::ok || !options.notify) return status;
   return terminus_.put(ticket_, {}, told_of(offset, data.size(), options.strides, Touched::written), timeout);
 }
@@ -172,6 +173,7 @@ Status Import::ended(const Outcome& outcome) noexcept {
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
+    if (forked(interface_)) return Status::forked;
     base::Generation<>::stored();
     return mapped_->current() ? Status::ok : Status::stale;
   }
@@ -206,6 +208,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
 
 Status Import::load_by_mapping(std::size_t offset, std::span<std::byte> into,
                                const Strides* strides) noexcept {
+  if (forked(interface_)) return Status::forked;
   const std::size_t chunk = strides != nullptr ? strides->chunk : into.size();
   for (std::size_t at = 0; at != into.size(); at += chunk) {
     const std::size_t place = strides != nullptr ? interface::place_of(*strides, at) : 0;
@@ -228,7 +231,7 @@ Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const S
   return Status::ok;
 }
 
-Status Import::check_read(std::size_t offset, std::size_t length, const Strides* strides) const noexcept {
+Status Import::check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept {
   if (offset > size() || length > size() - offset) return Status::out_of_bounds;
   return strides == nullptr ? Status::ok : interface::check_strides(*strides, length, offset, size());
 }
@@ -236,7 +239,7 @@ Status Import::check_read(std::size_t offset, std::size_t length, const Strides*
 Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
                     const ReadOptions& options) noexcept {
   const Strides* const strides = options.strides;
-  const Status wrong = check_read(offset, into.size(), strides);
+  const Status wrong = check_place(offset, into.size(), strides);
   if (wrong != Status::ok) return wrong;
   if (access_ == Access::write_only) return Status::refused;
   const PutOptions told = told_of(offset, into.size(), strides, Touched::read);
@@ -297,7 +300,7 @@ Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size
   }
   const auto own = into.bytes();
   if (at > own.size() || length > own.size() - at) return Status::out_of_bounds;
-  const Status wrong = check_read(offset, length, options.strides);
+  const Status wrong = check_place(offset, length, options.strides);
   if (wrong != Status::ok) return wrong;
   const Status status = load_by_mapping(offset, own.subspan(at, length), options.strides);
   if (status != Status::ok || !options.tell_exporter || length == 0) return status;
@@ -308,11 +311,13 @@ Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size
 
 Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                       const FetchOptions& options) noexcept {
-  if (fetch.bytes != 4 && fetch.bytes != 8) return {Status::invalid, Refusal::none, 0};
+  const bool known = fetch.op >= FetchOp::add && fetch.op <= FetchOp::compare_and_swap;
+  if (!known || (fetch.bytes != 4 && fetch.bytes != 8)) return {Status::invalid, Refusal::none, 0};
   if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
   if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
   if (access_ != Access::read_write) return {Status::refused, Refusal::none, 0};
   if (writes_by_stores()) {
+    if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
     Status status = mapped_->current() ? Status::ok : Status::stale;

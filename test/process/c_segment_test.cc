@@ -132,45 +132,49 @@ TEST_F(CSegments, refuse_what_is_null) {
 }
 
 TEST_F(CSegments, a_forked_child_is_told_so) {
-  with_two([](auto* one, auto* other) {
-    hamlyn_segment_options options{};
-    options.size = sizeof options;
-    options.bytes = kPage;
-    hamlyn_segment* segment = nullptr;
-    hamlyn_import* import = nullptr;
-    hamlyn_sure_swap* swap = nullptr;
-    hamlyn_ticket ticket{};
-    ASSERT_OK(hamlyn_sure_swap_make(0, 1, 1, &swap));
-    ASSERT_OK(hamlyn_segment_make(one, &options, &segment));
-    ASSERT_OK(hamlyn_segment_ticket(segment, &ticket));
-    ASSERT_OK(hamlyn_import_make_of(other, &ticket, nullptr, &import));
-    Child child(-1, [&] {
-      hamlyn_outcome outcome{};
-      hamlyn_segment_record record{};
-      std::uint64_t word = 0;
-      hamlyn_segment* own = nullptr;
-      const hamlyn_protection protection{0600, 0, nullptr};
-      const hamlyn_status answers[] = {
-          hamlyn_write(import, 0, "x", 1, nullptr, nullptr),
-          hamlyn_write_flush(import, kLong, nullptr),
-          hamlyn_read(import, 0, &word, 8, nullptr, kLong),
-          hamlyn_compare_and_swap(import, 0, 0, 1, kLong, &outcome),
-          hamlyn_sure_swap_swap(swap, import, 0, 1, kLong, nullptr),
-          hamlyn_segment_wait(segment, kLong, &record),
-          hamlyn_segment_wait_until(segment, 0, HAMLYN_EQUAL, 1, kLong, &word),
-          hamlyn_segment_inhibit(segment),
-          hamlyn_segment_protect(segment, &protection),
-          hamlyn_segment_make(one, &options, &own),
-      };
-      for (int i = 0; i < static_cast<int>(std::size(answers)); ++i)
-        if (answers[i] != HAMLYN_FORKED) return i + 1;
-      return hamlyn_import_free(import) == HAMLYN_OK && hamlyn_segment_free(segment) == HAMLYN_OK ? 0 : 50;
+  for (const std::uint32_t sharing : {HAMLYN_GUARDED, HAMLYN_MAPPED_READ_ONLY, HAMLYN_MAPPED_READ_WRITE}) {
+    SCOPED_TRACE(sharing);
+    with_two([&](auto* one, auto* other) {
+      hamlyn_segment_options options{};
+      options.size = sizeof options;
+      options.bytes = kPage;
+      options.sharing = sharing;
+      hamlyn_segment* segment = nullptr;
+      hamlyn_import* import = nullptr;
+      hamlyn_sure_swap* swap = nullptr;
+      hamlyn_ticket ticket{};
+      ASSERT_OK(hamlyn_sure_swap_make(0, 1, 1, &swap));
+      ASSERT_OK(hamlyn_segment_make(one, &options, &segment));
+      ASSERT_OK(hamlyn_segment_ticket(segment, &ticket));
+      ASSERT_OK(hamlyn_import_make_of(other, &ticket, nullptr, &import));
+      Child child(-1, [&] {
+        hamlyn_outcome outcome{};
+        hamlyn_segment_record record{};
+        std::uint64_t word = 0;
+        hamlyn_segment* own = nullptr;
+        const hamlyn_protection protection{0600, 0, nullptr};
+        const hamlyn_status answers[] = {
+            hamlyn_write(import, 0, "x", 1, nullptr, nullptr),
+            hamlyn_write_flush(import, kLong, nullptr),
+            hamlyn_read(import, 0, &word, 8, nullptr, kLong),
+            hamlyn_compare_and_swap(import, 0, 0, 1, kLong, &outcome),
+            hamlyn_sure_swap_swap(swap, import, 0, 1, kLong, nullptr),
+            hamlyn_segment_wait(segment, kLong, &record),
+            hamlyn_segment_wait_until(segment, 0, HAMLYN_EQUAL, 1, kLong, &word),
+            hamlyn_segment_inhibit(segment),
+            hamlyn_segment_protect(segment, &protection),
+            hamlyn_segment_make(one, &options, &own),
+        };
+        for (int i = 0; i < static_cast<int>(std::size(answers)); ++i)
+          if (answers[i] != HAMLYN_FORKED) return i + 1;
+        return hamlyn_import_free(import) == HAMLYN_OK && hamlyn_segment_free(segment) == HAMLYN_OK ? 0 : 50;
+      });
+      EXPECT_EQ(child.wait(), 0) << "the call of that number, counted from 1";
+      EXPECT_OK(hamlyn_import_free(import));
+      EXPECT_OK(hamlyn_segment_free(segment));
+      EXPECT_OK(hamlyn_sure_swap_free(swap));
     });
-    EXPECT_EQ(child.wait(), 0) << "the call of that number, counted from 1";
-    EXPECT_OK(hamlyn_import_free(import));
-    EXPECT_OK(hamlyn_segment_free(segment));
-    EXPECT_OK(hamlyn_sure_swap_free(swap));
-  });
+  }
 }
 
 }  // namespace

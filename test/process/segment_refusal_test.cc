@@ -103,7 +103,10 @@ TEST_F(SegmentsRefuse, shapes_that_overflow) {
       EXPECT_EQ(import.write(0, data, kPatience, {.strides = &strides}), Status::invalid);
       EXPECT_EQ(import.write(0, {}, kPatience, {.strides = &strides}), Status::invalid);
       EXPECT_EQ(import.read(0, room, kPatience, {.strides = &strides}), Status::invalid);
+      EXPECT_EQ(import.write(kMost, data, kPatience, {.strides = &strides}), Status::out_of_bounds) << "too";
     }
+    EXPECT_EQ(import.write(4, data, kPatience, {.element = 8}), Status::misaligned);
+    EXPECT_EQ(import.write(0, data, {.element = 3}), Status::invalid);
     EXPECT_EQ(import.flush(kPatience), Status::ok);
     EXPECT_TRUE(untouched(segment.bytes()));
   });

@@ -61,6 +61,7 @@ TEST_F(Segments, have_words_that_everybody_may_work_on) {
     EXPECT_EQ(import.fetch(65, {}, kPatience).status, Status::misaligned);
     EXPECT_EQ(import.fetch(3 * 65536, {}, kPatience).status, Status::out_of_bounds);
     EXPECT_EQ(import.fetch(0, {.bytes = 3}, kPatience).status, Status::invalid);
+    EXPECT_EQ(import.fetch(0, {.op = FetchOp{11}}, kPatience).status, Status::invalid);
     EXPECT_EQ(error_of([&] { segment.at<std::uint64_t>(3 * 65536 - 4); }), ErrorCode::invalid_argument);
   });
 }
