@@ -56,7 +56,7 @@ class FailureDetector {
   FailureDetector(const FailureDetector&) = delete;
   FailureDetector& operator=(const FailureDetector&) = delete;
 
-  // How things stand. Threads: any.
+  // How things stand. Threads: any. In a forked child nobody is suspected.
   Suspicion suspicion() const;
 
  private:

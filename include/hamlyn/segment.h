@@ -109,8 +109,8 @@ class Segment {
   // The oldest write that waits, its data to `into`; see Slot::take_held.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
   // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
-  // once, what an importer stores into a mapped segment within a millisecond. ok, timed_out, cancelled,
-  // forked; out_of_bounds; misaligned.
+  // once, what an importer stores into a mapped segment within a millisecond. `done` looks at the number, and
+  // calls nothing of these objects. ok, timed_out, cancelled, forked; out_of_bounds; misaligned.
   template <class Done>
   Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
     if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;

@@ -149,6 +149,8 @@ FailureDetector::~FailureDetector() {
 }
 
 Suspicion FailureDetector::suspicion() const {
+  // Its thread may have had the mutex when the child was made.
+  if (watch_->source.interface().engine().lock().forked()) return {};
   const std::lock_guard guard(watch_->mutex);
   return watch_->suspicions.suspicion();
 }

@@ -248,12 +248,13 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
     const Status status = load_by_mapping(offset, into, strides);
     return status == Status::ok && tells ? terminus_.put(ticket_, {}, told, timeout) : status;
   }
+  if (forked(interface_)) return Status::forked;  // a thread of the parent's may have the mutex
   library::Patience patience(timeout);
   const std::lock_guard guard(landing_mutex_);
   try {
     if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
   } catch (const std::exception&) {
-    return interface_.engine().lock().forked() ? Status::forked : Status::no_buffer;
+    return Status::no_buffer;
   }
   if (strides != nullptr || into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {

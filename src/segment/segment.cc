@@ -48,6 +48,12 @@ Rights rights_of(const Protection& protection) noexcept {
   return {.group = (protection.mode & kGroup) != 0, .everyone = everyone};
 }
 
+// Before a mutex that in a forked child a thread of the parent's may have.
+void refuse_forked(Interface& interface) {
+  if (interface.engine().lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+}
+
 }  // namespace
 
 MessageArea Segment::make_area(Interface& interface, const SegmentOptions& options) {
@@ -102,6 +108,7 @@ Ticket Segment::ticket() const {
 }
 
 void Segment::revoke() {
+  refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
   slot_.change_key();
   if (area_.sharing() != Sharing::guarded) area_.revoke();
@@ -109,9 +116,9 @@ void Segment::revoke() {
 }
 
 void Segment::protect(const Protection& protection) {
+  refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
-  if (slot_.protect(protection) == Status::forked)
-    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  slot_.protect(protection);
   protection_ = protection;
   publish();
 }
@@ -192,6 +199,9 @@ Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(
 // --- descriptors
 
 segment::Descriptors& Segment::descriptors() {
+  // An heir may read them.
+  if (interface_.engine().lock().forked() && descriptors_ != nullptr) return *descriptors_;
+  refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
   if (descriptors_ == nullptr) descriptors_ = std::make_unique<segment::Descriptors>(*this, queue_);
   return *descriptors_;

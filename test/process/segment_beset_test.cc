@@ -1,8 +1,13 @@
 // What was once wrong with segments: tickets that lie, writes that wait while everything else changes, places
 // that were lost.
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
+#include "hamlyn/failure_detector.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -159,6 +164,40 @@ TEST_F(SegmentsBeset, may_be_read_only_by_choice) {
       EXPECT_EQ(import.fetch(0, {}, kPatience).status, Status::refused);
       EXPECT_EQ(std::ranges::count(segment.bytes(), std::byte{0}), 4096);
     }
+  });
+}
+
+// Whatever those threads had of ours, which no one gives back to the child.
+TEST_F(SegmentsBeset, say_so_to_a_child_that_was_forked_while_other_threads_were_inside) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "busy", .bytes = 4096});
+    Import import(importer, "busy");
+    FailureDetector detector(import, {.period = std::chrono::milliseconds{1}}, [](const Suspicion&) {});
+    std::byte room[64], childs[64];
+    std::atomic<bool> over{false};
+    std::thread reader([&] {
+      while (!over) import.read(0, room, kPatience);
+    });
+    std::thread owner([&] {
+      while (!over) segment.protect({});
+    });
+    for (int i = 0; i < 20; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(10);
+        const bool said = import.read(0, childs, kPatience) == Status::forked &&
+                          error_of([&] { segment.protect({}); }) == ErrorCode::forked &&
+                          error_of([&] { segment.control_descriptor(); }) == ErrorCode::forked &&
+                          !detector.suspicion().suspected();
+        ::_exit(said ? 0 : 1);
+      }
+      int status = -1;
+      EXPECT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << "14: it hangs";
+    }
+    over = true;
+    reader.join();
+    owner.join();
   });
 }
 
