@@ -132,6 +132,7 @@ class Terminus {
 
   // The same, and sure of it: what this interface has opened before may have been taken back, or opened to
   // fewer, and the news of it be on its way. So the owner's interface is asked, and ok says how it is now.
+  // no_place: it could not be opened in all that time, for as many slots of that interface are as may be.
   Status confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // The sequence word: every send up to that number is over, direct ones too, and its buffer free. One load,

@@ -65,8 +65,11 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
 }
 
 Slot::~Slot() {
-  const base::RunLockGuard guard(interface_.engine().lock());
-  if (guard) interface_.engine().core().drop_slot(index_);
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return;
+  engine.core().drop_slot(index_);
+  engine.departure_waits();  // who has it open may wait for a place of another slot
 }
 
 Ticket Slot::ticket() const {
@@ -225,6 +228,7 @@ Status Slot::protect(const Protection& protection) {
   const interface::SlotRecord& slot = engine.core().slot(index_);
   if (slot.fast || slot.entry_count != 0) return Status::invalid;
   engine.core().set_guests(index_, std::move(guests));
+  engine.departure_waits();
   return Status::ok;
 }
 
@@ -238,6 +242,7 @@ void Slot::change_key() {
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   engine.core().change_key(index_);
+  engine.departure_waits();
 }
 
 std::span<const std::byte> Slot::metadata(std::uint32_t entry) const noexcept {

@@ -247,10 +247,11 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
     terminus_->ask_again(ticket);
     before = terminus_->asked_last(ticket);
   }
-  bool over = false;
+  bool over = false, full = false;
   // What is asked from here on is answered as it is now.
   const auto look = [&](RemoteHandle* handle) {
     const Status status = terminus_->ready(ticket);
+    full = status == Status::no_place;
     if (status != Status::ok || before == 0 || terminus_->asked_last(ticket) != before) return status;
     return over ? Status::connecting : terminus_->requests().look(ticket, handle);
   };
@@ -259,7 +260,7 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
     over = true;  // the news of it is on its way, and then the slot is opened anew
     outcome = ask(ticket, patience.left(), look);
   }
-  return outcome.status;
+  return full && outcome.status == Status::timed_out ? Status::no_place : outcome.status;
 }
 
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {

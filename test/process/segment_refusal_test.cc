@@ -138,6 +138,23 @@ TEST_F(SegmentsRefuse, imports_of_what_is_no_more) {
   });
 }
 
+TEST_F(SegmentsRefuse, to_be_opened_beside_256_others_of_their_process) {
+  with_two([](Interface& exporter, Interface& importer) {
+    const SegmentOptions small{.bytes = 64, .records = 16, .hold = 64};
+    std::vector<std::unique_ptr<Segment>> segments;
+    for (int i = 0; i < 256; ++i) {
+      segments.push_back(std::make_unique<Segment>(exporter, small));
+      Import(importer, segments.back()->ticket());
+    }
+    Segment more(exporter, small);
+    const Import::Options soon{.timeout = std::chrono::milliseconds{50}};
+    EXPECT_EQ(error_of([&] { Import(importer, more.ticket(), soon); }), ErrorCode::out_of_memory);
+    Import(importer, segments.back()->ticket());
+    segments.pop_back();
+    Import(importer, more.ticket());
+  });
+}
+
 // Of other users: nobody refuses the superuser anything.
 class SegmentsOfUsers : public testing::Test {
  protected:
