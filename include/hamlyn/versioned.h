@@ -111,9 +111,15 @@ class FarVersioned {
     if (version != nullptr) *version = record.version;
     return Status::ok;
   }
-  // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. As Import::write; with
-  // `notify` the other side is told.
+  // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. The first one reads which
+  // version there is, and goes on from it (from 0 where the import is for writing alone). As Import::write;
+  // with `notify` the other side is told.
   Status write(const Value& value, std::chrono::nanoseconds timeout, bool notify = false) noexcept {
+    if (!begun_) {
+      const Status status = import_.load(offset_, version_, timeout);
+      if (status != Status::ok && status != Status::refused) return status;
+      begun_ = true;
+    }
     const auto record = Versioned<Value>::of(value, version_ + 1);
     const Status status =
         import_.write(offset_, std::as_bytes(std::span(&record, 1)), timeout, {.notify = notify});
@@ -129,6 +135,7 @@ class FarVersioned {
 
   Import& import_;
   const std::size_t offset_;
+  bool begun_ = false;
   std::uint64_t version_ = 0;
 };
 

@@ -93,6 +93,24 @@ TEST_F(Segments, have_records_that_are_waited_for_while_they_are_written) {
   });
 }
 
+TEST_F(Segments, have_records_whose_versions_go_on_where_another_pushes) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "record", .bytes = 4096});
+    Import import(importer, "record"), blind(importer, "record", {.access = Access::write_only});
+    OwnVersioned<std::uint64_t> own(segment, 64);
+    own.write(6);
+    for (std::uint64_t pushed = 7; pushed < 10; ++pushed) {
+      std::uint64_t value = 0, version = 0;
+      ASSERT_EQ(FarVersioned<std::uint64_t>(import, 64).write(pushed, kPatience), Status::ok);
+      ASSERT_EQ(import.flush(kPatience), Status::ok);
+      EXPECT_EQ(own.read(value, &version), Status::ok);
+      EXPECT_EQ(value, pushed);
+      EXPECT_EQ(version, pushed - 5);
+    }
+    EXPECT_EQ(FarVersioned<std::uint64_t>(blind, 128).write(1, kPatience), Status::ok);
+  });
+}
+
 TEST_F(Segments, are_scattered_over) {
   with_each_kind([](Segment& segment, Import& import, Interface&) {
     const Strides plane{.chunk = 8, .x_chunks = 10, .y_chunks = 20, .x_stride = 24, .y_stride = 1000};
