@@ -67,7 +67,7 @@ class Interface {
 
   // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
   // somebody to register it. `who`, if not null, is told whose it is.
-  // Throws Error: name_unknown, not_permitted, timed_out, cancelled, node_unreachable.
+  // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable.
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                 Registrant* who = nullptr);
   // The same.

@@ -182,9 +182,9 @@ class Import {
     std::chrono::milliseconds timeout{5000};
   };
 
-  // Imports the segment of that name, or that ticket. Throws Error: name_unknown, not_permitted (outside the
-  // rights), seed_wrong_kind (no segment is registered there), seed_stale (it has gone), peer_died,
-  // timed_out, cancelled, invalid_argument, out_of_memory, forked.
+  // Imports the segment of that name, for which it waits, or that ticket. Throws Error: timed_out (with a
+  // time of 0: name_unknown), not_permitted (outside the rights), seed_wrong_kind (no segment is registered
+  // there), seed_stale (it has gone), peer_died, cancelled, invalid_argument, out_of_memory, forked.
   Import(Interface& interface, std::string_view name) : Import(interface, name, Options{}) {}
   Import(Interface& interface, std::string_view name, const Options& options);
   Import(Interface& interface, const Ticket& ticket) : Import(interface, ticket, Options{}) {}

@@ -80,7 +80,10 @@ void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds ti
           "'" + request->name + "': the node's daemon does not answer, not even to say that it did nothing");
     }
     if (request->error == ErrorCode::cancelled) {
-      throw Error(ErrorCode::timed_out, "'" + request->name + "': no answer in the time given");
+      const bool name = request->kind == node::RequestKind::lookup;
+      throw Error(ErrorCode::timed_out, "'" + request->name +
+                                            (name ? "': nobody has registered it in the time given"
+                                                  : "': no answer in the time given"));
     }
   }
   if (request->error) throw Error(*request->error, request->text);

@@ -337,6 +337,8 @@ TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
   with_two([](Interface& exporter, Interface& importer) {
     const Import::Options soon{.timeout = std::chrono::milliseconds{0}};
     EXPECT_EQ(error_of([&] { Import(importer, "nobody", soon); }), ErrorCode::name_unknown);
+    const Import::Options brief{.timeout = std::chrono::milliseconds{1}};
+    EXPECT_EQ(error_of([&] { Import(importer, "nobody", brief); }), ErrorCode::timed_out);
     EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "no/name", .bytes = 8}); }), ErrorCode::name_invalid);
     EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "empty"}); }), ErrorCode::invalid_argument);
     Segment segment(exporter, {.name = "taken", .bytes = 64});

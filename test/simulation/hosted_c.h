@@ -67,13 +67,18 @@ class CProcess {
   void publish(const char* name, const hamlyn_seed& seed) {
     ok(hamlyn_manager_publish(manager, name, &seed, 0), "it cannot be published");
   }
+  // Of a name that was waited for.
+  bool found(hamlyn_status status, std::uint64_t owner) {
+    if (status != HAMLYN_OK && all.alive() && all.alive(owner)) fail(status, "no such name");
+    return status == HAMLYN_OK;
+  }
   // Waits for it. False: whoever would publish it has died, or this process has.
   bool look_up(const char* name, std::uint64_t owner, hamlyn_seed& seed) {
-    return went_well(hamlyn_manager_lookup(manager, name, 2 * kMilli, &seed), owner, "no such name");
+    return found(hamlyn_manager_lookup(manager, name, 2 * kMilli, &seed), owner);
   }
   // The same of a plain ticket.
   bool look_up(const char* name, std::uint64_t owner, hamlyn_ticket& ticket) {
-    return went_well(hamlyn_lookup(interface, name, 2 * kMilli, &ticket), owner, "no such name");
+    return found(hamlyn_lookup(interface, name, 2 * kMilli, &ticket), owner);
   }
   void fail(hamlyn_status status, const char* what) {
     const char* const why = status < HAMLYN_NODE_UNREACHABLE ? "" : hamlyn_last_error();

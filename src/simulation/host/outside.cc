@@ -69,7 +69,9 @@ Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, 
       if (who != nullptr) who->interface = found->second.holder;
       return found->second.ticket;
     }
-    if (!wait(until)) throw Error(ErrorCode::name_unknown, "nobody has registered that name");
+    if (wait(until)) continue;
+    const bool waited = options.timeout.count() > 0;  // it answers as the machine does
+    throw Error(waited ? ErrorCode::timed_out : ErrorCode::name_unknown, "nobody has registered that name");
   }
 }
 
