@@ -106,7 +106,8 @@ class Slot {
   Status unpin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, false); }
   Status pin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, true); }
   // Takes the oldest put that waits, instead of letting it land; its data goes to `into`. not_ready: none
-  // waits; too_long: `held` says how long it is, and it stays.
+  // waits; too_long: `held` says how long it is, and it stays. Of a put that came in pieces each is taken by
+  // itself, and one of length 0 behind them, if it asked that the owner be told.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept;
 
   // From now on only those whom `protection` allows it may open the slot for puts, get from it, fetch and map

@@ -14,6 +14,7 @@ struct Waiting : HeldPut {
   enum class What : std::uint8_t { store, add, announce };
   What what = What::store;
   bool signal = false;     // it comes behind all that waited before it
+  bool apart = false;      // a record behind it announces it, and what else there is of that put
   std::uint64_t span = 0;  // what it touches, and is told of, from `offset` on
 };
 

@@ -192,29 +192,32 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   return Refusal::none;
 }
 
-// All of it, or nothing.
+// All of it, or nothing. What is in several runs is told of by a record behind them, as what came in several
+// packets is.
 bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept {
-  if (landing.announcement) {
-    Waiting told;
-    static_cast<HeldPut&>(told) = {landing.begin, 0, peer, true};
-    told.what = Waiting::What::announce;
-    told.span = landing.length;
-    if (!slot.puts->held.has_room(1, 0)) return false;
-    slot.puts->held.add(told);
-    return true;
-  }
-  std::uint64_t runs = 0;
-  landing.each_run([&](std::uint64_t, const std::byte*, std::uint64_t) { ++runs; });
   HeldPuts& held = slot.puts->held;
-  if (!held.has_room(runs, landing.length)) return false;
-  landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
-    Waiting waiting;
-    static_cast<HeldPut&>(waiting) = {offset, bytes, peer, notify};
-    waiting.what = landing.signal == Signal::add ? Waiting::What::add : Waiting::What::store;
-    waiting.signal = landing.signal != Signal::none;
-    waiting.span = bytes;
-    std::memcpy(held.add(waiting), data, bytes);
-  });
+  std::uint64_t runs = 0;
+  if (!landing.announcement)
+    landing.each_run([&](std::uint64_t, const std::byte*, std::uint64_t) { ++runs; });
+  const bool apart = landing.announcement || (notify && runs > 1);
+  if (!held.has_room(runs + (apart ? 1 : 0), landing.announcement ? 0 : landing.length)) return false;
+  if (!landing.announcement) {
+    landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
+      Waiting waiting;
+      static_cast<HeldPut&>(waiting) = {offset, bytes, peer, notify};
+      waiting.apart = apart;
+      waiting.what = landing.signal == Signal::add ? Waiting::What::add : Waiting::What::store;
+      waiting.signal = landing.signal != Signal::none;
+      waiting.span = bytes;
+      std::memcpy(held.add(waiting), data, bytes);
+    });
+  }
+  if (!apart) return true;
+  Waiting told;
+  static_cast<HeldPut&>(told) = {landing.begin, 0, peer, true};
+  told.what = Waiting::What::announce;
+  told.span = landing.end - landing.begin;
+  held.add(told);
   return true;
 }
 
@@ -253,8 +256,9 @@ void Core::settle_held(std::uint32_t index) noexcept {
     if (record.what != Waiting::What::announce)
       land(slot.base + record.offset, data, record.length, record.what == Waiting::What::add);
     slot.counters->bytes += record.length;
-    const bool tells = puts.control == Control::always || (record.notify && puts.control != Control::never);
-    if (tells) tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
+    const bool asks = record.notify && !record.apart;
+    if (puts.control == Control::always || (asks && puts.control != Control::never))
+      tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
     return true;
   });
 }

@@ -86,6 +86,26 @@ TEST_F(SegmentsBeset, tell_of_a_long_write_that_waited_and_signal_behind_it) {
   });
 }
 
+TEST_F(SegmentsBeset, tell_once_of_a_scattered_write_that_waited) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "scattered", .bytes = 4096});
+    Import import(importer, "scattered");
+    const Strides strides{.chunk = 8, .x_chunks = 10, .y_chunks = 5, .x_stride = 24, .y_stride = 512};
+    segment.inhibit();
+    ASSERT_EQ(import.write(64, numbers(400), kPatience, {.notify = true, .strides = &strides}), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    segment.release();
+    SegmentRecord record;
+    do ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+    while (record.kind == SegmentRecord::Kind::held);
+    EXPECT_EQ(record.kind, SegmentRecord::Kind::written);
+    EXPECT_EQ(record.count, 1u);
+    EXPECT_EQ(record.offset, 64u);
+    EXPECT_EQ(record.length, 4 * 512 + 9 * 24 + 8u);
+    EXPECT_FALSE(segment.poll());
+  });
+}
+
 TEST_F(SegmentsBeset, are_not_signalled_when_what_was_to_be_signalled_is_lost) {
   with_two([](Interface& exporter, Interface& importer) {
     Segment segment(exporter, {.name = "full", .bytes = 65536, .hold = 4096});
