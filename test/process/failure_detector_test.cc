@@ -208,7 +208,8 @@ TEST_F(Detector, suspects_when_the_segment_has_gone) {
     Heard heard;
     FailureDetector detector(import, options_, heard.callback());
     segment.reset();
-    EXPECT_TRUE(heard.hears([](const Suspicion& now) { return now.cause == Cause::failed; }));
+    EXPECT_TRUE(heard.hears(
+        [](const Suspicion& now) { return now.cause == Cause::failed && now.status == Status::stale; }));
   });
 }
 
