@@ -197,6 +197,10 @@ TEST(SureSwap, that_was_not_begun_is_settled_by_a_look) {
   std::uint32_t value = 0;
   EXPECT_EQ(swap.settle(way, {}, &value), Status::not_ready);
   EXPECT_EQ(value, 3u);
+  way.next = Status::refused;
+  EXPECT_EQ(swap.swap(way, 3, 4, {}), Status::refused);
+  EXPECT_TRUE(swap.settled()) << "it was not done";
+  EXPECT_EQ(swap.swap(way, 3, 4, {}), Status::ok);
 }
 
 }  // namespace
