@@ -109,7 +109,7 @@ enum hamlyn_segment_kind {
 
 typedef struct hamlyn_segment_record {
   uint32_t kind;   // enum hamlyn_segment_kind
-  uint32_t count;  // operations that it stands for
+  uint32_t count;  // operations that it stands for; with HAMLYN_TOLD_ALWAYS their pieces
   uint64_t offset;
   uint64_t length;
   uint64_t peer;  // the importer's interface; 0: several

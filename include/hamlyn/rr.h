@@ -59,7 +59,7 @@ enum rr_kind {
 };
 typedef struct rr_record {
   uint32_t kind;    // enum rr_kind
-  uint32_t count;   // of the operations that it stands for
+  uint32_t count;   // of the operations that it stands for; with RR_INTR of their pieces
   uint64_t offset;  // of the first byte, from the segment's address
   uint64_t length;  // from there to behind the last
   uint64_t peer;    // the number of the interface that did it, as the node attests; 0: several

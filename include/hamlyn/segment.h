@@ -62,8 +62,9 @@ struct SegmentRecord {
     swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
   };
   Kind kind = Kind::written;
-  std::uint32_t count = 0;  // operations that it stands for: of those that did not ask for it, all since
-                            // the last of the kind
+  // Operations that it stands for: 1 that asked for it; or, under `always`, of all since the last of the kind
+  // the pieces that they came in, for a long one comes in several.
+  std::uint32_t count = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // from the first byte of them to behind the last
   std::uint64_t peer = 0;    // the importer's interface; 0: several
