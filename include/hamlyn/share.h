@@ -48,8 +48,7 @@ class GroupShares {
   static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
 
   GroupShares() = default;
-  GroupShares(const Ticket& entry, std::uint32_t members) noexcept
-      : ticket_(entry), rest_(kWhole), members_(members), left_(members) {}
+  GroupShares(const Ticket& entry, std::uint32_t members) noexcept : ticket_(entry) { begin(members); }
 
   // The next share, for messages into `part` of the buffer (the same bytes for all, if it is left out). The
   // last gets what is left. invalid: there are none left; out_of_bounds: no such part; share_too_small: so
@@ -59,6 +58,13 @@ class GroupShares {
   std::uint32_t left() const noexcept { return left_; }
 
  private:
+  friend class Slot;  // which makes it in its place
+
+  void begin(std::uint32_t members) noexcept {
+    rest_ = kWhole;
+    members_ = left_ = members;
+  }
+
   Ticket ticket_;
   std::uint32_t rest_ = 0;
   std::uint32_t members_ = 0;

@@ -134,7 +134,7 @@ class Slot {
 
  private:
   Status set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept;
-  Ticket ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept;
+  void write_ticket(const interface::SlotRecord& slot, std::uint32_t entry, Ticket& ticket) const noexcept;
 
   Interface& interface_;
   std::byte* data_ = nullptr;

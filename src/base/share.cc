@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/copy.h"
+
 namespace hamlyn {
 
 const char* invalid(const Share& share) noexcept {
@@ -41,11 +43,14 @@ Status GroupShares::next(Share& share, Limits part) noexcept {
   // What the division leaves goes to the largest, so that an odd one out has what is fair and no other has.
   if (left_ == 2 && members_ % 2 == 1) count += kWhole % members_;
   if (packets_at_most(bytes) > count) return Status::share_too_small;
-  share = {};
-  share.ticket = ticket_;
-  share.ticket.base += part.base;
+  const std::uint64_t base = ticket_.base + part.base;
+  // Word by word: a receiver arms its next group at once, and a wide copy of a ticket that was just written
+  // would wait until the stores have left the store buffer (docs/performance.md).
+  base::copy_words<sizeof(Ticket) / 8>(&share.ticket, &ticket_);
+  share.ticket.base = base;
   share.ticket.bound = bytes;
   share.count = count;
+  share.version = 1;
   rest_ -= count;
   --left_;
   return Status::ok;

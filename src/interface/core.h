@@ -413,6 +413,7 @@ class Core {
     link.fills_entries = true;
   }
   void forget_deadline(MetadataEntry& entry) noexcept;
+  Status arm(MetadataEntry& entry, EntryState state) noexcept;
 
   static constexpr std::size_t kBits = 64;         // of a word of a set of links
   static constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: where a freed place record's name leads

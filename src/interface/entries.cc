@@ -20,7 +20,7 @@ bool unread(const MetadataEntry& entry) noexcept {
 }
 
 bool may_be_armed(const MetadataEntry& entry) noexcept {
-  return !waits(entry) && !unread(entry) && entry.state != EntryState::readable;
+  return entry.state == EntryState::idle || entry.state == EntryState::read;
 }
 
 }  // namespace
@@ -35,11 +35,16 @@ Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
     return arm_anew(slot_index, entry_index, {});  // the first time
   if (slot.mode == Mode::paranoid_one_shot)
     return arm_anew(slot_index, entry_index, {entry.base, entry.bound});
+  return arm(entry, slot.armed_state());
+}
+
+inline Status Core::arm(MetadataEntry& entry, EntryState state) noexcept {
   if (!may_be_armed(entry)) return Status::invalid;
-  forget_deadline(entry);
+  if (entry.deadline != 0) [[unlikely]]
+    forget_deadline(entry);
   entry.user_length = 0;
   entry.link = 0;
-  entry.state = slot.armed_state();
+  entry.state = state;
   return Status::ok;
 }
 
@@ -51,14 +56,10 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
   MetadataEntry& entry = slot.entries[entry_index];
   if (!may_be_armed(entry)) return Status::invalid;
   if (limits.base > slot.bound) return Status::out_of_bounds;
-  forget_deadline(entry);
   entry.base = limits.base;
   entry.bound = std::min(limits.bound, slot.bound - limits.base);
   entry.key = random_key();
-  entry.user_length = 0;
-  entry.link = 0;
-  entry.state = slot.armed_state();
-  return Status::ok;
+  return arm(entry, slot.armed_state());
 }
 
 // The entry itself holds one count, so that the shares of its members sum to one less than 2^32 and each of
@@ -68,11 +69,13 @@ Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, cons
   if (entry_index >= slot.entry_count || slot.access == Access::read_only) return Status::invalid;
   if (link_words_ == 0) make_link_indices();
   if (slot.links.size() != slot.entry_count * link_words_) slot.links.resize(slot.entry_count * link_words_);
-  const Status armed =
-      slot.mode == Mode::guarded ? arm(slot_index, entry_index) : arm_anew(slot_index, entry_index, limits);
-  if (armed != Status::ok) return armed;
   MetadataEntry& entry = slot.entries[entry_index];
-  std::fill_n(links_of(slot, entry_index), link_words_, 0);
+  const Status armed = slot.mode == Mode::guarded ? arm(entry, EntryState::gathering)
+                                                  : arm_anew(slot_index, entry_index, limits);
+  if (armed != Status::ok) return armed;
+  std::uint64_t* const links = links_of(slot, entry_index);
+  *links = 0;
+  if (link_words_ != 1) std::fill_n(links + 1, link_words_ - 1, 0);
   ++entry.incarnation;
   entry.accumulator = 1;
   entry.length = 0;

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/byte_order.h"
 #include "library/durable_area.h"
 #include "library/engine.h"
 #include "library/with_memory.h"
@@ -15,6 +17,13 @@ namespace {
 constexpr std::uint32_t kMostEntries = 1u << 20;
 
 bool paranoid(const interface::SlotRecord& slot) { return slot.mode != Mode::guarded; }
+
+// Two numbers that stand side by side in memory, stored as one word: copies of it word by word need not wait.
+void store_pair(std::uint32_t& first, std::uint32_t one, std::uint32_t other) noexcept {
+  const std::uint64_t word =
+      base::kLittleEndian ? one | std::uint64_t{other} << 32 : other | std::uint64_t{one} << 32;
+  std::memcpy(&first, &word, sizeof word);
+}
 
 }  // namespace
 
@@ -101,21 +110,22 @@ Ticket Slot::ticket(std::uint32_t entry) const {
     throw Error(ErrorCode::invalid_argument, "this slot has no such metadata entry");
   if (paranoid(slot) && slot.entries[entry].state != slot.armed_state())
     throw Error(ErrorCode::invalid_argument, "an entry of a paranoid slot has a ticket once it is armed");
-  return ticket_of(slot, entry);
+  Ticket ticket;
+  write_ticket(slot, entry, ticket);
+  return ticket;
 }
 
-Ticket Slot::ticket_of(const interface::SlotRecord& slot, std::uint32_t entry) const noexcept {
+void Slot::write_ticket(const interface::SlotRecord& slot, std::uint32_t entry,
+                        Ticket& ticket) const noexcept {
   const interface::MetadataEntry& metadata = slot.entries[entry];
-  Ticket ticket;
+  ticket.host = 0;
   ticket.interface = interface_.engine().id();
-  ticket.slot = index_;
-  ticket.generation = slot.generation;
+  store_pair(ticket.slot, index_, slot.generation);
   ticket.key = paranoid(slot) ? metadata.key : slot.key;
-  ticket.entry = entry;
-  ticket.incarnation = metadata.incarnation;
+  store_pair(ticket.entry, entry, metadata.incarnation);
   ticket.base = paranoid(slot) ? metadata.base : 0;
   ticket.bound = paranoid(slot) ? metadata.bound : slot.bound;
-  return ticket;
+  store_pair(ticket.version, 1, 0);
 }
 
 Status Slot::arm(std::uint32_t entry) noexcept {
@@ -139,7 +149,10 @@ Status Slot::arm_group(std::uint32_t entry, std::uint32_t members, GroupShares& 
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
     const Status status = engine.core().arm_group(index_, entry, limits);
-    if (status == Status::ok) shares = {ticket_of(engine.core().slot(index_), entry), members};
+    if (status == Status::ok) {
+      write_ticket(engine.core().slot(index_), entry, shares.ticket_);
+      shares.begin(members);
+    }
     return status;
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::out_of_memory, "no memory for the sets of links of this slot's groups");
