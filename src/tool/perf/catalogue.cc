@@ -44,6 +44,7 @@ void add_short(Collection& all) {
   all.add(cacheline_limit());
   all.add(mapped_latency());
   all.add(fast_latency(Place::shm));
+  all.add(fast_block_latency());
   all.add(tagged_latency());
   all.add(loan_latency(65536));
   all.add(stream_latency(64));
@@ -120,6 +121,7 @@ void add_streams(Collection& all) {
 void add_touched(Collection& all) {
   all.add(touched_bandwidth(4096));
   all.add(place_limit(65536));
+  all.add(place_limit(65536, true));
   all.add(touched_bandwidth(65536));
   all.add(touched_loan_bandwidth(65536));
   all.add(touched_area_bandwidth(65536));

@@ -17,7 +17,7 @@ Meter wake_limit();
 // Messages that do not change, copied once by the receiver.
 Meter copy_limit(std::size_t bytes);
 // Messages filled by the sender and read where they lie by the receiver.
-Meter place_limit(std::size_t bytes);
+Meter place_limit(std::size_t bytes, bool read_only = false);
 // A file in memory through a Unix socket, through a pipe, to another one.
 Meter socket_limit();
 Meter pipe_limit();

@@ -12,6 +12,7 @@ enum class Place;
 
 // 16 bytes in fast mode into a guarded slot, the notification polled.
 Meter fast_latency(Place place);
+Meter fast_block_latency();  // 64 bytes
 // Messages into a metadata entry that the receiver arms anew, the notification polled.
 Meter message_latency(std::size_t bytes);
 // A stream of 16-byte messages in fast mode, counted by the receiver.
