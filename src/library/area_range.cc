@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hamlyn/error.h"
@@ -58,7 +59,9 @@ void check_private(std::span<const std::byte> memory) {
   auto next = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t end = next + memory.size();
   char line[8192];
-  while (next < end && std::fgets(line, sizeof line, maps.get()) != nullptr) {
+  // A line ends with a path, which somebody has chosen, and which may be longer: its rest is no line.
+  for (bool begins = true; next < end && std::fgets(line, sizeof line, maps.get()) != nullptr;) {
+    if (!std::exchange(begins, std::strchr(line, '\n') != nullptr)) continue;
     std::uint64_t first = 0, behind = 0, inode = 0;
     char rights[5] = {};
     int path = 0;

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "library/area_range.h"
@@ -121,6 +124,32 @@ TEST_F(SegmentsMemory, that_cannot_be_moved_is_as_it_was) {
     for (const auto each : {memory.first(4096), memory.subspan(8192), shared, of_file})
       ::munmap(each.data(), each.size());
   });
+}
+
+// What the kernel lists of a mapped file ends with its path, which somebody has chosen.
+TEST_F(SegmentsMemory, is_not_private_because_a_path_says_so) {
+  char folder[] = "/tmp/hamlyn-path-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const auto shared = map(4096, MAP_SHARED | MAP_ANONYMOUS);
+  // An end of a line is listed as four characters: so many that the list's line goes on for thousands, and
+  // then looks like one of private memory.
+  std::string path = folder;
+  for (int i = 0; i < 8; ++i) path += "/" + std::string(250, '\n');
+  std::filesystem::create_directories(path);
+  char like[120];
+  std::snprintf(like, sizeof like, "%zx-%zx rw-p 00000000 00:00 0 ",
+                reinterpret_cast<std::size_t>(shared.data()),
+                reinterpret_cast<std::size_t>(shared.data() + shared.size()));
+  path += "/" + std::string(160, ' ') + like;
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::ftruncate(file, 4096), 0);
+  const auto before = map(4096, MAP_PRIVATE, file);
+  ::close(file);
+  EXPECT_LT(before.data(), shared.data()) << "it would be listed too late";
+  EXPECT_FALSE(is_private(shared));
+  for (const auto each : {before, shared}) ::munmap(each.data(), each.size());
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(SegmentsMemory, of_one_is_anothers_next_and_old_handles_are_only_stale) {
