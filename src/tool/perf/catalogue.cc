@@ -140,10 +140,9 @@ void add_groups(Collection& all) {
 }
 
 void add_refusals(Collection& all) {
-  all.add(refusal_cost("key", Refusal::bad_key));
-  all.add(refusal_cost("generation", Refusal::stale_generation));
-  all.add(refusal_cost("replay", Refusal::stale_message));
-  all.add(refusal_cost("bounds", Refusal::out_of_bounds));
+  for (const Forgery forgery : {Forgery::key, Forgery::generation, Forgery::replay, Forgery::bounds,
+                                Forgery::truncated, Forgery::guessed})
+    all.add(refusal_cost(forgery));
 }
 
 void add_urgent_and_links(Collection& all) {

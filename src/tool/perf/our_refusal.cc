@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <random>
 
+#include "library/engine.h"
 #include "tool/perf/clock.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/our_short.h"
@@ -32,47 +34,129 @@ struct Turns {
 
 Turns& turns_of(Room& room) { return *std::launder(reinterpret_cast<Turns*>(room.memory().data())); }
 
-// A ticket as somebody would use it who has no such right.
-Ticket forge(Refusal cause, const Ticket& good, const Ticket& over) {
-  Ticket ticket = good;
-  ticket.entry = 0;
-  switch (cause) {
-    case Refusal::bad_key:
-      ticket.key ^= 1;
-      break;
-    case Refusal::stale_generation:
-      ticket.generation += 2;
-      break;
-    case Refusal::out_of_bounds:
-      ticket.base = ticket.bound - kBytes + 1;
-      ticket.bound = kBytes;
-      break;
-    default:  // what was sent once is sent again
-      return over;
+const char* name(Forgery forgery) {
+  switch (forgery) {
+    case Forgery::key:
+      return "key";
+    case Forgery::generation:
+      return "generation";
+    case Forgery::replay:
+      return "replay";
+    case Forgery::bounds:
+      return "bounds";
+    case Forgery::guessed:
+      return "guessed";
+    case Forgery::truncated:
+      return "truncated";
   }
-  return ticket;
+  return "";
 }
 
-void send(Room& room, const std::string& meeting, Refusal cause) {
+bool expected(Forgery forgery, Refusal cause) {
+  switch (forgery) {
+    case Forgery::key:
+      return cause == Refusal::bad_key;
+    case Forgery::generation:
+      return cause == Refusal::stale_generation;
+    case Forgery::replay:
+      return cause == Refusal::stale_message;
+    case Forgery::bounds:
+      return cause == Refusal::out_of_bounds;
+    case Forgery::guessed:  // by what is wrong first
+      return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
+    case Forgery::truncated:
+      return cause == Refusal::malformed;
+  }
+  return false;
+}
+
+// Makes what somebody sends who has no right to it.
+class Forger {
+ public:
+  Forger(Interface& interface, const Ticket& good, Forgery forgery)
+      : interface_(interface), good_(good), forgery_(forgery) {
+    expect(terminus_.connect(good, seconds{10}) == Status::ok, "no link for forged packets");
+  }
+
+  Terminus& terminus() { return terminus_; }
+
+  void send(const Ticket& over, std::span<const std::byte> data) {
+    if (forgery_ == Forgery::truncated) return send_truncated();
+    const Ticket ticket = forge(over);
+    SendHandle handle;
+    Status status = terminus_.send(ticket, data, {}, &handle);
+    for (; status == Status::pending; status = terminus_.status(handle)) interface_.run();
+    expect(status == Status::ok, hamlyn::name(status));
+  }
+
+ private:
+  Ticket forge(const Ticket& over) {
+    Ticket ticket = good_;
+    ticket.entry = 0;
+    switch (forgery_) {
+      case Forgery::key:
+        ticket.key ^= 1;
+        break;
+      case Forgery::generation:
+        ticket.generation += 2;
+        break;
+      case Forgery::bounds:
+        ticket.base = ticket.bound - kBytes + 1;
+        ticket.bound = kBytes;
+        break;
+      case Forgery::guessed:  // numbers are small, and may be right; a key is not
+        ticket.slot += static_cast<std::uint32_t>(guess_() % 2);
+        ticket.generation += 2 * static_cast<std::uint32_t>(guess_() % 2);
+        ticket.key = guess_();
+        break;
+      case Forgery::replay:  // what was sent once is sent again
+      case Forgery::truncated:
+        return over;
+    }
+    return ticket;
+  }
+
+  // Says that it has more data than have come with it. No terminus makes that: it goes into the link as it
+  // is.
+  void send_truncated() {
+    Status status;
+    do {
+      {
+        const base::RunLockGuard guard(interface_.engine().lock());
+        interface::Link* const link = interface_.engine().core().find_link(good_.interface);
+        expect(link != nullptr && !link->outlets.empty(), "no link for truncated packets");
+        interface::Packet packet {};
+        set_lead(packet, interface::Operation::put, interface::kInlineData, 0);
+        set_word(packet, interface::kSlotWord,
+                 interface::put_word(link->outlets.front()->opening, interface::kPutInline + 1, false, 0));
+        status = link->put(packet, packet.data, nullptr);
+      }
+      if (status == Status::queue_full) interface_.run();
+    } while (status == Status::queue_full);
+    expect(status == Status::ok, hamlyn::name(status));
+  }
+
+  Interface& interface_;
+  Terminus terminus_{interface_};
+  const Ticket good_;
+  const Forgery forgery_;
+  std::mt19937_64 guess_{1};
+};
+
+void send(Room& room, const std::string& meeting, Forgery forgery) {
   Interface interface;
-  Terminus terminus{interface};
   const Ticket good = interface.lookup(meeting, seconds{10});
-  expect(terminus.connect(good, seconds{10}) == Status::ok, "no link for forged packets");
+  Forger forger{interface, good, forgery};
   Turns& turns = turns_of(room);
   for (std::uint64_t turn = 1; turn <= kWarmUp + kTimed; ++turn) {
     await(turns.begun, turn);
-    const Ticket forged = forge(cause, good, turns.over);
+    const Ticket over = turns.over;
     const ShortMessage message{turn};
-    for (std::uint32_t i = 0; i < kForged; ++i) {
-      SendHandle handle;
-      Status status = terminus.send(forged, message.bytes(), {}, &handle);
-      for (; status == Status::pending; status = terminus.status(handle)) interface.run();
-      expect(status == Status::ok, name(status));
-    }
+    for (std::uint32_t i = 0; i < kForged; ++i) forger.send(over, message.bytes());
     reach(turns.forged, turn);
     await(turns.refused, turn);
     for (std::uint32_t i = 0; i < kGood;) {
-      const Status status = terminus.send_fast(good, message.bytes(), turn);
+      const Status status = forger.terminus().send_fast(good, message.bytes(), turn);
       if (status == Status::ok) ++i;
       interface.run();
     }
@@ -81,7 +165,7 @@ void send(Room& room, const std::string& meeting, Refusal cause) {
 
 class Refuser {
  public:
-  Refuser(const std::string& meeting, Refusal cause) : cause_(cause) {
+  Refuser(const std::string& meeting, Forgery forgery) : forgery_(forgery) {
     interface_.publish(meeting, slot_.ticket());
   }
 
@@ -103,7 +187,7 @@ class Refuser {
     for (std::uint64_t told = 0; told < kForged;) {
       const auto arrival = queue_.poll();
       if (!arrival) continue;
-      expect(arrival->kind == Notification::Kind::protocol_error && arrival->cause == cause_,
+      expect(arrival->kind == Notification::Kind::protocol_error && expected(forgery_, arrival->cause),
              "a forged packet was not refused as it should be");
       told += arrival->word;
     }
@@ -112,21 +196,21 @@ class Refuser {
     for (std::uint32_t taken = 0; taken < kGood;) {
       const auto arrival = queue_.poll();
       if (!arrival) continue;
-      expect(arrival->kind == Notification::Kind::message, name(arrival->cause));
+      expect(arrival->kind == Notification::Kind::message, hamlyn::name(arrival->cause));
       ++taken;
     }
   }
 
  private:
-  const Refusal cause_;
+  const Forgery forgery_;
   Interface interface_;
   MessageArea area_{interface_, 4096};
   NotificationQueue queue_{interface_};
-  Slot slot_{area_, queue_, {.entries = 1, .places = 64}};
+  Slot slot_{area_, queue_, {.entries = 1, .places = 64, .puts = forgery_ == Forgery::truncated}};
 };
 
-void receive(Room& room, const std::string& meeting, Refusal cause) {
-  Refuser refuser{meeting, cause};
+void receive(Room& room, const std::string& meeting, Forgery forgery) {
+  Refuser refuser{meeting, forgery};
   Turns& turns = turns_of(room);
   std::uint64_t ticks = 0;
   for (std::uint64_t turn = 1; turn <= kWarmUp + kTimed; ++turn) {
@@ -144,14 +228,14 @@ void receive(Room& room, const std::string& meeting, Refusal cause) {
 
 }  // namespace
 
-Meter refusal_cost(const std::string& what, Refusal cause) {
-  const auto round = [cause](Cores cores, int) {
+Meter refusal_cost(Forgery forgery) {
+  const auto round = [forgery](Cores cores, int) {
     const std::string meeting = new_meeting();
     return run_pair(
-        cores, {}, [&](Room& room) { send(room, meeting, cause); },
-        [&](Room& room) { receive(room, meeting, cause); });
+        cores, {}, [&](Room& room) { send(room, meeting, forgery); },
+        [&](Room& room) { receive(room, meeting, forgery); });
   };
-  return {.name = "shm.refusal." + what + ".16.cost", .round = round};
+  return {.name = std::string("shm.refusal.") + name(forgery) + ".16.cost", .round = round};
 }
 
 }  // namespace hamlyn::tool::perf

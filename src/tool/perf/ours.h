@@ -1,5 +1,6 @@
 #pragma once
-// Hamlyn's own figures, through the public headers alone: over the fabric shm where no place is named.
+// Hamlyn's own figures, through the public headers alone but for packets that nothing there would make: over
+// the fabric shm where no place is named.
 #include <cstddef>
 #include <cstdint>
 
@@ -30,8 +31,11 @@ Meter touched_area_bandwidth(std::size_t bytes);
 // as a group, and with one for each.
 Meter group_cost(std::uint32_t messages);
 Meter single_cost(std::uint32_t messages);
-// What a receiver spends on each of many packets that have come and are to be refused.
-Meter refusal_cost(const std::string& what, Refusal cause);
+// What a receiver spends on each of many packets that have come and are to be refused. What is wrong with
+// them: a bit of the key, a generation that is none, a message of an incarnation that is over, a place
+// outside the slot's bounds, less data than they say, or slot, generation and key guessed.
+enum class Forgery { key, generation, replay, bounds, truncated, guessed };
+Meter refusal_cost(Forgery forgery);
 // The same messages into a mapped slot: stored by the sender, notified through the link.
 Meter mapped_bandwidth(std::size_t bytes);
 // A word stored into the other side's mapped slot, which looks at it in its own memory.

@@ -37,6 +37,8 @@ const std::vector<Target>& all_targets() {
       {"shm.refusal.generation.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
       {"shm.refusal.replay.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
       {"shm.refusal.bounds.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
+      {"shm.refusal.truncated.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
+      {"shm.refusal.guessed.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
       {"shm.links1000.cold.16.oneway", at_most, 1, "limit.links1000.cold.16.oneway", {}},
       {"shm.segment.write.mapped.40.oneway", at_most, 1.15, "limit.cacheline.oneway", {}},
       {"shm.segment.write.40.oneway", at_most, 1.5, "limit.cacheline.oneway", {}},
