@@ -42,8 +42,9 @@ class Multicast {
   // Waits until nobody is waiting, delivered or not: ok. Also timed_out, cancelled.
   Status wait(std::chrono::nanoseconds timeout) noexcept;
   Count count() noexcept;
-  // How it stands with one of the list: pending, ok (delivered), link_ended, refused, cancelled. invalid: the
-  // list was not so long.
+  // How it stands with one of the list: pending, ok (delivered), link_ended, refused, not_durable (it has
+  // landed in a durable area, and the file could not be written), cancelled. invalid: the list was not so
+  // long.
   Status status(std::size_t recipient) noexcept;
   // Waits no more: who is waiting is `cancelled`, and `data` is free. What has left may arrive.
   void stop() noexcept;
