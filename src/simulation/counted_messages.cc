@@ -1,5 +1,6 @@
 // Messages to metadata entries, in every mode and of every size: each comes whole and once, or is told to
-// have failed because of a fault.
+// have failed because of a fault. Some are taken back: what their sender then does with the buffer is never
+// seen, and what had left comes to nothing, unless it was all.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -15,16 +16,20 @@ namespace {
 constexpr std::uint32_t kEntries = 12;
 constexpr std::size_t kRegion = 4096;  // of an entry
 constexpr std::size_t kStride = kRegion + Area::kGuard;
+constexpr std::uint64_t kPatience = 3000;  // of a receiver, with a message that was taken back
 
 struct Message {
   Process* from;
   Process* to;
   std::uint32_t entry;
+  OperationKind kind;
   std::vector<std::byte> data, metadata;
+  std::vector<std::byte> buffer;  // what is sent, of one that may be taken back
   interface::Terminus* terminus;
   SendHandle handle;
   bool acknowledged;
   bool may_be_lost;
+  bool cancelled = false;
 };
 
 class CountedMessages final : public Operation {
@@ -53,6 +58,8 @@ class CountedMessages final : public Operation {
   };
 
   void take_message(Process& process, Receiver& receiver, const Notification& n);
+  void take_failure(Process& process, Receiver& receiver, const Notification& n);
+  void take_back(Message& message);
   void over(Receiver& receiver, std::uint32_t entry) {
     settled_.push_back(std::move(receiver.messages[entry]));
   }
@@ -60,6 +67,7 @@ class CountedMessages final : public Operation {
   World& world_;
   std::map<std::uint64_t, Receiver> receivers_;
   std::vector<std::unique_ptr<Message>> settled_;  // received or failed; senders may still ask
+  std::vector<Message*> to_take_back_;
 };
 
 void CountedMessages::come(Process& process) {
@@ -96,44 +104,82 @@ void CountedMessages::start(Process& from) {
   // In a guarded slot the ticket's bounds are the slot's; elsewhere they are the entry's.
   const std::uint64_t offset = ticket.bound > kRegion ? entry * kStride : 0;
   message->acknowledged = chance.one_in(3);
+  const bool to_take_back = chance.one_in(5);
+  message->kind = to_take_back ? OperationKind::message_cancelled : receiver.kind;
+  if (to_take_back) message->buffer = message->data;
   const SendOptions options{
       .offset = offset, .metadata = message->metadata, .acknowledged = message->acknowledged};
-  const Status status = message->terminus->send(ticket, message->data, options, &message->handle);
+  const Status status = message->terminus->send(ticket, to_take_back ? message->buffer : message->data,
+                                                options, &message->handle);
   world_.note(from, "sends % bytes to entry % of process %: status %",
               {length, entry, to->number(), static_cast<std::uint64_t>(status)});
-  if (status == Status::queue_full) return world_.met(receiver.kind, status);
+  if (status == Status::queue_full) return world_.met(message->kind, status);
   demand(status == Status::ok || status == Status::pending || status == Status::link_ended,
          "a send was answered with something else");
   message->may_be_lost = world_.unsure(from, *to);
-  world_.begun(receiver.kind);
+  world_.begun(message->kind);
   if (status == Status::link_ended) {
     demand(message->may_be_lost, "a link that lives says that it has ended");
     ++world_.counts.failed;
     return;
   }
   receiver.taken[entry] = true;
+  if (to_take_back && status == Status::pending) to_take_back_.push_back(message.get());
   receiver.messages[entry] = std::move(message);
+}
+
+// If it still can be. The buffer is used for something else at once.
+void CountedMessages::take_back(Message& message) {
+  if (message.terminus->status(message.handle) != Status::pending) return;
+  demand(message.terminus->cancel(message.handle) == Status::ok, "a message cannot be taken back");
+  demand(message.terminus->status(message.handle) == Status::cancelled,
+         "a message that was taken back does not say so");
+  world_.note(*message.from, "takes back its message to entry % of process %",
+              {message.entry, message.to->number()});
+  message.cancelled = true;
+  std::fill(message.buffer.begin(), message.buffer.end(), std::byte{0xEE});
+  Receiver& receiver = receivers_[message.to->number()];
+  const bool known = receiver.messages[message.entry].get() != &message;
+  if (known || !message.to->alive) return;
+  // Whether anything of it is on its way its receiver does not know. But what has begun must come to an end
+  // by itself.
+  if (receiver.slot->entry(message.entry).state == interface::EntryState::armed)
+    receiver.slot->fail_at(message.entry, world_.now() + kPatience);
 }
 
 void CountedMessages::notified(Process& process, const Notification& n) {
   Receiver& receiver = receivers_[process.number()];
   const std::unique_ptr<Message>& message = receiver.messages[n.entry];
   demand(message != nullptr, "a message came, or failed, that nobody sent");
-  demand(message->from->number() == n.peer, "a message came from somebody else");
+  demand(message->from->number() == n.peer || n.failure() == Failure::timed_out,
+         "a message came from somebody else");
   if (n.kind == Notification::Kind::message) {
     take_message(process, receiver, n);
   } else {
-    demand(message->may_be_lost, "an entry failed whose link lives");
-    world_.note(process, "is told that the message in entry % has failed", {n.entry});
-    ++world_.counts.failed;
-    receiver.kept[n.entry].clear();
+    take_failure(process, receiver, n);
   }
   over(receiver, n.entry);
   receiver.to_arm.push_back(n.entry);
 }
 
+void CountedMessages::take_failure(Process& process, Receiver& receiver, const Notification& n) {
+  const Message& message = *receiver.messages[n.entry];
+  if (n.failure() == Failure::link_ended) {
+    demand(message.may_be_lost, "an entry failed whose link lives");
+  } else {
+    demand(message.cancelled, "an entry failed though nobody has taken its message back");
+    // The rest of it may come late, with the key of before.
+    process.keys_changed |= receiver.slot->record().mode != Mode::guarded;
+  }
+  world_.note(process, "is told that the message in entry % has failed, for cause %", {n.entry, n.word});
+  ++world_.counts.failed;
+  receiver.kept[n.entry].clear();
+}
+
 void CountedMessages::take_message(Process& process, Receiver& receiver, const Notification& n) {
   const Message& message = *receiver.messages[n.entry];
+  // All of one that is to be acknowledged may have left.
+  demand(!message.cancelled || message.acknowledged, "a message came that was taken back");
   demand(same(receiver.slot->bytes(n), message.data), "a message is not intact");
   demand(same(receiver.slot->metadata(n.entry), message.metadata), "its metadata is not intact");
   demand(receiver.slot->entry(n.entry).accumulator == 0, "an accumulator is not back at zero");
@@ -153,6 +199,11 @@ void CountedMessages::step(Process& process) {
     receiver.taken[entry] = false;
   }
   receiver.to_arm.clear();
+  std::erase_if(to_take_back_, [&](Message* message) {
+    if (message->from != &process || !world_.chance().one_in(2)) return false;
+    take_back(*message);
+    return true;
+  });
 }
 
 void CountedMessages::may_lose(Process& from, Process& to) {
@@ -173,8 +224,9 @@ void CountedMessages::link_over(Process& from, Process& to) {
     if (message == nullptr || message->from != &from) continue;
     if (from.alive && message->terminus->status(message->handle) == Status::pending) continue;
     if (receiver.slot->entry(entry).state != interface::EntryState::armed) continue;
-    demand(message->may_be_lost, "a message is lost though its link lives");
+    demand(message->may_be_lost || message->cancelled, "a message is lost though its link lives");
     ++world_.counts.failed;
+    receiver.slot->fail_at(entry, interface::Deadlines::kNever);
     over(receiver, entry);
     receiver.taken[entry] = false;
   }
@@ -184,8 +236,7 @@ void CountedMessages::under_way(const Process& from, const Process& to, Kinds& k
   const auto receiver = receivers_.find(to.number());
   if (receiver == receivers_.end()) return;
   for (const auto& message : receiver->second.messages) {
-    if (message != nullptr && message->from == &from)
-      kinds.set(static_cast<std::size_t>(receiver->second.kind));
+    if (message != nullptr && message->from == &from) kinds.set(static_cast<std::size_t>(message->kind));
   }
 }
 
@@ -200,7 +251,8 @@ void CountedMessages::check_rest() {
     if (!message->from->alive) continue;
     const Status status = message->terminus->status(message->handle);
     demand(status != Status::pending, "a message is pending for ever");
-    demand(status == Status::ok || message->may_be_lost, "a send failed though its link lived");
+    demand(status == Status::ok || message->may_be_lost || message->cancelled,
+           "a send failed though its link lived");
   }
 }
 

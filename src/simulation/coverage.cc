@@ -9,9 +9,14 @@ namespace {
 constexpr const char* kKindNames[] = {"message",
                                       "message, paranoid",
                                       "message, one-shot",
+                                      "message, cancelled",
                                       "share of a group",
                                       "fast message",
                                       "fetch-op",
+                                      "fetch-op, bits",
+                                      "fetch-op, swap",
+                                      "fetch-op, extreme",
+                                      "fetch-op, told",
                                       "get",
                                       "durable message",
                                       "gathered message",
@@ -72,7 +77,7 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
                      kind == OperationKind::scattered_put || kind == OperationKind::tagged_writes ||
-                     kind == OperationKind::loan
+                     kind == OperationKind::loan || kind == OperationKind::fetch_told
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

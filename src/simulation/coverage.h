@@ -16,9 +16,14 @@ enum class OperationKind : std::uint8_t {
   message,
   message_paranoid,
   message_one_shot,
-  share,  // of a group
+  message_cancelled,  // by its sender, if that is still possible
+  share,              // of a group
   fast,
-  fetch,
+  fetch,          // an addition
+  fetch_bits,     // and, or, xor
+  fetch_swap,     // and compare-and-swap
+  fetch_extreme,  // minimum, maximum
+  fetch_told,     // any of these three that its owner is to be told of
   get,
   durable,
   gathered,  // out of send buffer areas

@@ -8,6 +8,7 @@ std::vector<std::unique_ptr<Operation>> make_operations(World& world) {
   all.push_back(make_groups(world));
   all.push_back(make_fast_messages(world));
   all.push_back(make_remote_operations(world));
+  all.push_back(make_word_operations(world));
   all.push_back(make_durable_messages(world));
   all.push_back(make_gathered_messages(world));
   all.push_back(make_merged_messages(world));

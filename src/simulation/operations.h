@@ -16,6 +16,7 @@ std::unique_ptr<Operation> make_counted_messages(World& world);
 std::unique_ptr<Operation> make_groups(World& world);
 std::unique_ptr<Operation> make_fast_messages(World& world);
 std::unique_ptr<Operation> make_remote_operations(World& world);
+std::unique_ptr<Operation> make_word_operations(World& world);
 std::unique_ptr<Operation> make_durable_messages(World& world);
 std::unique_ptr<Operation> make_gathered_messages(World& world);
 std::unique_ptr<Operation> make_merged_messages(World& world);
