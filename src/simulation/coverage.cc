@@ -33,7 +33,10 @@ constexpr const char* kKindNames[] = {"message",
                                       "opening tagged writes",
                                       "tagged writes",
                                       "opening loans",
-                                      "loan"};
+                                      "loan",
+                                      "multicast",
+                                      "bulk",
+                                      "bulk ring"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -52,7 +55,8 @@ bool of_protocols(OperationKind kind) noexcept { return kind >= OperationKind::d
 bool waits_for_link(OperationKind kind) noexcept {
   return !of_protocols(kind) || kind == OperationKind::datagram || kind == OperationKind::silent_datagram ||
          kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
-         kind == OperationKind::loan_opening;
+         kind == OperationKind::loan_opening || kind == OperationKind::multicast ||
+         kind == OperationKind::bulk || kind == OperationKind::bulk_ring;
 }
 
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
@@ -71,13 +75,15 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
     case Fault::link_refused:
       return waits_for_link(kind) ? nullptr : "it has its link";
     case Fault::queue_full:
-      return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan
+      return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
+                     kind == OperationKind::bulk || kind == OperationKind::bulk_ring
                  ? nullptr
                  : "it waits for room";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
                      kind == OperationKind::scattered_put || kind == OperationKind::tagged_writes ||
-                     kind == OperationKind::loan || kind == OperationKind::fetch_told
+                     kind == OperationKind::loan || kind == OperationKind::fetch_told ||
+                     kind == OperationKind::bulk_ring
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

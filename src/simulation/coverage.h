@@ -41,7 +41,10 @@ enum class OperationKind : std::uint8_t {
   tagged_opening,
   tagged_writes,  // for as long as there is who sends them
   loan_opening,
-  loan,  // for as long as its receiver has it
+  loan,       // for as long as its receiver has it
+  multicast,  // to one of its recipients
+  bulk,       // into space that was made for it
+  bulk_ring,  // for as long as there is who fills it
   count
 };
 

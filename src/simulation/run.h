@@ -34,7 +34,7 @@ struct Step {
   std::size_t protocol = 0;  // that it is of, from 1 on; 0: of none
 };
 
-inline constexpr std::size_t kMostProtocols = 4;
+inline constexpr std::size_t kMostProtocols = 6;
 inline constexpr std::size_t kStepKinds = static_cast<std::size_t>(Step::Kind::comes) + 1;
 
 struct Result {

@@ -64,7 +64,7 @@ TEST(RandomProtocols, of_the_same_seed_are_the_same) {
 TEST(RandomProtocols, that_fail_are_made_short) {
   using simulation::Program;
   const auto run = [](const Program& program) { return simulation::run_protocols(program); };
-  Program program{1, {}, [](const simulation::Counts& counts) {
+  Program program{8, {}, [](const simulation::Counts& counts) {
                     if (counts.cuts != 0 && counts.stops != 0 && counts.completed >= 3)
                       throw simulation::Violation("planted");
                   }};

@@ -188,7 +188,8 @@ class DatagramPart final : public Part {
         status = to.sender.status(handle);
       }
       stage_.met(OperationKind::silent_datagram, status);
-      return stage_.host.pause(chance.below(50'000));  // it is on its way
+      const bool far = stage_.host.topology() == Topology::hosts;
+      return stage_.host.pause(chance.below(far ? 200'000 : 50'000));  // it is on its way
     }
     letter.unsure = true;  // until it is known
     const Doing doing(stage_, OperationKind::datagram, to.box.owner);

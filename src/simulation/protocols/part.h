@@ -42,5 +42,7 @@ std::unique_ptr<Book> make_datagrams(Stage& stage);
 std::unique_ptr<Book> make_streams(Stage& stage);
 std::unique_ptr<Book> make_tagged_writes(Stage& stage);
 std::unique_ptr<Book> make_loans(Stage& stage);
+std::unique_ptr<Book> make_multicasts(Stage& stage);
+std::unique_ptr<Book> make_bulk(Stage& stage);
 
 }  // namespace hamlyn::simulation

@@ -11,7 +11,7 @@ namespace hamlyn::simulation {
 namespace {
 
 // Nanoseconds:
-constexpr std::uint64_t kRun = 20'000'000;      // until nobody begins anything new
+constexpr std::uint64_t kRun = 24'000'000;      // until nobody begins anything new
 constexpr std::uint64_t kSilence = 10'000'000;  // after which a peer on another host is dead
 
 // Over several hosts.
@@ -44,7 +44,7 @@ Host::Rules rules_of(std::uint64_t seed) {
   rules.weather.mtu = 64 * chance.between(2, chance.one_in(3) ? 6 : 128);
   rules.weather.window = chance.between(2, 40);
   rules.weather.reply_window = chance.between(1, 12);
-  rules.refuse_one_in = chance.one_in(4) ? 8 : 0;
+  rules.refuse_one_in = chance.one_in(3) ? 6 : 0;
   if (chance.one_in(3)) spread(rules, chance);
   return rules;
 }
@@ -53,7 +53,8 @@ class ProtocolRun {
  public:
   ProtocolRun(const Program& program, Trace::Reader reader)
       : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
-    for (const auto make : {make_datagrams, make_streams, make_tagged_writes}) books_.push_back(make(stage_));
+    for (const auto make : {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk})
+      books_.push_back(make(stage_));
     host_.on_fault = [this](Fault fault, const Inhabitant& one, const Inhabitant& other) {
       stage_.struck(fault, one.number, other.number);
     };
@@ -61,7 +62,7 @@ class ProtocolRun {
     if (host_.in_order()) books_.push_back(make_loans(stage_));
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
     if (!host_.chance().one_in(4)) {
-      const std::uint64_t count = host_.chance().between(1, 5);
+      const std::uint64_t count = host_.chance().between(2, 8);
       for (std::uint32_t i = 0; i != count; ++i) expect_fault(kFaults + i);
     }
     host_.after(kRun, [this] { end(); });
