@@ -144,7 +144,9 @@ class StreamSender {
 
   // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of the
   // receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled, too_long:
-  // nothing was sent; or how the stream has ended. invalid: inside process_arrival it may not wait.
+  // nothing was sent; or how the stream has ended. invalid: inside process_arrival it may not wait. Cancelled
+  // in the middle of a long record that the receiving side does not take within half a second: `cancelled`,
+  // and the stream has ended, `abandoned` at both sides.
   Status send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   Status send(std::span<const std::byte> data) noexcept {
     return send(data, std::chrono::nanoseconds::max());

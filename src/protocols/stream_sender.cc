@@ -16,6 +16,8 @@ namespace {
 
 // Of what can change without an arrival for us: another look after so long.
 constexpr std::chrono::microseconds kAgain{200};
+// A record of which some has left is given so long to leave whole when waits are cancelled.
+constexpr std::chrono::milliseconds kCancelled{500};
 constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
 
 }  // namespace
@@ -164,10 +166,12 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
                                   std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
+  std::uint32_t sequence = 0;
   Dispatcher::CallStay stay(inside_->dispatcher, Dispatcher::stays_of(*inside_));
   const auto step = [&] {
     const Status status = inside_->source.post(data, &handle);
     begun = status == Status::pending;
+    sequence = inside_->source.last_sequence();
     if (begun || status == Status::closed) [[unlikely]]
       stay.begin();
     if (status == Status::ok && inside_->source.staged()) inside_->dispatcher.add_before_wait(*inside_);
@@ -177,11 +181,21 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
   if (status == Status::closed) say_end();
   if (!begun) [[likely]]
     return status;
-  // It is on its way: the buffer is free when it has left, which the link's own deadlines bound.
+  // It is on its way: the buffer is free when it has left, which the link's own deadlines bound, if it has
+  // any.
+  Deadline patience;
   for (;;) {
-    const Status left = inside_->port.terminus().wait(handle, std::chrono::seconds{1});
+    const Status left = inside_->port.terminus().wait(handle, kCancelled);
     if (left == Status::ok || left == Status::forked) return left;
     if (left != Status::timed_out && left != Status::cancelled) return end();
+    if (left == Status::cancelled && !patience) patience = Clock::now() + kCancelled;
+    if (!patience || Clock::now() < *patience) continue;
+    const Dispatcher::Guard guard(inside_->dispatcher);
+    if (!guard) return Status::forked;
+    inside_->port.terminus().cancel(handle);
+    if (inside_->port.terminus().status(handle) != Status::cancelled) continue;  // it was over
+    inside_->source.cut_short(sequence);
+    return Status::cancelled;
   }
 }
 

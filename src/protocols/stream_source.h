@@ -78,6 +78,14 @@ class StreamSource {
     return put(StreamWord::record, data, handle);
   }
   Status status(SendHandle handle) const noexcept { return port_.status(handle); }
+  std::uint32_t last_sequence() const noexcept { return next_ - 1; }
+  // That parcel will never leave whole: nothing behind it is received.
+  void cut_short(std::uint32_t sequence) noexcept {
+    if (end_ != Status::ok) return;
+    cut_ = true;
+    cut_sequence_ = sequence;
+    finish(Status::abandoned);
+  }
 
   // Everything that was taken has been given to the link: ok; otherwise as `post`.
   Status flush() noexcept {
@@ -126,12 +134,12 @@ class StreamSource {
   // What is to be said for a sender that goes away without closing: into which slot, and what. False:
   // nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
-    const bool leaves = end_ == Status::ok && state_ == State::open;
+    const bool leaves = (end_ == Status::ok || cut_) && state_ == State::open;
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
     // What has not left goes with our terminus: nobody would hear of an end behind it.
-    const bool cut_short = staged_lent_ && port_.status(staged_handle_) == Status::pending;
-    const std::uint32_t sequence = cut_short ? staged_sequence_ : next_;
+    const bool staged_stays = staged_lent_ && port_.status(staged_handle_) == Status::pending;
+    const std::uint32_t sequence = cut_ ? cut_sequence_ : staged_stays ? staged_sequence_ : next_;
     word =
         word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
     return leaves || owes_end;
@@ -377,6 +385,8 @@ class StreamSource {
   std::size_t first_length_ = 0;
   SendHandle staged_handle_;
   bool staged_lent_ = false;
+  bool cut_ = false;
+  std::uint32_t cut_sequence_ = 0;
   std::uint32_t staged_sequence_ = 0;  // of the last that were sent
 };
 

@@ -66,6 +66,31 @@ TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flus
   }
 }
 
+TEST_F(Streams, a_send_that_is_cancelled_in_the_middle_of_a_record_ends_the_stream) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver, {.first = std::size_t{4} << 20}};
+    const auto sender = grow(both, receiver.make_seed());
+    const std::vector<std::byte> long_one(std::size_t{4} << 20);
+    {
+      const base::RunLockGuard nobody_takes(both.receiver.interface().engine().lock());
+      std::atomic<bool> over = false;
+      std::thread cancels([&] {
+        while (!over) {
+          both.sender.cancel();
+          std::this_thread::sleep_for(1ms);
+        }
+      });
+      EXPECT_EQ(sender->send(long_one), Status::cancelled);
+      over = true;
+      cancels.join();
+    }
+    EXPECT_EQ(sender->end(), Status::abandoned);
+    EXPECT_EQ(sender->send("more"), Status::abandoned);
+    Record record;
+    EXPECT_EQ(receiver.receive(record, kPatience), Status::abandoned);
+  });
+}
+
 TEST_F(Streams, either_sides_object_may_go_without_a_word) {
   with_both([](Managers& both) {
     std::optional<StreamReceiver> receiver{std::in_place, both.receiver};
