@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "hamlyn/receiver.h"
 #include "hamlyn/seed.h"
+#include "hamlyn/terminus.h"
 
 namespace hamlyn {
 
@@ -153,6 +155,21 @@ class StreamSender {
   }
   Status send(std::string_view text) noexcept { return send(std::as_bytes(std::span{text})); }
 
+  // With one copy instead of two, made by the receiving side: a record of a send buffer area's (its header
+  // says who can read all of that area then), which a tag from 0 to 7 names as in a terminus. Returns as
+  // soon as it has begun: the bytes stay as they are until `wait(handle)`, `flush` or `close` has said ok. As
+  // `send`; also invalid, out_of_bounds, as Terminus::send_gathered. The area stays as long, or else the
+  // stream ends, `abandoned`.
+  Status bind(std::uint32_t tag, SendBufferArea& area);
+  Status send(const Piece& piece, SendHandle& handle, std::chrono::nanoseconds timeout) noexcept;
+  Status send(const Piece& piece, SendHandle& handle) noexcept {
+    return send(piece, handle, std::chrono::nanoseconds::max());
+  }
+  // Waits until the bytes of that piece are free. ok; timed_out (0: one look), cancelled; or how the stream
+  // has ended, and they may still be read.
+  Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
+  Status wait(SendHandle handle) noexcept { return wait(handle, std::chrono::nanoseconds::max()); }
+
   // As bytes, of any number: they are cut into records as it suits.
   Status write(std::span<const std::byte> data) noexcept;
 
@@ -171,6 +188,9 @@ class StreamSender {
   std::size_t longest() const noexcept;
   Status send_at_once(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   void say_end() noexcept;
+  Status why_over(Status status) noexcept;
+  template <class Which>
+  Status wait_for(Which which, std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;
   template <class Step>
   Status drive(Step step, std::chrono::nanoseconds timeout) noexcept;
 

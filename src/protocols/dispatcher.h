@@ -22,6 +22,11 @@ namespace hamlyn::protocols {
 
 [[noreturn]] void throw_forked();
 
+inline std::chrono::nanoseconds left_until(library::Deadline deadline) noexcept {
+  if (!deadline) return std::chrono::nanoseconds::max();
+  return std::max<std::chrono::nanoseconds>(*deadline - library::Clock::now(), {});
+}
+
 // Something small that is to leave and found no room yet. Whoever runs the manager tries again.
 class Due {
  public:

@@ -59,6 +59,10 @@ class LibraryPort {
               SendHandle* handle) noexcept {
     return terminus_.send(ticket, data, options, handle);
   }
+  Status send_piece(const Ticket& ticket, const Piece& piece, const SendOptions& options,
+                    SendHandle* handle) noexcept {
+    return terminus_.send_gathered(ticket, {&piece, 1}, options, handle);
+  }
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
   bool linked(std::uint64_t peer) noexcept { return dispatcher_.linked(peer); }

@@ -13,6 +13,7 @@ namespace hamlyn {
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
+using protocols::left_until;
 using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
@@ -316,11 +317,6 @@ namespace {
 
 bool may_change(Status status) noexcept {
   return status == Status::no_buffer || status == Status::no_place || status == Status::queue_full;
-}
-
-std::chrono::nanoseconds left_until(Deadline deadline) {
-  if (!deadline) return std::chrono::nanoseconds::max();
-  return std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {});
 }
 
 void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {

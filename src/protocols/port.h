@@ -31,9 +31,10 @@ concept Landing = requires(T landing, std::uint32_t entry, std::uint64_t peer, L
 template <class T>
 concept Port = Landing<typename T::Landing> &&
     requires(T port, const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
-             SendOptions options, SendHandle* handle, Slot::Options slot) {
+             SendOptions options, SendHandle* handle, Slot::Options slot, Piece piece) {
   { port.send_fast(ticket, data, word, word) } -> std::same_as<Status>;
   { port.send(ticket, data, options, handle) } -> std::same_as<Status>;
+  { port.send_piece(ticket, piece, options, handle) } -> std::same_as<Status>;
   { port.status(*handle) } -> std::same_as<Status>;
   { port.refusal(*handle) } -> std::same_as<Refusal>;
   { port.linked(word) } -> std::same_as<bool>;  // with that interface

@@ -10,6 +10,7 @@ namespace hamlyn {
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
+using protocols::left_until;
 using protocols::throw_forked;
 
 namespace {
@@ -18,6 +19,8 @@ namespace {
 constexpr std::chrono::microseconds kAgain{200};
 // A record of which some has left is given so long to leave whole when waits are cancelled.
 constexpr std::chrono::milliseconds kCancelled{500};
+// Between two looks of who waits for a piece: whether its sender is going.
+constexpr std::chrono::milliseconds kPieceLook{100};
 constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
 
 }  // namespace
@@ -35,6 +38,9 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   using Receiver::retire;
   void process_arrival(const Notification& arrival) override {
     source.arrived(arrival);
+    say_what_is_due();
+  }
+  void say_what_is_due() noexcept {
     if (!source.settle()) dispatcher.add(*this);
   }
   bool settle() noexcept override {
@@ -187,7 +193,10 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
   for (;;) {
     const Status left = inside_->port.terminus().wait(handle, kCancelled);
     if (left == Status::ok || left == Status::forked) return left;
-    if (left != Status::timed_out && left != Status::cancelled) return end();
+    if (left != Status::timed_out && left != Status::cancelled) {
+      const Dispatcher::Guard guard(inside_->dispatcher);
+      return guard ? why_over(left) : Status::forked;
+    }
     if (left == Status::cancelled && !patience) patience = Clock::now() + kCancelled;
     if (!patience || Clock::now() < *patience) continue;
     const Dispatcher::Guard guard(inside_->dispatcher);
@@ -195,8 +204,72 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
     inside_->port.terminus().cancel(handle);
     if (inside_->port.terminus().status(handle) != Status::cancelled) continue;  // it was over
     inside_->source.cut_short(sequence);
+    inside_->say_what_is_due();
     return Status::cancelled;
   }
+}
+
+Status StreamSender::bind(std::uint32_t tag, SendBufferArea& area) {
+  return inside_->port.terminus().bind(tag, area);
+}
+
+Status StreamSender::send(const Piece& piece, SendHandle& handle, std::chrono::nanoseconds timeout) noexcept {
+  handle = {};
+  const Deadline deadline = library::deadline_in(timeout);
+  const auto first = [&] { return inside_->source.first_if_full(); };
+  if (const Status room = wait_for(first, deadline); room != Status::ok) return room;
+  const auto step = [&] {
+    const Status status = inside_->source.post(piece, &handle);
+    return status == Status::pending ? Status::ok : status;
+  };
+  const Status status = drive(step, left_until(deadline));
+  if (status == Status::closed) say_end();
+  return status;
+}
+
+Status StreamSender::wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept {
+  return wait_for([&] { return handle; }, library::deadline_in(timeout));
+}
+
+// Until the handle that `which` gives, under the lock, is over.
+template <class Which>
+Status StreamSender::wait_for(Which which, Deadline deadline) noexcept {
+  Dispatcher& dispatcher = inside_->dispatcher;
+  Dispatcher::CallStay stay(dispatcher, Dispatcher::stays_of(*inside_));
+  SendHandle handle;
+  {
+    const Dispatcher::Guard guard(dispatcher);
+    if (!guard) return Status::forked;
+    handle = which();
+    const Status status = inside_->port.status(handle);
+    if (status == Status::ok || status == Status::invalid) return status;
+    if (status != Status::pending) return why_over(status);
+    if (guard.nested()) return Status::invalid;
+    stay.begin();
+    if (inside_->source.staged() && !inside_->settle()) dispatcher.add(*inside_);
+  }
+  for (;;) {
+    const std::chrono::nanoseconds left = left_until(deadline);
+    const Status status =
+        inside_->port.terminus().wait(handle, std::min<std::chrono::nanoseconds>(left, kPieceLook));
+    const Dispatcher::Guard guard(dispatcher);
+    if (!guard) return Status::forked;
+    if (stay.going()) return Status::cancelled;
+    const bool over = inside_->port.status(handle) != Status::pending;
+    if (status == Status::timed_out && !over && left > kPieceLook) continue;
+    if (!over) return status;
+    const Status ended = inside_->port.status(handle);
+    return ended == Status::ok ? ended : why_over(ended);
+  }
+}
+
+// How the stream has ended, if it has, when a message is over in that way: it may not have heard of it yet.
+// Under the lock.
+Status StreamSender::why_over(Status status) noexcept {
+  inside_->source.take_back();
+  inside_->say_what_is_due();
+  const Status end = inside_->source.end();
+  return end != Status::ok || status == Status::ok ? end : Status::link_ended;
 }
 
 // The receiver has closed, and waits to hear where the stream ends; whoever sends may never run the manager
@@ -230,7 +303,22 @@ Status StreamSender::write(std::span<const std::byte> data) noexcept {
 }
 
 Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
-  return drive([&] { return inside_->source.drain(); }, timeout);
+  Deadline deadline;
+  SendHandle lent;
+  const auto step = [&] {
+    if (lent.sequence == 0) {
+      lent = inside_->source.last_lent();
+      if (lent.sequence != 0) [[unlikely]]
+        deadline = library::deadline_in(timeout);
+    }
+    return inside_->source.drain();
+  };
+  const Status status = drive(step, timeout);
+  if (status != Status::ok || lent.sequence == 0) [[likely]]
+    return status;
+  if (const Status taken = wait_for([&] { return lent; }, deadline); taken != Status::ok) return taken;
+  const Dispatcher::Guard guard(inside_->dispatcher);
+  return guard ? why_over(Status::ok) : Status::forked;
 }
 
 Status StreamSender::close(std::chrono::nanoseconds timeout) noexcept {

@@ -259,6 +259,12 @@ class StreamSink {
       ++ring.needs;
       return take_need(message.value);
     }
+    if (message.what == StreamWord::abandoned && has_come(message.sequence)) {
+      finish(Status::abandoned);
+      if (stopping_) drop_all();
+      settle();
+      return;
+    }
     if (message.what < StreamWord::record || message.what > StreamWord::abandoned ||
         message.sequence - released_ >= limits_.parcels || message.sequence - in_order_ >= limits_.parcels)
       return break_off();
@@ -273,6 +279,12 @@ class StreamSink {
     }
     if (stopping_) drop_all();
     settle();
+  }
+
+  // What a sender gives up without knowing whether all of it has left may have come whole.
+  bool has_come(std::uint32_t sequence) noexcept {
+    return in_order_ - sequence - 1 < limits_.parcels ||
+           (sequence - in_order_ < limits_.parcels && parcel(sequence).what != StreamWord{});
   }
 
   // The same rule by which the sender places it. False: it has not.

@@ -77,6 +77,40 @@ class StreamSource {
     if (small && stage(data)) return Status::ok;
     return put(StreamWord::record, data, handle);
   }
+  // The same for a record that stands in an area of the port's: it is copied once, and mostly pending. Also
+  // invalid, out_of_bounds.
+  Status post(const Piece& piece, SendHandle* handle) noexcept {
+    if (end_ != Status::ok || state_ == State::ending) return end_ != Status::ok ? end_ : Status::closed;
+    if (state_ == State::open && piece.length > most_) return Status::too_long;
+    const Status flushed = flush();
+    if (flushed != Status::ok) return flushed;
+    take_back();
+    if (end_ != Status::ok) return end_;
+    if (lent_count_ == kMostLent) return Status::queue_full;
+    const Status sent = place(StreamWord::record, piece.length,
+                              [&](std::uint64_t at) { return put_piece(at, piece, handle); });
+    if (sent == Status::pending) lent_[lent_count_++] = {*handle, next_ - 1};
+    return sent;
+  }
+  // Of pieces that the receiver has not copied yet: the first if there can be no more, and the last. Of
+  // nothing if there is none.
+  SendHandle first_if_full() noexcept {
+    take_back();
+    return lent_count_ == kMostLent ? lent_[0].handle : SendHandle{};
+  }
+  SendHandle last_lent() const noexcept {
+    return lent_count_ != 0 ? lent_[lent_count_ - 1].handle : SendHandle{};
+  }
+  // Forgets those that it has. If the area of one has gone, the stream has ended.
+  void take_back() noexcept {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != lent_count_; ++i) {
+      const Status status = port_.status(lent_[i].handle);
+      if (status == Status::cancelled) cut_short(lent_[i].sequence);
+      if (status == Status::pending) lent_[kept++] = lent_[i];
+    }
+    lent_count_ = kept;
+  }
   Status status(SendHandle handle) const noexcept { return port_.status(handle); }
   std::uint32_t last_sequence() const noexcept { return next_ - 1; }
   // That parcel will never leave whole: nothing behind it is received.
@@ -85,6 +119,7 @@ class StreamSource {
     cut_ = true;
     cut_sequence_ = sequence;
     finish(Status::abandoned);
+    settle();
   }
 
   // Everything that was taken has been given to the link: ok; otherwise as `post`.
@@ -134,12 +169,20 @@ class StreamSource {
   // What is to be said for a sender that goes away without closing: into which slot, and what. False:
   // nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
-    const bool leaves = (end_ == Status::ok || cut_) && state_ == State::open;
+    const bool leaves = (end_ == Status::ok || (cut_ && !cut_said_)) && state_ == State::open;
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
     // What has not left goes with our terminus: nobody would hear of an end behind it.
-    const bool staged_stays = staged_lent_ && port_.status(staged_handle_) == Status::pending;
-    const std::uint32_t sequence = cut_ ? cut_sequence_ : staged_stays ? staged_sequence_ : next_;
+    std::uint32_t sequence = next_;
+    const auto ends_before = [&](std::uint32_t other) {
+      if (next_ - other > next_ - sequence) sequence = other;
+    };
+    if (cut_) ends_before(cut_sequence_);
+    if (staged_lent_ && port_.status(staged_handle_) == Status::pending) ends_before(staged_sequence_);
+    // Nor can we know whether an area stays until it is read.
+    for (std::size_t i = 0; i != lent_count_; ++i) {
+      if (port_.status(lent_[i].handle) != Status::ok) ends_before(lent_[i].sequence);
+    }
     word =
         word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
     return leaves || owes_end;
@@ -184,8 +227,15 @@ class StreamSource {
     }
   }
 
-  // What the receiver has asked us to say, and could not be said yet. True: nothing.
+  // What is to be said, because the receiver has asked for it or a record was cut short, and could not be
+  // said yet. True: nothing.
   bool settle() noexcept {
+    if (cut_) {
+      const std::uint64_t word =
+          word_of(StreamWord::abandoned, cut_sequence_, needs_sent_ & kStreamValueLimit);
+      cut_said_ = cut_said_ || !for_now(port_.send_fast(ticket_, {}, word, 0));
+      return cut_said_;
+    }
     if (!stopping_ || end_said_ || state_ == State::asked) return true;
     if (lent()) return false;
     const Status sent = put(StreamWord::end, {}, nullptr);
@@ -195,6 +245,7 @@ class StreamSource {
 
  private:
   static constexpr std::size_t kPrefix = 8;
+  static constexpr std::size_t kMostLent = 7;  // pieces; an entry of the terminus is left for what is staged
 
   enum class State { fresh, asked, open, ending };
 
@@ -224,11 +275,16 @@ class StreamSource {
   }
 
   Status put(StreamWord what, std::span<const std::byte> data, SendHandle* handle) noexcept {
+    return place(what, data.size(), [&](std::uint64_t at) { return put_at(what, at, data, handle); });
+  }
+  // Finds the next parcel its place in the ring; `put_there(offset)` sends it.
+  template <class Put>
+  Status place(StreamWord what, std::uint64_t length, Put put_there) noexcept {
     const bool ends = what == StreamWord::end;
     // The last of them is kept for the end.
     if (next_ - released_ >= ring_.parcels - (ends ? 0 : 1)) return need(0);
     const std::uint64_t size = ring_.bytes;
-    const std::uint64_t room = room_for(data.size());
+    const std::uint64_t room = room_for(length);
     if (room > size) return need(room);
     std::uint64_t at = head_;
     std::uint64_t freed = tail_;
@@ -242,7 +298,7 @@ class StreamSource {
       }
       if (at + room - freed > size) return need(room);
     }
-    const Status sent = put_at(what, at % size, data, handle);
+    const Status sent = put_there(at % size);
     if (sent != Status::ok && sent != Status::pending) return sent;
     head_ = at + room;
     tail_ = freed;
@@ -253,21 +309,36 @@ class StreamSource {
 
   Status put_at(StreamWord what, std::uint64_t offset, std::span<const std::byte> data,
                 SendHandle* handle) noexcept {
-    const std::uint32_t needs = what == StreamWord::end ? needs_sent_ : needs_before_;
-    const std::uint64_t word = word_of(what, next_, needs & kStreamValueLimit);
+    const std::uint64_t word = next_word(what);
     if (data.size() <= fast_limit_) [[likely]] {
       const Status sent = port_.send_fast(ticket_, data, word, offset);
       if (sent == Status::no_place) return Status::queue_full;  // the interface's, not the stream's
       if (sent != Status::too_long) return ended_by(sent);
       fast_limit_ = data.size() - 1;
     }
-    Ticket ticket = ticket_;
-    ticket.entry = next_ & (ring_.parcels - 1);
-    ticket.incarnation = ring_.incarnation;
     std::byte metadata[sizeof word];
     base::store_little(metadata, word);
     const SendOptions options{.offset = offset, .metadata = metadata};
-    return ended_by(port_.send(ticket, data, options, handle));
+    return ended_by(port_.send(next_entry(), data, options, handle));
+  }
+  Status put_piece(std::uint64_t offset, const Piece& piece, SendHandle* handle) noexcept {
+    const std::uint64_t word = next_word(StreamWord::record);
+    std::byte metadata[sizeof word];
+    base::store_little(metadata, word);
+    const SendOptions options{.offset = offset, .metadata = metadata};
+    const Status sent = port_.send_piece(next_entry(), piece, options, handle);
+    const bool no_such_piece = sent == Status::invalid || sent == Status::out_of_bounds;
+    return no_such_piece ? sent : ended_by(sent);
+  }
+  std::uint64_t next_word(StreamWord what) const noexcept {
+    const std::uint32_t needs = what == StreamWord::end ? needs_sent_ : needs_before_;
+    return word_of(what, next_, needs & kStreamValueLimit);
+  }
+  Ticket next_entry() const noexcept {
+    Ticket ticket = ticket_;
+    ticket.entry = next_ & (ring_.parcels - 1);
+    ticket.incarnation = ring_.incarnation;
+    return ticket;
   }
   Status ended_by(Status status) noexcept {
     if (status == Status::ok || for_now(status)) [[likely]]
@@ -385,9 +456,16 @@ class StreamSource {
   std::size_t first_length_ = 0;
   SendHandle staged_handle_;
   bool staged_lent_ = false;
-  bool cut_ = false;
-  std::uint32_t cut_sequence_ = 0;
   std::uint32_t staged_sequence_ = 0;  // of the last that were sent
+  bool cut_ = false;
+  bool cut_said_ = false;
+  std::uint32_t cut_sequence_ = 0;
+  struct Lent {
+    SendHandle handle;
+    std::uint32_t sequence = 0;
+  };
+  std::array<Lent, kMostLent> lent_;  // in sequence
+  std::size_t lent_count_ = 0;
 };
 
 }  // namespace hamlyn::protocols

@@ -84,6 +84,10 @@ class Bench {
     if (handle != nullptr) *handle = {1, 0};
     return any_status();
   }
+  Status send_piece(const Ticket& ticket, const Piece&, const SendOptions& options,
+                    SendHandle* handle) noexcept {
+    return send(ticket, {}, options, handle);
+  }
   Status status(SendHandle) const noexcept { return Status::ok; }
   Refusal refusal(SendHandle) const noexcept { return Refusal::none; }
   bool linked(std::uint64_t) noexcept { return !chance(20); }

@@ -91,6 +91,114 @@ TEST_F(Streams, a_send_that_is_cancelled_in_the_middle_of_a_record_ends_the_stre
   });
 }
 
+// Pieces of an area that the receiving side has been shown, and that it does not copy.
+class StreamsLent : public Streams {
+ protected:
+  static constexpr std::size_t kPiece = 65536;
+  static constexpr StreamOptions kRoom{.first = 16 * kPiece};
+
+  static void show(Managers& both, StreamReceiver& receiver, StreamSender& sender) {
+    const std::uint64_t peer = both.receiver.interface().id();
+    ASSERT_TRUE(eventually([&] {
+      SendHandle handle;
+      EXPECT_EQ(sender.send(Piece{0, 0, kPiece}, handle), Status::ok);
+      Record record;
+      EXPECT_EQ(receiver.receive(record, kPatience), Status::ok);
+      receiver.release(record);
+      EXPECT_EQ(sender.wait(handle, kPatience), Status::ok);
+      const base::RunLockGuard guard(both.sender.interface().engine().lock());
+      return both.sender.interface().engine().core().find_link(peer)->areas_shown != 0;
+    }));
+  }
+  // What the receiver hears in the end, whatever comes before it.
+  static Status end_at(StreamReceiver& receiver) {
+    Record record;
+    Status status;
+    while ((status = receiver.receive(record, kPatience)) == Status::ok) receiver.release(record);
+    return status;
+  }
+};
+
+TEST_F(StreamsLent, bytes_are_not_free_before_they_were_copied) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver, kRoom};
+    SendBufferArea area{both.sender.interface(), kPiece};
+    const auto sender = grow(both, receiver.make_seed());
+    ASSERT_EQ(sender->bind(0, area), Status::ok);
+    show(both, receiver, *sender);
+    SendHandle first, handle;
+    {
+      const base::RunLockGuard nobody_copies(both.receiver.interface().engine().lock());
+      ASSERT_EQ(sender->send(Piece{0, 0, kPiece}, first), Status::ok);
+      for (int i = 1; i < 7; ++i) ASSERT_EQ(sender->send(Piece{0, 0, kPiece}, handle), Status::ok);
+      EXPECT_EQ(sender->send(Piece{0, 0, kPiece}, handle, 0ns), Status::timed_out)
+          << "as many as may be lent";
+      EXPECT_EQ(handle.sequence, 0u);
+      EXPECT_EQ(sender->wait(first, 0ns), Status::timed_out);
+      EXPECT_EQ(sender->flush(1ms), Status::timed_out);
+      std::atomic<bool> over = false;
+      std::thread cancels([&] {
+        while (!over) both.sender.cancel();
+      });
+      EXPECT_EQ(sender->wait(first), Status::cancelled);
+      EXPECT_EQ(sender->flush(), Status::cancelled);
+      over = true;
+      cancels.join();
+    }
+    EXPECT_EQ(sender->flush(kPatience), Status::ok);
+    EXPECT_EQ(sender->wait(first, 0ns), Status::ok);
+    EXPECT_EQ(close(both, *sender), Status::ok);
+    EXPECT_EQ(end_at(receiver), Status::closed);
+  });
+}
+
+TEST_F(StreamsLent, what_was_put_together_leaves_before_its_sender_waits_for_a_piece) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver, kRoom};
+    SendBufferArea area{both.sender.interface(), kPiece};
+    const auto sender = grow(both, receiver.make_seed());
+    ASSERT_EQ(sender->bind(0, area), Status::ok);
+    show(both, receiver, *sender);
+    {
+      const base::RunLockGuard nobody_copies(both.receiver.interface().engine().lock());
+      SendHandle handle;
+      ASSERT_EQ(sender->send(Piece{0, 0, kPiece}, handle), Status::ok);
+      ASSERT_EQ(sender->send("put together"), Status::ok);
+      EXPECT_EQ(sender->wait(handle, 0ns), Status::timed_out);
+    }
+    Record record;
+    ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+    ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+    EXPECT_EQ(record.text(), "put together");
+  });
+}
+
+// Whether what was lent is read after that nobody knows; both sides hear an end.
+TEST_F(StreamsLent, an_area_or_a_sender_that_goes_too_early_ends_the_stream) {
+  for (const bool area_goes : {false, true}) {
+    with_both([area_goes](Managers& both) {
+      StreamReceiver receiver{both.receiver, kRoom};
+      auto area = std::make_unique<SendBufferArea>(both.sender.interface(), kPiece);
+      auto sender = grow(both, receiver.make_seed());
+      ASSERT_EQ(sender->bind(0, *area), Status::ok);
+      show(both, receiver, *sender);
+      {
+        const base::RunLockGuard nobody_copies(both.receiver.interface().engine().lock());
+        SendHandle handle;
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(sender->send(Piece{0, 0, kPiece}, handle), Status::ok);
+        if (!area_goes) sender.reset();
+        area.reset();
+        if (area_goes) {
+          EXPECT_EQ(sender->wait(handle), Status::abandoned);
+          EXPECT_EQ(sender->send("more"), Status::abandoned);
+          EXPECT_EQ(sender->flush(), Status::abandoned);
+        }
+      }
+      EXPECT_EQ(end_at(receiver), Status::abandoned);
+    });
+  }
+}
+
 TEST_F(Streams, either_sides_object_may_go_without_a_word) {
   with_both([](Managers& both) {
     std::optional<StreamReceiver> receiver{std::in_place, both.receiver};

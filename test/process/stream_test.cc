@@ -71,6 +71,66 @@ TEST_F(Streams, records_of_every_length_arrive_whole) {
   });
 }
 
+// Also behind records that were put together, and the last ones when the area is shown to the receiver.
+TEST_F(Streams, records_out_of_an_area_arrive_whole_and_in_turn) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver};
+    const auto sender = grow(both, receiver.make_seed());
+    constexpr std::size_t kLengths[] = {0, 1, 4095, 4096, 65537, 300000};
+    constexpr unsigned kRounds = 20;
+    std::thread sends([&] {
+      SendBufferArea area{both.sender.interface(), 300000};
+      ASSERT_EQ(sender->bind(3, area), Status::ok);
+      unsigned number = 0;
+      for (unsigned round = 0; round < kRounds; ++round) {
+        for (const std::size_t length : kLengths) {
+          ASSERT_EQ(sender->send(text_of_record(number++, 10)), Status::ok);
+          std::memcpy(area.bytes().data(), text_of_record(number++, length).data(), length);
+          SendHandle handle;
+          ASSERT_EQ(sender->send(Piece{3, 0, length}, handle), Status::ok);
+          ASSERT_EQ(sender->send(text_of_record(number++, 10)), Status::ok);
+          ASSERT_EQ(sender->wait(handle), Status::ok);
+          std::memset(area.bytes().data(), 0xEE, length);
+        }
+      }
+      EXPECT_EQ(sender->close(kPatience), Status::ok);
+    });
+    Record record;
+    for (unsigned number = 0; number < 3 * kRounds * std::size(kLengths); ++number) {
+      const std::size_t length = number % 3 == 1 ? kLengths[number / 3 % std::size(kLengths)] : 10;
+      ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+      ASSERT_EQ(record.bytes().size(), length) << number;
+      EXPECT_TRUE(record.text() == text_of_record(number, length)) << number;
+      ASSERT_EQ(receiver.release(record), Status::ok);
+    }
+    EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
+    sends.join();
+  });
+}
+
+TEST_F(Streams, pieces_that_there_are_not_are_refused_and_end_nothing) {
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver, {.first = 65536, .most = 65536}};
+    const auto sender = grow(both, receiver.make_seed());
+    SendBufferArea area{both.sender.interface(), 131072}, of_another{both.receiver.interface(), 4096};
+    SendHandle handle{1, 1};
+    EXPECT_EQ(sender->send(Piece{0, 0, 4096}, handle), Status::invalid) << "nothing is bound";
+    EXPECT_EQ(handle.sequence, 0u);
+    EXPECT_EQ(sender->wait(handle), Status::ok);
+    EXPECT_EQ(sender->bind(8, area), Status::invalid);
+    EXPECT_EQ(sender->bind(0, of_another), Status::invalid);
+    ASSERT_EQ(sender->bind(0, area), Status::ok);
+    EXPECT_EQ(sender->send(Piece{0, 131000, 4096}, handle), Status::out_of_bounds);
+    EXPECT_EQ(sender->send(Piece{0, 0, 65537}, handle), Status::too_long);
+    EXPECT_EQ(sender->send(Piece{0, 0, 65536}, handle), Status::ok);
+    Record record;
+    ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
+    EXPECT_EQ(record.bytes().size(), 65536u);
+    EXPECT_EQ(receiver.release(record), Status::ok);
+    EXPECT_EQ(close(both, *sender), Status::ok);
+  });
+}
+
 // Also of those that are put together before anybody looks where they go.
 TEST_F(Streams, no_record_is_longer_than_the_receiver_takes) {
   with_both([](Managers& both) {

@@ -116,6 +116,11 @@ class SimPort {
               SendHandle* handle) noexcept {
     return terminus_.send(ticket, data, options, handle);
   }
+  Status send_piece(const Ticket& ticket, const Piece& piece, const SendOptions& options,
+                    SendHandle* handle) noexcept {
+    return terminus_.send_gathered(ticket, {&piece, 1}, options, handle);
+  }
+  void bind(std::uint32_t area) { EXPECT_EQ(terminus_.bind(0, area), Status::ok); }
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
   bool linked(std::uint64_t peer) noexcept { return node_.party.core.find_link(peer) != nullptr; }

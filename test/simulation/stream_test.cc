@@ -43,6 +43,7 @@ class Program {
     Ticket seed_ticket;
     EXPECT_EQ(receiver_->sink.offer(seed_ticket), Status::ok);
     sender_.emplace(*this, seed_ticket);
+    sender_->port.bind(area_number_);
   }
 
   void go() {
@@ -58,6 +59,7 @@ class Program {
   }
   std::uint64_t received() const { return received_; }
   std::uint64_t longest_ring() const { return longest_ring_; }
+  bool shown() const { return shown_; }
 
  private:
   struct Sending {
@@ -102,6 +104,14 @@ class Program {
       there_.party.core.add_link(*there_.link);
       return true;
     }
+    if (here_.link != nullptr && there_.link != nullptr && here_.link->areas_wanted != 0 &&
+        here_.link->areas_shown == 0) {
+      const interface::SendArea& area = here_.party.core.area(area_number_);
+      there_.link->shown = std::make_unique<interface::ShownAreas>();
+      (*there_.link->shown)[area_number_] = {area.data, area.size, area.generation};
+      here_.link->areas_shown = here_.link->areas_wanted;
+      shown_ = true;
+    }
     return moved;
   }
 
@@ -122,9 +132,18 @@ class Program {
     if (!has_next_) return false;
     std::vector<std::byte>& record = posted_.emplace_back(std::move(next_));
     SendHandle handle;
-    const Status status = source.post(record, &handle);
+    const bool lent = record.size() > 2048 && record.size() <= area_.size() - area_used_;
+    Status status;
+    if (lent) {
+      std::ranges::copy(record, area_.begin() + static_cast<std::ptrdiff_t>(area_used_));
+      status = source.post(Piece{0, area_used_, record.size()}, &handle);
+    } else {
+      status = source.post(record, &handle);
+    }
+    const bool taken = status == Status::ok || status == Status::pending;
+    if (lent && taken) area_used_ += record.size();
     has_next_ = false;
-    if (status == Status::ok || status == Status::pending) return true;
+    if (taken) return true;
     next_ = std::move(record);
     has_next_ = protocols::for_now(status);
     posted_.pop_back();
@@ -292,6 +311,9 @@ class Program {
   sim::SimNet net_;
   const protocols::StreamLimits limits_;
   StreamNode here_{1}, there_{2};
+  std::vector<std::byte> area_ = std::vector<std::byte>(std::size_t{256} << 10);
+  std::size_t area_used_ = 0;  // each byte once
+  const std::uint32_t area_number_ = here_.party.core.add_area(area_.data(), area_.size());
   std::optional<interface::Terminus> farewell_terminus_;
   std::optional<Sending> sender_;
   std::optional<Receiving> receiver_;
@@ -302,6 +324,7 @@ class Program {
   bool resting_ = false;
   bool was_cut_ = false;
   bool stopped_ = false;
+  bool shown_ = false;
   StreamNode* bids_ = nullptr;
   Ticket farewell_;
   std::uint64_t farewell_word_ = 0;
@@ -419,17 +442,19 @@ TEST(StreamEnds, are_not_over_before_the_sender_has_heard_that_the_receiver_has_
 
 TEST(StreamPrograms, keep_every_promise_whatever_goes_wrong) {
   constexpr std::uint64_t kSeeds = 800;
-  std::uint64_t received = 0, rings = 0;
+  std::uint64_t received = 0, rings = 0, areas = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Program run(seed);
     run.go();
     received += run.received();
     rings += run.longest_ring() > 64 * 64;
+    areas += run.shown();
     if (HasFailure()) return;
   }
   EXPECT_GT(received, 8 * kSeeds);
   EXPECT_GT(rings, kSeeds / 10) << "rings grow";
+  EXPECT_GT(areas, kSeeds / 10) << "areas are shown";
 }
 
 }  // namespace
