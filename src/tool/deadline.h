@@ -6,6 +6,9 @@
 
 namespace hamlyn::tool {
 
+// No wait is longer than this at a time, so that the library never adds a time without end to its clock.
+inline constexpr std::chrono::hours kSlice{1};
+
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;

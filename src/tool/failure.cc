@@ -112,6 +112,11 @@ Failure breach(const char* who, const char* why) {
           "use the same version of hamlyn on both sides"};
 }
 
+Failure other_version(const char* who) {
+  return {fmt::format("the {} is of a version that sends and receives in another way", who),
+          name(ErrorCode::version_mismatch), "use the same version of hamlyn on both sides"};
+}
+
 Failure interrupted(const std::string& what) { return {what, "interrupted", "run it again", kInterrupted}; }
 
 std::string line(const std::string& command, const Failure& failure) {

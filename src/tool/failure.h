@@ -33,6 +33,8 @@ Failure system_failure(const std::string& what, int errnum);
 Failure interrupted(const std::string& what);
 // `who` ("sender", "receiver") does not keep to the protocol.
 Failure breach(const char* who, const char* why);
+// `who` keeps to that of another version.
+Failure other_version(const char* who);
 
 // "hamlyn send: <what> (<name>): <advice>", without a newline and without control characters.
 std::string line(const std::string& command, const Failure& failure);

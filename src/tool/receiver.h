@@ -1,8 +1,7 @@
 #pragma once
 // The receiving side of a transfer (tool/transfer_wire.h has the protocol).
-#include <optional>
-
 #include "hamlyn/hamlyn.h"
+#include "hamlyn/stream.h"
 #include "tool/checksum.h"
 #include "tool/deadline.h"
 #include "tool/options.h"
@@ -10,7 +9,7 @@
 #include "tool/progress.h"
 #include "tool/report.h"
 #include "tool/stop.h"
-#include "tool/transfer_book.h"
+#include "tool/transfer_wire.h"
 
 namespace hamlyn::tool {
 
@@ -23,38 +22,23 @@ class Receiver {
 
  private:
   void await_sender();
-  bool accept(const Notification& notification);
-  bool answer(const Hello& hello);
+  bool greeted(const Deadline& deadline);
   void withdraw();
 
   void receive_everything(Progress& progress);
-  bool next_notification(Notification& out);
-  void handle(const Notification& notification);
-  void read_chunk(const Notification& notification);
-  void write_arrivals(Progress& progress);
-  void give_back(const ArrivalBook::Arrival& arrival);
-  void check_end(const ChunkNote& note);
-
-  Ticket open_place(std::uint32_t place);
+  void take(std::span<const std::byte> bytes);
+  void check_end();
   void tell(Outcome outcome) noexcept;
 
   const ReceiveOptions& options_;
   Output& output_;
-  Interface interface_;
+  Manager manager_;
   Stop::Cancels cancels_;
-  MessageArea door_area_;
-  MessageArea chunk_area_;
-  NotificationQueue queue_;
-  Slot door_;
-  Slot chunks_;
-  Terminus terminus_;
+  StreamReceiver stream_;
 
-  Peer sender_;
-  Ticket mailbox_;
-  std::uint64_t expected_ = kUnknownSize;
-  bool gone_ = false;   // the link with the sender has ended
-  bool whole_ = false;  // the end is here and agrees
-  ArrivalBook book_;
+  Greeting greeting_;
+  enum class Next { data, trailer, nothing } next_ = Next::data;
+  Trailer trailer_;
   Checksum checksum_;
 };
 

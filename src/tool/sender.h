@@ -1,9 +1,12 @@
 #pragma once
 // The sending side of a transfer (tool/transfer_wire.h has the protocol).
 #include <array>
+#include <memory>
 #include <optional>
 
+#include "hamlyn/datagram.h"
 #include "hamlyn/hamlyn.h"
+#include "hamlyn/stream.h"
 #include "tool/checksum.h"
 #include "tool/deadline.h"
 #include "tool/failure.h"
@@ -12,7 +15,7 @@
 #include "tool/progress.h"
 #include "tool/report.h"
 #include "tool/stop.h"
-#include "tool/transfer_book.h"
+#include "tool/transfer_wire.h"
 
 namespace hamlyn::tool {
 
@@ -24,50 +27,35 @@ class Sender {
   Report run();
 
  private:
-  // A part of the area, from which the receiver copies.
-  struct Buffer {
-    std::size_t offset = 0;
-    SendHandle handle;  // of the chunk that is, or was, sent from here
-  };
-
   void find_receiver();
-  Ticket lookup_door();
-  bool greet(const Ticket& door);
+  Seed lookup_receiver();
+  bool open(const Seed& seed);
   void note_refusal(std::uint64_t receiver);
-  Status say_hello(const Ticket& door);
-  bool await_answer(const Ticket& door);
-  bool still_registered(const Ticket& door);
 
   void send_everything(Progress& progress);
-  Buffer& free_buffer();
-  void send_chunk(Buffer& buffer, std::size_t length, const ChunkNote& note);
-  void send_end();
+  void await_input();
+  void send(std::span<const std::byte> record);
+  template <class Step>
+  void insist(Step step);
+  void say_end();
   void await_verdict();
-
-  void handle(const Notification& notification);
-  void read_message(std::span<const std::byte> bytes);
-  void drain();
-  void wait_for_news();
-  Failure why_gone();
+  bool look_for_verdict(const Deadline& deadline);
+  Failure why_ended(Status status);
 
   const SendOptions& options_;
   const std::optional<std::uint32_t> wanted_;  // user; none: anyone
   Input& input_;
   Deadline deadline_;
-  Interface interface_;
+  Manager manager_;
   Stop::Cancels cancels_;
-  MessageArea mailbox_area_;
-  NotificationQueue queue_;
-  Slot mailbox_;
-  SendBufferArea area_;  // before the terminus, which may send from it until it is gone
-  std::array<Buffer, kPlaces> buffers_;
-  Terminus terminus_;
+  DatagramReceiver verdicts_;
+  SendBufferArea area_;
+  std::unique_ptr<StreamSender> stream_;
+  std::array<SendHandle, kPieces> pieces_;  // where they stand in the area
 
   Peer receiver_;
-  bool gone_ = false;                    // the link with the receiver has ended
   std::uint64_t refused_by_ = 0;         // the receiver with whom there was no link to be had lately
   Deadline refused_{Deadline::never()};  // and until when it is tried
-  std::optional<DepartureBook> book_;
   std::optional<Verdict> verdict_;
   Checksum checksum_;
 };

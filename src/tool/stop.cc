@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <string>
 
 #include "tool/failure.h"
 
@@ -62,16 +63,20 @@ Stop::~Stop() {
   ::close(wake.exchange(-1));
 }
 
+void check_stop(const char* doing) {
+  if (Stop::requested()) throw interrupted(std::string("interrupted while ") + doing);
+}
+
 bool Stop::requested() noexcept { return stop_requested.load(); }
 
-void Stop::cancel(Interface* interface) {
+void Stop::cancel(Manager* manager) {
   const std::lock_guard lock(mutex_);
-  interface_ = interface;
+  manager_ = manager;
 }
 
 void Stop::end_waits() noexcept {
   const std::lock_guard lock(mutex_);
-  if (interface_) interface_->cancel();
+  if (manager_) manager_->cancel();
   ::pthread_kill(main_thread_, SIGUSR1);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// Ctrl-C and its like. A signal ends every wait of the interface and every blocking read or write of the main
+// Ctrl-C and its like. A signal ends every wait of the manager and every blocking read or write of the main
 // thread, so that the command can leave in order: remove its unfinished file, end its link, say so.
 #include <pthread.h>
 
 #include <mutex>
 #include <thread>
 
-#include "hamlyn/interface.h"
+#include "hamlyn/manager.h"
 
 namespace hamlyn::tool {
 
@@ -20,10 +20,10 @@ class Stop {
 
   static bool requested() noexcept;
 
-  // While it lives, the waits of `interface` end when a signal comes.
+  // While it lives, the waits of `manager` end when a signal comes.
   class Cancels {
    public:
-    Cancels(Stop& stop, Interface& interface) : stop_(stop) { stop_.cancel(&interface); }
+    Cancels(Stop& stop, Manager& manager) : stop_(stop) { stop_.cancel(&manager); }
     ~Cancels() { stop_.cancel(nullptr); }
     Cancels(const Cancels&) = delete;
     Cancels& operator=(const Cancels&) = delete;
@@ -33,14 +33,17 @@ class Stop {
   };
 
  private:
-  void cancel(Interface* interface);
+  void cancel(Manager* manager);
   void watch() noexcept;
   void end_waits() noexcept;
 
   std::mutex mutex_;
-  Interface* interface_ = nullptr;  // guarded by mutex_
+  Manager* manager_ = nullptr;  // guarded by mutex_
   pthread_t main_thread_;
   std::thread watcher_;
 };
+
+// Throws the Failure for Ctrl-C if it was pressed; `doing` completes "interrupted while ...".
+void check_stop(const char* doing);
 
 }  // namespace hamlyn::tool

@@ -1,79 +1,90 @@
 #include "tool/transfer_wire.h"
 
+#include <algorithm>
+
+#include "protocols/copy_of.h"
+
 namespace hamlyn::tool {
 namespace {
 
-const char* invalid_head(const Head& head, Kind expected) noexcept {
-  if (head.magic != kMagic) return "it is no message of hamlyn send or receive";
-  if (head.version != kVersion) return "the other side speaks another version of the transfer";
-  if (head.kind != expected) return "it is a message of another kind";
-  return nullptr;
+using protocols::each_number;
+
+template <class What>
+void each_number(Head& head, What what) noexcept {
+  what(head.magic), what(head.version), what(head.kind);
+}
+template <class What>
+void each_number(Greeting& greeting, What what) noexcept {
+  each_number(greeting.head, what), what(greeting.expected), each_number(greeting.verdict.ticket, what);
+}
+template <class What>
+void each_number(Trailer& trailer, What what) noexcept {
+  each_number(trailer.head, what), what(trailer.total), what(trailer.checksum);
+}
+template <class What>
+void each_number(Verdict& verdict, What what) noexcept {
+  each_number(verdict.head, what), what(verdict.outcome), what(verdict.reserved);
+  what(verdict.total), what(verdict.checksum);
 }
 
-const char* invalid_chunk_ticket(const Ticket& ticket, std::uint64_t peer) noexcept {
-  if (const char* why = hamlyn::invalid(ticket)) return why;
-  if (ticket.interface != peer) return "a ticket for a chunk leads to a third process";
-  if (ticket.fast()) return "a ticket for a chunk is one for fast mode";
-  if (ticket.bound != kChunkBytes) return "a ticket for a chunk has not room for exactly one";
-  return nullptr;
+template <class Message>
+Message in_wire_order(Message message) noexcept {
+  if constexpr (!base::kLittleEndian)
+    each_number(message, [](auto& number) { number = base::turned(number); });
+  return message;
+}
+
+template <class Message>
+const char* copy(std::span<const std::byte> bytes, std::uint16_t kind, Message& out) noexcept {
+  if (bytes.size() != sizeof out) return "a message has a wrong length";
+  std::memcpy(static_cast<void*>(&out), bytes.data(), sizeof out);
+  out = in_wire_order(out);
+  if (out.head.magic != kMagic) return "it is no message of hamlyn send or receive";
+  if (out.head.kind != kind) return "it is a message of another kind";
+  return out.head.version == kVersion ? nullptr : kOtherVersion;
 }
 
 }  // namespace
 
-const char* invalid(const Hello& hello, std::uint64_t peer) noexcept {
-  if (const char* why = invalid_head(hello.head, Kind::hello)) return why;
-  if (const char* why = hamlyn::invalid(hello.mailbox)) return why;
-  if (hello.mailbox.interface != peer) return "the mailbox is that of a third process";
-  if (!hello.mailbox.fast()) return "the ticket of the mailbox is not for fast mode";
-  if (hello.mailbox.bound < kMailboxBytes) return "the mailbox is too small";
-  return nullptr;
-}
-
-const char* invalid(const Answer& answer, std::uint64_t peer) noexcept {
-  if (const char* why = invalid_head(answer.head, Kind::answer)) return why;
-  if (answer.places != kPlaces) return "the answer has another number of places than this version has";
-  if (answer.reserved != 0) return "a reserved field of the answer is not zero";
-  for (const Ticket& ticket : answer.tickets) {
-    if (const char* why = invalid_chunk_ticket(ticket, peer)) return why;
+const char* parse(std::span<const std::byte> bytes, std::uint64_t sender, Greeting& out) noexcept {
+  // Other versions may have more to say behind it.
+  const char* why = copy(bytes.first(std::min(bytes.size(), sizeof out)), kGreeting, out);
+  if (!why && bytes.size() != sizeof out) why = "a message has a wrong length";
+  if (why && why != kOtherVersion) {
+    out.verdict = {};
+    return why;
   }
-  return nullptr;
+  const Ticket& ticket = out.verdict.ticket;
+  const char* seed = hamlyn::invalid(ticket);
+  if (!seed && ticket.interface != sender) seed = "the seed for the verdict is that of a third process";
+  if (!seed && (out.verdict.kind() != SeedKind::datagram || ticket.fast()))
+    seed = "the seed for the verdict is of another kind";
+  if (!seed && ticket.bound < sizeof(Verdict)) seed = "there is no room for the verdict";
+  if (!seed) return why;
+  out.verdict = {};
+  return why ? why : seed;
 }
 
-const char* invalid(const ChunkNote& note) noexcept {
-  if (const char* why = invalid_head(note.head, Kind::chunk)) return why;
-  if (note.end > 1 || note.reserved != 0) return "a chunk has flags that this version does not know";
-  if (note.length > kChunkBytes) return "a chunk is longer than chunks are";
-  if (note.end == 1 && note.length != 0) return "the end carries bytes";
-  if (note.end == 0 && note.length == 0) return "a chunk has no bytes and is not the end";
-  if (note.end == 0 && (note.total != 0 || note.checksum != 0)) return "a total comes before the end";
-  return nullptr;
+const char* parse(std::span<const std::byte> bytes, Trailer& out) noexcept {
+  return copy(bytes, kTrailer, out);
 }
 
-const char* invalid(const Returned& returned, std::uint64_t peer) noexcept {
-  if (const char* why = invalid_head(returned.head, Kind::returned)) return why;
-  if (returned.place >= kPlaces) return "a place comes back that was never given";
-  if (returned.reserved != 0) return "a reserved field of a returned place is not zero";
-  return invalid_chunk_ticket(returned.ticket, peer);
-}
-
-const char* invalid(const Verdict& verdict) noexcept {
-  if (const char* why = invalid_head(verdict.head, Kind::verdict)) return why;
-  if (verdict.reserved != 0) return "a reserved field of the verdict is not zero";
-  switch (verdict.outcome) {
+const char* parse(std::span<const std::byte> bytes, Verdict& out) noexcept {
+  if (const char* why = copy(bytes, kVerdict, out)) return why;
+  if (out.reserved != 0) return "a reserved field of the verdict is not zero";
+  switch (out.outcome) {
     case Outcome::whole:
     case Outcome::output_failed:
     case Outcome::broken:
     case Outcome::interrupted:
+    case Outcome::other_version:
       return nullptr;
   }
   return "the verdict is none that this version knows";
 }
 
-Kind kind_of(std::span<const std::byte> bytes) noexcept {
-  Head head{.kind = Kind{}};
-  if (bytes.size() < sizeof head) return Kind{};
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head.kind;
-}
+Greeting travelling(Greeting greeting) noexcept { return in_wire_order(greeting); }
+Trailer travelling(Trailer trailer) noexcept { return in_wire_order(trailer); }
+Verdict travelling(Verdict verdict) noexcept { return in_wire_order(verdict); }
 
 }  // namespace hamlyn::tool

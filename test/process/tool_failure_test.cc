@@ -112,9 +112,10 @@ TEST(ToolFailure, SenderKilledMidway) {
   EXPECT_EQ(received.out, noise(3 * kMiB)) << "what had arrived whole was written";
 }
 
-// Nothing rests when the end comes: the receiver may be about to give a place back.
-TEST(ToolFailure, SenderKilledInFullFlight) {
+// Nothing rests when the end comes: the receiver may be reading what the sender has shown it.
+TEST(ToolFailure, EitherSideKilledInFullFlight) {
   for (unsigned round = 0; round != 10; ++round) {
+    const bool sender_dies = round % 2 == 0;
     World world;
     Pipe in;
     const base::FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -131,11 +132,15 @@ TEST(ToolFailure, SenderKilledInFullFlight) {
       while (feed(in.write.get(), some)) ++fed;
     });
     EXPECT_TRUE(eventually([&] { return fed >= 40 + 7 * round; }));
-    sender.signal(SIGKILL);
+    (sender_dies ? sender : receiver).signal(SIGKILL);
+    const Finished left = (sender_dies ? receiver : sender).wait(std::chrono::seconds{10});
     feeder.join();
-    const Finished received = receiver.wait(std::chrono::seconds{10});
-    EXPECT_EQ(received.status, 1) << round;
-    expect_line(received, "receive", "before the end of its data (link_ended)");
+    EXPECT_EQ(left.status, 1) << round;
+    if (sender_dies) {
+      expect_line(left, "receive", "before the end of its data (link_ended)");
+    } else {
+      expect_line(left, "send", "(link_ended)");
+    }
   }
 }
 
@@ -263,6 +268,19 @@ TEST(ToolFailure, ReceiverKilledMidwayIsToldAlthoughTheSenderWaitsForInput) {
   expect_line(sent, "send", "(link_ended)");
 }
 
+// The sender has sent everything by then, and waits for the verdict alone.
+TEST(ToolFailure, ReceiverKilledBeforeItsVerdict) {
+  World world;
+  Pipe out;
+  Command receiver = world.start({"receive", "toy"}, {.output_fd = out.write.get()});
+  Command sender = world.start({"send", "toy"}, {.input = noise(kMiB / 2)});
+  ASSERT_TRUE(eventually([&] { return full(out.write.get()); }));
+  receiver.signal(SIGKILL);
+  const Finished sent = sender.wait();
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "(link_ended)");
+}
+
 class ToolStopped : public testing::TestWithParam<bool> {};
 
 TEST_P(ToolStopped, GoesOnWhenItIsContinued) {
@@ -272,7 +290,7 @@ TEST_P(ToolStopped, GoesOnWhenItIsContinued) {
   Command& one = GetParam() ? midway.receiver : midway.sender;
   one.signal(SIGSTOP);
   ASSERT_TRUE(stopped(one));
-  // More than a receiver's eight places hold, so that a stopped side holds up the other.
+  // More than a receiver's ring holds, so that a stopped side holds up the other.
   const std::string rest = noise(12 * kMiB, 2);
   std::thread feeder([&] {
     EXPECT_TRUE(feed(midway.in.write.get(), rest));
@@ -325,6 +343,29 @@ TEST(ToolInterrupted, SenderThatWaitsForInput) {
   EXPECT_EQ(midway.receiver.wait().status, 1);
 }
 
+TEST(ToolInterrupted, SenderWhoseReceiverIsStopped) {
+  World world;
+  Midway midway(world);
+  ASSERT_TRUE(has_arrived(midway)) << midway.receiver.err();
+  midway.receiver.signal(SIGSTOP);
+  ASSERT_TRUE(stopped(midway.receiver));
+  const std::string more = noise(kMiB);
+  std::thread feeder([&] {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    while (feed(midway.in.write.get(), more)) {
+    }
+  });
+  EXPECT_TRUE(eventually([&] { return full(midway.in.write.get()); }));
+  midway.sender.signal(SIGINT);
+  EXPECT_EQ(midway.sender.wait().status, 130) << midway.sender.err();
+  feeder.join();
+  midway.receiver.signal(SIGCONT);
+  EXPECT_EQ(midway.receiver.wait().status, 1);
+}
+
 TEST(ToolInterrupted, ReceiverThatWaitsForItsReader) {
   World world;
   Pipe out;
@@ -350,6 +391,17 @@ TEST(ToolFailure, ReaderOfTheOutputGoesAway) {
   const Finished received = receiver.wait(), sent = sender.wait();
   EXPECT_EQ(received.status, 1) << "an error, and no signal";
   expect_line(received, "receive", "cannot write standard output");
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "the receiver could not write");
+}
+
+TEST(ToolFailure, NoSpaceForTheOutput) {
+  World world;
+  Command receiver = world.start({"receive", "toy", "/dev/full"});
+  Command sender = world.start({"send", "toy"}, {.input = noise(20 * kMiB)});
+  const Finished received = receiver.wait(), sent = sender.wait();
+  EXPECT_EQ(received.status, 1);
+  expect_line(received, "receive", "cannot write '/dev/full'");
   EXPECT_EQ(sent.status, 1);
   expect_line(sent, "send", "the receiver could not write");
 }
