@@ -17,7 +17,8 @@ TEST(ToolDoctor, TellsOfThisMachineInWordsAndInJson) {
   EXPECT_TRUE(text.out.starts_with("kernel ")) << text.out;
   const Finished finished = world.run({"doctor", "--json"});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  for (const json& finding : json::parse(finished.out).at("findings")) {
+  const json said = json::parse(finished.out);
+  for (const json& finding : said.at("findings")) {
     EXPECT_NE(text.out.find(finding.at("found").get<std::string>()), std::string::npos);
   }
   EXPECT_EQ(world.run({"doctor", "now"}).status, 2);
