@@ -35,7 +35,7 @@ constexpr std::uint64_t kFirst = 100;  // the number of the first process's inte
 constexpr std::uint32_t kPid = 1;      // of the same
 constexpr std::size_t kLongestLine = 4096;
 
-Goal goals[] = {{"pages that were read", 500},
+Goal goals[] = {{"pages that were read", 150},
                 {"pages that are none", 20},
                 {"rows of links", 200},
                 {"rows of slots, queues and termini", 200},
