@@ -296,6 +296,7 @@ class Neighbours {
   void send() {
     if (link() == nullptr || page_ == nullptr) return;
     page_->credits.taken = rarely() ? input_.number() : link()->put_count();
+    page_->watch.areas = at_ % 8 == 0 ? 0 : ~std::uint64_t{0};
     if (next_ring_ != nullptr && unread_ < kUnread && pick(2) == 0) {
       Packet last{};
       last.lead.operation = Operation::continue_ring;

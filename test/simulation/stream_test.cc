@@ -109,7 +109,7 @@ class Program {
       const interface::SendArea& area = here_.party.core.area(area_number_);
       there_.link->shown = std::make_unique<interface::ShownAreas>();
       (*there_.link->shown)[area_number_] = {area.data, area.size, area.generation};
-      here_.link->areas_shown = here_.link->areas_wanted;
+      here_.link->set_areas_shown(here_.link->areas_wanted);
       shown_ = true;
     }
     return moved;
