@@ -78,8 +78,9 @@ class BulkPart final : public Part {
   void hear(const Notification& arrival) {
     if (arrival.kind != Notification::Kind::message && arrival.kind != Notification::Kind::failed) return;
     if (spaces_.takes(arrival) || rings_.takes(arrival)) return;
-    // Where several pieces of a ring have failed, the ring went with the first that was told of.
-    stage_.demand(arrival.kind == Notification::Kind::failed, "something came of what has gone");
+    // Where a piece of a ring has failed the ring goes at once, and what stood behind it in the queue is
+    // told.
+    stage_.demand(rings_.failed(), "something came of what has gone");
   }
   void fill() {
     if (ring_sender_ && !ring_sender_->goes_on()) ring_sender_.reset();

@@ -68,8 +68,11 @@ class RingReceiver {
     stage_.demand(!memory_->arrived(arrival), "a piece that has failed is one");
     stage_.demand(stage_.may_have_gone(ring_->sender) || ring_->torn, "a piece has failed for nothing");
     drop(true);
+    failed_ = true;
     return true;
   }
+  // Whether the last ring went because a piece of it had failed.
+  bool failed() const { return failed_; }
   // All that has come. True if there was something.
   bool take_all() {
     bool any = false;
@@ -87,6 +90,7 @@ class RingReceiver {
     memory_.emplace(queue_, ring.bytes, static_cast<std::uint32_t>(chance.between(1, 8)));
     ring.offer = memory_->offer();
     ring_ = &ring;
+    failed_ = false;
     stage_.host.note("offers ring %", {ring.number});
   }
   bool next() {
@@ -129,6 +133,7 @@ class RingReceiver {
   NotificationQueue& queue_;
   std::optional<BulkRing> memory_;
   Ring* ring_ = nullptr;
+  bool failed_ = false;
   std::deque<Held> held_;  // until they are freed
 };
 
