@@ -243,9 +243,9 @@ typedef struct hamlyn_sure_swap hamlyn_sure_swap;
 hamlyn_status hamlyn_sure_swap_make(size_t offset, uint32_t members, uint32_t who, hamlyn_sure_swap** made);
 hamlyn_status hamlyn_sure_swap_free(hamlyn_sure_swap* swap);
 // Swaps if the value is `expected`. ok: it has; not_ready: it has not; of both `found`, which may be NULL, is
-// told the value. link_ended, timed_out, cancelled: it may have, and hamlyn_sure_swap_settle tells; until
-// then this is invalid. Others as hamlyn_import_fetch: it has not. `timeout` is for each round trip: one, or
-// two to five where others swap.
+// told the value. link_ended, timed_out, cancelled, stale: it may have, and hamlyn_sure_swap_settle tells;
+// until then this is invalid. Others as hamlyn_import_fetch: it has not. `timeout` is for each round trip:
+// one, or four and more where others swap.
 hamlyn_status hamlyn_sure_swap_swap(hamlyn_sure_swap* swap, hamlyn_import* import, uint32_t expected,
                                     uint32_t desired, int64_t timeout, uint32_t* found);
 // How the last swap has ended, of which that was not known; through an import whose link is good. ok,

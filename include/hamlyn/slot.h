@@ -44,7 +44,9 @@ class Slot {
 
   // Throws Error: invalid_argument, out_of_memory.
   Slot(MessageArea& area, NotificationQueue& queue, Options options);
-  ~Slot();  // its tickets are refused from here on: the generation moves
+  // Its tickets are refused from here on: the generation moves. What stands in the queue of it is told all
+  // the same; so read that first, for a slot that is made later may get the same index.
+  ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
