@@ -319,7 +319,18 @@ bool may_change(Status status) noexcept {
   return status == Status::no_buffer || status == Status::no_place || status == Status::queue_full;
 }
 
-void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
+// From here on the end of the link fails the desk's entry, which is how we hear of it. False: there is no
+// link.
+bool watch(LoanHolder& holder) {
+  const Dispatcher::Guard guard(holder.manager().inside());
+  return guard && holder.desk.expect(0, holder.peer) == Status::ok;
+}
+
+// Whether the link is watched already. It should be before anything is asked over it: the answer, its end and
+// another link with the same peer may all be there when we look again, and that one's end would tell us
+// nothing.
+bool ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
+  const bool watched = watch(holder);
   SendHandle handle;
   const protocols::LoanOpen said = protocols::in_wire_order(open);
   Status status =
@@ -328,20 +339,16 @@ void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, 
   if (status == Status::timed_out || status == Status::cancelled) holder.terminus.cancel(handle);
   if (status != Status::refused) {
     if (status != Status::ok) throw_unopened(status);
-    return;
+    return watched;
   }
   const Refusal refusal = holder.terminus.refusal(handle);
   if (refusal == Refusal::none) throw_unopened(status);
   protocols::throw_refused_seed(refusal);
 }
 
-void await_answer(LoanHolder& holder, Deadline deadline) {
+void await_answer(LoanHolder& holder, bool watched, Deadline deadline) {
   Dispatcher& dispatcher = holder.manager().inside();
-  {
-    const Dispatcher::Guard guard(dispatcher);
-    // From here on the end of the link fails this entry, which is how we hear of it.
-    if (!guard || holder.desk.expect(0, holder.peer) != Status::ok) throw_unopened(Status::link_ended);
-  }
+  if (!watched && !watch(holder)) throw_unopened(Status::link_ended);
   const auto answered = [&] {
     if (holder.end != Status::ok) return holder.end;
     return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
@@ -387,8 +394,8 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
     open.cuts = inside.cuts;
   }
   try {
-    ask(*holder_, seed, open, deadline);
-    await_answer(*holder_, deadline);
+    const bool watched = ask(*holder_, seed, open, deadline);
+    await_answer(*holder_, watched, deadline);
     try {
       reach(*holder_, deadline);
     } catch (const Error& error) {

@@ -35,20 +35,20 @@ class StreamSource {
   Status open() noexcept {
     if (end_ != Status::ok) return end_;
     if (state_ == State::fresh) {
+      // The link that we ask over is watched before: the answer, its end and another link with the same peer
+      // may all be there when we look again, and that one's end would tell us nothing.
+      watch();
       const Status sent =
           port_.send(door_, std::as_bytes(std::span{&open_, 1}), {.acknowledged = true}, &asked_);
       if (sent == Status::queue_full) return Status::connecting;
       if (sent != Status::ok && sent != Status::pending) return finish(sent);
       state_ = State::asked;
     }
-    if (state_ == State::asked && !watches_) {
+    if (state_ == State::asked) {
       const Status asked = port_.status(asked_);
-      if (asked == Status::pending) return Status::connecting;
       if (asked == Status::refused) refusal_ = port_.refusal(asked_);
-      if (asked != Status::ok) return finish(asked);
-      // From here on the end of the link fails this entry, which is how we hear of it.
-      watches_ = true;
-      if (answers_->expect(0, peer()) != Status::ok) return finish(Status::link_ended);
+      if (asked != Status::ok && asked != Status::pending) return finish(asked);
+      if (!watch() && asked == Status::ok) return finish(Status::link_ended);
     }
     return state_ == State::asked ? Status::connecting : Status::ok;
   }
@@ -360,6 +360,10 @@ class StreamSource {
     return Status::no_place;
   }
 
+  // From here on the end of the link fails the answers' entry, which is how we hear of it. False: there is no
+  // link.
+  bool watch() noexcept { return watches_ = watches_ || answers_->expect(0, peer()) == Status::ok; }
+
   void take_ring(StreamWord what, const Notification& arrival) noexcept {
     const auto ring = copy_of<StreamRing>(answers_->bytes().subspan(arrival.offset, arrival.length));
     const bool first = what == StreamWord::accept;
@@ -377,10 +381,7 @@ class StreamSource {
         return;
       }
       state_ = State::open;
-      if (!watches_) {
-        watches_ = true;
-        if (answers_->expect(0, peer()) != Status::ok) finish(Status::link_ended);
-      }
+      if (!watch()) finish(Status::link_ended);
     }
     ring_ = *ring;
     ticket_ = ring_.ticket(peer());

@@ -440,6 +440,44 @@ TEST(StreamEnds, are_not_over_before_the_sender_has_heard_that_the_receiver_has_
   there.end_link();
 }
 
+// While the sender does not look, its receiver agrees, their link ends, and another one is made.
+TEST(StreamEnds, are_told_to_a_sender_who_finds_the_answer_and_another_link) {
+  sim::SimNet net(1, {});
+  StreamNode here{1}, there{2};
+  const auto join = [&] {
+    std::tie(here.link, there.link) = net.join(1, 2);
+    here.party.core.add_link(*here.link);
+    there.party.core.add_link(*there.link);
+  };
+  join();
+  SimPort sends(
+      here, [](const Notification&) {}, 4),
+      receives(
+          there, [](const Notification&) {}, 4);
+  protocols::StreamSink<SimPort> sink(receives, {4096, 4096, 64});
+  Ticket door;
+  ASSERT_EQ(sink.offer(door), Status::ok);
+  protocols::StreamSource<SimPort> source(sends, door, 2048);
+  ASSERT_EQ(source.open(), Status::connecting);
+  for (int turn = 0; turn < 8; ++turn) {
+    net.step(), net.settle(), net.pass(1000);
+    here.party.core.run(), there.party.core.run();
+    while (const auto next = simulation::take(there.party, there.queue))
+      sink.arrived(*next, [](std::uint64_t) { return true; });
+    sink.settle();
+  }
+  here.end_link();
+  there.end_link();
+  while (const auto next = simulation::take(there.party, there.queue))
+    sink.arrived(*next, [](std::uint64_t) { return true; });
+  ASSERT_EQ(sink.end(), Status::link_ended);
+  join();
+  while (const auto next = simulation::take(here.party, here.queue)) source.arrived(*next);
+  EXPECT_EQ(source.end(), Status::link_ended);
+  here.end_link();
+  there.end_link();
+}
+
 TEST(StreamPrograms, keep_every_promise_whatever_goes_wrong) {
   constexpr std::uint64_t kSeeds = 800;
   std::uint64_t received = 0, rings = 0, areas = 0;
