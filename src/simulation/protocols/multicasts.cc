@@ -167,6 +167,7 @@ class Recipient {
   // Nothing more lands then; what has landed was promised to have.
   void go() {
     if (!slot_) return;
+    if (stage_.ending) take();  // one whose sender has stopped may have been late
     slot_.reset();
     for (std::uint32_t entry = 0; entry != kEntries; ++entry) {
       if (board_->places[entry].copy != nullptr) has_landed(*board_->places[entry].copy, entry);
