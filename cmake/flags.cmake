@@ -21,7 +21,8 @@ function(hamlyn_layer name)
   target_link_libraries(hamlyn_${name} PUBLIC ${LAYER_NEEDS} PRIVATE ${LAYER_NEEDS_PRIVATE})
   set_target_properties(hamlyn_${name} PROPERTIES EXPORT_NAME ${name})
   # Several files are compiled as one where nothing is measured: most of the time goes into what they all include.
-  set(together node node_server noded perf segment_clerk segment_names tool tool_transfer)
+  set(together node node_server noded perf segment_clerk segment_names simulation_host tool
+      tool_transfer)
   if(HAMLYN_SANITIZE)
     list(APPEND together base fabric_shm fabric_sim interface library protocols)
   endif()
