@@ -281,6 +281,7 @@ void StreamSender::say_end() noexcept {
     {
       const Dispatcher::Guard guard(inside_->dispatcher);
       if (!guard || guard.nested() || inside_->source.settle()) return;
+      if (!inside_->port.linked(inside_->source.peer())) return;  // it was told by the end of the link
       ring = inside_->source.ring();
     }
     inside_->port.terminus().wait_for_place(ring, kAgain);

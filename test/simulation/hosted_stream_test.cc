@@ -157,6 +157,32 @@ TEST(HostedStreams, are_closed_by_their_receiver_though_their_sender_only_flushe
   }
 }
 
+// What a receiver that closes still waits to hear is not worth waiting for when it has died since.
+TEST(HostedStreams, do_not_hold_up_who_sends_to_a_receiver_that_has_closed_and_died) {
+  Hosted hosted;
+  hosted.kill(1, 20 * kMillisecond);
+  hosted.add([](Hosted&) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    EXPECT_EQ(receiver.receive(record, 1s), Status::ok);
+    EXPECT_EQ(receiver.close(0s), Status::timed_out);
+    manager.wait(1s);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s));
+    all.expect(sender.send("first") == Status::ok && sender.flush(1s) == Status::ok, "not sent");
+    all.host.pause(50 * kMillisecond);
+    const auto before = all.host.now();
+    const Status status = sender.send(std::vector<std::byte>(5000), 1ms);
+    all.expect(status == Status::closed, name(status));
+    all.expect(all.host.now() - before < 10ms, "it waits for the dead");
+  });
+  hosted.run();
+}
+
 // The receiver says several times where its longer memory is, and the words overtake one another.
 TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
   for (std::uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {
