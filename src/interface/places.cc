@@ -253,8 +253,10 @@ Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
     return Refusal::none;
   }
   if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
-  // Overtaken by a later one: it says nothing new. More than was used is a lie.
-  return outlet.freed - packet.delta <= outlet.granted ? Refusal::none : Refusal::malformed;
+  // Overtaken by later ones, of which there may be many where few places were granted: it says nothing new.
+  // More than was used is a lie.
+  const bool overtaken = static_cast<std::int32_t>(outlet.freed - packet.delta) >= 0;
+  return overtaken ? Refusal::none : Refusal::malformed;
 }
 
 Outlet* Core::find_outlet(const Link& link, const Ticket& ticket) noexcept {

@@ -310,6 +310,17 @@ TEST_P(Refusals, replies_that_nobody_waits_for) {
   int sent = 1;
   while (send_fast(terminus, slot.ticket(), {}) == Status::ok) ++sent;
   EXPECT_EQ(sent, 4);
+  // What it says later may overtake what it has said.
+  for (packet.delta = 1; packet.delta != 16; ++packet.delta) {
+    ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
+    rest();
+    EXPECT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
+  }
+  packet.delta = 1;
+  ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::malformed), 13u);
+  EXPECT_EQ(send_fast(terminus, slot.ticket(), {}), Status::no_place);
 }
 
 // Its lead says how long a packet is: who lies about that has broken the link, and no more than that.
