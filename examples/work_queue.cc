@@ -63,7 +63,7 @@ class Owner {
       check(queue_.receive(arrival, 60s));
       switch (arrival.kind) {
         case Notification::Kind::message:
-          arrival.slot == door_.index() ? greet(arrival) : take_result(arrival);
+          arrival.slot == door_.number() ? greet(arrival) : take_result(arrival);
           break;
         case Notification::Kind::protocol_error:
           std::printf("a worker was refused: %s\n", hamlyn::name(arrival.cause));

@@ -27,7 +27,7 @@ class BulkSpace {
   // Takes one message of up to `bytes`, and nothing after it: send it to the one who is to fill the space.
   const Ticket& offer() const noexcept { return offer_; }
   // Whether `arrival` is of this space: its message, or its failure.
-  bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.index(); }
+  bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.number(); }
   std::span<std::byte> bytes(const Notification& arrival) noexcept { return slot_.bytes(arrival); }
 
  private:
@@ -61,7 +61,7 @@ class BulkRing {
   BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces);
 
   BulkRingOffer offer() const;
-  bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.index(); }
+  bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.number(); }
   // For each arrival that it holds. False: it is no piece of an honest sender, or has failed: the ring is of
   // no use any more.
   bool arrived(const Notification& arrival) noexcept;

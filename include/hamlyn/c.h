@@ -340,7 +340,8 @@ hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const ham
                                hamlyn_slot** made);
 // Its tickets are refused from here on.
 hamlyn_status hamlyn_slot_free(hamlyn_slot* slot);
-hamlyn_status hamlyn_slot_index(const hamlyn_slot* slot, uint32_t* index);
+// What its notifications have in `slot`: another number than the slots that had its place before.
+hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, uint32_t* number);
 // A ticket for fast mode, remote operations and mapping, whichever the slot takes.
 hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket);
 // A ticket for a metadata entry.

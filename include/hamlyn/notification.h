@@ -71,7 +71,7 @@ struct Notification {
   bool wrap = false;              // this place is the first of a new turn of the queue
   bool fast = false;              // fast mode: no metadata entry
   Refusal cause = Refusal::none;  // for protocol_error
-  std::uint32_t slot = 0;
+  std::uint32_t slot = 0;         // Slot::number()
   std::uint32_t entry = 0;
   std::uint32_t message_id = 0;
   std::uint64_t offset = 0;  // of the first byte, from the slot's base

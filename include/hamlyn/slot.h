@@ -45,7 +45,7 @@ class Slot {
   // Throws Error: invalid_argument, out_of_memory.
   Slot(MessageArea& area, NotificationQueue& queue, Options options);
   // Its tickets are refused from here on: the generation moves. What stands in the queue of it is told all
-  // the same; so read that first, for a slot that is made later may get the same index.
+  // the same, under its number; of the slots that are made later in its place, the first 65533 have others.
   ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -131,7 +131,8 @@ class Slot {
   void set_pointer(std::uint32_t entry, void* pointer) noexcept;
   void* pointer(std::uint32_t entry) const noexcept;
 
-  std::uint32_t index() const noexcept { return index_; }
+  // What its notifications have in `slot`.
+  std::uint32_t number() const noexcept { return number_; }
   Interface& interface() noexcept { return interface_; }
 
  private:
@@ -142,6 +143,7 @@ class Slot {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::uint32_t index_ = 0;
+  std::uint32_t number_ = 0;
 };
 
 }  // namespace hamlyn

@@ -46,9 +46,9 @@ hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const ham
 
 hamlyn_status hamlyn_slot_free(hamlyn_slot* slot) { return free_handle(__func__, slot); }
 
-hamlyn_status hamlyn_slot_index(const hamlyn_slot* slot, std::uint32_t* index) {
-  if (slot == nullptr || index == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *index = slot->it.index();
+hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, std::uint32_t* number) {
+  if (slot == nullptr || number == nullptr) return invalid_argument(__func__, "a NULL argument");
+  *number = slot->it.number();
   return HAMLYN_OK;
 }
 
@@ -151,7 +151,7 @@ hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* 
   if (slot == nullptr || notification == nullptr || data == nullptr || length == nullptr)
     return invalid_argument(__func__, "a NULL argument");
   const std::uint64_t size = slot->it.bytes().size();
-  if (notification->slot != slot->it.index() || notification->offset > size ||
+  if (notification->slot != slot->it.number() || notification->offset > size ||
       notification->length > size - notification->offset)
     return HAMLYN_OUT_OF_BOUNDS;
   *data = slot->it.bytes().data() + notification->offset;

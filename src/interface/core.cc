@@ -256,9 +256,9 @@ void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word
   const std::uint32_t index = low_half(slot_word);
   const SlotRecord& slot = slots_[index];
   const std::uint64_t length = is_short ? lead >> 32 & 0xFFFF : 0;
-  same = {slot.queue,          lead >> 32, slot_word, key,    entry_word,
-          slot.bound - length, slot.bound, slot.base, length, &records_[record],
-          slot.counters,       index,      record};
+  same = {slot.queue,          lead >> 32,           slot_word, key,    entry_word,
+          slot.bound - length, slot.bound,           slot.base, length, &records_[record],
+          slot.counters,       number_of(slot_word), record};
 }
 
 void Core::forget_slots() noexcept {

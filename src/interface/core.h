@@ -70,7 +70,7 @@ struct ShortRun {
 
 class Core {
  public:
-  static constexpr std::uint32_t kSlotLimit = 1u << 16;
+  static constexpr std::uint32_t kSlotLimit = 1u << 16;  // as index_of has it
   static constexpr unsigned kSweepBudget = 32;  // packets per link and turn: no link delays another by more
 
   Core(Surroundings& surroundings, CounterPage& counters);

@@ -70,7 +70,8 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   ++places.standing;
   move_bytes(slot.base + packet.offset, packet, payload);
   Queue& queue = *slot.queue;
-  queue.push_fast(record, index, packet.offset, packet.lead.length, packet.word, link.peer);
+  queue.push_fast(record, number_of(word_at(packet, kSlotWord)), packet.offset, packet.lead.length,
+                  packet.word, link.peer);
   ++slot.counters->messages;
   slot.counters->bytes += packet.lead.length;
   if (queue.event_wanted) [[unlikely]]
@@ -110,7 +111,7 @@ inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
   }
   ++same.places->standing;
   Queue& queue = *same.queue;
-  queue.push_fast(same.record, same.slot, words.word[kOffsetWord], same.length, words.word[kUserWord],
+  queue.push_fast(same.record, same.number, words.word[kOffsetWord], same.length, words.word[kUserWord],
                   link.peer);
   ++same.counters->messages;
   same.counters->bytes += same.length;
@@ -127,7 +128,7 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
   const SameSlot& same = link.same_slot;
   if (!accept_like_before(same, words)) [[unlikely]]
     return false;
-  fast_notification(out, false, same.slot, words.word[kOffsetWord], same.length, words.word[kUserWord],
+  fast_notification(out, false, same.number, words.word[kOffsetWord], same.length, words.word[kUserWord],
                     link.peer);
   queue.pass();
   ++same.places->freed;
@@ -148,7 +149,7 @@ __attribute__((always_inline)) inline bool Core::take_block_like_before(Link& li
     return false;
   }
   std::memcpy(same.base + offset, data, length);
-  fast_notification(out, false, same.slot, offset, length, words.word[kUserWord], link.peer);
+  fast_notification(out, false, same.number, offset, length, words.word[kUserWord], link.peer);
   queue.pass();
   ++same.places->freed;
   ++same.counters->messages;
@@ -223,8 +224,8 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, 
     return Arrived::other;
   const std::uint64_t offset = words.word[kOffsetWord];
   land_counted(words, slot, payload);
-  fast_notification(out, slot.queue->next_wraps(), index, offset, lead.length, words.word[kUserWord],
-                    link.peer);
+  fast_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), offset, lead.length,
+                    words.word[kUserWord], link.peer);
   slot.counters->bytes += lead.length;
   if (++places.freed == places.tell_at) give_back_slowly(record);
   if (!link.same_block.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
@@ -259,7 +260,7 @@ inline Core::Arrived Core::take_counted(Link& link, const Words& words, SlotReco
   entry.offset = offset;
   entry.state = EntryState::read;
   slot.counters->bytes += lead.length;
-  entry_notification(out, slot.queue->next_wraps(), low_half(words.word[kSlotWord]), entry_index,
+  entry_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), entry_index,
                      message_of(message), offset, lead.length, link.peer);
   return Arrived::whole;
 }
@@ -280,7 +281,7 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
   if (!add_member(link, slot, entry_index, words.word[kOffsetWord], lead.length, delta)) return Arrived::part;
   entry.state = EntryState::read;
   slot.counters->bytes += entry.length;
-  entry_notification(out, slot.queue->next_wraps(), low_half(words.word[kSlotWord]), entry_index,
+  entry_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), entry_index,
                      entry.message, entry.offset, entry_bytes(slot, entry), entry.link != 0 ? link.peer : 0);
   return Arrived::whole;
 }

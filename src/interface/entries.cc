@@ -255,7 +255,7 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
   entry.state = EntryState::complete;
   Notification notification;
   notification.kind = Notification::Kind::message;
-  notification.slot = slot_index;
+  notification.slot = slot.number(slot_index);
   notification.entry = entry_index;
   notification.peer = peer;
   notify(slot, entry, notification);
@@ -283,7 +283,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   settle_promises(slot_index, entry_index, Refusal::stale_message);
   Notification notification;
   notification.kind = Notification::Kind::failed;
-  notification.slot = slot_index;
+  notification.slot = slot.number(slot_index);
   notification.entry = entry_index;
   notification.peer = peer;
   notification.word = static_cast<std::uint64_t>(why);
@@ -300,7 +300,7 @@ void Core::completion_taken(Notification& notification, std::uint32_t generation
   if (is_of_puts(notification)) return puts_taken(notification, generation);
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
     return;
-  SlotRecord& slot = slots_[notification.slot];
+  SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation) return;
   --slot.unread;
   slot.entries[notification.entry].state = EntryState::read;

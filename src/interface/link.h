@@ -103,7 +103,7 @@ struct SameSlot {
   std::uint64_t length = 0;
   Places* places = nullptr;
   SlotCounters* counters = nullptr;
-  std::uint32_t slot = 0;
+  std::uint32_t number = 0;
   std::uint32_t record = 0;
 
   // Whether these words of a packet are those that were checked.

@@ -100,6 +100,20 @@ inline constexpr std::size_t kLeadWord = 0, kSlotWord = 1, kKeyWord = 2, kOffset
 inline std::uint32_t low_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
 inline std::uint32_t high_half(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
 
+// The number by which notifications name a slot: its index, and the low half of its generation, so that what
+// still stands in a queue of a slot that has gone is not taken for one's that was made in its place.
+inline std::uint32_t number_of(std::uint64_t slot_word) noexcept {
+  return low_half(slot_word | slot_word >> 16);
+}
+inline std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFFu; }
+// Of the next slot in the same place. Neither half of its number is that of a notification that names none.
+inline std::uint32_t next_generation(std::uint32_t generation) noexcept {
+  do {
+    ++generation;
+  } while ((generation & 0xFFFFu) == 0 || (generation & 0xFFFFu) == 0xFFFFu);
+  return generation;
+}
+
 // Message id and incarnation of a counted message share the word.
 inline std::uint64_t message_word(std::uint32_t message, std::uint32_t incarnation) noexcept {
   return std::uint64_t{incarnation} << 32 | message;

@@ -219,7 +219,8 @@ void Requests::tell(Record& record, const Asked& asked, std::uint64_t peer) noex
   notification.kind = record.outcome.status == Status::ok ? Notification::Kind::remote_done
                                                           : Notification::Kind::remote_failed;
   notification.cause = asked.cause;
-  notification.slot = asked.slot;
+  notification.slot =
+      asked.slot == kNoEntry ? kNoEntry : number_of(std::uint64_t{asked.generation} << 32 | asked.slot);
   notification.entry = kNoEntry;
   notification.offset = asked.offset;
   notification.length = asked.length;

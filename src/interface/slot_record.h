@@ -10,6 +10,7 @@
 #include "interface/counters.h"
 #include "interface/guests.h"
 #include "interface/metadata.h"
+#include "interface/packet.h"
 #include "interface/puts.h"
 #include "interface/queue.h"
 #include "interface/store.h"
@@ -39,6 +40,10 @@ struct SlotRecord {
   std::unique_ptr<Puts> puts;         // null: it takes none
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
   std::uint32_t unread = 0;           // notifications of its entries that stand in the queue
+  // By which notifications name it.
+  std::uint32_t number(std::uint32_t index) const noexcept {
+    return number_of(std::uint64_t{generation} << 32 | index);
+  }
   std::uint32_t rights(const User& user) const noexcept {
     return guests == nullptr ? Guests::kRead | Guests::kWrite : guests->rights(user);
   }

@@ -28,7 +28,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.base = base;
   slot.bound = bytes;
   slot.key = random_key();
-  slot.generation += slot.generation == 0xFFFFFFFFu ? 2 : 1;  // never 0
+  slot.generation = next_generation(slot.generation);
   slot.entry_count = options.entries;
   slot.queue = queue;
   slot.entry_memory = std::move(entries);

@@ -60,12 +60,12 @@ void Core::forgo_place(const Link& link, const Packet& packet) noexcept {
 void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin, std::uint64_t length,
                      std::uint64_t peer) noexcept {
   const std::uint32_t index = records_[record].slot;
-  Queue& queue = *slots_[index].queue;
+  const SlotRecord& slot = slots_[index];
   Places& places = records_[record];
   if (places.standing >= places.most) rise(places);
   ++places.standing;
-  queue.push_told(record, kKindsTold[kind], index, begin, length, peer);
-  if (queue.event_wanted) surroundings_.signal(queue);
+  slot.queue->push_told(record, kKindsTold[kind], slot.number(index), begin, length, peer);
+  if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
 }
 
 // One notification stands for all of a kind until it is read.
@@ -82,13 +82,13 @@ void Core::tell_puts(SlotRecord& slot, std::uint32_t index, Puts::Kind kind, std
   told = {true, begin, end, 1, peer};
   Notification notification;
   notification.kind = kKindsTold[kind];
-  notification.slot = index;
+  notification.slot = slot.number(index);
   slot.queue->push(notification, slot.generation);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
 }
 
 void Core::puts_taken(Notification& notification, std::uint32_t generation) noexcept {
-  SlotRecord& slot = slots_[notification.slot];
+  SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation || slot.puts == nullptr) return;
   const auto* const kind = std::ranges::find(kKindsTold, notification.kind);
   const Puts::Told told = std::exchange(slot.puts->told[kind - kKindsTold], {});

@@ -71,6 +71,7 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
   });
   if (area.sharing() == Sharing::mapped_read_write) engine.core().slot(index_).mapping = area.generation_;
   engine.core().slot(index_).store = area.durable_.get();
+  number_ = engine.core().slot(index_).number(index_);
 }
 
 Slot::~Slot() {

@@ -329,7 +329,8 @@ Outcome Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::s
                       const RemoteOptions& options, std::chrono::nanoseconds timeout) noexcept {
   if (&into.interface() != &interface_) return {Status::invalid, Refusal::none, 0};
   return ask(ticket, timeout, [&](RemoteHandle* handle) {
-    return terminus_->requests().get(ticket, {into.index(), at, length}, options, nullptr, handle);
+    return terminus_->requests().get(ticket, {interface::index_of(into.number()), at, length}, options,
+                                     nullptr, handle);
   });
 }
 
@@ -425,8 +426,8 @@ Status Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::si
   if (!queue || &into.interface() != &interface_) return Status::invalid;
   if (!engine.lock().enter()) [[unlikely]]
     return Status::forked;
-  const Status status =
-      terminus_->requests().get(ticket, {into.index(), at, length}, options, *queue, handle);
+  const Status status = terminus_->requests().get(ticket, {interface::index_of(into.number()), at, length},
+                                                  options, *queue, handle);
   engine.lock().leave();
   return status;
 }

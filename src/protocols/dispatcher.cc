@@ -9,11 +9,6 @@ namespace {
 constexpr std::size_t kMostFarewells = 4096;
 constexpr std::chrono::milliseconds kLastWords{100};
 
-bool of_slot(const Notification& notification, std::uint32_t slot) noexcept {
-  return notification.slot == slot && (notification.kind == Notification::Kind::message ||
-                                       notification.kind == Notification::Kind::failed);
-}
-
 }  // namespace
 
 void throw_forked() { throw Error(ErrorCode::forked, "a forked child has no manager: make a new one"); }
@@ -41,28 +36,18 @@ Dispatcher::~Dispatcher() {
 
 // --- who hears of what
 
-void Dispatcher::add(std::uint32_t slot, Receiver& receiver) {
-  if (slot >= attached_.size()) attached_.resize(std::size_t{slot} + 1);
-  Attached& attached = attached_[slot];
-  if (attached.receiver != nullptr)
+void Dispatcher::add(std::uint32_t number, Receiver& receiver) {
+  const std::uint32_t index = interface::index_of(number);
+  if (index >= attached_.size()) attached_.resize(std::size_t{index} + 1);
+  Attached& attached = attached_[index];
+  if (attached.receiver != nullptr && attached.number == number)
     throw Error(ErrorCode::invalid_argument, "another receiver is attached to this slot");
-  if (attached.before) sift(slot);
-  attached = {&receiver, true};
+  attached = {&receiver, number};
 }
 
-void Dispatcher::remove(std::uint32_t slot) noexcept {
-  if (slot < attached_.size()) attached_[slot].receiver = nullptr;
-}
-
-// What stands in the queue of a slot that has gone must not be given to the one that has its number now.
-void Dispatcher::sift(std::uint32_t slot) {
-  std::erase_if(aside_, [&](const Notification& each) { return of_slot(each, slot); });
-  for (std::size_t most = queue.capacity(); most != 0; --most) {
-    const std::optional<Notification> next = queue.poll();
-    if (!next) break;
-    if (!of_slot(*next, slot)) aside_.push_back(*next);
-  }
-  look_again();  // who sleeps looks at the queue alone
+void Dispatcher::remove(std::uint32_t number) noexcept {
+  const std::uint32_t index = interface::index_of(number);
+  if (index < attached_.size() && attached_[index].number == number) attached_[index] = {};
 }
 
 void Dispatcher::retire(Receiver& receiver) noexcept {
@@ -70,7 +55,7 @@ void Dispatcher::retire(Receiver& receiver) noexcept {
     const Guard guard(*this);
     if (!guard) return;
     for (Attached& each : attached_) {
-      if (each.receiver == &receiver) each.receiver = nullptr;
+      if (each.receiver == &receiver) each = {};
     }
   }
   see_off(*receiver.stays_);
@@ -82,29 +67,9 @@ bool Dispatcher::poll() noexcept {
   if (!dues_.empty() || !farewells_.empty()) [[unlikely]]
     settle_dues();
   Notification next;
-  if (!aside_.empty()) [[unlikely]] {
-    next = aside_.front();
-    aside_.pop_front();
-  } else if (queue.poll({&next, 1}) == 0) {
-    return false;
-  }
+  if (queue.poll({&next, 1}) == 0) return false;
   give(next);
   return true;
-}
-
-void Dispatcher::give_aside() noexcept {
-  while (!aside_.empty()) {
-    const Notification next = aside_.front();
-    aside_.pop_front();
-    give(next);
-  }
-}
-
-bool Dispatcher::stands_aside(const Receiver& receiver) const noexcept {
-  return std::ranges::any_of(aside_, [&](const Notification& each) {
-    return each.slot < attached_.size() && attached_[each.slot].receiver == &receiver &&
-           of_slot(each, each.slot);
-  });
 }
 
 void Dispatcher::give_all() noexcept {
@@ -117,9 +82,11 @@ void Dispatcher::give(const Notification& notification) noexcept {
   // fails with its link.
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
     return;
-  if (notification.slot >= attached_.size()) return;
-  Receiver* const receiver = attached_[notification.slot].receiver;
-  if (receiver == nullptr) return;
+  const std::uint32_t index = interface::index_of(notification.slot);
+  if (index >= attached_.size()) return;
+  const auto [receiver, number] = attached_[index];
+  // What stands in the queue of a slot that has gone is nobody's.
+  if (receiver == nullptr || number != notification.slot) return;
   ++happened_;
   giving_ = true;
   receiver->process_arrival(notification);

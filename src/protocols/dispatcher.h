@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -80,17 +79,13 @@ class Dispatcher final : private library::Engine::Helped {
 
   // Under the lock from here on, but for what waits.
 
-  // What comes at `slot`, whose tickets nobody has yet, is `receiver`'s. Throws Error.
-  void add(std::uint32_t slot, Receiver& receiver);
-  void remove(std::uint32_t slot) noexcept;
+  // What comes at the slot of that number, whose tickets nobody has yet, is `receiver`'s. Throws Error.
+  void add(std::uint32_t number, Receiver& receiver);
+  void remove(std::uint32_t number) noexcept;
   void retire(Receiver& receiver) noexcept;  // not under the lock
 
   // Gives the next notification to its receiver. False: there was none.
   bool poll() noexcept;
-  // Gives what was taken from the queue and stands aside: to the interface it is read, so that it would let
-  // its entry be armed anew.
-  void give_aside() noexcept;
-  bool stands_aside(const Receiver& receiver) const noexcept;
   // Gives everything that has come so far.
   void give_all() noexcept;
   // How many were given so far, and dues settled.
@@ -158,7 +153,6 @@ class Dispatcher final : private library::Engine::Helped {
     engine_.want_help();
   }
   void give(const Notification& notification) noexcept;
-  void sift(std::uint32_t slot);
   void settle_dues() noexcept;
   void settle_before_wait() noexcept;
   bool settle_farewells() noexcept;
@@ -175,11 +169,10 @@ class Dispatcher final : private library::Engine::Helped {
   bool giving_ = false;  // it is inside process_arrival
   struct Attached {
     Receiver* receiver = nullptr;
-    bool before = false;  // another had the slot's number
+    std::uint32_t number = 0;
   };
-  std::vector<Attached> attached_;  // by slot
+  std::vector<Attached> attached_;  // by slot's index
   std::uint64_t happened_ = 0;
-  std::deque<Notification> aside_;  // taken from the queue, not given yet
   std::vector<Due*> dues_;
   std::vector<Due*> before_wait_;
   std::size_t expected_dues_ = 0;

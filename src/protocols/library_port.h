@@ -21,13 +21,13 @@ class LibraryPort {
         : dispatcher_(dispatcher),
           area_(dispatcher.interface, bytes),
           slot_(area_, dispatcher.queue, options) {
-      dispatcher_.add(slot_.index(), owner);
+      dispatcher_.add(slot_.number(), owner);
     }
-    ~Landing() { dispatcher_.remove(slot_.index()); }
+    ~Landing() { dispatcher_.remove(slot_.number()); }
     Landing(const Landing&) = delete;
     Landing& operator=(const Landing&) = delete;
 
-    std::uint32_t index() const noexcept { return slot_.index(); }
+    std::uint32_t number() const noexcept { return slot_.number(); }
     Ticket ticket() const { return slot_.ticket(); }
     Ticket ticket(std::uint32_t entry) const { return slot_.ticket(entry); }
     std::span<std::byte> bytes() noexcept { return slot_.bytes(); }

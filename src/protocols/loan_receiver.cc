@@ -130,7 +130,7 @@ struct LoanReceiver::Inside {
         return Status::not_ready;
       Notification next;
       if (queue.poll({&next, 1}) == 0) return Status::pending;
-      if (next.fast && next.slot == landing.index()) [[likely]] {
+      if (next.fast && next.slot == landing.number()) [[likely]] {
         if (state != State::open || next.peer != sender) continue;
         message = protocols::loan_of(next.word);
         if (good(message, next.offset, lender->places)) [[likely]] {
@@ -138,7 +138,7 @@ struct LoanReceiver::Inside {
           return Status::ok;
         }
         end = next.word == protocols::kLoansClosed ? Status::closed : Status::broken;
-      } else if (next.slot == door.index()) {
+      } else if (next.slot == door.number()) {
         if (knocks(next)) return Status::not_ready;
       }
     }

@@ -17,7 +17,7 @@ namespace hamlyn::protocols {
 // A slot over memory of its own. What comes there is given to the machine that made it.
 template <class T>
 concept Landing = requires(T landing, std::uint32_t entry, std::uint64_t peer, Limits limits) {
-  { landing.index() } -> std::same_as<std::uint32_t>;
+  { landing.number() } -> std::same_as<std::uint32_t>;
   { landing.ticket() } -> std::same_as<Ticket>;
   { landing.ticket(entry) } -> std::same_as<Ticket>;
   { landing.bytes() } -> std::same_as<std::span<std::byte>>;

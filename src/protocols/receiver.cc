@@ -13,12 +13,12 @@ Receiver::~Receiver() { retire(); }
 void Receiver::attach(const Slot& slot) {
   const Dispatcher::Guard guard(manager_.inside());
   if (!guard) throw_forked();
-  manager_.inside().add(slot.index(), *this);
+  manager_.inside().add(slot.number(), *this);
 }
 
 void Receiver::detach(const Slot& slot) noexcept {
   const Dispatcher::Guard guard(manager_.inside());
-  if (guard) manager_.inside().remove(slot.index());
+  if (guard) manager_.inside().remove(slot.number());
 }
 
 void Receiver::retire() noexcept { manager_.inside().retire(*this); }

@@ -67,10 +67,8 @@ Seed StreamReceiver::make_seed() {
   const Dispatcher::Guard guard(manager().inside());
   if (!guard) throw_forked();
   // Who has come with the seed that was must not be taken for one who comes with the next.
-  Dispatcher& dispatcher = inside_->dispatcher;
-  if (!guard.nested()) dispatcher.give_aside();
   Ticket ticket;
-  if (dispatcher.stands_aside(*this) || inside_->sink.offer(ticket) != Status::ok)
+  if (inside_->sink.offer(ticket) != Status::ok)
     throw Error(ErrorCode::invalid_argument, "this stream has a sender, or records that were not received");
   current_ = {};
   position_ = 0;

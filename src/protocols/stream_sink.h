@@ -52,9 +52,9 @@ class StreamSink {
   // A message, or a failure, at a slot of ours. `admit(sender)` says whether that one may send.
   template <class Admit>
   void arrived(const Notification& arrival, Admit admit) noexcept {
-    if (arrival.slot == door_->index()) return take_open(arrival, admit);
+    if (arrival.slot == door_->number()) return take_open(arrival, admit);
     for (Ring& ring : rings_) {
-      if (ring.landing->index() == arrival.slot) return take_parcel(ring, arrival);
+      if (ring.landing->number() == arrival.slot) return take_parcel(ring, arrival);
     }
   }
 

@@ -20,7 +20,8 @@ class OwnedSlot {
       : owner_(owner),
         base_(area.data() + options.base),
         index_(owner.core.make_slot(base_, options.bound == 0 ? area.size() - options.base : options.bound,
-                                    queue, options)) {}
+                                    queue, options)),
+        number_(record().number(index_)) {}
   ~OwnedSlot() { drop(); }
   OwnedSlot(const OwnedSlot&) = delete;
   OwnedSlot& operator=(const OwnedSlot&) = delete;
@@ -31,6 +32,7 @@ class OwnedSlot {
   }
 
   std::uint32_t index() const noexcept { return index_; }
+  std::uint32_t number() const noexcept { return number_; }
   interface::SlotRecord& record() noexcept {
     return owner_.core.slot(index_);
   }
@@ -92,6 +94,7 @@ class OwnedSlot {
   Party& owner_;
   std::byte* base_;
   std::uint32_t index_;
+  std::uint32_t number_;
   bool live_ = true;
 };
 

@@ -32,7 +32,7 @@ OwnedSlot& Process::make_slot(Operation& owner, Area& area, const Slot::Options&
                               sim::Generator& chance) {
   interface::Queue* queue = queues[chance.below(queues.size())];
   OwnedSlot& slot = *slots_.emplace_back(std::make_unique<OwnedSlot>(party, area, queue, options));
-  owners_[slot.index()] = &owner;
+  owners_[slot.number()] = &owner;
   return slot;
 }
 

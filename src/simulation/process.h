@@ -72,7 +72,7 @@ class Process {
  private:
   std::vector<std::unique_ptr<Area>> areas_;
   std::vector<std::unique_ptr<OwnedSlot>> slots_;
-  std::map<std::uint32_t, Operation*> owners_;  // by slot
+  std::map<std::uint32_t, Operation*> owners_;  // by slot's number
   std::vector<std::unique_ptr<interface::Terminus>> own_termini_;
 };
 

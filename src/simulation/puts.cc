@@ -238,7 +238,7 @@ void Puts::notified(Process& process, const Notification& n) {
   check(process);
   switch (n.kind) {
     case Notification::Kind::put:
-      demand(n.slot == owned.slot->index(), "a put was told of where none came");
+      demand(n.slot == owned.slot->number(), "a put was told of where none came");
       demand(n.offset <= PutSlot::kBytes && n.length <= PutSlot::kBytes - n.offset,
              "a put was told of elsewhere");
       owned.model.told(n);

@@ -17,7 +17,7 @@ void Sandbox::rake() noexcept {
   for (int i = 0; i < 64; ++i) {
     const auto next = queue_.poll();
     if (!next) return;
-    if (next->slot == slot_.index() && !next->fast &&
+    if (next->slot == slot_.number() && !next->fast &&
         (next->kind == Notification::Kind::message || next->kind == Notification::Kind::failed))
       slot_.arm(next->entry);
   }

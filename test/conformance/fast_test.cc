@@ -25,7 +25,7 @@ TEST_P(Fast, lands_with_its_word_and_its_offset) {
     EXPECT_EQ(n.kind, Notification::Kind::message);
     EXPECT_TRUE(n.fast);
     EXPECT_EQ(n.entry, Ticket::kFast);
-    EXPECT_EQ(n.slot, slot.index());
+    EXPECT_EQ(n.slot, slot.number());
     EXPECT_EQ(n.word, length * 3);
     EXPECT_EQ(n.offset, length + 5);
     EXPECT_EQ(n.length, length);
@@ -156,7 +156,7 @@ TEST_P(Fast, is_refused_when_the_queue_has_no_places_left_to_grant) {
   EXPECT_EQ(told.kind, Notification::Kind::protocol_error);
   EXPECT_EQ(told.cause, Refusal::no_place);
   EXPECT_EQ(told.word, 1u);
-  EXPECT_EQ(message.slot, first.index());
+  EXPECT_EQ(message.slot, first.number());
   EXPECT_EQ(bob.refused(Refusal::no_place), 1u);
   // When the first slot is gone, its places can be granted again.
   first.drop();

@@ -34,7 +34,7 @@ TEST_P(Messages, of_every_length_arrive_whole_with_their_metadata) {
     const Notification n = next();
     EXPECT_EQ(n.kind, Notification::Kind::message);
     EXPECT_FALSE(n.fast);
-    EXPECT_EQ(n.slot, slot.index());
+    EXPECT_EQ(n.slot, slot.number());
     EXPECT_EQ(n.entry, 0u);
     EXPECT_EQ(n.offset, offset);
     EXPECT_EQ(n.length, length);
@@ -109,8 +109,8 @@ TEST_P(Messages, go_to_several_slots_on_one_area_and_to_several_queues) {
   }
   std::vector<std::uint32_t> slots = {next().slot, next().slot};
   std::sort(slots.begin(), slots.end());
-  EXPECT_EQ(slots, (std::vector<std::uint32_t>{low.index(), inside_low.index()}));
-  EXPECT_EQ(next(bob, second).slot, high.index());
+  EXPECT_EQ(slots, (std::vector<std::uint32_t>{low.number(), inside_low.number()}));
+  EXPECT_EQ(next(bob, second).slot, high.number());
   EXPECT_TRUE(same(area.bytes().subspan(0, 64), data));
   EXPECT_TRUE(same(area.bytes().subspan(512, 64), data));
   EXPECT_TRUE(same(area.bytes().subspan(2048, 64), data));

@@ -53,9 +53,9 @@ TEST_P(Priorities, are_told_in_a_queue_of_their_own_if_their_slot_has_one) {
   TestSlot urgent_slot(bob, small, own, {.entries = 1});
   ASSERT_EQ(normal.send(bulk_slot.ticket(0), large, {}, nullptr), Status::pending);
   ASSERT_EQ(urgent.send(urgent_slot.ticket(0), {}, {}, nullptr), Status::ok);
-  EXPECT_EQ(next(bob, own).slot, urgent_slot.index());
+  EXPECT_EQ(next(bob, own).slot, urgent_slot.number());
   EXPECT_TRUE(queue->empty());
-  EXPECT_EQ(next().slot, bulk_slot.index());
+  EXPECT_EQ(next().slot, bulk_slot.number());
 }
 
 // Urgent traffic without end: the normal level still gets one packet for so many of it.

@@ -33,7 +33,7 @@ TEST_P(Put, is_told_of_if_it_asks_for_it) {
   const auto all = told();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].kind, Notification::Kind::put);
-  EXPECT_EQ(all[0].slot, slot.index());
+  EXPECT_EQ(all[0].slot, slot.number());
   EXPECT_EQ(all[0].offset, 200u);
   EXPECT_EQ(all[0].length, 40u);
   EXPECT_EQ(all[0].word, 1u);

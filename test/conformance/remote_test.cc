@@ -373,7 +373,7 @@ TEST_P(Remote, a_queue_is_told) {
             Status::pending);
   Notification n = next(alice, alices);
   EXPECT_EQ(n.kind, Notification::Kind::remote_done);
-  EXPECT_EQ(n.slot, landing.index());
+  EXPECT_EQ(n.slot, landing.number());
   EXPECT_EQ(n.offset, 32u);
   EXPECT_EQ(n.length, 16u);
   EXPECT_EQ(n.word, 71u);

@@ -59,7 +59,7 @@ TEST_P(ShmDirect, hands_over_packet_and_notification) {
     EXPECT_EQ(n.kind, Notification::Kind::message);
     EXPECT_TRUE(n.fast);
     EXPECT_EQ(n.wrap, (i + 2) % 64 == 0) << i;
-    EXPECT_EQ(n.slot, slot.index());
+    EXPECT_EQ(n.slot, slot.number());
     EXPECT_EQ(n.entry, Ticket::kFast);
     EXPECT_EQ(n.word, i);
     EXPECT_EQ(n.offset, i);

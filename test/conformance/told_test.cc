@@ -74,7 +74,7 @@ TEST_P(Told, of_gets_and_fetches_that_ask_for_it) {
     const auto all = told();
     ASSERT_EQ(all.size(), 1u) << length;
     EXPECT_EQ(all[0].kind, Kind::got);
-    EXPECT_EQ(all[0].slot, slot.index());
+    EXPECT_EQ(all[0].slot, slot.number());
     EXPECT_EQ(all[0].offset, 104u);
     EXPECT_EQ(all[0].length, length);
     EXPECT_EQ(all[0].word, 1u);

@@ -424,12 +424,13 @@ class Siege {
       }
       if (next.kind == Notification::Kind::message || next.kind == Notification::Kind::failed) {
         if (next.fast) continue;
+        const std::uint32_t slot = interface::index_of(next.slot);
         if (pick(2) == 0) {
-          core_.arm(next.slot, next.entry);
+          core_.arm(slot, next.entry);
         } else {
-          core_.arm_group(next.slot, next.entry, {1024, 512});
+          core_.arm_group(slot, next.entry, {1024, 512});
         }
-        if (pick(4) == 0) core_.fail_at(next.slot, next.entry, now_ + pick(4));
+        if (pick(4) == 0) core_.fail_at(slot, next.entry, now_ + pick(4));
       }
     }
   }

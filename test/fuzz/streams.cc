@@ -41,7 +41,7 @@ class Bench {
     Landing(const Landing&) = delete;
     Landing& operator=(const Landing&) = delete;
 
-    std::uint32_t index() const noexcept { return index_; }
+    std::uint32_t number() const noexcept { return index_; }
     Ticket ticket() noexcept {
       Ticket out;
       out.interface = kSelf;
@@ -114,7 +114,7 @@ class Bench {
     std::advance(at, static_cast<long>(below(landings_.size())));
     Landing& landing = *at->second;
     Notification out;
-    out.slot = landing.index();
+    out.slot = landing.number();
     out.peer = chance(10) ? 3 : kPeer;
     const std::uint64_t size = landing.bytes().size();
     const bool aligned = !chance(4);
@@ -184,7 +184,7 @@ void receive(Bench bench) {
       std::memcpy(door->bytes().data(), &open, sizeof open);
       if (bench.chance(4)) door->bytes()[bench.below(sizeof open)] = static_cast<std::byte>(bench.number());
       Notification arrival;
-      arrival.slot = door->index();
+      arrival.slot = door->number();
       arrival.peer = kPeer;
       arrival.length = bench.chance(5) ? bench.below(128) : sizeof open;
       sink->arrived(arrival, admit);
@@ -194,7 +194,7 @@ void receive(Bench bench) {
       Notification arrival = bench.message(sequence);
       if (!bench.chance(30) && sink->open() && bench.landings().size() > 1) {
         Bench::Landing& ring = *std::next(bench.landings().begin())->second;
-        arrival.slot = ring.index();
+        arrival.slot = ring.number();
         arrival.peer = kPeer;
         arrival.kind = Notification::Kind::message;
         arrival.fast = true;

@@ -101,7 +101,7 @@ class Victim {
     if (arrival.offset > kSlotBytes || arrival.length > kSlotBytes - arrival.offset) ++report_.wrong;
     switch (arrival.kind) {
       case Notification::Kind::message:
-        if (arrival.slot == neighbour_.index()) {
+        if (arrival.slot == neighbour_.number()) {
           take_from_neighbour(arrival);
         } else if (arrival.fast) {
           ++report_.fast;
@@ -141,7 +141,7 @@ class Victim {
 
   // Long messages of honest senders are of one byte all over.
   void check(const Notification& arrival) {
-    if (arrival.slot != open_.index() || arrival.length != kHonestBytes) return;
+    if (arrival.slot != open_.number() || arrival.length != kHonestBytes) return;
     const auto bytes = open_.bytes(arrival);
     if (std::count(bytes.begin(), bytes.end(), bytes[0]) != static_cast<std::ptrdiff_t>(bytes.size()))
       ++report_.wrong;
@@ -150,7 +150,7 @@ class Victim {
   void rearm(const Notification& arrival) {
     if (!rearm_) return;
     for (Slot* slot : {&open_, &paranoid_, &one_shot_}) {
-      if (slot->index() == arrival.slot) slot->arm(arrival.entry);
+      if (slot->number() == arrival.slot) slot->arm(arrival.entry);
     }
   }
 

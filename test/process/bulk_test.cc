@@ -65,6 +65,27 @@ TEST_F(Bulk, space_takes_one_message_and_nothing_more) {
   });
 }
 
+// Whoever holds spaces finds by what comes which of them it is of, also behind the end of one.
+TEST_F(Bulk, what_was_told_of_a_space_that_has_gone_is_held_by_none_that_is_made_later) {
+  with_both([](Sides& sides) {
+    {
+      BulkSpace gone(sides.queue, 100);
+      ASSERT_EQ(sides.send(gone.offer(), bytes_of(100, 1)), Status::ok);
+    }
+    BulkSpace space(sides.queue, 100);
+    BulkRing ring(sides.queue, 100, 1);
+    const Notification arrival = sides.next();
+    EXPECT_EQ(arrival.kind, Notification::Kind::message);
+    EXPECT_FALSE(space.holds(arrival));
+    EXPECT_FALSE(ring.holds(arrival));
+    const std::vector<std::byte> data = bytes_of(100, 2);
+    ASSERT_EQ(sides.send(space.offer(), data), Status::ok);
+    const Notification own = sides.next();
+    ASSERT_TRUE(space.holds(own));
+    EXPECT_TRUE(std::ranges::equal(space.bytes(own), data));
+  });
+}
+
 TEST_F(Bulk, space_has_bounds_that_hold_at_both_ends) {
   with_both([](Sides& sides) {
     BulkSpace space(sides.queue, 100), neighbour(sides.queue, 100);

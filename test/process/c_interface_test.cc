@@ -74,7 +74,7 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_receive(nullptr, 0, nullptr),
       hamlyn_queue_descriptor(nullptr, nullptr),
       hamlyn_slot_make(nullptr, nullptr, nullptr, nullptr),
-      hamlyn_slot_index(nullptr, nullptr),
+      hamlyn_slot_number(nullptr, nullptr),
       hamlyn_slot_ticket(nullptr, &ticket),
       hamlyn_slot_entry_ticket(nullptr, 0, &ticket),
       hamlyn_slot_arm(nullptr, 0),

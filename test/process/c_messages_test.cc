@@ -126,9 +126,9 @@ TEST_F(CInterface, entries_are_armed_limited_and_revoked) {
     EXPECT_OK(hamlyn_slot_disarm(ends.slot, 0));
     EXPECT_OK(hamlyn_slot_change_key(ends.slot));
     EXPECT_OK(hamlyn_slot_notify_after(ends.slot, 0));
-    std::uint32_t index = 99;
-    EXPECT_OK(hamlyn_slot_index(ends.slot, &index));
-    EXPECT_EQ(index, ticket.slot);
+    std::uint32_t number = 0;
+    EXPECT_OK(hamlyn_slot_number(ends.slot, &number));
+    EXPECT_EQ(number, failed.slot);
   });
 }
 

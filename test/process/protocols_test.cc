@@ -426,6 +426,11 @@ TEST_F(Protocols, what_stood_in_the_queue_of_a_slot_that_has_gone_is_given_to_no
     while (both.receiver.poll()) {
     }
     EXPECT_EQ(next.sum, 0u);
+    const Ticket ticket = next.ticket();
+    ASSERT_EQ(both.sender.terminus().connect(ticket, kPatience), Status::ok);
+    ASSERT_EQ(both.sender.terminus().send_fast(ticket, {}, 6), Status::ok);
+    EXPECT_EQ(both.receiver.wait(kPatience), Status::ok);
+    EXPECT_EQ(next.sum, 6u);
   });
 }
 

@@ -110,7 +110,7 @@ void exchange_buffers(Hosted& hosted) {
     while (landed != kMessages) {
       for (Buffer buffer; next != kMessages && pool.take(kLong, buffer) == Status::ok; ++next) {
         auto made = std::make_unique<Landing>(manager, area, queue, std::move(buffer), next);
-        const std::uint32_t slot = made->slot.index();
+        const std::uint32_t slot = made->slot.number();
         landings[slot] = {next, std::move(made)};
       }
       all.expect(landings.size() + pool.free_buffers() == 3, "a buffer is lost");

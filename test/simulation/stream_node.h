@@ -2,7 +2,6 @@
 // A process of the simulation that has streams: the port that the library's streams have, over a simulated
 // interface, and the walk from a notification to the stream that it is for.
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,19 +24,12 @@ class StreamNode {
 
   // Gives the next notification to whom it is for. False: there is none.
   bool give() {
-    Notification next;
-    if (!aside_.empty()) {
-      next = aside_.front();
-      aside_.pop_front();
-    } else if (const auto taken = simulation::take(party, queue)) {
-      next = *taken;
-    } else {
-      return false;
-    }
-    if (next.kind == Notification::Kind::protocol_error) ++refusals;
-    if (next.kind != Notification::Kind::message && next.kind != Notification::Kind::failed) return true;
-    const auto found = owners.find(next.slot);
-    if (found != owners.end()) found->second(next);
+    const auto next = simulation::take(party, queue);
+    if (!next) return false;
+    if (next->kind == Notification::Kind::protocol_error) ++refusals;
+    if (next->kind != Notification::Kind::message && next->kind != Notification::Kind::failed) return true;
+    const auto found = owners.find(next->slot);
+    if (found != owners.end()) found->second(*next);
     return true;
   }
   void end_link() {
@@ -46,26 +38,12 @@ class StreamNode {
     party.core.end_link(*link);
     link.reset();
   }
-  // The slot has gone: what stands in the queue of it is nobody's.
-  void forget(std::uint32_t slot) {
-    owners.erase(slot);
-    std::deque<Notification> all;
-    all.swap(aside_);
-    while (const auto taken = simulation::take(party, queue)) all.push_back(*taken);
-    for (const Notification& each : all) {
-      const bool told = each.kind == Notification::Kind::message || each.kind == Notification::Kind::failed;
-      if (!told || each.slot != slot) aside_.push_back(each);
-    }
-  }
 
   simulation::Party party;
   interface::Queue* queue;
   std::unique_ptr<sim::SimLink> link;
-  std::map<std::uint32_t, Arrived> owners;  // by slot
+  std::map<std::uint32_t, Arrived> owners;  // by slot's number
   std::uint64_t refusals = 0;
-
- private:
-  std::deque<Notification> aside_;
 };
 
 class SimPort {
@@ -79,13 +57,12 @@ class SimPort {
         : node_(node), area_(bytes), slot_(node.party, area_, node.queue, options) {}
     ~Landing() {
       EXPECT_TRUE(area_.intact());
-      slot_.drop();
-      node_.forget(slot_.index());
+      node_.owners.erase(slot_.number());
     }
     Landing(const Landing&) = delete;
     Landing& operator=(const Landing&) = delete;
 
-    std::uint32_t index() const noexcept { return slot_.index(); }
+    std::uint32_t number() const noexcept { return slot_.number(); }
     Ticket ticket() noexcept { return slot_.ticket(); }
     Ticket ticket(std::uint32_t entry) noexcept { return slot_.ticket(entry); }
     std::span<std::byte> bytes() noexcept { return area_.bytes(); }
@@ -126,7 +103,7 @@ class SimPort {
   bool linked(std::uint64_t peer) noexcept { return node_.party.core.find_link(peer) != nullptr; }
   std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
     auto landing = std::make_unique<Landing>(node_, bytes, options);
-    node_.owners[landing->index()] = arrived_;
+    node_.owners[landing->number()] = arrived_;
     return landing;
   }
 

@@ -80,7 +80,7 @@ class BulkPart final : public Part {
     if (spaces_.takes(arrival) || rings_.takes(arrival)) return;
     // Where a piece of a ring has failed the ring goes at once, and what stood behind it in the queue is
     // told.
-    stage_.demand(rings_.failed(), "something came of what has gone");
+    stage_.demand(rings_.failed(arrival), "something came of what has gone");
   }
   void fill() {
     if (ring_sender_ && !ring_sender_->goes_on()) ring_sender_.reset();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "hamlyn/bulk.h"
+#include "interface/packet.h"
 #include "simulation/protocols/bulk_offers.h"
 
 namespace hamlyn::simulation {
@@ -68,11 +69,14 @@ class RingReceiver {
     stage_.demand(!memory_->arrived(arrival), "a piece that has failed is one");
     stage_.demand(stage_.may_have_gone(ring_->sender) || ring_->torn, "a piece has failed for nothing");
     drop(true);
-    failed_ = true;
+    failed_ = ring_;
     return true;
   }
-  // Whether the last ring went because a piece of it had failed.
-  bool failed() const { return failed_; }
+  // Whether it is of the last ring that went because a piece of it had failed.
+  bool failed(const Notification& arrival) const {
+    return failed_ != nullptr &&
+           interface::number_of(interface::slot_word(failed_->offer.ticket)) == arrival.slot;
+  }
   // All that has come. True if there was something.
   bool take_all() {
     bool any = false;
@@ -90,7 +94,6 @@ class RingReceiver {
     memory_.emplace(queue_, ring.bytes, static_cast<std::uint32_t>(chance.between(1, 8)));
     ring.offer = memory_->offer();
     ring_ = &ring;
-    failed_ = false;
     stage_.host.note("offers ring %", {ring.number});
   }
   bool next() {
@@ -133,7 +136,7 @@ class RingReceiver {
   NotificationQueue& queue_;
   std::optional<BulkRing> memory_;
   Ring* ring_ = nullptr;
-  bool failed_ = false;
+  const Ring* failed_ = nullptr;
   std::deque<Held> held_;  // until they are freed
 };
 
