@@ -1,0 +1,110 @@
+// Names, which are with the daemon, and what goes on when it has gone.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <vector>
+
+#include "test/process/library.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_F(Library, NamesAreFoundTakenAndWithdrawn) {
+  in_child([&] {
+    ReceivingEnd to(options());
+    Interface other(options());
+    to.interface.publish("here", to.slot.ticket());
+    EXPECT_EQ(other.lookup("here"), to.slot.ticket());
+    try {
+      other.publish("here", to.slot.ticket());
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::name_taken);
+    }
+    to.interface.withdraw("here");
+    EXPECT_THROW(other.lookup("here"), Error);
+  });
+}
+
+TEST_F(Library, LinksAndNamesOutliveTheDaemon) {
+  Actor from = sender([&](Line& line, Interface& interface, Terminus& terminus, const Ticket& ticket) {
+    for (std::uint64_t i = 0; line.take<char>(); ++i) {
+      if (!send_word(terminus, ticket, i)) return 1;
+      if (i == 1) return interface.lookup("here", kPatience) == ticket ? 0 : 2;
+    }
+    return 3;
+  });
+  Actor to([&](Line& line) {
+    ReceivingEnd receiver(options());
+    receiver.interface.publish("here", receiver.slot.ticket());
+    line.put(receiver.slot.ticket());
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      Notification arrival;
+      if (receiver.queue.receive(arrival, kPatience) != Status::ok || arrival.word != i) return 1;
+      line.put('.');
+    }
+    return line.take<char>() ? 0 : 2;
+  });
+  const auto ticket = to.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  from.line().put(*ticket);
+  from.line().put('.');
+  ASSERT_TRUE(to.line().take<char>());
+  daemon_.kill();
+  const Daemon next{folder_.file("node")};
+  from.line().put('.');
+  EXPECT_TRUE(to.line().take<char>()) << "the link goes on";
+  EXPECT_EQ(from.wait(), 0) << "the name comes back";
+  to.line().put('.');
+  EXPECT_EQ(to.wait(), 0);
+}
+
+// It stood still when it was asked for the bytes of a longer ring, and for a name.
+TEST_F(Library, ALinkGrowsThoughTheDaemonTakesTheRequestAlong) {
+  Actor from = sender([&](Line& line, Interface& interface, Terminus& terminus, const Ticket& ticket) {
+    const std::vector<std::byte> data(4096);
+    if (!send_word(terminus, ticket, 0) || !line.take<char>()) return 1;  // the daemon stands still
+    if (terminus.send_fast(ticket, data) != Status::queue_full) return 2;
+    try {
+      interface.lookup("nobody", 100ms);  // by the thread that asks for the ring, too
+      return 3;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::timed_out) return 6;
+      line.put('.');
+    }
+    if (!line.take<char>()) return 4;  // it has gone
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (terminus.send_fast(ticket, data, 1) != Status::ok) {
+      if (std::chrono::steady_clock::now() > until) return 5;
+      interface.run();
+    }
+    line.take<char>();
+    return 0;
+  });
+  Actor to([&](Line& line) {
+    ReceivingEnd receiver(options());
+    line.put(receiver.slot.ticket());
+    Notification arrival;
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      if (receiver.queue.receive(arrival, kPatience) != Status::ok || arrival.word != i) return 1;
+      line.put('.');
+    }
+    return arrival.length == 4096 ? 0 : 2;
+  });
+  const auto ticket = to.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  from.line().put(*ticket);
+  ASSERT_TRUE(to.line().take<char>());
+  daemon_.command().signal(SIGSTOP);
+  from.line().put('.');
+  ASSERT_TRUE(from.line().take<char>());
+  daemon_.kill();
+  from.line().put('.');
+  EXPECT_EQ(to.wait(), 0);
+  from.line().put('.');
+  EXPECT_EQ(from.wait(), 0);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
