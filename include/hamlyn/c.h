@@ -438,7 +438,7 @@ hamlyn_status hamlyn_send_gathered(hamlyn_terminus* terminus, const hamlyn_ticke
 // Fast mode (paper 0, section 2.7): one packet, up to the MTU, and one word of metadata.
 hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
                                size_t length, uint64_t word, uint64_t offset);
-// Waits until a fast-mode send to `ticket` has a place, or the link has ended.
+// Waits until a fast-mode send to `ticket` has a place, or the link has ended: also just before, said once.
 hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
 // How it stands with a send: pending, ok, refused, link_ended, cancelled. Runs nothing.
 hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle);

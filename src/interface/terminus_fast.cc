@@ -27,6 +27,8 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   Link* link = core_.find_link(ticket.interface);
   if (link == nullptr) return ask_for_link(ticket.interface);
   core_.warm(*link);
+  fast_peer_ = link->peer;
+  end_untold_ = false;
   Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
   level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;

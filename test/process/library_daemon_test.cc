@@ -60,6 +60,42 @@ TEST_F(Library, LinksAndNamesOutliveTheDaemon) {
   EXPECT_EQ(to.wait(), 0);
 }
 
+// Nobody could make another link then, nor say that there will be none.
+TEST_F(Library, WaitsForAPlaceEndWithTheLinkAlsoWithoutADaemon) {
+  const auto waiting = [&](bool before) {
+    return sender([before](Line& line, Interface&, Terminus& terminus, const Ticket& ticket) {
+      Status status = Status::ok;
+      while (status == Status::ok || status == Status::queue_full) status = terminus.send_fast(ticket, {});
+      if (status != Status::no_place) return 1;
+      line.put('f');
+      if (before && !line.take<char>()) return 2;
+      while (before && status != Status::connecting) status = terminus.send_fast(ticket, {});
+      status = terminus.wait_for_place(ticket, kPatience);
+      if (status != Status::link_ended) return 10 + static_cast<int>(status);
+      return terminus.wait_for_place(ticket, 1ms) == Status::timed_out ? 0 : 3;  // it is said once
+    });
+  };
+  Actor late = waiting(true), early = waiting(false);
+  Actor to([&](Line& line) {
+    ReceivingEnd receiver(options(), 4096, {.places = 1});
+    line.put(receiver.slot.ticket());
+    line.take<char>();
+    return 0;
+  });
+  const auto ticket = to.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  for (Actor* const each : {&late, &early}) {
+    each->line().put(*ticket);
+    ASSERT_TRUE(each->line().take<char>());
+  }
+  daemon_.kill();
+  to.signal(SIGKILL);
+  EXPECT_EQ(to.wait(), 128 + SIGKILL);
+  late.line().put('.');
+  EXPECT_EQ(late.wait(), 0);
+  EXPECT_EQ(early.wait(), 0);
+}
+
 // It stood still when it was asked for the bytes of a longer ring, and for a name.
 TEST_F(Library, ALinkGrowsThoughTheDaemonTakesTheRequestAlong) {
   Actor from = sender([&](Line& line, Interface& interface, Terminus& terminus, const Ticket& ticket) {
