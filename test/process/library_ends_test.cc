@@ -1,11 +1,16 @@
 // How links, waits and interfaces end: by death, in time, when they are cancelled, in a forked child.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
 #include <thread>
 
+#include "base/run_lock.h"
+#include "library/futex.h"
+#include "library/own_thread.h"
 #include "test/process/library.h"
 
 namespace hamlyn::test {
@@ -136,6 +141,37 @@ TEST_F(Library, AForkedChildHasNoInterface) {
     EXPECT_EQ(status, 0);
     EXPECT_NO_THROW(to.slot.ticket()) << "the parent's is as it was";
   });
+}
+
+constexpr int kNoNamespaces = 77;
+
+// Also of a child that has the number of its parent: each is the first in a namespace of its own.
+TEST(Task, IsItsStartersAndNoChilds) {
+  Child starter(-1, [] {
+    if (::unshare(CLONE_NEWPID) != 0) return kNoNamespaces;
+    Child first(-1, [] {
+      const base::RunLock lock;
+      std::atomic<std::uint32_t> stop{0};
+      auto task = library::start_task(lock, "a-task", [&] {
+        while (stop.load() == 0) library::futex_sleep(library::Watched{}, stop, 0, std::nullopt);
+      });
+      const auto child = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+      if (child == 0) {
+        task.reset();
+        ::_exit(::getpid() == 1 ? 0 : 1);
+      }
+      int status = -1;
+      const bool ended = eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; });
+      if (!ended) ::kill(child, SIGKILL);
+      stop = 1;
+      library::futex_wake(stop);
+      return ended && status == 0 ? 0 : 2;
+    });
+    return first.wait();
+  });
+  const int status = starter.wait();
+  if (status == kNoNamespaces) GTEST_SKIP() << "no namespaces can be made";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
