@@ -1,9 +1,11 @@
 // Names, which are with the daemon, and what goes on when it has gone.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <vector>
 
 #include "test/process/library.h"
+#include "test/support/forbid.h"
 
 namespace hamlyn::test {
 namespace {
@@ -94,6 +96,27 @@ TEST_F(Library, WaitsForAPlaceEndWithTheLinkAlsoWithoutADaemon) {
   late.line().put('.');
   EXPECT_EQ(late.wait(), 0);
   EXPECT_EQ(early.wait(), 0);
+}
+
+// The kernel has no memory to watch the next one.
+TEST_F(Library, ADaemonThatCannotBeWatchedEndsNobody) {
+  Actor attached([&](Line& line) {
+    Interface interface(options());
+    forbid(SYS_epoll_ctl, ENOMEM);
+    line.put('a');
+    if (!line.take<char>()) return 1;
+    try {
+      interface.lookup("nobody", 700ms);  // a daemon is looked for every 200 ms
+      return 2;
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::timed_out ? 0 : 3;
+    }
+  });
+  ASSERT_TRUE(attached.line().take<char>());
+  daemon_.kill();
+  const Daemon next{folder_.file("node")};
+  attached.line().put('.');
+  EXPECT_EQ(attached.wait(), 0);
 }
 
 // It stood still when it was asked for the bytes of a longer ring, and for a name.

@@ -20,6 +20,7 @@
 
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
+#include "test/support/forbid.h"
 #include "tool/failure.h"
 #include "tool/output.h"
 
@@ -192,20 +193,7 @@ void refuse_files_without_names() {
     throw std::runtime_error("no filter");
 }
 
-// As a filter of system calls answers that is older than the call.
-void forbid(std::uint32_t call, std::uint32_t error) {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{std::size(program), program};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-    throw std::runtime_error("no filter");
-}
-
+// A filter of system calls answers so that is older than the call.
 TEST(ToolFailure, WhereNobodyCanSleepNobodySpins) {
   World world;
   for (const int error : {ENOSYS, EPERM}) {
