@@ -9,11 +9,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "base/file_descriptor.h"
 #include "test/process/segments.h"
+
+// In the place of libc's: so many fail as when the kernel has no memory.
+static std::atomic<int> sends_without_memory{0};
+
+extern "C" ssize_t send(int socket, const void* data, size_t bytes, int flags) {
+  if (sends_without_memory.load() > 0 && sends_without_memory.fetch_sub(1) > 0) {
+    errno = ENOBUFS;
+    return -1;
+  }
+  return ::sendto(socket, data, bytes, flags, nullptr, 0);
+}
 
 namespace hamlyn::test {
 namespace {
@@ -198,6 +211,22 @@ TEST_F(Segments, give_records_by_descriptors) {
     EXPECT_TRUE(same(std::span(room).subspan(sizeof held, 50), numbers(50)));
     ASSERT_TRUE(readable(control));
     EXPECT_EQ(::write(control, "x", 1), -1) << "it is to be read";
+  });
+}
+
+TEST_F(Segments, lose_nothing_by_descriptors_while_the_kernel_has_no_memory) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "short", .bytes = 4096});
+    const int control = segment.control_descriptor(), data = segment.data_descriptor();
+    Import import(importer, "short");
+    sends_without_memory = 2;
+    ASSERT_EQ(import.write(0, numbers(50), kPatience, {.notify = true}), Status::ok);
+    EXPECT_TRUE(readable(control));
+    segment.unpin(0, 4096);
+    sends_without_memory = 2;
+    ASSERT_EQ(import.write(8, numbers(50), kPatience), Status::ok);
+    EXPECT_TRUE(readable(data));
+    EXPECT_LE(sends_without_memory.load(), 0);
   });
 }
 
