@@ -44,6 +44,7 @@ Status Terminus::without_place() noexcept {
   if (outlet.refused) return Status::refused;
   if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
   if (!outlet.open()) return Status::connecting;
+  if (outlet.granted == 0) return Status::refused;  // it takes puts or gives gets, and never tells of them
   ++counters_.no_place;
   return Status::no_place;
 }
@@ -82,7 +83,7 @@ Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
   const Last& last = last_of_level();
-  if (last.outlet->left == 0) return Status::no_place;
+  if (last.outlet->left == 0) return last.outlet->granted == 0 ? Status::refused : Status::no_place;
   const bool room = last.link->has_room(priority_);
   return room && !awaits_longer_ring(*last.link) ? Status::ok : Status::queue_full;
 }

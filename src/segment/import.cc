@@ -63,8 +63,24 @@ PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides
 
 }  // namespace
 
+// What was registered under a name, and what is left of the time to open it.
+struct Import::Found {
+  Ticket ticket;
+  Options options;
+};
+
+Import::Found Import::look_up(Interface& interface, std::string_view name, const Options& options) {
+  library::Patience patience(options.timeout);
+  patience.deadline();  // it runs from here on
+  Found found{interface.lookup(name, options.timeout), options};
+  found.options.timeout = std::chrono::ceil<std::chrono::milliseconds>(patience.left());
+  return found;
+}
+
 Import::Import(Interface& interface, std::string_view name, const Options& options)
-    : Import(interface, interface.lookup(name, options.timeout), options) {}
+    : Import(interface, look_up(interface, name, options)) {}
+
+Import::Import(Interface& interface, const Found& found) : Import(interface, found.ticket, found.options) {}
 
 Import::Import(Interface& interface, const Ticket& ticket, const Options& options)
     : interface_(interface),
@@ -114,6 +130,12 @@ void Import::open(const Options& options) {
   if (!interface::inside(ticket_.base, ticket_.bound, there)) mapped_.reset();
 }
 
+// What is done through a mapping cannot be undone if the exporter can never be told of it.
+bool Import::never_told() noexcept {
+  const Opened opened = terminus_.opened(ticket_);
+  return (opened.puts || opened.gets) && !opened.told;
+}
+
 // --- writing
 
 Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> data,
@@ -121,6 +143,7 @@ Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> d
   if (forked(interface_)) return Status::forked;
   const Status wrong = check_place(offset, data.size(), options.strides);
   if (wrong != Status::ok) return wrong;
+  if (options.notify && never_told()) return Status::refused;
   const std::size_t chunk = options.strides != nullptr ? options.strides->chunk : data.size();
   if (!interface::is_element(options.element)) return Status::invalid;
   if (!interface::element_divides(options.element, chunk, ticket_.base + offset)) return Status::misaligned;
@@ -323,6 +346,7 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   if (writes_by_stores()) {
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
+    if (options.notify && never_told()) return {Status::refused, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
     Status status = mapped_->current() ? Status::ok : Status::stale;
     if (status == Status::ok && options.notify)
