@@ -4,6 +4,7 @@
 
 #include "base/copy.h"
 #include "base/generation.h"
+#include "base/longest_time.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
@@ -70,7 +71,7 @@ struct Import::Found {
 };
 
 Import::Found Import::look_up(Interface& interface, std::string_view name, const Options& options) {
-  library::Patience patience(options.timeout);
+  library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();  // it runs from here on
   Found found{interface.lookup(name, options.timeout), options};
   found.options.timeout = std::chrono::ceil<std::chrono::milliseconds>(patience.left());
@@ -100,9 +101,9 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
 Import::~Import() = default;
 
 void Import::open(const Options& options) {
-  library::Patience patience(options.timeout);
+  library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();  // it runs from here on
-  const Status status = terminus_.confirm(ticket_, options.timeout);
+  const Status status = terminus_.confirm(ticket_, patience.left());
   if (status == Status::refused) {
     const Outcome why = terminus_.flush(ticket_, patience.left());
     throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,

@@ -251,6 +251,8 @@ TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
     Segment segment(exporter, {.name = "taken", .bytes = 64});
     EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "taken", .bytes = 64}); }), ErrorCode::name_taken);
     EXPECT_EQ(error_of([&] { Import(exporter, "taken"); }), ErrorCode::invalid_argument) << "it is one's own";
+    const Import::Options patient{.timeout = std::chrono::milliseconds::max()};
+    EXPECT_EQ(error_of([&] { Import(importer, "taken", patient); }), ErrorCode{});
     MessageArea area(exporter, 4096);
     NotificationQueue queue(exporter);
     Slot slot(area, queue, {});
