@@ -242,6 +242,20 @@ hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name);
 hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64_t timeout,
                             hamlyn_ticket* ticket);
 
+// Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
+// who cares which user it leads to looks here before sending anything there.
+typedef struct hamlyn_registrant {
+  uint64_t interface;
+  uint32_t uid;
+  uint32_t gid;
+  uint32_t pid;       // on its own host
+  uint32_t reserved;  // 0
+} hamlyn_registrant;
+
+// As hamlyn_lookup, and says whose it is.
+hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* name, int64_t timeout,
+                                       hamlyn_ticket* ticket, hamlyn_registrant* registrant);
+
 // --- areas: memory that messages land in, and that long ones are sent out of
 
 typedef struct hamlyn_area hamlyn_area;
@@ -439,7 +453,7 @@ hamlyn_status hamlyn_send_gathered(hamlyn_terminus* terminus, const hamlyn_ticke
 // Fast mode (paper 0, section 2.7): one packet, up to the MTU, and one word of metadata.
 hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
                                size_t length, uint64_t word, uint64_t offset);
-// Waits until a fast-mode send to `ticket` has a place, or the link has ended.
+// Waits until a fast-mode send to `ticket` has a place, or the link has ended: also just before, said once.
 hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
 // How it stands with a send: pending, ok, refused, link_ended, cancelled. Runs nothing.
 hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle);

@@ -33,7 +33,7 @@ enum class Touched : std::uint8_t { written, read, swapped };
 struct PutOptions {
   std::uint64_t offset = 0;  // from the ticket's base
   // The owner is told when all of it has landed, unless its slot's Control is `never`. Takes one of the
-  // places that the slot keeps for this link, or is answered no_place.
+  // places that the slot keeps for this link, or is answered no_place; refused: it keeps none.
   bool notify = false;
   // The data is numbers of so many bytes, as for SendOptions::element.
   std::uint32_t element = 0;
@@ -49,6 +49,7 @@ struct PutOptions {
 struct Opened {
   bool puts = false;
   bool gets = false;
+  bool told = false;  // of what asks for it: the slot keeps places for this interface
 };
 
 // A put that arrived where nothing may land now.

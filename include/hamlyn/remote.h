@@ -50,7 +50,8 @@ struct RemoteOptions {
   // run.
   const Strides* strides = nullptr;
   // The owner is told when it is done (Notification::got, fetched), unless its slot's Control is `never`. Of
-  // a slot that takes puts; takes one of the places that it keeps for this link, or is answered no_place.
+  // a slot that takes puts; takes one of the places that it keeps for this link, or is answered no_place;
+  // refused: it keeps none.
   bool notify = false;
 };
 

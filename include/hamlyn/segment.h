@@ -30,7 +30,8 @@ namespace hamlyn {
 
 namespace segment {
 class Descriptors;
-}
+class NameClaim;
+}  // namespace segment
 
 struct SegmentOptions {
   // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
@@ -150,6 +151,7 @@ class Segment {
 
   Interface& interface_;
   const std::string name_;
+  std::unique_ptr<segment::NameClaim> claim_;  // of it; goes when it is not registered any more
   MessageArea area_;
   NotificationQueue queue_;
   Slot slot_;
@@ -279,9 +281,13 @@ class Import {
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:
+  struct Found;
+  static Found look_up(Interface& interface, std::string_view name, const Options& options);
+  Import(Interface& interface, const Found& found);
   void open(const Options& options);
   Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                           const WriteOptions& options) noexcept;
+  bool never_told() noexcept;
   static Status ended(const Outcome& outcome) noexcept;
   // Of what the ticket opens, mapped.
   std::byte* memory() const noexcept {

@@ -87,3 +87,15 @@ hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, std::
     return HAMLYN_OK;
   });
 }
+
+hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* name, std::int64_t timeout,
+                                       hamlyn_ticket* ticket, hamlyn_registrant* registrant) {
+  if (interface == nullptr || name == nullptr || ticket == nullptr || registrant == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    hamlyn::Registrant who;
+    *ticket = to(interface->it.lookup(name, milliseconds_of(timeout), &who));
+    *registrant = {who.interface, who.uid, who.gid, who.pid, 0};
+    return HAMLYN_OK;
+  });
+}

@@ -16,7 +16,6 @@
 
 namespace hamlyn::interface {
 
-inline constexpr std::uint16_t kStructureVersion = 3;  // of everything that two processes both see
 inline constexpr std::size_t kCell = 64;
 inline constexpr std::size_t kInlineData = 16;
 inline constexpr std::size_t kMetadataLimit = 60;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kSerials = 1u << kSerialBits;
 struct PutWord {
   std::uint32_t name = 0;    // of the place record
   std::uint32_t serial = 0;  // of its opening
-  std::uint32_t length = 0;  // of `put`: bytes of data
+  std::uint32_t length = 0;  // of `put`: bytes of data; of the others 0, or kAnnounced
   bool notify = false;
   std::uint64_t offset = 0;  // of `put`: from the slot's base; of `put_strided`: the stride of chunks
 };
@@ -49,6 +49,8 @@ inline PutWord put_word_of(std::uint64_t word) noexcept {
           .notify = (word >> kNotifyAt & 1) != 0,
           .offset = word >> (kNotifyAt + 1)};
 }
+// In the length: a part of a put of several packets that is announced behind the last of them.
+inline constexpr std::uint32_t kAnnounced = 1;
 // In the offset of a grant, beside the serial: the slot takes puts from this link, whatever places there are,
 // or gives it what it gets. Of a refusal, the cause stands there.
 inline constexpr std::uint32_t kOpenForPuts = 1u << 31;
@@ -96,9 +98,9 @@ inline Strides strides_of(const Packet& packet, std::uint64_t x_stride) noexcept
 inline Status check_strides(const Strides& strides, std::uint64_t length, std::uint64_t offset,
                             std::uint64_t bound) noexcept {
   if (length == 0 || data_of(strides) != length) return Status::invalid;
-  const bool reaches = strides.x_stride < kPutSpan && inside(strides, offset, bound);
-  const bool fits = strides.y_chunks == 1 || strides.y_stride < kPutSpan;
-  return reaches && fits ? Status::ok : Status::out_of_bounds;
+  const Strides count = without_idle(strides);
+  const bool fit = count.x_stride < kPutSpan && count.y_stride < kPutSpan;
+  return fit && inside(count, offset, bound) ? Status::ok : Status::out_of_bounds;
 }
 
 // A get or a fetch of which the owner is to be told names the opening where others have an entry. No entry,

@@ -19,6 +19,7 @@ struct Core::Landing {
   std::uint64_t length = 0;
   Signal signal = Signal::none;
   bool announcement = false;  // of what was done before: a put of several packets, or through a mapping
+  bool part = false;          // of what will be announced
   Touched touched = Touched::written;
   bool strided = false;
   Strides strides;
@@ -93,6 +94,7 @@ Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRec
   if (slot.puts == nullptr) return Refusal::mode_forbids;
   std::uint64_t length = packet.lead.length;
   landing.begin = packet.offset;
+  landing.part = packet.lead.operation != Operation::put && word.length == kAnnounced;
   if (packet.lead.operation == Operation::put) {
     length = word.length;
     landing.begin = word.offset;
@@ -180,7 +182,8 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
       return Refusal::none;
     }
     if (puts.control == Control::always && !landing.announcement) {
-      tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
+      if (!landing.part)
+        tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
     } else if (!puts.careful() && !word.notify) {
       link.same_put = {opening_word(word.name, word.serial), slot.base, slot.bound, slot.counters};
     }
@@ -205,7 +208,7 @@ bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bo
     landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
       Waiting waiting;
       static_cast<HeldPut&>(waiting) = {offset, bytes, peer, notify};
-      waiting.apart = apart;
+      waiting.apart = apart || landing.part;
       waiting.what = landing.signal == Signal::add ? Waiting::What::add : Waiting::What::store;
       waiting.signal = landing.signal != Signal::none;
       waiting.span = bytes;
@@ -256,9 +259,8 @@ void Core::settle_held(std::uint32_t index) noexcept {
     if (record.what != Waiting::What::announce)
       land(slot.base + record.offset, data, record.length, record.what == Waiting::What::add);
     slot.counters->bytes += record.length;
-    const bool asks = record.notify && !record.apart;
-    if (puts.control == Control::always || (asks && puts.control != Control::never))
-      tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
+    const bool tells = puts.control == Control::always || (record.notify && puts.control != Control::never);
+    if (tells && !record.apart) tell_puts(slot, index, Puts::landed, record.offset, end, record.peer);
     return true;
   });
 }

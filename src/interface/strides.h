@@ -23,6 +23,12 @@ inline bool inside(const Strides& strides, std::uint64_t offset, std::uint64_t b
          !__builtin_add_overflow(row, rows, &end) && !__builtin_add_overflow(end, strides.chunk, &end) &&
          !__builtin_add_overflow(end, offset, &end) && end <= bound;
 }
+// Where a stride counts for nothing, because there is one chunk, or one row, it is 0.
+inline Strides without_idle(Strides strides) noexcept {
+  if (strides.x_chunks == 1) strides.x_stride = 0;
+  if (strides.y_chunks == 1) strides.y_stride = 0;
+  return strides;
+}
 // From the first byte to behind the last; they are inside some bound.
 inline std::uint64_t span_of(const Strides& strides) noexcept {
   return strides.x_stride * (strides.x_chunks - std::uint64_t{1}) +
@@ -63,15 +69,14 @@ inline Part part_of(const Strides& strides, std::uint64_t at, std::uint64_t most
 }
 
 // `get_strided`: `delta` is the bytes of all of it, `offset` of the first. Its two words of data are the
-// stride of chunks, and a chunk's length; the stride of rows, and how many chunks a row has. Of a stride that
-// counts for nothing there is 0.
+// stride of chunks, and a chunk's length; the stride of rows, and how many chunks a row has.
 inline constexpr unsigned kStrideBits = 48;
 static_assert(kStrideBits + 16 == 64);
 
-inline void set_gather(Packet& packet, const Strides& strides) noexcept {
-  const std::uint64_t words[] = {
-      (strides.x_chunks == 1 ? 0 : strides.x_stride) | (std::uint64_t{strides.chunk} - 1) << kStrideBits,
-      (strides.y_chunks == 1 ? 0 : strides.y_stride) | (std::uint64_t{strides.x_chunks} - 1) << kStrideBits};
+inline void set_gather(Packet& packet, const Strides& shape) noexcept {
+  const Strides strides = without_idle(shape);
+  const std::uint64_t words[] = {strides.x_stride | (std::uint64_t{strides.chunk} - 1) << kStrideBits,
+                                 strides.y_stride | (std::uint64_t{strides.x_chunks} - 1) << kStrideBits};
   std::memcpy(packet.data, words, sizeof words);
 }
 // Its rows are as many as the length says; 0 rows: no shape has that length.

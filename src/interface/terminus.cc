@@ -422,6 +422,13 @@ void Terminus::link_ended(const Link& link) noexcept {
       if (work->link == &link) finish(*work, Status::link_ended);
     }
   }
+  end_untold_ |= link.peer == fast_peer_;
+  for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next)
+    wait->ended |= link.peer == wait->peer;
+}
+
+bool Terminus::take_end(std::uint64_t peer) noexcept {
+  return fast_peer_ == peer && core_.find_link(peer) == nullptr && std::exchange(end_untold_, false);
 }
 
 Status Terminus::ask_for_link(std::uint64_t peer) noexcept {

@@ -139,10 +139,12 @@ class Terminus {
   }
   void link_refused(std::uint64_t peer) noexcept;
 
-  // Somebody who waits for a link without a message that waits with it. Told here if there will be none.
+  // Somebody who waits for a link without a message that waits with it. Told here if there will be none, and
+  // if one that there was has ended.
   struct LinkWait {
     std::uint64_t peer = 0;
     bool refused = false;
+    bool ended = false;
     LinkWait* next = nullptr;
   };
   void add(LinkWait& wait) noexcept;
@@ -152,6 +154,9 @@ class Terminus {
   Status ask_for_link(std::uint64_t peer) noexcept;
   // Somebody begins to wait for one: what was answered before is no answer to that.
   void forget_answer() noexcept { refused_peer_ = 0; }
+  // Whether the link by which the last message in fast mode went to `peer`, or was to go, has ended, and
+  // there is no other. Once.
+  bool take_end(std::uint64_t peer) noexcept;
 
  private:
   // So much of a message goes straight into the link; the rest takes its turns.
@@ -308,6 +313,8 @@ class Terminus {
   std::size_t refused_bytes_ = 0;
   const Outlet* refused_at_ = nullptr;
   std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
+  std::uint64_t fast_peer_ = 0;           // to whom the last message in fast mode went, or was to go
+  bool end_untold_ = false;               // that link has ended since
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
   base::Stays stays_;

@@ -27,6 +27,8 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   Link* link = core_.find_link(ticket.interface);
   if (link == nullptr) return ask_for_link(ticket.interface);
   core_.warm(*link);
+  fast_peer_ = link->peer;
+  end_untold_ = false;
   Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
   level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
@@ -42,6 +44,7 @@ Status Terminus::without_place() noexcept {
   if (outlet.refused) return Status::refused;
   if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
   if (!outlet.open()) return Status::connecting;
+  if (outlet.granted == 0) return Status::refused;  // it takes puts or gives gets, and never tells of them
   ++counters_.no_place;
   return Status::no_place;
 }
@@ -80,7 +83,7 @@ Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
   const Last& last = last_of_level();
-  if (last.outlet->left == 0) return Status::no_place;
+  if (last.outlet->left == 0) return last.outlet->granted == 0 ? Status::refused : Status::no_place;
   const bool room = last.link->has_room(priority_);
   return room && !awaits_longer_ring(*last.link) ? Status::ok : Status::queue_full;
 }

@@ -83,7 +83,7 @@ std::uint64_t Terminus::asked_last(const Ticket& ticket) const noexcept {
 Opened Terminus::opened(const Ticket& ticket) noexcept {
   way_of(ticket);
   const Outlet& outlet = *last_of_level().outlet;
-  return {.puts = outlet.takes_puts, .gets = outlet.gives_gets};
+  return {.puts = outlet.takes_puts, .gets = outlet.gives_gets, .told = outlet.granted != 0};
 }
 
 Outlet* Terminus::outlet_of(const Ticket& ticket) noexcept {
@@ -144,7 +144,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   work.opening = outlet.opening;
   work.notify = options.notify;
   work.strided = options.strides != nullptr;
-  if (work.strided) work.strides = *options.strides;
+  if (work.strided) work.strides = without_idle(*options.strides);
   const SendOptions as_message{.offset = options.offset, .element = options.element};
   return post(work, ticket, 0, data.size(), as_message, handle, false);
 }
@@ -239,7 +239,8 @@ Status Terminus::put_next(Work& work) noexcept {
     Packet packet{};
     set_lead(packet, work.strided ? Operation::put_strided : Operation::put_block, bytes, 0, work.element);
     set_word(packet, kSlotWord,
-             put_word(work.opening, 0, whole && work.notify, work.strided ? work.strides.x_stride : 0));
+             put_word(work.opening, work.notify && !whole ? kAnnounced : 0, work.notify && whole,
+                      work.strided ? work.strides.x_stride : 0));
     packet.offset = work.offset + (work.strided ? 0 : work.sent);
     if (work.strided) set_strides(packet, work.strides, work.offset, static_cast<std::uint32_t>(work.sent));
     status = link.put(packet, work.data + work.sent, nullptr, priority_);

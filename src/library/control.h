@@ -100,6 +100,7 @@ class Control final : public Outside {
   void answer(node::Event& event);
   void refuse_requests(const Error& error);
   void find_node_again();
+  void attach_again();
   void leave_node() noexcept;
 
   void introduce_wanted();

@@ -228,17 +228,23 @@ void Control::find_node_again() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_attach_) return;
   next_attach_ = now + kAttachPause;
+  try {
+    attach_again();
+    return;
+  } catch (const Error& error) {
+    // Again later; whoever waits for a name has a deadline of its own, unless it waits in vain.
+    if (error.code() == ErrorCode::version_mismatch) refuse_requests(error);
+  } catch (const std::exception&) {  // no memory: again later
+  }
+  if (client_) leave_node();
+}
+
+void Control::attach_again() {
   node::ClientOptions client;
   client.socket = node_socket_;
   client.start_node = options_.start_node;
   client.timeout = kAttachTry;
-  try {
-    client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
-  } catch (const Error& error) {
-    // Again later; whoever waits for a name has a deadline of its own, unless it waits in vain.
-    if (error.code() == ErrorCode::version_mismatch) refuse_requests(error);
-    return;
-  }
+  client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
   if (client_->interface_id() != interface_id_) {
     leave_node();  // somebody else's daemon: it does not know us
     return;

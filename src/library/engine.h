@@ -20,6 +20,7 @@
 #include "interface/requests.h"
 #include "library/far_sleepers.h"
 #include "library/futex.h"
+#include "library/name_claims.h"
 #include "library/poll_rest.h"
 #include "library/setting.h"
 
@@ -91,6 +92,7 @@ class Engine final : public interface::Surroundings {
   }
   // The control thread, or whoever does its work.
   Outside& control() noexcept { return *control_; }
+  NameClaims& name_claims() noexcept { return name_claims_; }
   std::uint64_t id() const noexcept;
 
   // Runs the interface for a thread that polls. Under the lock.
@@ -323,6 +325,7 @@ class Engine final : public interface::Surroundings {
   // Set by the control thread under the lock, while somebody sleeps; cleared by it, or by the interface
   // thread, which looks at it after it has read thread_word_: that moves when the sleep is over.
   std::atomic<bool> control_rests_{false};
+  NameClaims name_claims_;
   std::mutex helped_mutex_;
   Helped* helped_ = nullptr;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock

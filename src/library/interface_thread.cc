@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kTick{1};  // how long an application may ha
 }  // namespace
 
 InterfaceThread::InterfaceThread(Engine& engine)
-    : engine_(engine), task_(start_task("hamlyn-iface", [this] {
+    : engine_(engine), task_(start_task(engine.lock(), "hamlyn-iface", [this] {
         if (simulation == nullptr) base::RealThreads::come_as_other();  // of all fibers it would be said
         main();
       })) {}

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <string>
 #include <system_error>
@@ -33,11 +32,12 @@ class AllSignalsBlocked {
 
 class ThreadTask final : public Task {
  public:
-  explicit ThreadTask(std::thread thread) noexcept : thread_(std::move(thread)) {}
-  ~ThreadTask() override { owner_ == getpid() ? thread_.join() : thread_.detach(); }
+  ThreadTask(const base::RunLock& lock, std::thread thread) noexcept
+      : lock_(lock), thread_(std::move(thread)) {}
+  ~ThreadTask() override { lock_.forked() ? thread_.detach() : thread_.join(); }
 
  private:
-  const pid_t owner_ = getpid();
+  const base::RunLock& lock_;
   std::thread thread_;
 };
 
@@ -61,9 +61,9 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
   }
 }
 
-std::unique_ptr<Task> start_task(const char* name, std::function<void()> main) {
+std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main) {
   if (simulation != nullptr) return simulation->start(std::move(main));
-  return std::make_unique<ThreadTask>(start_own_thread(name, std::move(main)));
+  return std::make_unique<ThreadTask>(lock, start_own_thread(name, std::move(main)));
 }
 
 }  // namespace hamlyn::library

@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/run_lock.h"
 #include "library/setting.h"
 
 namespace hamlyn::library {
@@ -12,7 +13,7 @@ namespace hamlyn::library {
 std::thread start_own_thread(const char* name, std::function<void()> main);
 
 // The same, for what waits by futex_sleep and `Clock` alone: in a simulation it runs there. A forked child,
-// of whom it is not, leaves it to its parent.
-std::unique_ptr<Task> start_task(const char* name, std::function<void()> main);
+// of whom it is not, leaves it to its parent: `lock`, the run lock of the interface that it serves, knows.
+std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main);
 
 }  // namespace hamlyn::library

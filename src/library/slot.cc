@@ -206,6 +206,7 @@ Status with_puts(library::Engine& engine, std::uint32_t index, What what) noexce
 }  // namespace
 
 Status Slot::set_control(Control control) noexcept {
+  if (control > Control::conditional) return Status::invalid;
   return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
     core.set_control(index_, control);
     return Status::ok;

@@ -37,7 +37,7 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
     terminus.forget_answer();
     terminus.add(link);
   }
-  const auto ready = [&] { return link.refused ? Status::refused : try_again(look()); };
+  const auto ready = [&] { return link.refused ? Status::refused : try_again(look(link)); };
   const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus.remove(link);
@@ -234,7 +234,7 @@ std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage>
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   if (const base::RunLockGuard guard(interface_.engine().lock()); guard) terminus_->ask_again(ticket);
   return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
-                       [&] { return terminus_->ready(ticket); });
+                       [&](const auto&) { return terminus_->ready(ticket); });
 }
 
 Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
@@ -264,8 +264,10 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
 }
 
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
-  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout,
-                       [&] { return terminus_->place_free(ticket); });
+  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout, [&](const auto& link) {
+    const bool ended = terminus_->take_end(ticket.interface) || link.ended;
+    return ended ? Status::link_ended : terminus_->place_free(ticket);
+  });
 }
 
 std::uint64_t Terminus::sequence() const noexcept { return terminus_->sequence(); }

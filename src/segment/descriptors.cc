@@ -19,6 +19,8 @@ namespace hamlyn::segment {
 
 namespace {
 
+constexpr int kMemoryMs = 10;  // before a record is sent again for which the kernel had no memory
+
 std::pair<base::FileDescriptor, base::FileDescriptor> make_pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0)
@@ -96,9 +98,17 @@ bool Descriptors::wait(int descriptor, short events) noexcept {
   }
 }
 
+// After a failure: whether the kernel may have memory for it later. By then a while is over, unless it is
+// time to stop.
+bool Descriptors::await_memory(int error) noexcept {
+  if (error != ENOBUFS && error != ENOMEM) return false;
+  pollfd stop{stop_.get(), POLLIN, 0};
+  return ::poll(&stop, 1, kMemoryMs) <= 0;
+}
+
 bool Descriptors::send(const Pair& to, std::span<const std::byte> bytes) noexcept {
   while (::send(to.write.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
-    if (errno == EINTR) continue;
+    if (errno == EINTR || await_memory(errno)) continue;
     if (errno != EAGAIN || !wait(to.write.get(), POLLOUT)) return false;
   }
   return true;
@@ -123,7 +133,10 @@ void Descriptors::move_held() noexcept {
       std::memcpy(held_.data(), &held, sizeof held);
       held_bytes_ = sizeof held + held.length;
     }
-    if (::send(data_.write.get(), held_.data(), held_bytes_, MSG_NOSIGNAL) < 0 && errno == EAGAIN) return;
+    if (::send(data_.write.get(), held_.data(), held_bytes_, MSG_NOSIGNAL) < 0) {
+      if (errno == EAGAIN) return;
+      if (errno == EINTR || await_memory(errno)) continue;
+    }
     held_bytes_ = 0;
   }
 }

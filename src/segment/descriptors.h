@@ -51,6 +51,7 @@ class Descriptors {
   void move_held() noexcept;
   bool send(const Pair& to, std::span<const std::byte> bytes) noexcept;
   bool wait(int descriptor, short events) noexcept;
+  bool await_memory(int error) noexcept;
 
   Segment& segment_;
   const int arrivals_;

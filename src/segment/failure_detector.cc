@@ -139,7 +139,8 @@ void FailureDetector::Watch::run() {
 
 FailureDetector::FailureDetector(Import& import, const FailureDetectorOptions& options, Callback callback)
     : watch_(std::make_unique<Watch>(import, options, std::move(callback))) {
-  watch_->task = library::start_task("hamlyn-watch", [watch = watch_.get()] { watch->run(); });
+  watch_->task = library::start_task(import.interface().engine().lock(), "hamlyn-watch",
+                                     [watch = watch_.get()] { watch->run(); });
 }
 
 FailureDetector::~FailureDetector() {

@@ -4,6 +4,7 @@
 
 #include "base/copy.h"
 #include "base/generation.h"
+#include "base/longest_time.h"
 #include "hamlyn/seed.h"
 #include "hamlyn/segment.h"
 #include "interface/deposit.h"
@@ -63,8 +64,24 @@ PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides
 
 }  // namespace
 
+// What was registered under a name, and what is left of the time to open it.
+struct Import::Found {
+  Ticket ticket;
+  Options options;
+};
+
+Import::Found Import::look_up(Interface& interface, std::string_view name, const Options& options) {
+  library::Patience patience(base::within_clock(options.timeout));
+  patience.deadline();  // it runs from here on
+  Found found{interface.lookup(name, options.timeout), options};
+  found.options.timeout = std::chrono::ceil<std::chrono::milliseconds>(patience.left());
+  return found;
+}
+
 Import::Import(Interface& interface, std::string_view name, const Options& options)
-    : Import(interface, interface.lookup(name, options.timeout), options) {}
+    : Import(interface, look_up(interface, name, options)) {}
+
+Import::Import(Interface& interface, const Found& found) : Import(interface, found.ticket, found.options) {}
 
 Import::Import(Interface& interface, const Ticket& ticket, const Options& options)
     : interface_(interface),
@@ -84,9 +101,9 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
 Import::~Import() = default;
 
 void Import::open(const Options& options) {
-  library::Patience patience(options.timeout);
+  library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();  // it runs from here on
-  const Status status = terminus_.confirm(ticket_, options.timeout);
+  const Status status = terminus_.confirm(ticket_, patience.left());
   if (status == Status::refused) {
     const Outcome why = terminus_.flush(ticket_, patience.left());
     throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,
@@ -114,6 +131,12 @@ void Import::open(const Options& options) {
   if (!interface::inside(ticket_.base, ticket_.bound, there)) mapped_.reset();
 }
 
+// What is done through a mapping cannot be undone if the exporter can never be told of it.
+bool Import::never_told() noexcept {
+  const Opened opened = terminus_.opened(ticket_);
+  return (opened.puts || opened.gets) && !opened.told;
+}
+
 // --- writing
 
 Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> data,
@@ -121,6 +144,7 @@ Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> d
   if (forked(interface_)) return Status::forked;
   const Status wrong = check_place(offset, data.size(), options.strides);
   if (wrong != Status::ok) return wrong;
+  if (options.notify && never_told()) return Status::refused;
   const std::size_t chunk = options.strides != nullptr ? options.strides->chunk : data.size();
   if (!interface::is_element(options.element)) return Status::invalid;
   if (!interface::element_divides(options.element, chunk, ticket_.base + offset)) return Status::misaligned;
@@ -323,6 +347,7 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   if (writes_by_stores()) {
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
+    if (options.notify && never_told()) return {Status::refused, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
     Status status = mapped_->current() ? Status::ok : Status::stale;
     if (status == Status::ok && options.notify)

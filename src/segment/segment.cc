@@ -30,6 +30,10 @@ SeedKind kind_of(Sharing sharing) noexcept {
   }
 }
 
+[[noreturn]] void throw_taken(const std::string& name) {
+  throw Error(ErrorCode::name_taken, "this process has registered " + name + " already");
+}
+
 // Whether it was registered by this interface, which would take the place of it.
 bool is_own(Interface& interface, const std::string& name) {
   try {
@@ -56,6 +60,24 @@ void refuse_forked(Interface& interface) {
 
 }  // namespace
 
+// That no two segments of one interface have the name, also while they are made.
+class segment::NameClaim {
+ public:
+  NameClaim(Interface& interface, const std::string& name) : interface_(interface), name_(name) {
+    refuse_forked(interface);
+    if (!interface.engine().name_claims().take(name)) throw_taken(name);
+  }
+  ~NameClaim() {
+    if (!interface_.engine().lock().forked()) interface_.engine().name_claims().give_back(name_);
+  }
+  NameClaim(const NameClaim&) = delete;
+  NameClaim& operator=(const NameClaim&) = delete;
+
+ private:
+  Interface& interface_;
+  const std::string name_;
+};
+
 MessageArea Segment::make_area(Interface& interface, const SegmentOptions& options) {
   if (options.memory.empty()) return {interface, options.bytes, options.sharing};
   if (options.bytes != 0 && options.bytes != options.memory.size())
@@ -76,14 +98,15 @@ Slot::Options Segment::slot_options(const SegmentOptions& options) {
 Segment::Segment(Interface& interface, const SegmentOptions& options)
     : interface_(interface),
       name_(options.name),
+      claim_(name_.empty() ? nullptr : std::make_unique<segment::NameClaim>(interface, name_)),
       area_(make_area(interface, options)),
       queue_(interface, options.records),
       slot_(area_, queue_, slot_options(options)),
       protection_(options.protection) {
   slot_.protect(protection_);
-  set_control(options.control);
-  if (!name_.empty() && is_own(interface, name_))
-    throw Error(ErrorCode::name_taken, "this process has registered " + name_ + " already");
+  if (set_control(options.control) != Status::ok)
+    throw Error(ErrorCode::invalid_argument, "a segment has one of the controls that hamlyn/put.h names");
+  if (!name_.empty() && is_own(interface, name_)) throw_taken(name_);
   publish();
 }
 

@@ -9,6 +9,12 @@ namespace hamlyn::tool {
 // No wait is longer than this at a time, so that the library never adds a time without end to its clock.
 inline constexpr std::chrono::hours kSlice{1};
 
+// How long the daemon is waited for by who waits so long for a partner: it may have to be started first.
+inline std::chrono::milliseconds for_daemon(std::optional<std::chrono::milliseconds> timeout) {
+  constexpr std::chrono::milliseconds kLeast{2000}, kMost{5000};
+  return std::clamp(timeout.value_or(kMost), kLeast, kMost);
+}
+
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;

@@ -33,7 +33,8 @@ const char* advice(ErrorCode code) noexcept {
     case ErrorCode::not_permitted:
       return "ask the receiver to add --group or --everyone";
     case ErrorCode::timed_out:
-      return "start the other side, or give more time with --timeout";
+      // The daemon's: a partner that does not come is said by who waits for it.
+      return "see whether hamlynd is stopped or overloaded, and start it again if it does not go on";
     case ErrorCode::cancelled:
       return "run it again";
     case ErrorCode::invalid_argument:

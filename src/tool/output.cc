@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/random.h"
 #include "tool/failure.h"
@@ -16,6 +17,8 @@
 
 namespace hamlyn::tool {
 namespace {
+
+constexpr int kMostLinks = 40;  // in a row, as the kernel follows
 
 // The mode that a file made by a shell's `>` would get.
 unsigned default_mode() {
@@ -28,6 +31,18 @@ std::string by_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); 
 
 bool link_as(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, by_descriptor(fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// Where it leads, through every link, also to what is not there yet: as with `>`, a link stays what it is.
+std::string target_of(const std::string& path) {
+  std::filesystem::path target = path;
+  std::error_code no_link;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const std::filesystem::path next = std::filesystem::read_symlink(target, no_link);
+    if (no_link) break;
+    target = target.parent_path() / next;
+  }
+  return target.string();
 }
 
 void wait_writable(int fd) {
@@ -45,6 +60,8 @@ Output::Output(const std::string& path, bool keep_partial)
   if (standard()) return;
   struct stat status {};
   const bool there = ::stat(path.c_str(), &status) == 0;
+  // Links that lead in a circle, or that the kernel does not let follow.
+  if (!there && errno != ENOENT) throw system_failure("cannot write " + what_, errno);
   if (there && S_ISDIR(status.st_mode)) throw system_failure("cannot write " + what_, EISDIR);
   if (there && S_ISREG(status.st_mode) && ::access(path.c_str(), W_OK) != 0) {
     throw system_failure("cannot write " + what_, errno);
@@ -59,11 +76,7 @@ Output::Output(const std::string& path, bool keep_partial)
 }
 
 void Output::open_temporary(unsigned mode) {
-  // Through links, so that what they lead to is replaced and not they themselves.
-  if (char* real = ::realpath(path_.c_str(), nullptr)) {
-    path_ = real;
-    std::free(real);
-  }
+  path_ = target_of(path_);
   if (!open_nameless()) {
     temporary_ = path_ + ".XXXXXX";
     file_.reset(::mkostemp(temporary_.data(), O_CLOEXEC));

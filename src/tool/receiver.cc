@@ -21,7 +21,9 @@ Outcome outcome_of(const Failure& failure) {
 Receiver::Receiver(const ReceiveOptions& options, Output& output, Stop& stop)
     : options_(options),
       output_(output),
-      manager_({.interface = {.node = options.node, .stall = std::chrono::milliseconds{0}}}),
+      manager_({.interface = {.node = options.node,
+                              .timeout = for_daemon(options.timeout),
+                              .stall = std::chrono::milliseconds{0}}}),
       cancels_(stop, manager_),
       stream_(manager_, {.first = kWindowBytes, .most = kWindowBytes}) {}
 

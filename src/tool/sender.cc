@@ -72,7 +72,9 @@ Sender::Sender(const SendOptions& options, Input& input, Stop& stop)
       wanted_(wanted_user(options.to)),
       input_(input),
       deadline_(Deadline::in(options.timeout)),
-      manager_({.interface = {.node = options.node, .stall = std::chrono::milliseconds{0}}}),
+      manager_({.interface = {.node = options.node,
+                              .timeout = for_daemon(options.timeout),
+                              .stall = std::chrono::milliseconds{0}}}),
       cancels_(stop, manager_),
       verdicts_(manager_, sizeof(Verdict)),
       area_(manager_.interface(), kPieces * kPieceBytes) {}

@@ -40,6 +40,24 @@ TEST_P(PutHold, that_waits_is_told_of_when_it_lands_if_it_asked) {
   EXPECT_EQ(all[0].length, 60u);
 }
 
+TEST_P(PutHold, that_waits_in_several_pieces_is_told_of_once_also_if_all_are) {
+  bob.core.set_control(slot.index(), Control::always);
+  const Strides rows{.chunk = 8, .x_chunks = 5, .y_chunks = 2, .x_stride = 16, .y_stride = 128};
+  // Scattered by one packet, and one of several packets where a cell is all that a packet carries.
+  for (const Strides* const strides : {&rows, static_cast<const Strides*>(nullptr)}) {
+    bob.core.inhibit_puts(slot.index());
+    const auto data = pattern(strides != nullptr ? 80 : 3000, 1);
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = 8, .notify = true, .strides = strides}), Status::ok);
+    ASSERT_EQ(told().size(), 1u);
+    bob.core.release_puts(slot.index());
+    const auto all = told();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].word, 1u);
+    EXPECT_EQ(all[0].offset, 8u);
+    EXPECT_EQ(all[0].length, strides != nullptr ? interface::span_of(rows) : data.size());
+  }
+}
+
 TEST_P(PutHold, to_an_unpinned_part_waits_and_can_be_taken) {
   bob.core.pin_puts(slot.index(), 4096, 8192, false);
   const auto low = pattern(40, 1), middle = pattern(40, 2), across = pattern(400, 3);

@@ -101,6 +101,33 @@ TEST_P(Put, is_always_told_of_if_the_owner_says_so_together_with_others) {
   EXPECT_EQ(all[0].word, 1u);
 }
 
+TEST_P(Put, of_several_packets_that_asks_is_told_of_once_also_if_all_are) {
+  bob.core.set_control(slot.index(), Control::always);
+  const auto data = pattern(60000, 7);
+  const Strides rows{.chunk = 60, .x_chunks = 10, .y_chunks = 100, .x_stride = 64, .y_stride = 640};
+  for (const Strides* const strides : {static_cast<const Strides*>(nullptr), &rows}) {
+    ASSERT_EQ(put(slot.ticket(), data, {.offset = 13, .notify = true, .strides = strides}), Status::ok);
+    const auto all = told();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].offset, 13u);
+    EXPECT_EQ(all[0].length, strides != nullptr ? interface::span_of(rows) : data.size());
+    EXPECT_EQ(all[0].word, 1u);
+  }
+  ASSERT_EQ(put(slot.ticket(), data), Status::ok);
+  EXPECT_EQ(told().size(), 1u) << "what does not ask is told of, too";
+}
+
+TEST_P(Put, that_asks_is_refused_at_once_where_no_places_are_kept) {
+  TestSlot mute{bob, area, queue, {.fast = false, .places = 0, .puts = true}};
+  const auto data = pattern(8, 8);
+  EXPECT_EQ(put(mute.ticket(), data, {.notify = true}), Status::refused);
+  EXPECT_EQ(put(mute.ticket(), data), Status::ok);
+  EXPECT_EQ(terminus.place_free(mute.ticket()), Status::refused);
+  EXPECT_FALSE(terminus.opened(mute.ticket()).told);
+  EXPECT_EQ(put(slot.ticket(), data), Status::ok);
+  EXPECT_TRUE(terminus.opened(slot.ticket()).told);
+}
+
 TEST_P(Put, scatters_planes_of_three_dimensions) {
   struct Shape {
     Strides strides;
@@ -158,6 +185,18 @@ TEST_P(Put, shapes_that_cannot_be_are_refused_here) {
             Status::out_of_bounds);
   EXPECT_EQ(with({.chunk = 32, .x_chunks = 1, .y_chunks = 2, .x_stride = 0, .y_stride = 65504}, 1),
             Status::out_of_bounds);
+}
+
+TEST_P(Put, strides_that_count_for_nothing_may_be_anything) {
+  const auto data = pattern(64, 9);
+  const auto with = [&](const Strides& strides, std::uint64_t offset) {
+    return put(slot.ticket(), data, {.offset = offset, .strides = &strides});
+  };
+  EXPECT_EQ(with({.chunk = 64, .x_stride = ~0ull, .y_stride = ~0ull}, 0), Status::ok);
+  EXPECT_EQ(with({.chunk = 32, .y_chunks = 2, .x_stride = ~0ull, .y_stride = 32}, 1000), Status::ok);
+  EXPECT_EQ(with({.chunk = 32, .x_chunks = 2, .x_stride = 32, .y_stride = ~0ull}, 2000), Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  for (const std::size_t offset : {0u, 1000u, 2000u}) EXPECT_TRUE(there(offset, data)) << offset;
 }
 
 TEST_P(Put, outside_of_the_ticket_is_refused_here) {

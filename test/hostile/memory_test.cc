@@ -31,7 +31,7 @@ FileDescriptor memory(std::size_t bytes, unsigned seals, unsigned flags = MFD_AL
   // Whole but for its seals.
   shm::PageHeader header{};
   header.magic = shm::kPageMagic;
-  header.structures = interface::kStructureVersion;
+  header.structures = shm::kPageVersion;
   header.cell_bytes = interface::kCell;
   header.mtu = 8192;
   if (made && bytes >= sizeof header) ::pwrite(made.get(), &header, sizeof header, 0);

@@ -57,6 +57,7 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_publish(nullptr, "name", &ticket, 0),
       hamlyn_withdraw(nullptr, "name"),
       hamlyn_lookup(nullptr, "name", 0, &ticket),
+      hamlyn_lookup_registrant(nullptr, "name", 0, &ticket, nullptr),
       hamlyn_area_make(nullptr, 1, 0, nullptr),
       hamlyn_area_make_over(nullptr, &number, 8, nullptr),
       hamlyn_area_make_durable(nullptr, "file", -1, 1, nullptr),

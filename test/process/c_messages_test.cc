@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -29,6 +30,16 @@ TEST_F(CInterface, messages_with_metadata_and_acknowledgement) {
     ASSERT_OK(hamlyn_publish(ends.receiver, "messages", &ticket, 0));
     EXPECT_EQ(hamlyn_publish(ends.sender, "messages", &ticket, 0), HAMLYN_NAME_TAKEN);
     ASSERT_OK(hamlyn_lookup(ends.sender, "messages", kLong, &found));
+    hamlyn_registrant who{};
+    hamlyn_ticket again{};
+    ASSERT_OK(hamlyn_lookup_registrant(ends.sender, "messages", kLong, &again, &who));
+    EXPECT_EQ(std::memcmp(&again, &found, sizeof found), 0);
+    std::uint64_t owner = 0;
+    ASSERT_OK(hamlyn_interface_id(ends.receiver, &owner));
+    EXPECT_EQ(who.interface, owner);
+    EXPECT_EQ(who.uid, ::geteuid());
+    EXPECT_EQ(who.gid, ::getegid());
+    EXPECT_EQ(who.pid, static_cast<std::uint32_t>(::getpid()));
     EXPECT_EQ(std::memcmp(&found, &ticket, sizeof ticket), 0);
     EXPECT_OK(hamlyn_withdraw(ends.receiver, "messages"));
 

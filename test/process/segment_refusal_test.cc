@@ -2,6 +2,9 @@
 // than there are places for.
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -241,6 +244,65 @@ TEST_F(SegmentsRefuse, more_notifications_than_there_are_places) {
         }
       },
       {.places = 2});
+}
+
+// Nor is it done in memory that is mapped.
+TEST_F(SegmentsRefuse, notifications_where_no_places_are_kept_at_once) {
+  with_each_kind(
+      [](Segment& segment, Import& import, Interface&) {
+        const auto data = numbers(40);
+        std::vector<std::byte> room(40);
+        EXPECT_EQ(import.write(0, data, kPatience, {.notify = true}), Status::refused);
+        EXPECT_EQ(import.fetch(0, {.operand = 1}, kPatience, {.notify = true}).status, Status::refused);
+        EXPECT_EQ(import.read(0, room, kPatience, {.tell_exporter = true}), Status::refused);
+        EXPECT_EQ(import.flush(kPatience), Status::ok);
+        EXPECT_TRUE(untouched(segment.bytes().first(40)));
+        EXPECT_EQ(import.write(0, data, kPatience), Status::ok);
+        EXPECT_EQ(import.flush(kPatience), Status::ok);
+        EXPECT_EQ(import.read(0, room, kPatience), Status::ok);
+        EXPECT_TRUE(same(room, data));
+        EXPECT_FALSE(segment.poll());
+      },
+      {.places = 0});
+}
+
+TEST_F(SegmentsRefuse, controls_that_there_are_not) {
+  with_two([](Interface& exporter, Interface&) {
+    constexpr Control kNone = static_cast<Control>(3);
+    EXPECT_EQ(error_of([&] { Segment(exporter, {.bytes = 8, .control = kNone}); }),
+              ErrorCode::invalid_argument);
+    Segment segment(exporter, {.bytes = 8});
+    EXPECT_EQ(segment.set_control(kNone), Status::invalid);
+    EXPECT_EQ(segment.set_control(Control::never), Status::ok);
+  });
+}
+
+// Of threads that export one name at the same time one has it.
+TEST_F(SegmentsRefuse, a_name_to_all_but_one_of_several_threads) {
+  with_two([](Interface& exporter, Interface& importer) {
+    for (int round = 0; round < 20; ++round) {
+      std::atomic<int> ready{0}, taken{0}, over{0};
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 2; ++i) {
+        threads.emplace_back([&] {
+          for (++ready; ready.load() != 2;) std::this_thread::yield();
+          const ErrorCode code = error_of([&] {
+            const Segment segment(exporter, {.name = "one", .bytes = 8});
+            ++over;
+            for (const auto end = std::chrono::steady_clock::now() + kPatience;
+                 over.load() != 2 && std::chrono::steady_clock::now() < end;)
+              std::this_thread::yield();
+          });
+          taken += code == ErrorCode::name_taken ? 1 : 0;
+          ++over;
+        });
+      }
+      for (std::thread& each : threads) each.join();
+      ASSERT_EQ(taken.load(), 1) << "round " << round;
+      ASSERT_EQ(error_of([&] { Import(importer, "one", {.timeout = std::chrono::milliseconds{0}}); }),
+                ErrorCode::name_unknown);
+    }
+  });
 }
 
 }  // namespace

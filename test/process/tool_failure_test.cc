@@ -20,6 +20,8 @@
 
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
+#include "test/support/forbid.h"
+#include "tool/failure.h"
 #include "tool/output.h"
 
 namespace hamlyn::test {
@@ -191,20 +193,7 @@ void refuse_files_without_names() {
     throw std::runtime_error("no filter");
 }
 
-// As a filter of system calls answers that is older than the call.
-void forbid(std::uint32_t call, std::uint32_t error) {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{std::size(program), program};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-    throw std::runtime_error("no filter");
-}
-
+// A filter of system calls answers so that is older than the call.
 TEST(ToolFailure, WhereNobodyCanSleepNobodySpins) {
   World world;
   for (const int error : {ENOSYS, EPERM}) {
@@ -237,6 +226,24 @@ TEST(ToolOutput, HasATemporaryNameWhereThereAreNoFilesWithoutNames) {
     EXPECT_EQ(folder.names(),
               keep ? (std::vector<std::string>{"new.partial", "old"}) : std::vector<std::string>{"old"});
   }
+}
+
+TEST(ToolOutput, GoesWhereALinkLeadsWhetherThereIsAFileOrNot) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("there"));
+  std::filesystem::create_symlink("there/second", folder.file("first"));
+  std::filesystem::create_symlink("../target", folder.file("there/second"));
+  for (const std::string text : {"made", "anew"}) {
+    tool::Output output(folder.file("first"), false);
+    output.write(std::as_bytes(std::span{text}));
+    output.finish();
+    EXPECT_EQ(read_file(folder.file("target")), text);
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("first")));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("there/second")));
+  }
+  std::filesystem::create_symlink("circle", folder.file("circle"));
+  EXPECT_THROW(tool::Output(folder.file("circle"), false), tool::Failure);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("circle")));
 }
 
 TEST(ToolFailure, PartialFileIsRemovedUnlessItIsWanted) {
@@ -416,6 +423,26 @@ TEST(ToolFailure, NoPartnerInTime) {
   EXPECT_EQ(sent.status, 3);
   expect_line(sent, "send", "no receiver took 'toy' in the time given (timed_out)");
   EXPECT_EQ(world.run({"send", "toy", "--timeout", "0"}).status, 3);
+}
+
+// It is not waited for longer than for a partner.
+TEST(ToolFailure, ADaemonThatIsStopped) {
+  World world;
+  Daemon daemon{world.file("node")};
+  daemon.command().signal(SIGSTOP);
+  ASSERT_TRUE(stopped(daemon.command()));
+  std::vector<Command> both;
+  const auto before = std::chrono::steady_clock::now();
+  for (const std::string command : {"send", "receive"})
+    both.push_back(world.start({command, "toy", "--node", world.file("node"), "--timeout", "0.05"}));
+  for (Command& each : both) {
+    const Finished finished = each.wait();
+    EXPECT_EQ(finished.status, 3);
+    EXPECT_NE(finished.err.find("does not answer (timed_out): see whether hamlynd is stopped"),
+              std::string::npos)
+        << finished.err;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds{4});
 }
 
 TEST(ToolFailure, NameIsTaken) {

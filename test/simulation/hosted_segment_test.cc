@@ -109,5 +109,32 @@ TEST(HostedSegments, are_as_they_should_be_though_packets_are_lost_late_and_repe
   }
 }
 
+// Somebody registers it late, and whose segment it is does not answer.
+TEST(HostedSegments, are_looked_up_and_opened_in_one_time) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Interface interface;
+    const Segment asleep(interface, {.name = "asleep", .bytes = 8});
+    all.host.pause(5000 * kMillisecond);
+  });
+  hosted.add([](Hosted& all) {
+    Interface interface;
+    const Ticket ticket = interface.lookup("asleep", 50ms);
+    all.host.pause(700 * kMillisecond);
+    interface.publish("late", ticket);
+    all.host.pause(2000 * kMillisecond);
+  });
+  hosted.add([](Hosted& all) {
+    Interface interface;
+    const std::uint64_t before = all.host.time();
+    const ErrorCode code = code_of([&] { Import(interface, "late", {.timeout = 1s}); });
+    all.expect(code == ErrorCode::timed_out, "it was opened");
+    all.expect(all.host.time() - before < 1100 * kMillisecond, "it took longer than was given");
+  });
+  hosted.host.after(100 * kMillisecond, [&] { hosted.host.stop(hosted.host.inhabitant(1)); });
+  hosted.kill(1, 4000 * kMillisecond);
+  hosted.run();
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -214,7 +214,7 @@ TEST(Validators, a_packet_takes_as_many_cells_as_its_data_needs) {
 TEST(Validators, a_page_says_what_is_wrong_with_it) {
   PageHeader good{};
   good.magic = shm::kPageMagic;
-  good.structures = interface::kStructureVersion;
+  good.structures = shm::kPageVersion;
   good.cell_bytes = 64;
   good.mtu = 8192;
   good.interface = 7;
@@ -224,7 +224,7 @@ TEST(Validators, a_page_says_what_is_wrong_with_it) {
   page.magic ^= 1;
   EXPECT_STREQ(invalid(page, 7), "not a link page");
   page = good;
-  page.structures = interface::kStructureVersion - 1;
+  page.structures = shm::kPageVersion - 1;
   EXPECT_STREQ(invalid(page, 7), "structures of another version");
   page = good;
   page.cell_bytes = 128;

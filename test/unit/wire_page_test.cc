@@ -162,7 +162,7 @@ TEST(WirePage, SaysWhichVersionsThereAre) {
   std::ifstream file(HAMLYN_SOURCE_DIR "/docs/wire.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::pair<std::string, std::uint32_t> versions[] = {
-      {"| 8 | 2 | structures | version, {} |", interface::kStructureVersion},
+      {"| 8 | 2 | structures | version, {} |", shm::kPageVersion},
       {"| 4 | 2 | version | {} |", library::kLinkVersion},
       {"| 4 | 1 | version | {} (", ofi::kFrameVersion},
       {"| 8 | 4 | version | {} |", interface::kCounterVersion},

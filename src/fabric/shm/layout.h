@@ -11,6 +11,7 @@
 namespace hamlyn::shm {
 
 inline constexpr std::uint64_t kPageMagic = 0x31304B4E4C4D4148u;  // "HAMLNK01", little-endian
+inline constexpr std::uint16_t kPageVersion = 3;  // of the page, and of what its rings may hold
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uint32_t kReplyCells = 12;
 inline constexpr std::uint32_t kUrgentCells = 8;  // the urgent ring never grows: it is for short messages
@@ -20,7 +21,7 @@ inline constexpr std::uint32_t kGrownCells[] = {256, 2048, 16384};  // 16 KiB, 1
 // Never changes after the page was shown.
 struct alignas(64) PageHeader {
   std::uint64_t magic;
-  std::uint16_t structures;  // version
+  std::uint16_t structures;  // kPageVersion
   std::uint16_t cell_bytes;
   std::uint32_t mtu;
   std::uint64_t interface;  // the owner's number
@@ -68,7 +69,7 @@ static_assert(offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
 // Null if the header is one we can talk to, otherwise what is wrong with it. `header` is a private copy.
 inline const char* invalid(const PageHeader& header, std::uint64_t peer) noexcept {
   if (header.magic != kPageMagic) return "not a link page";
-  if (header.structures != interface::kStructureVersion) return "structures of another version";
+  if (header.structures != kPageVersion) return "structures of another version";
   if (header.cell_bytes != interface::kCell) return "cells of another size";
   if (header.mtu < 64 || header.mtu > interface::kPacketLimit || header.mtu % 64 != 0)
     return "an MTU that cannot be";

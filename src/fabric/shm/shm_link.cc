@@ -36,7 +36,7 @@ OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
   OwnedMemory made = make_sealed_memory(sizeof(Page));
   PageHeader& header = static_cast<Page*>(made.mapping.data())->header;
   header.magic = kPageMagic;
-  header.structures = interface::kStructureVersion;
+  header.structures = kPageVersion;
   header.cell_bytes = interface::kCell;
   header.mtu = static_cast<std::uint32_t>(mtu);
   header.interface = interface;

@@ -1,0 +1,27 @@
+#pragma once
+// Names that objects of one interface have registered, or are about to: the node takes a second registration
+// by the same interface for a change of the first.
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace hamlyn::library {
+
+class NameClaims {
+ public:
+  // False: another has it.
+  bool take(const std::string& name) {
+    const std::lock_guard guard(mutex_);
+    return names_.insert(name).second;
+  }
+  void give_back(const std::string& name) noexcept {
+    const std::lock_guard guard(mutex_);
+    names_.erase(name);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+}  // namespace hamlyn::library
