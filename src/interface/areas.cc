@@ -39,6 +39,24 @@ const SlotRecord* Core::find_guarded_slot(std::uint32_t index, std::uint32_t gen
   return &slot;
 }
 
+bool Core::refuse_import(Link& link, std::uint32_t slot, std::uint32_t generation,
+                         std::uint64_t key) noexcept {
+  const std::uint32_t index = masked_index(slot, slots_.size());
+  const SlotRecord& named = slots_[index];
+  Refusal cause = Refusal::none;  // it is good, of a slot that is not mapped
+  if (slot != index || named.generation == 0) {
+    cause = Refusal::bad_slot;
+  } else if (named.generation != generation || !named.live) {
+    cause = Refusal::stale_generation;
+  } else if (named.mode == Mode::guarded && named.key != key) {
+    cause = Refusal::bad_key;
+  }
+  if (cause == Refusal::none) return false;
+  const std::uint32_t told = link.told_causes;
+  refuse(link, cause, slot);
+  return link.told_causes != told;
+}
+
 Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept {
   const std::uint32_t index = masked_index(packet.slot, slots_.size());
   SlotRecord& slot = slots_[index];

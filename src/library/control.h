@@ -180,6 +180,7 @@ class Control final : public Outside {
   std::string node_socket_;
   std::chrono::steady_clock::time_point next_attach_{};
   node::Standing standing_;  // while there is no daemon
+  AreaBudget area_budget_;   // before those who hold of it
   Keepers keepers_;
   std::list<FarKeeper> far_keepers_;
   FarState far_state_ = FarState::none;

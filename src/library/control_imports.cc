@@ -30,7 +30,13 @@ void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   ticket.generation = request.slot_generation;
   ticket.key = request.key;
   const MappedAreas::Shown shown = mapped_areas_.find(ticket, keeper.user());
-  if (shown.area == nullptr) return keeper.answer_import(answer, {});
+  if (shown.area == nullptr) {
+    engine_.lock_.enter_as_other();
+    if (engine_.core_.refuse_import(*keeper.link(), ticket.slot, ticket.generation, ticket.key))
+      engine_.wake_everybody();
+    engine_.lock_.leave();
+    return keeper.answer_import(answer, {});
+  }
   MappedArea& area = *shown.area;
   answer.word = LinkWord::imported;
   answer.bytes = area.memory.size();

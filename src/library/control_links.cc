@@ -67,8 +67,9 @@ void Control::introduced(node::Event event) {
     return;
   }
   try {
-    keepers_.push_back(std::make_unique<LinkKeeper>(
-        std::move(event), std::move(socket), kFirstSerial + next_serial_++, interface_id_, options_.mtu));
+    keepers_.push_back(std::make_unique<LinkKeeper>(std::move(event), std::move(socket),
+                                                    kFirstSerial + next_serial_++, interface_id_,
+                                                    options_.mtu, area_budget_));
     LinkKeeper& keeper = *keepers_.back();
     watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
     watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
@@ -94,6 +95,7 @@ void Control::read_link(LinkKeeper& keeper) {
     const LinkKeeper::End settled = keeper.settle();
     if (grows) engine_.wake_everybody();  // whoever waits for a longer ring
     engine_.lock_.leave();
+    keeper.answer();
     keeper.unmap_forgotten();
     if (how == LinkKeeper::End::none) how = settled;
     answer_imports(keeper);

@@ -1,6 +1,5 @@
 #include "library/link_keeper.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,18 +16,25 @@ constexpr int kWordsInARow = 16;
 }  // namespace
 
 LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-                       std::uint64_t interface, std::size_t mtu)
+                       std::uint64_t interface, std::size_t mtu, AreaBudget& budget)
     : serial_(serial),
       peer_(introduction.peer),
       number_(introduction.link),
       user_{introduction.peer_uid, introduction.peer_gid},
       pid_(introduction.peer_pid),
       mtu_(mtu),
+      budget_(budget),
       socket_(std::move(socket)),
       pidfd_(std::move(introduction.pidfd)) {
   shm::OwnedMemory page = shm::ShmLink::prepare_page(interface, mtu);
   my_page_ = std::move(page.mapping);
   say(LinkWord::page, 0, page.memfd.get());  // if the peer has gone already, reading will tell
+}
+
+LinkKeeper::~LinkKeeper() {
+  for (const PeersArea& area : peers_areas_) {
+    if (area.mapping) budget_.give_back(user_.uid, area.mapping.size());
+  }
 }
 
 bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
@@ -41,11 +47,6 @@ bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
 bool LinkKeeper::say(const LinkMessage& message, std::span<const int> fds) noexcept {
   const auto bytes = std::as_bytes(std::span(&message, 1));
   return base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT) == base::SocketState::ok;
-}
-
-bool LinkKeeper::peer_dead() const noexcept {
-  pollfd process{pidfd_.get(), POLLIN, 0};
-  return poll(&process, 1, 0) == 1;
 }
 
 LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
@@ -149,14 +150,12 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
     }
     unused_areas_.splice(unused_areas_.end(), former_areas_);
   }
-  for (const LinkMessage& answer : answers_) say(answer);  // now packets may name them
-  answers_.clear();
   if (areas_taken_ != 0) link_->set_areas_shown(link_->areas_shown | std::exchange(areas_taken_, 0));
   if (peers_ring_) {
     // A second one before the first is in use breaks the protocol.
     if (!link_->continue_in(std::move(peers_ring_))) return End::protocol_broken;
     peers_ring_ = shm::Mapping();
-    say(LinkWord::ring_taken, 0, -1);
+    ring_settled_ = true;
   }
   if (ring_taken_) {
     ring_taken_ = false;
@@ -164,6 +163,12 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
     offered_ring_ = {};
   }
   return End::none;
+}
+
+void LinkKeeper::answer() noexcept {
+  for (const LinkMessage& answer : answers_) say(answer);  // now packets may name them
+  answers_.clear();
+  if (std::exchange(ring_settled_, false)) say(LinkWord::ring_taken, 0, -1);
 }
 
 // --- areas
@@ -197,7 +202,8 @@ bool LinkKeeper::say_withdrawn(std::uint32_t number) noexcept {
   return true;
 }
 
-// What a peer may show is bounded in number and, beside that, in bytes: mapping it costs page tables of ours.
+// What a peer may show is bounded in number and, beside that, in bytes, and so is what all peers may: mapping
+// it costs page tables of ours.
 LinkKeeper::End LinkKeeper::take_area(base::FileDescriptor memfd, const LinkMessage& message) {
   if (link_ == nullptr || message.number >= interface::kAreaLimit || message.generation == 0 ||
       message.bytes == 0)
@@ -208,8 +214,9 @@ LinkKeeper::End LinkKeeper::take_area(base::FileDescriptor memfd, const LinkMess
   answer.word = LinkWord::area_refused;
   answer.number = message.number;
   answer.generation = message.generation;
-  if (message.bytes <= kPeersAreaBytes - peers_area_bytes_) {
+  if (message.bytes <= kPeersAreaBytes - peers_area_bytes_ && budget_.take(user_.uid, message.bytes)) {
     shm::ForeignMemory theirs = shm::map_foreign_memory(memfd, message.bytes);
+    if (theirs.refusal != nullptr) budget_.give_back(user_.uid, message.bytes);
     if (theirs.refusal != nullptr && !theirs.no_memory) return End::protocol_broken;
     if (theirs.refusal == nullptr) {
       if (link_->shown == nullptr && shown_ == nullptr) shown_ = std::make_unique<interface::ShownAreas>();
@@ -229,6 +236,7 @@ LinkKeeper::End LinkKeeper::forget_area(const LinkMessage& message) {
   PeersArea& area = peers_areas_[message.number];
   if (!area.mapping || area.generation != message.generation) return End::none;  // it was refused
   peers_area_bytes_ -= area.mapping.size();
+  budget_.give_back(user_.uid, area.mapping.size());
   former_areas_.push_back(std::move(area.mapping));
   area = PeersArea{};
   peers_areas_changed_ = true;

@@ -15,6 +15,7 @@
 #include "base/socket.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
+#include "library/area_budget.h"
 #include "library/link_message.h"
 #include "library/mapped_area.h"
 #include "library/stall_clock.h"
@@ -32,15 +33,16 @@ class LinkKeeper {
   enum class End { none, peer_gone, protocol_broken, no_memory };  // the last is no fault of the peer's
 
   // Makes this side's page and shows it to the peer. Throws Error. `serial`: names it in its process.
+  // `budget` is of all its links.
   LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-             std::uint64_t interface, std::size_t mtu);
+             std::uint64_t interface, std::size_t mtu, AreaBudget& budget);
+  ~LinkKeeper();
+  LinkKeeper(const LinkKeeper&) = delete;
+  LinkKeeper& operator=(const LinkKeeper&) = delete;
 
   // Reads what the peer says. Returns whether and how the link has ended. `surroundings` for a link that is
   // made.
   End read(interface::Surroundings& surroundings);
-
-  // Whether the peer's process has gone, though its socket may live in a child.
-  bool peer_dead() const noexcept;
 
   // The link, once both pages are there.
   shm::ShmLink* link() noexcept { return link_.get(); }
@@ -52,6 +54,9 @@ class LinkKeeper {
   bool ring_taken() const noexcept { return ring_taken_; }
   // What the peer said of rings and areas, to be done under the run lock.
   End settle() noexcept;
+  // And to be answered then. Not under the run lock: a peer says by how many of its descriptors it watches
+  // the socket how long it takes to say something there.
+  void answer() noexcept;
   // Unmaps the areas that are forgotten since. Not under the run lock: that can take long, and a peer says
   // how often.
   void unmap_forgotten() noexcept { unused_areas_.clear(); }
@@ -98,6 +103,7 @@ class LinkKeeper {
   interface::User user_;
   std::uint32_t pid_;
   std::size_t mtu_;
+  AreaBudget& budget_;
   base::ForeignSocket socket_;
   base::FileDescriptor pidfd_;
   shm::Mapping my_page_;           // until the link is made of it
@@ -105,6 +111,7 @@ class LinkKeeper {
   shm::Mapping peers_ring_;        // until settle_rings
   std::uint64_t peers_cells_ = 0;  // of the longest ring that it has shown
   bool ring_taken_ = false;
+  bool ring_settled_ = false;  // the peer's, and it has not been told
   bool fresh_ = false;
   std::array<std::uint16_t, interface::kAreaLimit> areas_shown_{};  // the generation that the peer was shown
   // The generation whose end the peer has not been told of, for want of room in the socket.

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <map>
+#include <string_view>
 
 #include "test/chaos/flatness.h"
 
@@ -22,7 +24,8 @@ constexpr std::uint32_t kMostPerTick = 50;      // ms
 constexpr std::uint32_t kOwnPause = 1000;       // ms: the driver itself was stopped, and maybe everybody
 constexpr std::int64_t kRestPatience = 60'000;  // ms of the driver's ticks, for rest, and for leaving
 constexpr std::int64_t kFlatPatience = 10'000;
-constexpr auto kCalm = 1s;  // before the chaos
+constexpr auto kCalm = 1s;  // before the chaos, and so often at most
+constexpr int kCalmTimes = 60;
 constexpr std::int64_t kMourning = 2'000;
 // What somebody asks of a new daemon may have to wait until the clients of the old one have had their time,
 // which is 2 s.
@@ -53,8 +56,7 @@ Conductor::Conductor(const Plan& plan)
 
 void Conductor::run(const std::function<void(const Look&)>& tell) {
   for (std::uint32_t seat = 0; seat < cast_.size(); ++seat) start(seat);
-  run_for(kCalm, false);
-  rest();
+  calm();
   first_ = look(0, false);
   tell(first_);
   for (std::uint32_t passed = 0; passed < plan_.seconds && ledger_.faults == 0;) {
@@ -68,6 +70,28 @@ void Conductor::run(const std::function<void(const Look&)>& tell) {
   }
   judge_latency();
   leave();
+}
+
+// Until something has come of every role: what sends nothing keeps every promise.
+void Conductor::calm() {
+  std::string silent;
+  for (int times = 0; times != kCalmTimes && ledger_.faults == 0; ++times) {
+    run_for(kCalm, false);
+    rest();
+    if ((silent = silent_role()).empty()) return;
+  }
+  if (ledger_.faults == 0) ledger_.fault("nothing has come of any of the role " + silent);
+}
+
+std::string Conductor::silent_role() const {
+  std::map<std::string_view, std::uint64_t> came;
+  for (std::uint32_t seat = 0; seat < cast_.size(); ++seat) {
+    if (!cast_[seat].partners.empty() && cast_[seat].sends) came[cast_[seat].role] += judge_.came(seat);
+  }
+  for (const auto& [role, letters] : came) {
+    if (letters == 0) return std::string(role);
+  }
+  return {};
 }
 
 void Conductor::start(std::uint32_t seat) {

@@ -74,6 +74,8 @@ class Conductor {
   void carry_on(std::uint32_t passed);
   std::uint32_t tick();
   void run_for(std::chrono::seconds time, bool chaos);
+  void calm();
+  std::string silent_role() const;  // of which no letter has come; empty: there is none
   void strike();
   void strike_daemon();
   void stop(std::uint32_t seat);

@@ -90,7 +90,7 @@ void Judge::judge(Account& account) {
   for (std::uint32_t i = 0; i < kLetters; ++i) {
     const Said said = account.said[i];
     const bool came = account.times[i] != 0;
-    if (came) ++tally.received;
+    if (came) ++tally.received, ++came_[from];
     if (promised(said)) ++tally.letters;
     if (said == Said::delivered) ++tally.delivered;
     if (said == Said::tried) ++tally.unknown;

@@ -22,6 +22,8 @@ class Judge {
   void hurt_all(bool for_long) noexcept;
   // No account is open.
   bool all_over() const noexcept;
+  // Letters that have come of all accounts of who sat there.
+  std::uint64_t came(std::uint32_t seat) const noexcept { return came_[seat]; }
 
  private:
   enum class State : std::uint8_t { open, judged };
@@ -40,6 +42,7 @@ class Judge {
 
   Ledger& ledger_;
   std::array<Case, kAccounts> cases_{};
+  std::array<std::uint64_t, kSeats> came_{};
 };
 
 }  // namespace hamlyn::chaos

@@ -138,7 +138,8 @@ class Neighbours {
     node::Event introduction;
     introduction.peer = kPeer;
     introduction.peer_uid = ::geteuid() + static_cast<std::uint32_t>(pick(2));
-    keeper_.emplace(std::move(introduction), base::ForeignSocket(foreign_, std::move(ours)), 1, kSelf, kMtu);
+    keeper_.emplace(std::move(introduction), base::ForeignSocket(foreign_, std::move(ours)), 1, kSelf, kMtu,
+                    budget_);
     if (!rarely()) say_page();
   }
   void part() {
@@ -394,6 +395,7 @@ class Neighbours {
       // Others' packets may be taken before that is settled.
       touch_areas();
       const LinkKeeper::End settled = keeper_->settle();
+      keeper_->answer();
       listen();
       see_areas();
       touch_areas();
@@ -543,6 +545,7 @@ class Neighbours {
   std::vector<std::byte> bytes_;
   interface::Queue* queue_ = nullptr;
   std::uint32_t slot_ = 0;
+  library::AreaBudget budget_;
   std::optional<LinkKeeper> keeper_;
   std::deque<std::pair<std::uint32_t, shm::OwnedMemory>> own_areas_;
   std::set<std::uint64_t> asked_;  // mappings, of the peer

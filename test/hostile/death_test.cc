@@ -224,5 +224,26 @@ TEST_P(HostileDeath, ADeathIsToldWithoutTheDaemon) {
   world.expect_goes_on();
 }
 
+// Nobody but the kernel can tell then.
+TEST_P(HostileDeath, ADeathIsToldWithoutTheDaemonThoughAChildHasTheSocket) {
+  World world(options());
+  const std::uint64_t before = world.report().mappings;
+  Actor peer = world.rogue([&](Line& line, Rogue& self) -> int {
+    const RogueLink link = self.connect(world.victim());
+    line.put('.');
+    line.take<char>();
+    if (::fork() != 0) ::_exit(7);
+    while (!line.gone()) pause_briefly();
+    ::_exit(0);
+  });
+  ASSERT_TRUE(peer.line().take<char>());
+  EXPECT_GT(world.report().mappings, before);
+  world.kill_daemon();
+  peer.line().put('.');
+  EXPECT_EQ(peer.wait(), 7);
+  EXPECT_TRUE(eventually([&] { return world.report().mappings == before; }));
+  world.expect_goes_on();
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -5,11 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 #include <deque>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
+#include "fabric/shm/bell.h"
 #include "node/address.h"
 #include "test/hostile/world.h"
 
@@ -24,6 +27,14 @@ TEST_P(HostileFlood, FloodsTheDoorbell) {
   World world(options());
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
     RogueLink link = self.connect(world.victim());
+    // In the end it is not listened to any more.
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + kPatience;
+    for (auto deaf_since = Clock::now(); Clock::now() - deaf_since < 300ms;) {
+      if (Clock::now() > until) return 2;
+      link.ring();
+      if (base::RealMemory::load_relaxed(link.theirs().watch.watch) != 0) deaf_since = Clock::now();
+    }
     line.put('.');
     // A bell that moves, then one that only wakes.
     while (!line.take<char>(0ms)) link.ring();
@@ -42,6 +53,43 @@ TEST_P(HostileFlood, FloodsTheDoorbell) {
   rogue.line().put('.');
   EXPECT_EQ(rogue.wait(), 0);
   world.expect_errors({});
+  world.expect_clean();
+}
+
+// Each thread that is woken costs whoever wakes it.
+TEST_P(HostileFlood, WaitsForTheBellWithManyThreads) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line&, Rogue& self) {
+    constexpr long kThreads = 64;
+    RogueLink link = self.connect(world.victim());
+    auto* const bell = const_cast<std::uint32_t*>(&link.theirs().watch.doorbell);
+    std::uint32_t quiet = 0;
+    std::atomic<int> woken = 0;
+    const auto wake_all = [](std::uint32_t* word) {
+      return ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    };
+    std::vector<std::thread> threads;
+    for (long i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        ::syscall(SYS_futex, &quiet, FUTEX_WAIT, 0, nullptr, nullptr, 0);
+        ++woken;
+      });
+    }
+    // Where its value does not matter any more.
+    long moved = 0;
+    const bool there = eventually([&] {
+      moved += ::syscall(SYS_futex, &quiet, FUTEX_CMP_REQUEUE, 0, long{INT_MAX}, bell, 0);
+      return moved == kThreads;
+    });
+    base::RealMemory::store_relaxed(link.mine().watch.watch, 2 | shm::kWantsRoom);
+    const bool rung =
+        link.put(packet_for(world.tickets().counted[0], 16)) && eventually([&] { return woken != 0; });
+    const long left = wake_all(bell);  // one ring wakes all that it wakes at once
+    wake_all(&quiet);
+    for (std::thread& thread : threads) thread.join();
+    return !there ? 1 : !rung ? 2 : left < kThreads - 8 ? 3 : 0;
+  });
+  EXPECT_EQ(rogue.wait(), 0);
   world.expect_clean();
 }
 
@@ -118,6 +166,46 @@ TEST_P(HostileFlood, FillsTheUrgentRingWithoutEnd) {
       << "its own normal level has its share";
   world.expect_goes_on();
   EXPECT_GT(world.report().errors[static_cast<std::size_t>(Refusal::bad_key)], 20u * 64);
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  world.expect_clean();
+}
+
+// There is always a packet where the victim looks next, while it lives and when it has hung up.
+TEST_P(HostileFlood, KeepsItsRingFullWhateverIsTaken) {
+  World world(options());
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(world.victim());
+    interface::Packet bad = packet_for(world.tickets().fast, 16);
+    bad.key ^= 1;
+    for (interface::Packet& cell : link.mine().cells) cell = bad;
+    const auto fill = [&] {
+      const std::uint64_t taken = base::RealMemory::load_acquire(link.theirs().credits.taken);
+      for (std::uint64_t at = taken; at != taken + shm::kHomeCells; ++at) {
+        interface::Lead lead = bad.lead;
+        lead.turn = static_cast<std::uint32_t>(1 + at / shm::kHomeCells);
+        auto& cell = link.mine().cells[at % shm::kHomeCells];
+        base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(&cell), shm::word_of(lead));
+      }
+    };
+    const auto fill_until_told = [&] {
+      do {
+        for (int i = 0; i < 256; ++i) fill();
+        link.ring();
+      } while (!line.take<char>(0ms));
+    };
+    fill_until_told();
+    link.hang_up();
+    fill_until_told();
+    return 0;
+  });
+  const auto refused = [&] { return world.report().errors[static_cast<std::size_t>(Refusal::bad_key)]; };
+  EXPECT_TRUE(eventually([&] { return refused() > 100 * shm::kHomeCells; }));
+  for (int i = 0; i < 5; ++i) world.expect_goes_on();
+  EXPECT_EQ(world.counters().links, 2u);
+  rogue.line().put('.');
+  EXPECT_TRUE(eventually([&] { return world.counters().links == 1; }));
+  world.expect_goes_on();
   rogue.line().put('.');
   EXPECT_EQ(rogue.wait(), 0);
   world.expect_clean();

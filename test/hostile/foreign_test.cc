@@ -252,7 +252,8 @@ TEST(LinkKeeper, NeverShowsTwoAreasOfOneNumber) {
   const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
   for (int earlier = 0; earlier < 2; ++earlier) {
     auto [ours, theirs] = base::socket_pair();
-    library::LinkKeeper keeper({}, base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192);
+    library::AreaBudget budget;
+    library::LinkKeeper keeper({}, base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192, budget);
     // What fits first decides whether a showing or a withdrawal is the first that does not.
     if (earlier != 0) keeper.answer_import({.word = LinkWord::import_refused}, {});
     std::uint16_t shown = 0;
@@ -292,6 +293,71 @@ TEST(LinkKeeper, MapsOneAreaAtATurn) {
   for (int turn = 0; turn < 3; ++turn) {
     ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
     EXPECT_EQ(peer.heard(LinkWord::area_taken), 1);
+  }
+}
+
+TEST(LinkKeeper, ForgetsTheAreaThatIsMeantAndNoOther) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  Speaker peer(::geteuid());
+  peer.say(area_of(0), {memory.memfd.get()});
+  LinkMessage other = area_of(0, LinkWord::area_withdrawn);
+  ++other.generation;
+  peer.say(other, {});
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  EXPECT_NE((*peer.keeper->link()->shown)[0].data, nullptr);
+}
+
+// What is said without end is heard a little at a time.
+TEST(LinkKeeper, TakesAFewWordsAtATurn) {
+  Speaker peer(::geteuid());
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  for (std::uint64_t i = 0; i < 40; ++i) peer.say({.word = LinkWord::import, .value = i}, {});
+  for (const std::size_t taken : {16u, 16u, 8u}) {
+    ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+    EXPECT_EQ(peer.keeper->take_import_requests().size(), taken);
+  }
+}
+
+TEST(LinkKeeper, TakesNoMappingTwiceNorOneThatItHasNotAskedFor) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  const shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
+  Speaker peer(::geteuid());
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  library::Import import;
+  import.answer.number = 5;
+  ASSERT_TRUE(peer.keeper->ask_import(import));
+  for (const std::size_t good : {1u, 0u}) {
+    peer.say({.word = LinkWord::imported, .value = 5, .bytes = 4096, .bound = 4096},
+             {memory.memfd.get(), page.memfd.get()});
+    EXPECT_EQ(peer.read(),
+              good != 0 ? library::LinkKeeper::End::none : library::LinkKeeper::End::protocol_broken);
+    EXPECT_EQ(peer.keeper->take_import_answers().size(), good);
+  }
+}
+
+// Each of many links may be shown as much as one is, of the same memory.
+TEST(LinkKeeper, MapsNoMoreOfAllPeersThanThereIsAndOfAUserNoMoreThanItLeaves) {
+  const shm::OwnedMemory memory = shm::make_sealed_memory(4096);
+  const std::uint32_t user = ::geteuid();
+  const auto shows = [&](Speaker& peer, std::uint16_t number) {
+    peer.say(area_of(number), {memory.memfd.get()});
+    EXPECT_EQ(peer.read(), library::LinkKeeper::End::none);
+    return peer.heard(LinkWord::area_taken) == 1;
+  };
+  for (library::AreaBudget budget :
+       {library::AreaBudget(8, 1 << 20), library::AreaBudget(1000, 8 * 4096 + 4095)}) {
+    Speaker first(user, &budget), second(user, &budget), other(user + 1, &budget);
+    for (std::uint16_t number = 0; number < 2; ++number)
+      EXPECT_TRUE(shows(first, number) && shows(second, number));
+    EXPECT_FALSE(shows(first, 2)) << "half of it";
+    first.say(area_of(0, LinkWord::area_withdrawn), {});
+    EXPECT_TRUE(shows(first, 3)) << "what was withdrawn counts no more";
+    EXPECT_TRUE(shows(other, 0) && shows(other, 1));
+    EXPECT_FALSE(shows(other, 2)) << "half of the other half";
+    second.keeper.reset();
+    EXPECT_TRUE(shows(other, 3)) << "nor does what a link had that has gone";
+    EXPECT_FALSE(shows(first, 4)) << "two of its own, and three of others";
   }
 }
 

@@ -17,16 +17,18 @@ struct Speaker : interface::Surroundings {
   static constexpr std::uint64_t kPeer = 9;
 
   base::Foreign foreign;
+  library::AreaBudget budget;  // unless another is given
   std::optional<library::LinkKeeper> keeper;
   base::FileDescriptor socket;
 
-  explicit Speaker(std::uint32_t uid) {
+  explicit Speaker(std::uint32_t uid, library::AreaBudget* shared = nullptr) {
     auto [ours, theirs] = base::socket_pair();
     socket = std::move(theirs);
     node::Event introduction;
     introduction.peer = kPeer;
     introduction.peer_uid = uid;
-    keeper.emplace(std::move(introduction), base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192);
+    keeper.emplace(std::move(introduction), base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192,
+                   shared != nullptr ? *shared : budget);
     const shm::OwnedMemory page = shm::ShmLink::prepare_page(kPeer, 8192);
     say({.word = library::LinkWord::page}, {page.memfd.get()});
   }
@@ -36,7 +38,10 @@ struct Speaker : interface::Surroundings {
   }
   library::LinkKeeper::End read() {
     const library::LinkKeeper::End end = keeper->read(*this);
-    return end != library::LinkKeeper::End::none ? end : keeper->settle();
+    if (end != library::LinkKeeper::End::none) return end;
+    const library::LinkKeeper::End settled = keeper->settle();
+    keeper->answer();
+    return settled;
   }
   // How often the keeper has said that since it was last asked.
   int heard(library::LinkWord word) {

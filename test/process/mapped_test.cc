@@ -258,6 +258,44 @@ TEST_F(Mapped, NobodyMapsWhatIsNotForIt) {
       true);
 }
 
+// A key can be guessed by asking to map as by sending, and is counted and told as then. A good ticket of a
+// slot that is not mapped, or not for that user, is no offence.
+TEST_F(Mapped, ATicketThatIsWrongIsToldOfAsOneInAPacketIs) {
+  for (const Sharing sharing : {Sharing::mapped_read_only, Sharing::guarded}) {
+    const Owner owner = [](Line& line, MessageArea&, Slot&, NotificationQueue& queue) {
+      if (!line.take<char>()) return 1;
+      std::uint64_t told[static_cast<std::size_t>(Refusal::count)] = {};
+      const auto all = [&] {
+        return told[static_cast<std::size_t>(Refusal::bad_key)] == 3 &&
+               told[static_cast<std::size_t>(Refusal::stale_generation)] == 1 &&
+               told[static_cast<std::size_t>(Refusal::bad_slot)] == 1;
+      };
+      Notification arrival;
+      while (!all()) {
+        if (queue.receive(arrival, kPatience) != Status::ok) return 2;
+        if (arrival.kind != Notification::Kind::protocol_error) return 3;
+        told[static_cast<std::size_t>(arrival.cause)] += arrival.word;
+      }
+      if (queue.poll()) return 4;
+      return line.put('.') && line.take<char>() ? 0 : 5;
+    };
+    run(sharing, owner, [](Line& line, Interface& interface, const Ticket& ticket) {
+      refusal(interface, ticket);
+      for (std::uint64_t guess = 1; guess != 4; ++guess) {
+        Ticket guessed = ticket;
+        guessed.key ^= guess;
+        if (refusal(interface, guessed) != ErrorCode::not_permitted) return 11;
+      }
+      Ticket stale = ticket;
+      ++stale.generation;
+      Ticket none = ticket;
+      none.slot = ~0u;
+      refusal(interface, stale), refusal(interface, none);
+      return turn(line) ? 0 : 12;
+    });
+  }
+}
+
 TEST_F(Mapped, AMappedSlotIsNotParanoidAndAGuardedAreaIsNotRevoked) {
   Actor one([&](Line&) {
     Interface interface(options());

@@ -4,8 +4,8 @@
 //
 // A packet is whole when the `turn` in its first cell says so; it is stored last. A turn is the number of the
 // lap, so that what is left of the lap before is never taken for a packet. Data cells hold a stranger's
-// bytes, which could look like a turn: before a packet is published, the first word of the cell behind it is
-// cleared if it may hold data of the lap before.
+// bytes, which could look like a turn: before a packet is published, the cell behind it is given the turn of
+// the lap before if it may hold data of that. (No fixed number will do: turns begin anew after 2^32 laps.)
 //
 // Templates over a memory policy (base/memory.h), so that tests can put an explorer of store buffers, or a
 // hostile peer, in the place of the machine.
@@ -43,11 +43,12 @@ class RingWriter {
   static constexpr std::uint32_t kAhead = 8;  // cells; less than any ring has
 
  public:
-  // `written`: cells written before, in earlier rings of the same link.
-  void reset(Packet* cells, std::uint32_t count, std::uint64_t written) noexcept {
+  // `written`: cells written before, in earlier rings of the same link. `turn`: of the first lap; only tests
+  // begin late.
+  void reset(Packet* cells, std::uint32_t count, std::uint64_t written, std::uint32_t turn = 1) noexcept {
     cells_ = next_ = cells;
     count_ = count;
-    turn_ = 1;
+    turn_ = turn;
     base_ = lap_ = written;
     room_until_ = base_ + count_;
     data_until_ = 0;
@@ -112,7 +113,7 @@ class RingWriter {
     next_ += cells;
     quick_end_ = next_;
     data_until_ = written() + count_;
-    Memory::store_relaxed(words(next_)[0], std::uint64_t{0});  // it may hold data of the lap before
+    clear_next();  // it may hold data of the lap before
     Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
     Memory::store_relaxed(cell[interface::kKeyWord], target.key);
     Memory::store_relaxed(cell[interface::kOffsetWord], offset);
@@ -171,7 +172,7 @@ class RingWriter {
     }
     put_data(cell, lead, data, metadata);
     if (written() <= data_until_) [[unlikely]]
-      Memory::store_relaxed(words(next_)[0], std::uint64_t{0});
+      clear_next();
     put_header(cell, packet, first);
     find_quick_end();
   }
@@ -196,6 +197,9 @@ class RingWriter {
   }
 
   std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
+
+  // The cell that is written next is none of this lap.
+  void clear_next() noexcept { Memory::store_relaxed(words(next_)[0], std::uint64_t{turn_ - 1}); }
 
   void prefetch(std::uint32_t ahead) const noexcept {
     const std::uint32_t at = index() + ahead;
@@ -266,11 +270,11 @@ class RingWriter {
 template <class Memory = base::RealMemory>
 class RingReader {
  public:
-  void reset(const Packet* cells, std::uint32_t count) noexcept {
+  void reset(const Packet* cells, std::uint32_t count, std::uint32_t turn = 1) noexcept {
     lap_ = taken();
     cells_ = next_ = cells;
     count_ = count;
-    turn_ = 1;
+    turn_ = turn;
     find_stop();
   }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <iterator>
 
 #include "fabric/shm/announcement.h"
@@ -29,6 +28,10 @@ constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interfa
 // taken before almost each, which is one more journey (docs/performance.md). Who sends such wants a longer
 // ring.
 constexpr std::uint32_t kPacketsAhead = 4;
+// Threads that one ring wakes. Of a peer one sleeps on the bell, and a few may not yet have noticed that they
+// were woken, who look at everything when they have. A peer may have thousands wait there: waking them would
+// be our time.
+constexpr int kWoken = 8;
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
 }  // namespace
 
@@ -272,7 +275,7 @@ bool ShmLink::work_pending() noexcept {
 void ShmLink::ring() noexcept {
   ++counters->doorbells;
   // Shared: the sleeper waits on its own, read-only, mapping of this word.
-  syscall(SYS_futex, &mine_->watch.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &mine_->watch.doorbell, FUTEX_WAKE, kWoken, nullptr, nullptr, 0);
 }
 
 // --- receiving
