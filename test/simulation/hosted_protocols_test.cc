@@ -4,6 +4,7 @@
 #include <array>
 
 #include "hamlyn/bulk.h"
+#include "hamlyn/coroutine.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/multicast.h"
 #include "hamlyn/tagged_write.h"
@@ -260,6 +261,61 @@ TEST(HostedMulticast, tells_who_has_got_it_and_who_has_died) {
                "the dead refuse");
   });
   hosted.run();
+}
+
+// --- coroutines
+
+Task echo(Loop& loop, StreamReceiver& from, StreamSender& to, std::uint64_t& echoed) {
+  Record record;
+  while (co_await loop.receive(from, record) == Status::ok) {
+    if (co_await loop.send(to, record.bytes()) != Status::ok) co_return;
+    from.release(record);
+    ++echoed;
+  }
+  co_await loop.close(to);
+}
+
+constexpr std::uint64_t kEchoes = 60;
+
+void say_and_hear(Hosted& all, std::size_t who) {
+  Manager manager;
+  StreamReceiver back(manager, {.first = 1024, .most = 8192, .parcels = 4});
+  manager.publish("back" + std::to_string(who), back.make_seed());
+  StreamSender said(manager, manager.lookup("said" + std::to_string(who), 1s), {.timeout = 5s});
+  for (std::uint64_t number = 0; number < kEchoes; ++number) {
+    const std::string text(number % 10 == 9 ? 3000 : number, static_cast<char>('a' + who));
+    all.expect(said.send(bytes_of(text), 5s) == Status::ok, "it is not sent");
+    Record record;
+    all.expect(back.receive(record, 5s) == Status::ok && record.text() == text, "another echo");
+    back.release(record);
+  }
+  all.expect(said.close(5s) == Status::ok, "it is not closed");
+  Record record;
+  all.expect(back.receive(record, 5s) == Status::closed, "the echo is not closed");
+}
+
+TEST(HostedCoroutines, share_a_thread_and_sleep_while_all_of_them_wait) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds / 4 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add([](Hosted& all) {
+      Manager manager;
+      StreamReceiver one(manager, {.first = 1024, .most = 8192, .parcels = 4});
+      StreamReceiver other(manager, {.first = 1024, .most = 8192, .parcels = 4});
+      manager.publish("said0", one.make_seed());
+      manager.publish("said1", other.make_seed());
+      StreamSender to_one(manager, manager.lookup("back0", 1s), {.timeout = 5s});
+      StreamSender to_other(manager, manager.lookup("back1", 1s), {.timeout = 5s});
+      std::uint64_t echoed = 0;
+      Loop loop(manager);
+      loop.start(echo(loop, one, to_one, echoed));
+      loop.start(echo(loop, other, to_other, echoed));
+      loop.run();
+      all.expect(echoed == 2 * kEchoes, "not everything was echoed");
+    });
+    for (const std::size_t who : {0u, 1u}) hosted.add([who](Hosted& all) { say_and_hear(all, who); });
+    hosted.run();
+  }
 }
 
 }  // namespace
