@@ -125,6 +125,7 @@ class Host final : public library::Setting {
   std::uint64_t random_key() noexcept override { return keys_.next(); }
   void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
              std::optional<Time> until) noexcept override;
+  bool wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept override;
   void step_aside() noexcept override;
   std::unique_ptr<library::Task> start(std::function<void()> main) override;
   std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
@@ -146,6 +147,7 @@ class Host final : public library::Setting {
     std::uint32_t value = 0;
     std::uint64_t until = kNever;
     std::uint64_t arrivals = kNever;  // kNever: those do not wake it
+    std::span<pollfd> descriptors;
     const Thread* joins = nullptr;
   };
   struct Name {
@@ -176,6 +178,8 @@ class Host final : public library::Setting {
   }
   void struck(Fault fault, const Inhabitant& process);
   void pass(std::uint64_t nanoseconds) noexcept;
+  // Until then, or what else the thread that runs waits for.
+  void stand_still(std::uint64_t until) noexcept;
 
   // What the control threads and the daemon do.
   void introduce(std::uint64_t from, std::uint64_t to);
