@@ -303,6 +303,7 @@ void receive_by_epoll(Hosted& all) {
     while (board.get_tag(tagged, 0s) == Status::ok) ++tags;
     while (queue.poll()) ++words;
     if (datagrams == kEach && tags == kEach && words == kEach) break;
+    all.expect(one.ready() && other.ready(), "it goes to sleep though a datagram has come");
     if (!wait_until_readable(any.get())) return;
   }
   all.host.pause(10 * kMillisecond);  // they hear that it has landed

@@ -66,11 +66,14 @@ class Host::Beside final : public library::Task {
   Thread& thread_;
 };
 
-Inhabitant& Host::come(std::function<void(Inhabitant&)> main) {
-  inhabitants_.push_back(std::make_unique<Inhabitant>(inhabitants_.size() + 1));
+Inhabitant& Host::come_at(std::uint64_t host, std::function<void(Inhabitant&)> main) {
+  inhabitants_.push_back(std::make_unique<Inhabitant>(host << kHostShift | (inhabitants_.size() + 1)));
   Inhabitant& process = *inhabitants_.back();
-  // The first two are apart.
-  if (wire_ != nullptr) process.host = process.number <= 2 ? process.number - 1 : chance_.below(rules_.hosts);
+  if (host != 0) {
+    process.host = host - 1;
+  } else if (wire_ != nullptr) {  // the first two are apart
+    process.host = process.number <= 2 ? process.number - 1 : chance_.below(rules_.hosts);
+  }
   threads_.push_back(std::make_unique<Thread>(process, true, [this, &process, body = std::move(main)] {
     try {
       body(process);
@@ -328,7 +331,9 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
 void Host::introduce(std::uint64_t from, std::uint64_t to) {
   Inhabitant& one = inhabitant(from);
   if (!one.alive || one.outside == nullptr) return;
-  const bool known = to >= 1 && to <= inhabitants_.size() && to != from;
+  const std::uint64_t index = to & kIndex;
+  const bool known =
+      index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to && to != from;
   Inhabitant* const other = known ? &inhabitant(to) : nullptr;
   if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
   const bool there = other != nullptr && other->alive && other->outside != nullptr;
