@@ -27,12 +27,12 @@ hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name)
 hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, int64_t timeout,
                                     hamlyn_seed* seed);
 // The papers' poll_nowait: gives the next message that has arrived to its receiver. `given`: 0, there was
-// none.
+// none, and since the last call none was given to any receiver.
 hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given);
 // Waits until one was given, to any receiver.
 hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, int64_t timeout);
-// For epoll: take from each receiver until it has nothing more, and poll until nothing is given, before going
-// back to it.
+// For epoll: before going back to it take from each receiver until it has nothing more, and anew as long as
+// hamlyn_manager_poll says that something was given.
 hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
 hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);

@@ -49,7 +49,8 @@ class Manager {
   // Interface::lookup, also seed_wrong_kind: a plain ticket is registered there.
   Seed lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::seconds{30});
 
-  // Gives the next message that has arrived to its receiver, the papers' poll_nowait. False: there was none.
+  // Gives the next message that has arrived to its receiver, the papers' poll_nowait. False: there was none,
+  // and since the last call none was given to any receiver.
   bool poll() noexcept;
   // Waits until one was given, to any receiver. ok, timed_out, cancelled, forked; invalid: from inside
   // `process_arrival`, where nothing may wait.
@@ -59,8 +60,8 @@ class Manager {
   std::uint64_t happened() const noexcept;
   Status wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept;
   // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take from
-  // each receiver until it has nothing more (a zero time-out) and `poll` until it says false. Owned by the
-  // manager. Throws Error.
+  // each receiver until it has nothing more (a zero time-out), and anew as long as `poll` says true: what it,
+  // or a look for another receiver, has brought wakes nobody any more. Owned by the manager. Throws Error.
   int descriptor();
   // Ends every wait that is going on in other threads, of all objects of this manager, with `cancelled`.
   void cancel() noexcept;
@@ -72,6 +73,7 @@ class Manager {
 
  private:
   std::unique_ptr<protocols::Dispatcher> dispatcher_;
+  std::uint64_t happened_by_poll_ = 0;  // under its lock
 };
 
 }  // namespace hamlyn

@@ -63,8 +63,9 @@ struct SegmentRecord {
     swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
   };
   Kind kind = Kind::written;
-  // Operations that it stands for: 1 that asked for it; or, under `always`, of all since the last of the kind
-  // the pieces that they came in, for a long one comes in several.
+  // Operations that it stands for: 1 that asked for it; of writes that asked and had to wait, all that have
+  // landed since the last; or, under `always`, of all since the last of the kind the pieces that they came
+  // in, for a long one comes in several.
   std::uint32_t count = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // from the first byte of them to behind the last

@@ -1,17 +1,13 @@
 #include "daemon/clerk_process.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/socket.h"
@@ -23,46 +19,7 @@ namespace {
 using segment::ClerkKind;
 using segment::ClerkMessage;
 
-constexpr int kClerksSocket = 3;  // in the clerk's process
-constexpr int kTurn = 64;         // messages of the clerk before it is another's turn
-
-// What the clerk's process starts with: its socket, and no other descriptor or signal mask of the daemon's.
-class Spawn {
- public:
-  explicit Spawn(int socket) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_adddup2(&actions_, socket, kClerksSocket);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kClerksSocket + 1);
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
-  }
-  ~Spawn() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-
-  // -1: it could not be.
-  pid_t run(const std::string& node) {
-    std::string words[] = {"hamlynd", "--socket", node, "--clerk", std::to_string(kClerksSocket)};
-    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
-                         words[3].data(), words[4].data(), nullptr};
-    pid_t child = -1;
-    const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions_, &attributes_, arguments, environ);
-    if (failed == 0) return child;
-    spdlog::warn("the clerk of names cannot be started (errno {}): names of other nodes are asked for",
-                 failed);
-    return -1;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+constexpr int kTurn = 64;  // messages of the clerk before it is another's turn
 
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -71,7 +28,8 @@ std::size_t whole_pages(std::size_t bytes) {
 
 }  // namespace
 
-ClerkProcess::ClerkProcess() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+ClerkProcess::ClerkProcess(ClerkMachine& machine)
+    : machine_(machine), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) base::throw_system("epoll_create1");
 }
 
@@ -92,8 +50,7 @@ void ClerkProcess::serve(node::Node& node, const Options& options) {
 bool ClerkProcess::start() {
   try {
     auto [mine, its] = base::socket_pair();
-    Spawn spawn{its.get()};
-    process_ = spawn.run(node_socket_);
+    process_ = machine_.start(std::move(its), node_socket_);
     if (process_ < 0) return false;
     socket_ = std::move(mine);
   } catch (const Error& error) {
@@ -171,8 +128,7 @@ node::Time ClerkProcess::deadline(node::Time now) const {
 // It is of no use without its socket, and answers to nobody: it is not asked to end.
 void ClerkProcess::end() {
   if (process_ > 0) {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+    machine_.end(process_);
     if (node_ != nullptr) node_->set_clerk_process(0);
   }
   process_ = -1;
@@ -197,10 +153,6 @@ void ClerkProcess::drop_memory() {
   memory_.reset();
 }
 
-std::int64_t ClerkProcess::now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+std::int64_t ClerkProcess::now_ns() { return machine_.now_ns(); }
 
 }  // namespace hamlyn::daemon

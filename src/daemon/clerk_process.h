@@ -13,9 +13,22 @@
 
 namespace hamlyn::daemon {
 
+// What starts clerks' processes and ends them, and the clock: the machine, or a simulation of one.
+class ClerkMachine {
+ public:
+  // Of a clerk at the other end of `socket`; `node`: where processes attach. Its number; -1: it could not be.
+  virtual pid_t start(base::FileDescriptor socket, const std::string& node) = 0;
+  virtual void end(pid_t process) noexcept = 0;
+  virtual std::int64_t now_ns() noexcept = 0;
+
+ protected:
+  ~ClerkMachine() = default;
+};
+ClerkMachine& this_machine() noexcept;
+
 class ClerkProcess final : public node::ClerkPort, segment::NameService::Outside {
  public:
-  ClerkProcess();
+  explicit ClerkProcess(ClerkMachine& machine = this_machine());
   ~ClerkProcess() override;
   ClerkProcess(const ClerkProcess&) = delete;
   ClerkProcess& operator=(const ClerkProcess&) = delete;
@@ -38,6 +51,7 @@ class ClerkProcess final : public node::ClerkPort, segment::NameService::Outside
   void end();
   void drop_memory();
 
+  ClerkMachine& machine_;
   base::FileDescriptor epoll_;  // holds the socket, which comes and goes
   base::FileDescriptor socket_;
   pid_t process_ = -1;

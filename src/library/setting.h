@@ -2,12 +2,15 @@
 // Where the interfaces of this program are: on a machine, with its clock, its sleep, its threads and a
 // daemon, or in a simulation of one, which decides all of that (design, section 6). Everything above runs in
 // either, the same code.
+#include <poll.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "hamlyn/interface.h"
 
@@ -32,6 +35,8 @@ class Setting {
   // As futex_sleep; wakes also when something has come by the interface's gate.
   virtual void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                      std::optional<Time> until) noexcept = 0;
+  // As wait_for_descriptors.
+  virtual bool wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept = 0;
   // Lets others run that can.
   virtual void step_aside() noexcept = 0;
   virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;

@@ -1,6 +1,7 @@
 #include "hamlyn/manager.h"
 
 #include <string>
+#include <utility>
 
 #include "protocols/dispatcher.h"
 
@@ -28,7 +29,11 @@ Seed Manager::lookup(std::string_view name, std::chrono::milliseconds timeout) {
 
 bool Manager::poll() noexcept {
   const Dispatcher::Guard guard(*dispatcher_);
-  return guard && !guard.nested() && dispatcher_->poll();
+  if (!guard || guard.nested()) return false;
+  const bool given = dispatcher_->poll();
+  // What a look for one receiver has brought for another is told of here, too: that one may have been looked
+  // at before.
+  return std::exchange(happened_by_poll_, dispatcher_->happened()) != dispatcher_->happened() || given;
 }
 
 Status Manager::wait(std::chrono::nanoseconds timeout) noexcept { return wait_beyond(happened(), timeout); }

@@ -244,6 +244,7 @@ class StreamSource {
   }
 
  private:
+  static constexpr std::uint32_t kHalfOfAll = 1u << 31;  // sequence numbers
   static constexpr std::size_t kPrefix = 8;
   static constexpr std::size_t kMostLent = 7;  // pieces; an entry of the terminus is left for what is staged
 
@@ -397,8 +398,9 @@ class StreamSource {
       finish(Status::broken);
       return;
     }
-    if (released_ - released < ring_.parcels) return;  // overtaken by a later one
-    if (released - released_ > next_ - released_) {    // more than it was given
+    // Overtaken by later ones, of which there may be any number while a frame is sent again.
+    if (released_ - released < kHalfOfAll) return;
+    if (released - released_ > next_ - released_) {  // more than it was given
       finish(Status::broken);
       return;
     }

@@ -1,6 +1,5 @@
 #include "segment/clerk.h"
 
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -21,6 +20,7 @@
 #include "hamlyn/notification_queue.h"
 #include "hamlyn/slot.h"
 #include "hamlyn/terminus.h"
+#include "library/descriptor_wait.h"
 #include "segment/clerk_wire.h"
 #include "segment/probe.h"
 #include "segment/read_places.h"
@@ -28,7 +28,7 @@
 namespace hamlyn::segment {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using library::Clock;
 
 constexpr std::size_t kPlaces = ReadPlaces::kPlaces;
 constexpr std::chrono::microseconds kAwake{
@@ -74,12 +74,17 @@ class Table {
   std::unique_ptr<Slot> slot_;
 };
 
+// A clerk ends: with its daemon, as it should; or it cannot go on.
+struct Over {
+  bool as_it_should;
+};
+
 class Clerk {
  public:
   Clerk(base::FileDescriptor daemon, const std::string& node)
       : daemon_(std::move(daemon)), interface_({.node = node, .start_node = false}) {}
 
-  void run() {
+  [[noreturn]] void run() {
     for (;;) {
       wait();
       while (take_order()) {
@@ -94,12 +99,14 @@ class Clerk {
   struct Read {
     ClerkMessage order;
     std::optional<Probe> probe;  // none: it is of a header
+    std::uint64_t epoch = 0;     // of what is watched, when it was asked for
   };
   struct Watched {  // a registry that names were read in
     node::FarRegistry registry;
     std::optional<std::uint64_t> changes;  // when it was looked at last
     bool looking = false;
     Clock::time_point read{};
+    std::uint64_t epoch = 0;  // another whenever the daemon is told that names have changed
   };
 
   void wait() {
@@ -109,11 +116,10 @@ class Clerk {
       if (queue_.receive(answer, kAwake) == Status::ok) return take_answer(answer);
     }
     const auto until = std::min(late.value_or(next_refresh_), next_refresh_);
-    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     const bool idle = watched_.empty() && !late;
-    const int time = idle ? -1 : static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
     std::array<pollfd, 2> waits{{{daemon_.get(), POLLIN, 0}, {queue_.descriptor(), POLLIN, 0}}};
-    ::poll(waits.data(), waits.size(), time);
+    if (!library::wait_for_descriptors(waits, idle ? std::nullopt : library::Deadline{until}))
+      throw Over{false};
   }
 
   // False: there was none.
@@ -123,7 +129,7 @@ class Clerk {
         base::receive_message(daemon_.get(), std::as_writable_bytes(std::span{&order, 1}), MSG_DONTWAIT);
     if (got.state == base::SocketState::again) return false;
     // Whatever is said otherwise, the daemon has gone, and its clerk goes with it.
-    if (got.state != base::SocketState::ok || got.bytes != sizeof order) ::_exit(0);
+    if (got.state != base::SocketState::ok || got.bytes != sizeof order) throw Over{true};
     switch (order.kind) {
       case ClerkKind::begin:
         key_ = order.key;
@@ -135,14 +141,20 @@ class Clerk {
         read(order);
         break;
       default:
-        ::_exit(1);
+        throw Over{false};
     }
     return true;
   }
 
   void say(ClerkMessage message) {
-    if (base::send_message(daemon_.get(), std::as_bytes(std::span{&message, 1})) != base::SocketState::ok)
-      ::_exit(0);
+    for (;;) {
+      const auto said =
+          base::send_message(daemon_.get(), std::as_bytes(std::span{&message, 1}), {}, MSG_DONTWAIT);
+      if (said == base::SocketState::ok) return;
+      pollfd room{daemon_.get(), POLLOUT, 0};
+      if (said != base::SocketState::again || !library::wait_for_descriptors({&room, 1}, std::nullopt))
+        throw Over{true};
+    }
   }
   void say(ClerkKind kind, const ClerkMessage& order) {
     ClerkMessage out;
@@ -170,8 +182,11 @@ class Clerk {
     Watched& watched = watched_[order.node];
     watched.read = Clock::now();
     const node::FarRegistry registry = registry_in(order);
-    if (watched.registry.generation != registry.generation || watched.registry.ticket != registry.ticket)
-      watched = {registry, {}, false, Clock::now()};
+    if (watched.registry.generation != registry.generation || watched.registry.ticket != registry.ticket) {
+      // Of what was read in the one before nobody hears any more when it changes.
+      if (watched.changes) say_changed(order.node);
+      watched = {registry, {}, false, Clock::now(), ++epochs_};
+    }
     if (!watched.changes) {
       // What is read before the first look at its changes could be stale for ever.
       if (!watched.looking) look_at_header(order.node, watched);
@@ -180,6 +195,7 @@ class Clerk {
     const auto place = places_.take(order.node, Clock::now());
     if (!place) return say(ClerkKind::unknown, order);
     reads_[*place].order = order;
+    reads_[*place].epoch = watched.epoch;
     reads_[*place].probe.emplace(key_, RegistryShape{order.table, order.buckets}, name_in(order),
                                  order.reads);
     if (const auto trouble = get(*place)) say(*trouble, order);
@@ -231,15 +247,19 @@ class Clerk {
       if (const auto trouble = get(place)) say(*trouble, order);
       return;
     }
+    // A change was seen meanwhile: what comes behind that word may be older than it.
+    const auto watched = watched_.find(order.node);
+    const bool overtaken = watched == watched_.end() || watched->second.epoch != read.epoch;
     ClerkMessage out;
     out.serial = order.serial;
     out.node = order.node;
     out.reads = read.probe->reads();
-    out.kind = says == Probe::Says::found    ? ClerkKind::found
+    out.kind = says == Probe::Says::wrong    ? ClerkKind::lost
+               : overtaken                   ? ClerkKind::unknown
+               : says == Probe::Says::found  ? ClerkKind::found
                : says == Probe::Says::absent ? ClerkKind::absent
-               : says == Probe::Says::wrong  ? ClerkKind::lost
                                              : ClerkKind::unknown;
-    if (says == Probe::Says::found) {
+    if (out.kind == ClerkKind::found) {
       put_name(out, name_in(order));
       put_what(out, read.probe->record());
     }
@@ -288,8 +308,16 @@ class Clerk {
     if (changes && watched.changes == changes) return;
     const bool first = !watched.changes;
     watched.changes = changes;
+    if (!first) watched.epoch = ++epochs_;
     if (!changes) watched_.erase(found);
-    if (!changes || !first) say(ClerkKind::changed, order);
+    if (!changes || !first) say_changed(order.node);
+  }
+
+  void say_changed(std::uint32_t node) {
+    ClerkMessage out;
+    out.kind = ClerkKind::changed;
+    out.node = node;
+    say(out);
   }
 
   void refresh() {
@@ -303,11 +331,9 @@ class Clerk {
         continue;
       }
       // Nobody looks any more: what is still used is read again, and so looked at again.
-      ClerkMessage out;
-      out.kind = ClerkKind::changed;
-      out.node = node;
+      const std::uint32_t gone = node;
       at = watched_.erase(at);
-      say(out);
+      say_changed(gone);
     }
   }
 
@@ -322,15 +348,31 @@ class Clerk {
   ReadPlaces places_;
   std::array<Read, kPlaces> reads_;
   std::map<std::uint32_t, Watched> watched_;  // by node
+  std::uint64_t epochs_ = 0;
   Clock::time_point next_refresh_ = Clock::now() + kRefresh;
 };
 
+template <class AtEnd>
+void serve(base::FileDescriptor daemon, const std::string& node, AtEnd at_end) {
+  Clerk clerk{std::move(daemon), node};
+  try {
+    clerk.run();
+  } catch (const Over& over) {
+    at_end(over.as_it_should);
+  }
+}
+
 }  // namespace
+
+void serve_as_clerk(base::FileDescriptor daemon, const std::string& node) {
+  serve(std::move(daemon), node, [](bool) {});
+}
 
 void run_clerk(base::FileDescriptor daemon, const std::string& node) {
   ::prctl(PR_SET_NAME, "hamlyn-clerk");  // as `hamlyn node` shows it
   try {
-    Clerk{std::move(daemon), node}.run();
+    // Ends at once: nobody needs its memory in good order.
+    serve(std::move(daemon), node, [](bool as_it_should) { ::_exit(as_it_should ? 0 : 1); });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hamlynd: the clerk of names ends: %s\n", error.what());
   }

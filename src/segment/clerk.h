@@ -8,7 +8,9 @@
 
 namespace hamlyn::segment {
 
-// Serves until the daemon has gone; does not return. `daemon`: the socket; `node`: where processes attach.
+// Serves until the daemon has gone. `daemon`: the socket; `node`: where processes attach. Throws Error.
+void serve_as_clerk(base::FileDescriptor daemon, const std::string& node);
+// The same as what a process is for; does not return.
 [[noreturn]] void run_clerk(base::FileDescriptor daemon, const std::string& node);
 
 }  // namespace hamlyn::segment

@@ -1,6 +1,5 @@
 #include "segment/descriptors.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,7 +11,7 @@
 
 #include "base/throw_system.h"
 #include "interface/packet.h"
-#include "library/engine.h"
+#include "library/descriptor_wait.h"
 #include "library/own_thread.h"
 
 namespace hamlyn::segment {
@@ -73,17 +72,14 @@ Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       held_(sizeof(HeldPut) + interface::kPacketLimit) {
   if (stop_.get() < 0) base::throw_system("eventfd");
-  thread_ = library::start_own_thread("hamlyn-segment", [this] { run(); });
+  task_ = library::start_task("hamlyn-segment", [this] { run(); });
 }
 
 Descriptors::~Descriptors() {
-  if (segment_.interface().engine().lock().forked()) {
-    thread_.detach();  // it is the parent's
-    return;
-  }
+  if (segment_.interface().engine().lock().forked()) return;  // the thread is the parent's
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
-  thread_.join();
+  task_.reset();
 }
 
 // False: it is time to stop.
@@ -91,7 +87,7 @@ bool Descriptors::wait(int descriptor, short events) noexcept {
   for (;;) {
     const int held = held_bytes_ != 0 ? data_.write.get() : -1;  // until its reader makes room
     pollfd fds[] = {{stop_.get(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
-    if (::poll(fds, 3, -1) < 0 && errno != EINTR) return false;
+    if (!library::wait_for_descriptors(fds, std::nullopt)) return false;
     if (fds[0].revents != 0) return false;
     if (fds[2].revents != 0) move_held();
     if (fds[1].revents != 0) return true;

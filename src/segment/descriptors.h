@@ -7,11 +7,12 @@
 // A forked child has the ends that are read, and not those that are written to: so heirs find the end of the
 // file where the exporter has died.
 #include <atomic>
-#include <thread>
+#include <memory>
 #include <vector>
 
 #include "base/file_descriptor.h"
 #include "hamlyn/segment.h"
+#include "library/setting.h"
 
 namespace hamlyn::segment {
 
@@ -61,7 +62,7 @@ class Descriptors {
   std::atomic<bool> data_wanted_{false};  // data() to move_held, by the eventfd of arrivals
   std::vector<std::byte> held_;
   std::size_t held_bytes_ = 0;  // of one that was taken, and found no room yet
-  std::thread thread_;
+  std::unique_ptr<library::Task> task_;
 };
 
 }  // namespace hamlyn::segment

@@ -55,7 +55,10 @@ void NameService::ended(node::Time now) {
   shown_.reset();
   rest();
   renewals_.clear();
-  for (auto& [node, peer] : peers_) peer.reading = 0;
+  for (auto& [node, peer] : peers_) {
+    peer.reading = 0;
+    cache_.forget_node(node);  // nobody looks there for changes any more
+  }
   for (const auto& [read, pending] : std::exchange(reads_, {}))
     node_.name_read(read.first, read.second, node::NameSays::unknown, {}, now);
 }

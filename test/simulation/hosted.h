@@ -10,6 +10,7 @@
 
 #include "hamlyn/error.h"
 #include "hamlyn/manager.h"
+#include "library/descriptor_wait.h"
 #include "simulation/host/host.h"
 
 namespace hamlyn::test {
@@ -92,6 +93,12 @@ inline std::optional<Seed> seed_of(Manager& manager, std::string_view name) {
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// What poll(2) is to real processes. False: this process has died.
+inline bool wait_until_readable(int descriptor) {
+  pollfd one{descriptor, POLLIN, 0};
+  return library::wait_for_descriptors({&one, 1}, std::nullopt);
 }
 
 template <class Open>

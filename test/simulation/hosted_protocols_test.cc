@@ -1,9 +1,13 @@
 // Protocols, whole, between processes of a simulated host: what they do, what they refuse, and what the
 // others see if one of the processes dies, at any time. Streams and loans have files of their own.
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/file_descriptor.h"
 #include "hamlyn/bulk.h"
+#include "hamlyn/coroutine.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/multicast.h"
 #include "hamlyn/tagged_write.h"
@@ -260,6 +264,145 @@ TEST(HostedMulticast, tells_who_has_got_it_and_who_has_died) {
                "the dead refuse");
   });
   hosted.run();
+}
+
+// --- descriptors
+
+constexpr std::uint64_t kEach = 30;
+
+// Three kinds of receivers in one process, which sleeps until a descriptor of one of them says something.
+void receive_by_epoll(Hosted& all) {
+  Manager manager;
+  DatagramReceiver one(manager, 64), other(manager, 64);
+  TaggedReceiver board(manager, 64, {.places = 4});
+  NotificationQueue queue(manager.interface());
+  MessageArea area(manager.interface(), 64);
+  Slot slot(area, queue, {.places = 4});
+  const base::FileDescriptor any(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int each : {manager.descriptor(), board.descriptor(), queue.descriptor()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    all.expect(::epoll_ctl(any.get(), EPOLL_CTL_ADD, each, &event) == 0, "it is no descriptor");
+  }
+  manager.publish("one", one.make_seed());
+  manager.publish("other", other.make_seed());
+  manager.publish("board", board.make_seed());
+  manager.interface().publish("slot", slot.ticket());
+  std::uint64_t datagrams = 0, tags = 0, words = 0;
+  for (;;) {
+    Datagram datagram;
+    Tagged tagged;
+    do {
+      for (DatagramReceiver* const box : {&one, &other}) {
+        while (box->receive(datagram, 0s) == Status::ok) {
+          ++datagrams;
+          box->make_ready();
+        }
+      }
+    } while (manager.poll());
+    while (board.get_tag(tagged, 0s) == Status::ok) ++tags;
+    while (queue.poll()) ++words;
+    if (datagrams == kEach && tags == kEach && words == kEach) break;
+    all.expect(one.ready() && other.ready(), "it goes to sleep though a datagram has come");
+    if (!wait_until_readable(any.get())) return;
+  }
+  all.host.pause(10 * kMillisecond);  // they hear that it has landed
+}
+
+// Now and then, so that the other is asleep in between.
+void send_to_epoll(Hosted& all) {
+  Manager manager;
+  try {
+    DatagramSender one(manager, manager.lookup("one", 1s));
+    DatagramSender other(manager, manager.lookup("other", 1s));
+    TaggedSender tags(manager, manager.lookup("board", 1s));
+    const Ticket slot = manager.interface().lookup("slot", 1s);
+    for (std::uint64_t i = 0; i < kEach; ++i) {
+      DatagramSender& datagrams = all.host.chance().one_in(2) ? one : other;
+      Status status = Status::not_ready;
+      while ((status = datagrams.deliver(bytes_of("datagram"), 5s)) == Status::not_ready)
+        all.host.pause(1000);
+      all.expect(status == Status::ok || !all.alive(1), "a datagram does not land");
+      if (all.host.chance().one_in(2)) all.host.pause(all.host.chance().below(kMillisecond));
+      status = tags.send(bytes_of("tag"), 0, i, 5s);
+      all.expect(status == Status::ok || !all.alive(1), "a tag is not sent");
+      if (all.host.chance().one_in(2)) all.host.pause(all.host.chance().below(kMillisecond));
+      while (manager.terminus().send_fast(slot, {}, i) != Status::ok) {
+        if (manager.terminus().wait_for_place(slot, 5s) != Status::ok)
+          return all.expect(!all.alive(1), "a message is not sent");
+      }
+    }
+    all.host.pause(20 * kMillisecond);
+  } catch (const Error&) {
+    all.expect(!all.alive(1), "something cannot be opened");
+  }
+}
+
+TEST(HostedDescriptors, wake_who_sleeps_on_all_of_them_for_everything_that_comes) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add(receive_by_epoll).add(send_to_epoll).run();
+    if (testing::Test::HasFailure()) break;
+    Hosted cut_short(rough_rules(seed), seed);  // the same, and the receiver dies at some time
+    cut_short.kill(1, cut_short.host.chance().below(20 * kMillisecond));
+    cut_short.add(receive_by_epoll).add(send_to_epoll).run();
+  }
+}
+
+// --- coroutines
+
+Task echo(Loop& loop, StreamReceiver& from, StreamSender& to, std::uint64_t& echoed) {
+  Record record;
+  while (co_await loop.receive(from, record) == Status::ok) {
+    if (co_await loop.send(to, record.bytes()) != Status::ok) co_return;
+    from.release(record);
+    ++echoed;
+  }
+  co_await loop.close(to);
+}
+
+constexpr std::uint64_t kEchoes = 60;
+
+void say_and_hear(Hosted& all, std::size_t who) {
+  Manager manager;
+  StreamReceiver back(manager, {.first = 1024, .most = 8192, .parcels = 4});
+  manager.publish("back" + std::to_string(who), back.make_seed());
+  StreamSender said(manager, manager.lookup("said" + std::to_string(who), 1s), {.timeout = 5s});
+  for (std::uint64_t number = 0; number < kEchoes; ++number) {
+    const std::string text(number % 10 == 9 ? 3000 : number, static_cast<char>('a' + who));
+    all.expect(said.send(bytes_of(text), 5s) == Status::ok, "it is not sent");
+    Record record;
+    all.expect(back.receive(record, 5s) == Status::ok && record.text() == text, "another echo");
+    back.release(record);
+  }
+  all.expect(said.close(5s) == Status::ok, "it is not closed");
+  Record record;
+  all.expect(back.receive(record, 5s) == Status::closed, "the echo is not closed");
+}
+
+TEST(HostedCoroutines, share_a_thread_and_sleep_while_all_of_them_wait) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds / 4 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add([](Hosted& all) {
+      Manager manager;
+      StreamReceiver one(manager, {.first = 1024, .most = 8192, .parcels = 4});
+      StreamReceiver other(manager, {.first = 1024, .most = 8192, .parcels = 4});
+      manager.publish("said0", one.make_seed());
+      manager.publish("said1", other.make_seed());
+      StreamSender to_one(manager, manager.lookup("back0", 1s), {.timeout = 5s});
+      StreamSender to_other(manager, manager.lookup("back1", 1s), {.timeout = 5s});
+      std::uint64_t echoed = 0;
+      Loop loop(manager);
+      loop.start(echo(loop, one, to_one, echoed));
+      loop.start(echo(loop, other, to_other, echoed));
+      loop.run();
+      all.expect(echoed == 2 * kEchoes, "not everything was echoed");
+    });
+    for (const std::size_t who : {0u, 1u}) hosted.add([who](Hosted& all) { say_and_hear(all, who); });
+    hosted.run();
+  }
 }
 
 }  // namespace

@@ -2,9 +2,15 @@
 // inhibited parts, swaps, gathered reads, and generations.
 #include "hamlyn/segment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
+#include <set>
 
+#include "base/file_descriptor.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
@@ -134,6 +140,168 @@ TEST(HostedSegments, are_looked_up_and_opened_in_one_time) {
   hosted.host.after(100 * kMillisecond, [&] { hosted.host.stop(hosted.host.inhabitant(1)); });
   hosted.kill(1, 4000 * kMillisecond);
   hosted.run();
+}
+
+// --- descriptors
+
+constexpr std::uint64_t kNotes = 400;       // by each importer: more than a socket takes
+constexpr std::size_t kNotesBytes = 65536;  // of each
+constexpr std::size_t place_of(std::uint32_t who, std::uint64_t note) {
+  return who * kNotesBytes + 8 * static_cast<std::size_t>(note);
+}
+
+// What somebody has read by both descriptors, each record of them whole and once.
+class Notes {
+ public:
+  explicit Notes(Hosted& all) : all_(all) {}
+
+  // False: it is the end of the file. `written` looks at the memory.
+  template <class Written>
+  bool take_control(int descriptor, Written written) {
+    SegmentRecord record;
+    for (;;) {
+      const ssize_t got = ::read(descriptor, &record, sizeof record);
+      if (got <= 0) return got < 0 && errno == EAGAIN;
+      all_.host.demand(got == sizeof record, "a record is not whole");
+      if (record.kind != SegmentRecord::Kind::written) continue;
+      told_ += record.count;
+      all_.host.demand(told_ + taken_.size() <= kImporters * kNotes, "more is told of than was written");
+      // What had waited is told of together when it lands.
+      if (record.count != 1) continue;
+      all_.host.demand(record.length == 8 && told_of_.insert(record.offset).second, "it is told of twice");
+      written(record);
+    }
+  }
+  template <class Held>
+  bool take_data(int descriptor, Held held) {
+    struct {
+      HeldPut put;
+      std::uint64_t word;
+    } data;
+    for (;;) {
+      const ssize_t got = ::read(descriptor, &data, sizeof data);
+      if (got <= 0) return got < 0 && errno == EAGAIN;
+      all_.host.demand(got == sizeof data && data.put.length == 8 && data.put.notify, "data is not whole");
+      all_.host.demand(taken_.insert(data.put.offset).second, "it is given twice");
+      held(data.put.offset, data.word);
+    }
+  }
+  bool complete() const { return told_ + taken_.size() == kImporters * kNotes; }
+  std::size_t told() const { return told_; }
+  std::size_t taken() const { return taken_.size(); }
+
+ private:
+  Hosted& all_;
+  std::size_t told_ = 0;
+  std::set<std::uint64_t> told_of_, taken_;
+};
+
+// Who opens an import now, or never: its exporter, or this process, has died.
+std::unique_ptr<Import> import_now(Hosted& all, Interface& interface) {
+  try {
+    return std::make_unique<Import>(interface, "notes", Import::Options{.timeout = 1s});
+  } catch (const Error&) {
+    all.expect(!all.alive(1), "it cannot be imported");
+    return nullptr;
+  }
+}
+
+void write_notes(Hosted& all, std::uint32_t who) {
+  Interface interface;
+  const auto notes = import_now(all, interface);
+  if (notes == nullptr) return;
+  for (std::uint64_t note = 1; note <= kNotes; ++note) {
+    const Status status =
+        notes->write(place_of(who, note), std::as_bytes(std::span{&note, 1}), 5s, {.notify = true});
+    if (status != Status::ok) return all.expect(!all.alive(1), "it is not written");
+    if (all.host.chance().one_in(8)) all.host.pause(all.host.chance().below(kMillisecond / 2));
+  }
+  const Status status = notes->flush(5s);
+  all.expect(status == Status::ok || !all.alive(1), "it has not landed");
+}
+
+// Reads both until everything has come, asleep while nothing has.
+void read_notes(Hosted& all, std::array<int, 2>* heirs = nullptr) {
+  sim::Generator& chance = all.host.chance();
+  Interface interface;
+  // The most that may be unread is little, so that all of it is used up.
+  Segment segment(interface, {.name = "notes",
+                              .bytes = (kImporters + 1) * kNotesBytes,
+                              .places = 8,
+                              .records = 32,
+                              .hold = 1 << 20});
+  const int control = segment.control_descriptor();
+  // Without the other what waits lands when it may.
+  const int data = heirs == nullptr && chance.one_in(4) ? -1 : segment.data_descriptor();
+  if (heirs != nullptr) *heirs = {::dup(control), ::dup(data)};
+  const auto word = [&](std::uint64_t at) { return segment.at<std::uint64_t>(static_cast<std::size_t>(at)); };
+  const auto number = [](std::uint64_t at) { return at % kNotesBytes / 8; };
+  Notes notes(all);
+  bool inhibited = false;
+  while (!notes.complete()) {
+    std::array<pollfd, 2> waits{{{control, POLLIN, 0}, {data, POLLIN, 0}}};
+    if (data < 0 && inhibited) {  // nothing would come
+      all.host.pause(chance.below(kMillisecond));
+      segment.release();
+      inhibited = false;
+    }
+    if (!library::wait_for_descriptors(waits, std::nullopt)) return;
+    if (chance.one_in(4)) all.host.pause(chance.below(chance.one_in(8) ? 40 * kMillisecond : kMillisecond));
+    if (!all.alive()) return;
+    const bool open = notes.take_control(control, [&](const SegmentRecord& record) {
+      all.host.demand(word(record.offset) == number(record.offset), "it is told of before it is there");
+    });
+    all.expect(open, "the descriptor of control has ended");
+    const bool more = data < 0 || notes.take_data(data, [&](std::uint64_t at, std::uint64_t what) {
+      all.host.demand(what == number(at) && word(at) == 0, "what was held has landed as well");
+      word(at) = what;
+    });
+    all.expect(more, "the descriptor of data has ended");
+    if (chance.one_in(3)) (inhibited = !inhibited) ? segment.inhibit() : segment.release();
+  }
+  segment.release();
+  for (std::uint32_t who = 1; who <= kImporters; ++who) {
+    for (std::uint64_t note = 1; note <= kNotes; ++note)
+      all.expect(word(place_of(who, note)) == note, "a write is lost");
+  }
+  all.expect(notes.told() != 0 && (data < 0 || notes.taken() != 0), "one of the descriptors was not used");
+  all.host.pause(20 * kMillisecond);
+}
+
+TEST(HostedSegments, tell_by_their_descriptors_of_each_write_once_however_slowly_they_are_read) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds / 2 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add([](Hosted& all) { read_notes(all); });
+    for (std::uint32_t who = 1; who <= kImporters; ++who)
+      hosted.add([who](Hosted& all) { write_notes(all, who); });
+    hosted.run();
+  }
+}
+
+// Whoever has inherited them reads what had come, and then the end, whenever the exporter dies.
+TEST(HostedSegments, leave_their_descriptors_to_heirs_when_the_exporter_dies_at_any_time) {
+  for (std::uint64_t seed = 1; seed <= 2 * kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    std::array<int, 2> heirs{-1, -1};
+    hosted.kill(1, hosted.host.chance().below(3 * kMillisecond));
+    hosted.add([&](Hosted& all) { read_notes(all, &heirs); });
+    for (std::uint32_t who = 1; who <= kImporters; ++who)
+      hosted.add([who](Hosted& all) { write_notes(all, who); });
+    hosted.add([&](Hosted& all) {
+      while (heirs[1] < 0 && all.alive(1)) all.host.pause(1000);
+      const base::FileDescriptor control(heirs[0]), data(heirs[1]);
+      if (!control) return;
+      all.host.pause(10 * kMillisecond);
+      Notes notes(all);  // the parent has read some of them
+      while (notes.take_control(control.get(), [](const SegmentRecord&) {}))
+        if (!wait_until_readable(control.get())) return;
+      while (notes.take_data(data.get(), [](std::uint64_t, std::uint64_t) {}))
+        if (!wait_until_readable(data.get())) return;
+    });
+    hosted.run();
+  }
 }
 
 }  // namespace

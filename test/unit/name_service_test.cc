@@ -404,6 +404,17 @@ TEST(NameService, AClerkThatEndsLeavesNobodyWaiting) {
   EXPECT_EQ(sites.at(1).starts, 2);
 }
 
+// Nobody looks for changes any more, and the next clerk begins with what it reads.
+TEST(NameService, AClerkThatEndsTakesWhatItHasReadWithIt) {
+  Sites sites{2};
+  sites.warm(1, 2);
+  sites.publish(2, "prices", 1);
+  EXPECT_EQ(sites.look(1, "prices", kCached).ticket.key, 1u);
+  sites.at(1).service.ended(sites.at(1).world.now);
+  sites.publish(2, "prices", 2);
+  EXPECT_EQ(sites.look(1, "prices", kCached).ticket.key, 2u);
+}
+
 TEST(NameService, AClerkThatNeverLastsIsStartedLessAndLessOften) {
   Sites sites{2};
   sites.warm(1, 2);

@@ -19,6 +19,12 @@ constexpr std::uint64_t kLongest = 600'000'000'000;  // and nanoseconds
 // The epoch of virtual time: no deadline may be the clock's own beginning.
 constexpr std::chrono::hours kEpoch{1000};
 
+std::uint64_t in_virtual_time(std::optional<library::Setting::Time> until) noexcept {
+  if (!until) return ~std::uint64_t{0};
+  const auto left = (*until - library::Setting::Time(kEpoch)).count();
+  return left > 0 ? static_cast<std::uint64_t>(left) : 0;
+}
+
 }  // namespace
 
 Host::Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader)
@@ -60,11 +66,14 @@ class Host::Beside final : public library::Task {
   Thread& thread_;
 };
 
-Inhabitant& Host::come(std::function<void(Inhabitant&)> main) {
-  inhabitants_.push_back(std::make_unique<Inhabitant>(inhabitants_.size() + 1));
+Inhabitant& Host::come_at(std::uint64_t host, std::function<void(Inhabitant&)> main) {
+  inhabitants_.push_back(std::make_unique<Inhabitant>(host << kHostShift | (inhabitants_.size() + 1)));
   Inhabitant& process = *inhabitants_.back();
-  // The first two are apart.
-  if (wire_ != nullptr) process.host = process.number <= 2 ? process.number - 1 : chance_.below(rules_.hosts);
+  if (host != 0) {
+    process.host = host - 1;
+  } else if (wire_ != nullptr) {  // the first two are apart
+    process.host = process.number <= 2 ? process.number - 1 : chance_.below(rules_.hosts);
+  }
   threads_.push_back(std::make_unique<Thread>(process, true, [this, &process, body = std::move(main)] {
     try {
       body(process);
@@ -87,7 +96,9 @@ bool Host::ready(const Thread& thread) const noexcept {
   const bool told = thread.word == nullptr ? thread.until == kNever : thread.word->load() != thread.value;
   const bool came = thread.arrivals != kNever &&
                     (thread.arrivals != thread.process->arrivals || far_next(*thread.process) <= time());
-  return told || came || thread.until <= time() || (thread.main && !thread.process->alive);
+  if (told || came || thread.until <= time() || (thread.main && !thread.process->alive)) return true;
+  // What the kernel has for it was put there by another thread here, so it is the same in every run.
+  return !thread.descriptors.empty() && ::poll(thread.descriptors.data(), thread.descriptors.size(), 0) > 0;
 }
 
 void Host::run(Thread& thread) {
@@ -183,11 +194,7 @@ void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
   thread.word = &word;
   thread.value = value;
   thread.arrivals = thread.process->arrivals;
-  thread.until = kNever;
-  if (until) {
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(*until - Time(kEpoch)).count();
-    thread.until = left > 0 ? static_cast<std::uint64_t>(left) : 0;
-  }
+  thread.until = in_virtual_time(until);
   send_before_sleep(*thread.process);
   step_aside();
   thread.word = nullptr;
@@ -197,16 +204,29 @@ void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
     thread.process->outside->engine().cancel();
 }
 
-void Host::pause(std::uint64_t nanoseconds) {
+void Host::stand_still(std::uint64_t until) noexcept {
   Thread& thread = *running_;
   static const std::atomic<std::uint32_t> kStill{0};
   thread.word = &kStill;
   thread.value = 0;
   thread.arrivals = kNever;
-  thread.until = time() + nanoseconds;
+  thread.until = until;
   step_aside();
   thread.word = nullptr;
   thread.until = kNever;
+}
+
+void Host::pause(std::uint64_t nanoseconds) { stand_still(time() + nanoseconds); }
+
+bool Host::wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept {
+  Thread& thread = *running_;
+  if (thread.main && !thread.process->alive) return false;
+  if (::poll(descriptors.data(), descriptors.size(), 0) > 0) return true;
+  thread.descriptors = descriptors;
+  stand_still(in_virtual_time(until));
+  thread.descriptors = {};
+  if (thread.main && !thread.process->alive) return false;
+  return ::poll(descriptors.data(), descriptors.size(), 0) >= 0;
 }
 
 std::unique_ptr<library::Outside> Host::make_outside(library::Engine& engine, const Interface::Options&) {
@@ -311,7 +331,9 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
 void Host::introduce(std::uint64_t from, std::uint64_t to) {
   Inhabitant& one = inhabitant(from);
   if (!one.alive || one.outside == nullptr) return;
-  const bool known = to >= 1 && to <= inhabitants_.size() && to != from;
+  const std::uint64_t index = to & kIndex;
+  const bool known =
+      index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to && to != from;
   Inhabitant* const other = known ? &inhabitant(to) : nullptr;
   if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
   const bool there = other != nullptr && other->alive && other->outside != nullptr;

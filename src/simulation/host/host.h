@@ -70,9 +70,12 @@ class Host final : public library::Setting {
   bool in_order() const noexcept { return topology_ == Topology::in_order; }
 
   // A process whose only thread runs `main`.
-  Inhabitant& come(std::function<void(Inhabitant&)> main);
+  Inhabitant& come(std::function<void(Inhabitant&)> main) { return come_at(0, std::move(main)); }
+  // The same on that host, from 1 on, and its number begins with that of the host, as a node's daemon gives
+  // it.
+  Inhabitant& come_at(std::uint64_t host, std::function<void(Inhabitant&)> main);
   const std::vector<std::unique_ptr<Inhabitant>>& inhabitants() const noexcept { return inhabitants_; }
-  Inhabitant& inhabitant(std::uint64_t number) { return *inhabitants_.at(number - 1); }
+  Inhabitant& inhabitant(std::uint64_t number) { return *inhabitants_.at((number & kIndex) - 1); }
   // The process that runs.
   Inhabitant& here() noexcept { return *running_->process; }
 
@@ -96,12 +99,12 @@ class Host final : public library::Setting {
   void be_kind();
   // Whether a fault may have come between them.
   bool parted(std::uint64_t one, std::uint64_t other) const {
-    return inhabitants_[one - 1]->parted.count(other) != 0;
+    return inhabitants_[(one & kIndex) - 1]->parted.count(other) != 0;
   }
 
   // Whether what one has put for the other may be lost on its way.
   bool cut_between(std::uint64_t one, std::uint64_t other) const {
-    return inhabitants_[one - 1]->cut_off.count(other) != 0;
+    return inhabitants_[(one & kIndex) - 1]->cut_off.count(other) != 0;
   }
 
   // What must not be has been. The first one counts; everything comes to its end.
@@ -125,6 +128,7 @@ class Host final : public library::Setting {
   std::uint64_t random_key() noexcept override { return keys_.next(); }
   void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
              std::optional<Time> until) noexcept override;
+  bool wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept override;
   void step_aside() noexcept override;
   std::unique_ptr<library::Task> start(std::function<void()> main) override;
   std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
@@ -146,6 +150,7 @@ class Host final : public library::Setting {
     std::uint32_t value = 0;
     std::uint64_t until = kNever;
     std::uint64_t arrivals = kNever;  // kNever: those do not wake it
+    std::span<pollfd> descriptors;
     const Thread* joins = nullptr;
   };
   struct Name {
@@ -161,6 +166,9 @@ class Host final : public library::Setting {
     }
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr unsigned kHostShift = 48;
+  static constexpr std::uint64_t kIndex =
+      (std::uint64_t{1} << kHostShift) - 1;  // what of a number counts all
 
   bool ready(const Thread& thread) const noexcept;
   void run(Thread& thread);
@@ -176,6 +184,8 @@ class Host final : public library::Setting {
   }
   void struck(Fault fault, const Inhabitant& process);
   void pass(std::uint64_t nanoseconds) noexcept;
+  // Until then, or what else the thread that runs waits for.
+  void stand_still(std::uint64_t until) noexcept;
 
   // What the control threads and the daemon do.
   void introduce(std::uint64_t from, std::uint64_t to);
@@ -212,7 +222,7 @@ class Host final : public library::Setting {
   std::vector<std::uint64_t> port_owners_;  // by address
   const Topology topology_;
   bool troubled_ = false;  // frames are lost, or were for a while: links between hosts may end of themselves
-  std::vector<std::unique_ptr<Inhabitant>> inhabitants_;  // number n stands at n - 1
+  std::vector<std::unique_ptr<Inhabitant>> inhabitants_;  // number n stands at n - 1, without its host
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* running_ = nullptr;
   std::uint64_t turns_ = 0;
