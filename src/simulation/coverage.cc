@@ -10,6 +10,7 @@ constexpr const char* kKindNames[] = {"message",
                                       "message, paranoid",
                                       "message, one-shot",
                                       "message, cancelled",
+                                      "message, turned",
                                       "share of a group",
                                       "fast message",
                                       "fetch-op",
@@ -18,11 +19,13 @@ constexpr const char* kKindNames[] = {"message",
                                       "fetch-op, extreme",
                                       "fetch-op, told",
                                       "get",
+                                      "get, turned",
                                       "durable message",
                                       "gathered message",
                                       "merged message",
                                       "put",
                                       "scattered put",
+                                      "put, turned",
                                       "signal",
                                       "fence",
                                       "datagram",
@@ -81,9 +84,9 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
                  : "it waits for room";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
-                     kind == OperationKind::scattered_put || kind == OperationKind::tagged_writes ||
-                     kind == OperationKind::loan || kind == OperationKind::fetch_told ||
-                     kind == OperationKind::bulk_ring
+                     kind == OperationKind::scattered_put || kind == OperationKind::put_turned ||
+                     kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
+                     kind == OperationKind::fetch_told || kind == OperationKind::bulk_ring
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

@@ -17,6 +17,7 @@ enum class OperationKind : std::uint8_t {
   message_paranoid,
   message_one_shot,
   message_cancelled,  // by its sender, if that is still possible
+  message_turned,     // of numbers, where the byte orders differ
   share,              // of a group
   fast,
   fetch,          // an addition
@@ -25,11 +26,13 @@ enum class OperationKind : std::uint8_t {
   fetch_extreme,  // minimum, maximum
   fetch_told,     // any of these three that its owner is to be told of
   get,
+  get_turned,  // likewise
   durable,
   gathered,  // out of send buffer areas
   merged,    // told of with others
   put,
   scattered_put,
+  put_turned,  // likewise, scattered or not
   signal,
   fence,
   // Of the protocols' program.
