@@ -39,7 +39,9 @@ enum class OperationKind : std::uint8_t {
   datagram,         // whose sender waits for the answer
   silent_datagram,  // that nobody answers
   stream_opening,
-  stream,  // for as long as its sender has it open
+  stream,        // for as long as its sender has it open
+  byte_stream,   // the same, of one that is read as bytes
+  stream_piece,  // a record out of a send buffer area, until its bytes are free
   stream_closing,
   tagged_opening,
   tagged_writes,  // for as long as there is who sends them
