@@ -41,7 +41,10 @@ constexpr const char* kKindNames[] = {"message",
                                       "loan",
                                       "multicast",
                                       "bulk",
-                                      "bulk ring"};
+                                      "bulk ring",
+                                      "mapping",
+                                      "message, stored",
+                                      "message, to board"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -61,11 +64,15 @@ bool waits_for_link(OperationKind kind) noexcept {
   return !of_protocols(kind) || kind == OperationKind::datagram || kind == OperationKind::silent_datagram ||
          kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
          kind == OperationKind::loan_opening || kind == OperationKind::multicast ||
-         kind == OperationKind::bulk || kind == OperationKind::bulk_ring;
+         kind == OperationKind::bulk || kind == OperationKind::bulk_ring || kind == OperationKind::mapping ||
+         kind == OperationKind::board_message;
 }
 
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
   const bool loans = kind == OperationKind::loan_opening || kind == OperationKind::loan;
+  const bool mapped = kind == OperationKind::mapping || kind == OperationKind::stored_message ||
+                      kind == OperationKind::board_message;
+  if (mapped && topology == Topology::hosts) return "memory is mapped within a host";
   if (loans && topology != Topology::in_order)
     return "memory is lent within a host, whose links keep the order";
   switch (fault) {
@@ -81,7 +88,8 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
       return waits_for_link(kind) ? nullptr : "it has its link";
     case Fault::queue_full:
       return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
-                     kind == OperationKind::bulk || kind == OperationKind::bulk_ring
+                     kind == OperationKind::bulk || kind == OperationKind::bulk_ring ||
+                     kind == OperationKind::stored_message || kind == OperationKind::board_message
                  ? nullptr
                  : "it waits for room";
     case Fault::no_place:

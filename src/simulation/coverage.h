@@ -46,10 +46,13 @@ enum class OperationKind : std::uint8_t {
   tagged_opening,
   tagged_writes,  // for as long as there is who sends them
   loan_opening,
-  loan,       // for as long as its receiver has it
-  multicast,  // to one of its recipients
-  bulk,       // into space that was made for it
-  bulk_ring,  // for as long as there is who fills it
+  loan,            // for as long as its receiver has it
+  multicast,       // to one of its recipients
+  bulk,            // into space that was made for it
+  bulk_ring,       // for as long as there is who fills it
+  mapping,         // a slot of another's
+  stored_message,  // into a mapped slot, and a packet that says so
+  board_message,   // as packets, to one that others have mapped
   count
 };
 

@@ -60,6 +60,7 @@ class ProtocolRun {
     };
     // Memory is lent within a host, whose links keep the order.
     if (host_.in_order()) books_.push_back(make_loans(stage_));
+    if (host_.topology() != Topology::hosts) books_.push_back(make_mapped_slots(stage_));
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
     if (!host_.chance().one_in(4)) {
       const std::uint64_t count = host_.chance().between(2, 8);
