@@ -44,7 +44,11 @@ constexpr const char* kKindNames[] = {"message",
                                       "bulk ring",
                                       "mapping",
                                       "message, stored",
-                                      "message, to board"};
+                                      "message, to board",
+                                      "importing a segment",
+                                      "segment, written",
+                                      "segment, read",
+                                      "segment, swapped"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -65,7 +69,7 @@ bool waits_for_link(OperationKind kind) noexcept {
          kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
          kind == OperationKind::loan_opening || kind == OperationKind::multicast ||
          kind == OperationKind::bulk || kind == OperationKind::bulk_ring || kind == OperationKind::mapping ||
-         kind == OperationKind::board_message;
+         kind == OperationKind::board_message || kind == OperationKind::segment_opening;
 }
 
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {

@@ -53,6 +53,10 @@ enum class OperationKind : std::uint8_t {
   mapping,         // a slot of another's
   stored_message,  // into a mapped slot, and a packet that says so
   board_message,   // as packets, to one that others have mapped
+  segment_opening,
+  segment_write,  // by packets; of a mapped one there is nothing that anything could happen to
+  segment_read,   // likewise
+  segment_swap,   // likewise
   count
 };
 

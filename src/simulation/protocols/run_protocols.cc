@@ -53,7 +53,8 @@ class ProtocolRun {
  public:
   ProtocolRun(const Program& program, Trace::Reader reader)
       : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
-    for (const auto make : {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk})
+    for (const auto make :
+         {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk, make_segments})
       books_.push_back(make(stage_));
     host_.on_fault = [this](Fault fault, const Inhabitant& one, const Inhabitant& other) {
       stage_.struck(fault, one.number, other.number);
