@@ -74,8 +74,9 @@ class StreamReceiver : public Receiver {
   // 0 at the end of the stream and when there are none. Records and bytes of one stream should not be mixed.
   Status read(std::span<std::byte> into, std::size_t& count, std::chrono::nanoseconds timeout) noexcept;
 
-  // Wants no more: what has come and was not received is dropped, the sender is told `closed`. Waits until it
-  // has stopped, or gone: ok. timed_out: it may still send, into memory that nobody reads; also cancelled.
+  // Wants no more: what has come and was not received is dropped, the sender is told `closed`. What was
+  // received stays until it is released. Waits until the sender has stopped, or gone: ok. timed_out: it may
+  // still send, into memory that nobody reads; also cancelled.
   Status close(std::chrono::nanoseconds timeout = std::chrono::seconds{10}) noexcept;
 
   std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there was none yet

@@ -400,14 +400,13 @@ class StreamSink {
     wants_ = false;
   }
 
-  // Everything that is here is of no use any more.
+  // What is here and was not given out is of no use any more. What was stays until it is released.
   void drop_all() noexcept {
     for (; read_ != in_order_; ++read_) {
       parcel(read_).records = given_;
       parcel(read_).passed = true;
     }
     at_ = nullptr;
-    given_back_ = given_;
     give_back();
   }
 

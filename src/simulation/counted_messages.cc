@@ -1,6 +1,7 @@
 // Messages to metadata entries, in every mode and of every size: each comes whole and once, or is told to
 // have failed because of a fault. Some are taken back: what their sender then does with the buffer is never
-// seen, and what had left comes to nothing, unless it was all.
+// seen, and what had left comes to nothing, unless it was all. Some are of numbers, which come turned over
+// where the byte orders differ.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -24,7 +25,7 @@ struct Message {
   std::uint32_t entry;
   OperationKind kind;
   std::vector<std::byte> data, metadata;
-  std::vector<std::byte> buffer;  // what is sent, of one that may be taken back
+  std::vector<std::byte> buffer;  // what is sent, if it is another
   interface::Terminus* terminus;
   SendHandle handle;
   bool acknowledged;
@@ -97,7 +98,9 @@ void CountedMessages::start(Process& from) {
   message->to = to;
   message->entry = entry;
   message->terminus = &from.terminus(chance);
-  const std::uint64_t length = chance.one_in(2) ? chance.below(80) : chance.below(kRegion + 1);
+  const std::uint32_t element = any_element(chance);
+  std::uint64_t length = chance.one_in(2) ? chance.below(80) : chance.below(kRegion + 1);
+  if (element != 0) length -= length % element;
   message->data = pattern(length, chance.next());
   message->metadata = pattern(chance.one_in(2) ? 0 : chance.below(61), chance.next());
   const Ticket ticket = receiver.slot->ticket(entry);
@@ -105,12 +108,18 @@ void CountedMessages::start(Process& from) {
   const std::uint64_t offset = ticket.bound > kRegion ? entry * kStride : 0;
   message->acknowledged = chance.one_in(3);
   const bool to_take_back = chance.one_in(5);
-  message->kind = to_take_back ? OperationKind::message_cancelled : receiver.kind;
-  if (to_take_back) message->buffer = message->data;
-  const SendOptions options{
-      .offset = offset, .metadata = message->metadata, .acknowledged = message->acknowledged};
-  const Status status = message->terminus->send(ticket, to_take_back ? message->buffer : message->data,
-                                                options, &message->handle);
+  message->kind = to_take_back                             ? OperationKind::message_cancelled
+                  : element != 0 && world_.orders_differ() ? OperationKind::message_turned
+                                                           : receiver.kind;
+  const bool has_buffer = to_take_back || element != 0;
+  if (has_buffer) message->buffer = message->data;
+  world_.as_it_comes(message->data, element);
+  const SendOptions options{.offset = offset,
+                            .metadata = message->metadata,
+                            .acknowledged = message->acknowledged,
+                            .element = element};
+  const Status status = message->terminus->send(ticket, has_buffer ? message->buffer : message->data, options,
+                                                &message->handle);
   world_.note(from, "sends % bytes to entry % of process %: status %",
               {length, entry, to->number(), static_cast<std::uint64_t>(status)});
   if (status == Status::queue_full) return world_.met(message->kind, status);

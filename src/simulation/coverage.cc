@@ -10,6 +10,7 @@ constexpr const char* kKindNames[] = {"message",
                                       "message, paranoid",
                                       "message, one-shot",
                                       "message, cancelled",
+                                      "message, turned",
                                       "share of a group",
                                       "fast message",
                                       "fetch-op",
@@ -18,17 +19,21 @@ constexpr const char* kKindNames[] = {"message",
                                       "fetch-op, extreme",
                                       "fetch-op, told",
                                       "get",
+                                      "get, turned",
                                       "durable message",
                                       "gathered message",
                                       "merged message",
                                       "put",
                                       "scattered put",
+                                      "put, turned",
                                       "signal",
                                       "fence",
                                       "datagram",
                                       "datagram, silent",
                                       "opening a stream",
                                       "stream",
+                                      "stream, as bytes",
+                                      "stream, of an area",
                                       "closing a stream",
                                       "opening tagged writes",
                                       "tagged writes",
@@ -36,7 +41,14 @@ constexpr const char* kKindNames[] = {"message",
                                       "loan",
                                       "multicast",
                                       "bulk",
-                                      "bulk ring"};
+                                      "bulk ring",
+                                      "mapping",
+                                      "message, stored",
+                                      "message, to board",
+                                      "importing a segment",
+                                      "segment, written",
+                                      "segment, read",
+                                      "segment, swapped"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -56,11 +68,15 @@ bool waits_for_link(OperationKind kind) noexcept {
   return !of_protocols(kind) || kind == OperationKind::datagram || kind == OperationKind::silent_datagram ||
          kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
          kind == OperationKind::loan_opening || kind == OperationKind::multicast ||
-         kind == OperationKind::bulk || kind == OperationKind::bulk_ring;
+         kind == OperationKind::bulk || kind == OperationKind::bulk_ring || kind == OperationKind::mapping ||
+         kind == OperationKind::board_message || kind == OperationKind::segment_opening;
 }
 
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
   const bool loans = kind == OperationKind::loan_opening || kind == OperationKind::loan;
+  const bool mapped = kind == OperationKind::mapping || kind == OperationKind::stored_message ||
+                      kind == OperationKind::board_message;
+  if (mapped && topology == Topology::hosts) return "memory is mapped within a host";
   if (loans && topology != Topology::in_order)
     return "memory is lent within a host, whose links keep the order";
   switch (fault) {
@@ -76,14 +92,15 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
       return waits_for_link(kind) ? nullptr : "it has its link";
     case Fault::queue_full:
       return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
-                     kind == OperationKind::bulk || kind == OperationKind::bulk_ring
+                     kind == OperationKind::bulk || kind == OperationKind::bulk_ring ||
+                     kind == OperationKind::stored_message || kind == OperationKind::board_message
                  ? nullptr
                  : "it waits for room";
     case Fault::no_place:
       return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
-                     kind == OperationKind::scattered_put || kind == OperationKind::tagged_writes ||
-                     kind == OperationKind::loan || kind == OperationKind::fetch_told ||
-                     kind == OperationKind::bulk_ring
+                     kind == OperationKind::scattered_put || kind == OperationKind::put_turned ||
+                     kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
+                     kind == OperationKind::fetch_told || kind == OperationKind::bulk_ring
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

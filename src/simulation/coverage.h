@@ -17,6 +17,7 @@ enum class OperationKind : std::uint8_t {
   message_paranoid,
   message_one_shot,
   message_cancelled,  // by its sender, if that is still possible
+  message_turned,     // of numbers, where the byte orders differ
   share,              // of a group
   fast,
   fetch,          // an addition
@@ -25,26 +26,37 @@ enum class OperationKind : std::uint8_t {
   fetch_extreme,  // minimum, maximum
   fetch_told,     // any of these three that its owner is to be told of
   get,
+  get_turned,  // likewise
   durable,
   gathered,  // out of send buffer areas
   merged,    // told of with others
   put,
   scattered_put,
+  put_turned,  // likewise, scattered or not
   signal,
   fence,
   // Of the protocols' program.
   datagram,         // whose sender waits for the answer
   silent_datagram,  // that nobody answers
   stream_opening,
-  stream,  // for as long as its sender has it open
+  stream,        // for as long as its sender has it open
+  byte_stream,   // the same, of one that is read as bytes
+  stream_piece,  // a record out of a send buffer area, until its bytes are free
   stream_closing,
   tagged_opening,
   tagged_writes,  // for as long as there is who sends them
   loan_opening,
-  loan,       // for as long as its receiver has it
-  multicast,  // to one of its recipients
-  bulk,       // into space that was made for it
-  bulk_ring,  // for as long as there is who fills it
+  loan,            // for as long as its receiver has it
+  multicast,       // to one of its recipients
+  bulk,            // into space that was made for it
+  bulk_ring,       // for as long as there is who fills it
+  mapping,         // a slot of another's
+  stored_message,  // into a mapped slot, and a packet that says so
+  board_message,   // as packets, to one that others have mapped
+  segment_opening,
+  segment_write,  // by packets; of a mapped one there is nothing that anything could happen to
+  segment_read,   // likewise
+  segment_swap,   // likewise
   count
 };
 

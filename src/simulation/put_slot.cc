@@ -135,8 +135,7 @@ void PutSlot::link_over(std::uint64_t from) {
 void PutSlot::under_way(std::uint64_t from, Kinds& kinds) const {
   for (std::size_t i = settled_; i != puts_.size(); ++i) {
     const Put& put = puts_[i];
-    if (put.from == from && !put.final && !put.whole())
-      kinds.set(static_cast<std::size_t>(put.scattered ? OperationKind::scattered_put : OperationKind::put));
+    if (put.from == from && !put.final && !put.whole()) kinds.set(static_cast<std::size_t>(put.kind));
   }
   for (unsigned lane = 0; lane != kLanes; ++lane) {
     const auto sent = sent_.find(index(from, lane, set));

@@ -26,7 +26,8 @@ struct Put {
   std::uint64_t tells = 0;   // notifications that it may cause
   bool single = false;       // one packet, which lands and is told of at one moment
   bool notify = false;
-  bool scattered = false;
+  OperationKind kind = OperationKind::put;
+  std::vector<std::byte> as_sent;  // if the numbers of it are turned over on the way
   SendHandle handle;
   bool left = false;      // its terminus is done with it
   bool handed = false;    // what has not landed since waits in the slot, or is lost

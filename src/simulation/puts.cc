@@ -306,9 +306,12 @@ bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
   Strides strides;
   const bool strided = chance.one_in(4);
   std::uint64_t length = chance.one_in(2) ? chance.between(1, 48) : chance.between(1, kRoom);
+  const std::uint32_t element = any_element(chance);
+  const auto whole = [&](std::uint64_t number) { return element == 0 ? number : number - number % element; };
   std::vector<std::uint64_t> bytes;
   if (strided) {
     strides.chunk = static_cast<std::uint32_t>(chance.between(1, 8));
+    strides.chunk = std::max(static_cast<std::uint32_t>(whole(strides.chunk)), std::max(element, 1u));
     strides.x_chunks = static_cast<std::uint32_t>(chance.between(1, 4));
     strides.y_chunks = static_cast<std::uint32_t>(chance.between(1, 4));
     strides.x_stride = chance.between(strides.chunk, 12);
@@ -321,29 +324,35 @@ bool Puts::put_data(Process& from, unsigned lane, Process& to, Owned& target, st
     }
     length = strides.y_stride * strides.y_chunks;
   } else {
+    length = std::max(whole(length), std::uint64_t{std::max(element, 1u)});
     for (std::uint64_t i = 0; i != length; ++i) bytes.push_back(i);
   }
   if (length > kRoom) return true;
-  const std::uint64_t at = kFirst + chance.below(kRoom - length + 1);
+  const std::uint64_t at = kFirst + whole(chance.below(kRoom - length + 1));
   Put* const put = target.model.begin(from.number(), lane, page, at, bytes, chance);
   if (put == nullptr) return true;  // what stands there is still on its way
-  const OperationKind kind = strided ? OperationKind::scattered_put : OperationKind::put;
-  put->scattered = strided;
+  put->kind = element != 0 && world_.orders_differ() ? OperationKind::put_turned
+              : strided                              ? OperationKind::scattered_put
+                                                     : OperationKind::put;
   put->notify = chance.one_in(3);
-  put->single = !strided && bytes.size() <= 48;
+  put->single = !strided && element == 0 && bytes.size() <= 48;
+  put->as_sent = put->data;
+  world_.as_it_comes(put->as_sent, element);
   put->tells = put->single ? 1 : bytes.size() + 2;
   interface::Terminus& terminus = *places_[from.number()].lanes[lane].terminus;
   const PutOptions options{.offset = PutSlot::place(from.number(), lane, page, at),
                            .notify = put->notify,
+                           .element = element,
                            .strides = strided ? &strides : nullptr};
-  const Status status = terminus.put(target.ticket, put->data, options, &put->handle);
+  const Status status = terminus.put(target.ticket, put->as_sent, options, &put->handle);
   world_.note(from, "puts % bytes to slot % of process %: status %",
               {put->data.size(), target.ticket.generation, to.number(), static_cast<std::uint64_t>(status)});
   if (status == Status::ok || status == Status::pending) {
-    world_.begun(kind);
+    world_.begun(put->kind);
     put->left = status == Status::ok;
     return true;
   }
+  const OperationKind kind = put->kind;
   target.model.cancel_begun();
   accept(kind, status);
   return false;

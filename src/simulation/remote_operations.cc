@@ -63,6 +63,7 @@ class RemoteOperations final : public Operation {
     std::uint64_t operand;  // or the length of a get
     std::uint64_t landing;
     std::uint64_t version;  // of the data when it was asked for
+    std::uint32_t element;  // of what size the numbers of a get are; 0: bytes
     bool told;              // by a notification, when it is over
     bool may_be_lost;
     bool may_be_cancelled = false;
@@ -76,6 +77,9 @@ class RemoteOperations final : public Operation {
   void collect(Process& process);
   void finish(Request& request, const Outcome& outcome);
   void check_bytes(const Request& request);
+  OperationKind kind_of_get(std::uint32_t element) const {
+    return element != 0 && world_.orders_differ() ? OperationKind::get_turned : OperationKind::get;
+  }
   void rewrite(Place& place);
 
   World& world_;
@@ -135,8 +139,8 @@ void RemoteOperations::start_fetch(Process& from, Process& to) {
               {operand, where, to.number(), static_cast<std::uint64_t>(status)});
   if (status != (answered ? Status::pending : Status::ok)) return accept(OperationKind::fetch, status);
   world_.begun(OperationKind::fetch);
-  requests_.push_back({&from, &to, answered ? &requests : nullptr, handle, false, where, operand, 0, 0, false,
-                       world_.unsure(from, to)});
+  requests_.push_back({&from, &to, answered ? &requests : nullptr, handle, false, where, operand, 0, 0, 0,
+                       false, world_.unsure(from, to)});
 }
 
 void RemoteOperations::start_get(Process& from, Process& to) {
@@ -149,18 +153,20 @@ void RemoteOperations::start_get(Process& from, Process& to) {
   interface::Requests& requests = from.terminus(chance).requests();
   interface::Queue* const queue = chance.one_in(2) ? from.queues[chance.below(2)] : nullptr;
   const Place& place = places_[to.number()];
+  const std::uint32_t element = any_element(chance);
   RemoteHandle handle;
   // Up to the very edge of what was granted.
   const interface::Landing into { own.landing->index(), landing* kStride + kData - length, length };
-  const Status status =
-      requests.get(place.target->ticket(), into, {.offset = kCounters * 8 + where, .word = requests_.size()},
-                   queue, &handle);
+  const Status status = requests.get(
+      place.target->ticket(), into,
+      {.offset = kCounters * 8 + where, .word = requests_.size(), .element = element}, queue, &handle);
   world_.note(from, "gets % bytes at % of process %: status %",
               {length, where, to.number(), static_cast<std::uint64_t>(status)});
-  if (status != Status::pending) return accept(OperationKind::get, status);
-  world_.begun(OperationKind::get);
+  const OperationKind kind = kind_of_get(element);
+  if (status != Status::pending) return accept(kind, status);
+  world_.begun(kind);
   own.landing_used[landing] = true;
-  requests_.push_back({&from, &to, &requests, handle, true, where, length, landing, place.version,
+  requests_.push_back({&from, &to, &requests, handle, true, where, length, landing, place.version, element,
                        queue != nullptr, world_.unsure(from, to)});
 }
 
@@ -235,11 +241,13 @@ void RemoteOperations::finish(Request& request, const Outcome& outcome) {
 
 // Each word as it was at some time while the get was under way.
 void RemoteOperations::check_bytes(const Request& request) {
-  const std::byte* const bytes =
+  const std::byte* const landed =
       places_[request.from->number()].landing->base() + request.landing * kStride + kData - request.operand;
+  std::vector<std::byte> bytes(landed, landed + request.operand);
+  world_.as_it_comes(bytes, request.element);  // back to what was sent
   const std::uint64_t now = places_[request.to->number()].version;
   for (std::uint64_t i = 0; i < request.operand; i += 8) {
-    const std::uint64_t word = load(bytes + i);
+    const std::uint64_t word = load(bytes.data() + i);
     demand((word & 0xFFFFFFFFu) == (request.where + i) / 8, "a get brought bytes from elsewhere");
     demand(word >> 32 >= request.version && word >> 32 <= now, "a get brought bytes of another time");
   }
@@ -255,7 +263,7 @@ void RemoteOperations::under_way(const Process& from, const Process& to, Kinds& 
   for (std::size_t i = settled_; i < requests_.size(); ++i) {
     const Request& request = requests_[i];
     if (request.from == &from && request.to == &to && !request.over && request.requests != nullptr)
-      kinds.set(static_cast<std::size_t>(request.get ? OperationKind::get : OperationKind::fetch));
+      kinds.set(static_cast<std::size_t>(request.get ? kind_of_get(request.element) : OperationKind::fetch));
   }
 }
 

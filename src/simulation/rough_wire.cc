@@ -3,7 +3,31 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/byte_order.h"
+#include "fabric/ofi/frame.h"
+#include "fabric/ofi/packets.h"
+#include "fabric/sim/turned.h"
+
 namespace hamlyn::simulation {
+
+namespace {
+
+void turn_numbers(std::span<std::byte> frame) {
+  ofi::FrameHeader header;
+  if (ofi::decode(frame, header) != nullptr) return;
+  interface::Packet packet;
+  interface::Payload payload;
+  for (std::size_t at = ofi::kFrameHeader; at < frame.size();) {
+    const std::size_t bytes = ofi::read_packet(frame.data() + at, frame.size() - at, packet, payload);
+    if (bytes == 0) return;
+    const interface::Lead& lead = packet.lead;
+    base::swap_elements(frame.data() + at + ofi::kPacketHeader + lead.metadata_length, lead.length,
+                        sim::turned_element(packet));
+    at += bytes;
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<RoughPort> RoughNet::make_port() {
   auto port = std::make_unique<RoughPort>(*this, ports_.size());
@@ -26,6 +50,7 @@ void RoughNet::carry(std::uint64_t from, std::uint64_t to, std::vector<std::byte
     ++lost;
     return meet(Mishap::lost, from, to);
   }
+  if (weather_.orders_differ) turn_numbers(bytes);
   RoughPort& port = *ports_[to];
   const bool twice = weather_.repeated_one_in != 0 && chance_.one_in(weather_.repeated_one_in);
   if (twice) {

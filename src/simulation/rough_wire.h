@@ -27,6 +27,9 @@ class RoughNet {
     std::uint64_t repeated_one_in = 0;
     std::uint64_t not_now_one_in = 0;  // times that the wire takes no frame
     std::size_t frame = ofi::kFrameLimit;
+    // The hosts at the two ends of each way have different byte orders: what one of them would have done to
+    // the numbers of a packet is done on the way.
+    bool orders_differ = false;
   };
 
   RoughNet(std::uint64_t seed, const Weather& weather) : weather_(weather), chance_(seed) {}

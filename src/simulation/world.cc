@@ -23,6 +23,7 @@ sim::Weather weather_of(sim::Generator& chance) {
   weather.reply_window = chance.between(1, 12);
   weather.urgent_window = chance.between(1, 8);
   weather.urgent_mtu = 64 * chance.between(1, 5);
+  weather.orders_differ = chance.one_in(2);
   return weather;
 }
 
@@ -37,6 +38,7 @@ RoughNet::Weather wire_of(sim::Generator& chance, const sim::Weather& weather) {
   };
   RoughNet::Weather wire;
   wire.most_delay = kTick * weather.most_delay;
+  wire.orders_differ = weather.orders_differ;
   wire.lost_one_in = one_in(5);
   wire.repeated_one_in = one_in(5);
   wire.not_now_one_in = one_in(3);

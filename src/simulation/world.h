@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/byte_order.h"
 #include "fabric/sim/sim_net.h"
 #include "simulation/process.h"
 #include "simulation/trace.h"
@@ -49,6 +51,12 @@ class World {
   Topology topology() const noexcept { return topology_; }
   // Whether nothing overtakes anything.
   bool in_order() const noexcept { return topology_ != Topology::hosts && net_->in_order(); }
+  // Whether the byte orders at the two ends of each link do.
+  bool orders_differ() const noexcept { return net_->weather().orders_differ; }
+  // Data of numbers of so many bytes, as the other side of a link finds it.
+  void as_it_comes(std::span<std::byte> data, std::uint32_t element) const noexcept {
+    if (orders_differ()) base::swap_elements(data.data(), data.size(), element);
+  }
   // Time passes, for all nets.
   void pass(std::uint64_t time);
   // All that ever came; number n stands at n - 1.
@@ -145,5 +153,11 @@ class World {
 // Throws Violation if sender and receiver do not agree on the places of notification queues, or a queue keeps
 // some for nobody. Only true when nothing is under way and all was read.
 void check_credits_at_rest(World& world);
+
+// Of what size the numbers are that something sends; 0: it is bytes.
+inline std::uint32_t any_element(sim::Generator& chance) {
+  constexpr std::uint32_t kElements[] = {0, 0, 0, 0, 0, 2, 4, 8};
+  return kElements[chance.below(8)];
+}
 
 }  // namespace hamlyn::simulation

@@ -184,6 +184,48 @@ TEST(HostedStreams, do_not_hold_up_who_sends_to_a_receiver_that_has_closed_and_d
 }
 
 // The receiver says several times where its longer memory is, and the words overtake one another.
+// Its sender went on in longer memory meanwhile, so that nothing else needs the first.
+TEST(HostedStreams, keep_what_was_received_until_it_is_released_though_their_receiver_has_closed) {
+  const std::string first(40, 'x'), second(30000, 'y');
+  for (const bool as_bytes : {false, true}) {
+    SCOPED_TRACE(as_bytes);
+    Hosted hosted;
+    hosted.add([&](Hosted& all) {
+      Manager manager;
+      StreamReceiver receiver(manager, {.first = 256, .most = 65536, .parcels = 8});
+      manager.publish("stream", receiver.make_seed());
+      Record record, longer;
+      std::array<std::byte, 20> some;
+      std::size_t count = 0;
+      if (as_bytes) {
+        all.expect(receiver.read(some, count, 1s) == Status::ok && count == 20, "no bytes");
+      } else {
+        all.expect(receiver.receive(record, 1s) == Status::ok, "no record");
+        all.expect(receiver.receive(longer, 1s) == Status::ok, "no second record");
+      }
+      for (int i = 0; i != 20; ++i) manager.wait(100us);
+      all.expect(receiver.close(1s) == Status::ok, "it cannot be closed from here");
+      if (as_bytes) {
+        all.expect(receiver.read(some, count, 0s) == Status::ok && text_of(some) == std::string(20, 'x'),
+                   "the rest of what it had begun to read is not there");
+        all.expect(receiver.read(some, count, 0s) == Status::closed && count == 0, "more can be read");
+      } else {
+        all.expect(record.text() == first && longer.text() == second, "they have gone");
+        all.expect(receiver.release(longer) == Status::ok, "they cannot be released");
+      }
+    });
+    hosted.add([&](Hosted& all) {
+      Manager manager;
+      StreamSender sender(manager, manager.lookup("stream", 1s));
+      all.expect(sender.send(first) == Status::ok && sender.flush() == Status::ok, "it is not sent");
+      all.expect(sender.send(second) == Status::ok && sender.flush() == Status::ok, "it is not sent");
+      all.host.pause(5'000'000);
+      all.expect(sender.close(1s) == Status::closed, "it is not told");
+    });
+    hosted.run();
+  }
+}
+
 TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
   for (std::uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "library": {"values", "classes", "base", "interface", "fabric", "node"},
     "protocols": {"values", "classes", "base", "library"},
     "segment": {"values", "classes", "base", "interface", "fabric", "node", "library"},
-    "simulation": {"values", "classes", "base", "interface", "fabric", "library", "protocols"},
+    "simulation": {"values", "classes", "base", "interface", "fabric", "library", "protocols", "segment"},
     "daemon": {"values", "base", "node", "segment"},
     "c": {"values", "classes", "base", "library", "protocols", "segment"},
     "tool": {"values", "classes", "base", "simulation", "node", "library", "protocols", "segment"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/byte_order.h"
+#include "fabric/sim/turned.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 
@@ -35,7 +36,7 @@ std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* d
   }
   if (net_.weather().orders_differ)
     base::swap_elements(length <= interface::kInlineData ? parcel->packet.data : parcel->data.data(), length,
-                        element_of(packet.lead));
+                        turned_element(packet));
   return parcel;
 }
 

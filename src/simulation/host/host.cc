@@ -56,9 +56,11 @@ class Host::Beside final : public library::Task {
  public:
   Beside(Host& host, Thread& thread) noexcept : host_(host), thread_(thread) {}
   ~Beside() override {
-    if (thread_.fiber.over()) return;
-    host_.running_->joins = &thread_;
-    host_.step_aside();
+    if (!thread_.fiber.over()) {
+      host_.running_->joins = &thread_;
+      host_.step_aside();
+    }
+    thread_.awaited = false;
   }
 
  private:
@@ -128,15 +130,11 @@ void Host::run() {
     }
     if (!able.empty()) {
       run(*able[chance_.below(able.size())]);
-      std::erase_if(threads_, [](const auto& thread) { return thread->fiber.over() && thread->main; });
     } else if (!wait_for_something()) {
       fail("everybody waits, and nothing is under way");
       if (turns_ > 2 * kPatience) return;
     }
-    // Those that ran beside it have ended before; nobody joins them any more.
-    const bool joined = std::none_of(threads_.begin(), threads_.end(),
-                                     [](const auto& thread) { return thread->joins != nullptr; });
-    if (joined) std::erase_if(threads_, [](const auto& thread) { return thread->fiber.over(); });
+    std::erase_if(threads_, [](const auto& thread) { return thread->fiber.over() && !thread->awaited; });
   }
 }
 

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/shm/sealed_memory.h"
 #include "library/setting.h"
 #include "simulation/coverage.h"
 #include "simulation/host/fiber.h"
@@ -141,9 +142,10 @@ class Host final : public library::Setting {
 
   struct Thread {
     Thread(Inhabitant& of, bool is_main, std::function<void()> body)
-        : process(&of), main(is_main), fiber(std::move(body)) {}
+        : process(&of), main(is_main), awaited(!is_main), fiber(std::move(body)) {}
     Inhabitant* process;
     const bool main;
+    bool awaited;  // somebody asks, or will, whether it is over
     Fiber fiber;
     // What it sleeps for; all of these are nothing in one that never slept.
     const std::atomic<std::uint32_t>* word = nullptr;
@@ -229,6 +231,7 @@ class Host final : public library::Setting {
   std::uint64_t next_sequence_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::map<std::string, Name, std::less<>> names_;
+  std::vector<shm::Mapping> shown_;  // all send buffer areas that anybody was shown: they stay to be read
   std::string problem_;
 };
 

@@ -78,14 +78,50 @@ Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, 
 // --- areas
 
 shm::Mapping HostOutside::make_area(std::size_t bytes, std::uint32_t& number) {
-  shm::Mapping made = std::move(shm::make_sealed_memory(bytes).mapping);
-  number = engine_.core().add_area(static_cast<const std::byte*>(made.data()), bytes);
-  return made;
+  shm::OwnedMemory made = shm::make_sealed_memory(bytes);
+  number = engine_.core().add_area(static_cast<const std::byte*>(made.mapping.data()), bytes);
+  send_areas_[number] = {std::move(made.memfd), nullptr};
+  return std::move(made.mapping);
+}
+
+const std::byte* HostOutside::Area::as_shown(std::vector<shm::Mapping>& all, std::size_t bytes) {
+  if (shown == nullptr) {
+    all.push_back(std::move(shm::map_foreign_memory(memfd, bytes).mapping));
+    shown = static_cast<const std::byte*>(all.back().data());
+  }
+  return shown;
 }
 
 void HostOutside::drop_area(std::uint32_t number) noexcept {
   engine_.core().drop_area(number);
+  send_areas_[number] = {};
   engine_.look_again();
+}
+
+// Within a host. The other side maps them, and says that it has; until then all goes through the link.
+void HostOutside::show_areas(std::uint64_t peer) {
+  showing_.erase(peer);
+  const auto found = process_.links.find(peer);
+  if (found == process_.links.end() || !process_.alive) return;
+  LinkEnd* const other = host_.other_end(process_, peer, found->second);
+  if (other == nullptr) return;  // its end is on its way here
+  if (process_.stopped || host_.inhabitant(peer).stopped) return attention();
+  interface::Link& link = found->second.link();
+  Engine& engine = host_.inhabitant(peer).outside->engine();
+  engine.lock().enter_as_other();
+  engine_.lock().enter_as_other();
+  auto& shown = other->link().shown;
+  if (shown == nullptr) shown = std::make_unique<interface::ShownAreas>();
+  const std::uint64_t wanted = link.areas_wanted & ~link.areas_shown;
+  for (std::uint32_t i = 0; i != interface::kAreaLimit; ++i) {
+    if ((wanted >> i & 1) == 0) continue;
+    const interface::SendArea& own = engine_.core().area(i);
+    (*shown)[i] = {send_areas_[i].as_shown(host_.shown_, own.size), own.size, own.generation};
+  }
+  link.set_areas_shown(link.areas_shown | wanted);
+  engine_.lock().leave();
+  engine.lock().leave();
+  host_.trace_.note(host_.time(), process_.number, "shows areas to %", {peer});
 }
 
 library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
@@ -118,7 +154,11 @@ void HostOutside::ask(const Import& import) {
     if (owner.outside == nullptr || owner.links.count(process_.number) == 0)
       return;  // the end of the link is on its way here
     if (owner.stopped) return ask(import);
-    owner.outside->answer(import);
+    if (owner.host == process_.host) {
+      owner.outside->answer(import);
+    } else {
+      import->answer.error = ErrorCode::not_permitted;
+    }
     host_.after(host_.soon(), [this, import] {
       if (!import->done && !import->given_up) finish(*import, import->answer.error);
     });
@@ -185,8 +225,16 @@ void HostOutside::refuse(std::uint64_t peer) noexcept {
 }
 
 void HostOutside::attention() noexcept {
-  for (const auto& [peer, end] : process_.links)
-    host_.demand(!end.link().broken, "a link between honest processes is broken");
+  for (const auto& [peer, end] : process_.links) {
+    const interface::Link& link = end.link();
+    host_.demand(!link.broken, "a link between honest processes is broken");
+    const bool wanted = (link.areas_wanted & ~link.areas_shown) != 0;
+    if (end.near == nullptr || !wanted || !showing_.insert(peer).second) continue;
+    host_.after(host_.soon(), [&host = host_, number = process_.number, peer = peer] {
+      HostOutside* const outside = host.inhabitant(number).outside;
+      if (outside != nullptr) outside->show_areas(peer);
+    });
+  }
 }
 
 }  // namespace hamlyn::simulation

@@ -1,6 +1,7 @@
 #pragma once
 // What a simulated process's interface has outside of itself: its host, which it asks for links and mappings;
 // and the gate by which everything comes in.
+#include <array>
 #include <list>
 
 #include "interface/gate.h"
@@ -48,6 +49,15 @@ class HostOutside final : public library::Outside, public interface::Gate {
  private:
   using Import = std::shared_ptr<library::Import>;
 
+  // A send buffer area, as those see it to whom it is shown.
+  struct Area {
+    base::FileDescriptor memfd;
+    const std::byte* shown = nullptr;  // null: nobody has seen it
+
+    const std::byte* as_shown(std::vector<shm::Mapping>& all, std::size_t bytes);
+  };
+
+  void show_areas(std::uint64_t peer);
   void ask(const Import& import);
   void answer(const Import& import);
   void finish(library::Import& import, ErrorCode error) noexcept;
@@ -60,6 +70,8 @@ class HostOutside final : public library::Outside, public interface::Gate {
   Inhabitant& process_;
   library::Engine& engine_;
   library::MappedAreas areas_;
+  std::array<Area, interface::kAreaLimit> send_areas_;
+  std::set<std::uint64_t> showing_;  // peers that are shown some soon
   std::set<std::uint64_t> wanted_;
   std::list<Import> imports_;
   std::atomic<std::uint32_t> word_{0};

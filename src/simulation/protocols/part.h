@@ -44,5 +44,7 @@ std::unique_ptr<Book> make_tagged_writes(Stage& stage);
 std::unique_ptr<Book> make_loans(Stage& stage);
 std::unique_ptr<Book> make_multicasts(Stage& stage);
 std::unique_ptr<Book> make_bulk(Stage& stage);
+std::unique_ptr<Book> make_mapped_slots(Stage& stage);
+std::unique_ptr<Book> make_segments(Stage& stage);
 
 }  // namespace hamlyn::simulation

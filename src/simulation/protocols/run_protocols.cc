@@ -53,13 +53,15 @@ class ProtocolRun {
  public:
   ProtocolRun(const Program& program, Trace::Reader reader)
       : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
-    for (const auto make : {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk})
+    for (const auto make :
+         {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk, make_segments})
       books_.push_back(make(stage_));
     host_.on_fault = [this](Fault fault, const Inhabitant& one, const Inhabitant& other) {
       stage_.struck(fault, one.number, other.number);
     };
     // Memory is lent within a host, whose links keep the order.
     if (host_.in_order()) books_.push_back(make_loans(stage_));
+    if (host_.topology() != Topology::hosts) books_.push_back(make_mapped_slots(stage_));
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
     if (!host_.chance().one_in(4)) {
       const std::uint64_t count = host_.chance().between(2, 8);

@@ -1,8 +1,11 @@
 // Streams: receivers that offer themselves again and again, refuse some, close, or go; senders that close,
-// give up, or go. What is received is what was sent, in order and whole, up to an end that both are told of.
+// give up, or go. Some are read as bytes, whatever they were sent as; some records stand in a send buffer
+// area, which is written over at the first moment at which that may be. What is received is what was sent, in
+// order and whole, up to an end that both are told of.
 #include <deque>
 #include <optional>
 
+#include "hamlyn/send_buffer_area.h"
 #include "hamlyn/stream.h"
 #include "simulation/protocols/part.h"
 #include "simulation/protocols/stage.h"
@@ -16,29 +19,39 @@ struct Flow {
   std::uint64_t number = 0;
   std::uint64_t receiver = 0;
   std::uint64_t sender = 0;
-  std::vector<std::uint32_t> sent;  // their lengths
-  bool last_unsure = false;         // its sender was told of an end
-  std::size_t flushed = 0;
-  std::size_t received = 0;
+  bool bytes = false;                  // it is read as such
+  std::vector<std::uint32_t> lengths;  // of records that were sent
+  // So much was accepted, and so much may come: records, or bytes.
+  std::uint64_t sure = 0;
+  std::uint64_t may = 0;
+  std::uint64_t flushed = 0;
+  std::uint64_t received = 0;
   unsigned tries = 0;         // to grow from it
   bool denied = false;        // the receiver did not want somebody
   bool replaced = false;      // by another offer, before anybody came
   bool closing = false;       // the sender has called close
   bool closed = false;        // and it was ok
   bool given_up = false;      // by its sender, without closing
+  bool area_gone = false;     // with what had not been copied out of it
   bool quit = false;          // the receiver wants no more, or goes
   bool stopped = false;       // it has waited for that
   std::optional<Status> end;  // that the receiver was told
 };
 
-std::vector<std::byte> content(const Flow& flow, std::size_t number) {
-  return pattern(flow.sent[number], flow.number << 32 | number);
+std::vector<std::byte> record_content(const Flow& flow, std::uint64_t number) {
+  return pattern(flow.lengths[number], flow.number << 32 | number);
+}
+
+// Of a stream of bytes, from its `at`th on.
+std::vector<std::byte> bytes_content(const Flow& flow, std::uint64_t at, std::size_t bytes) {
+  std::vector<std::byte> made(bytes);
+  for (std::byte& each : made)
+    each = static_cast<std::byte>((++at + flow.number) * 0x9E3779B97F4A7C15u >> 56);
+  return made;
 }
 
 // Whether all has come that had to.
-bool whole(const Flow& flow) noexcept {
-  return flow.received + (flow.last_unsure ? 1 : 0) >= flow.sent.size();
-}
+bool whole(const Flow& flow) noexcept { return flow.received >= flow.sure; }
 
 class Streams final : public Book {
  public:
@@ -125,6 +138,7 @@ class Receiving {
   }
   void offer() {
     Flow& flow = book_.add();
+    flow.bytes = stage_.chance().one_in(3);
     Flow* const before = std::exchange(sink_->flow, &flow);
     try {
       book_.offers.add({sink_->make_seed(), stage_.me(), &flow});
@@ -150,20 +164,42 @@ class Receiving {
   void receive(std::uint64_t most, std::chrono::nanoseconds timeout) {
     Flow& flow = *sink_->flow;
     for (; most != 0; --most) {
+      if (flow.bytes) {
+        if (!read(flow, timeout)) return;
+        continue;
+      }
       Record record;
       const Status status = sink_->receive(record, timeout);
       if (status == Status::timed_out) return;
       if (status != Status::ok) return ended(flow, status);
       stage_.demand(record.number() == flow.received + 1, "a record has the wrong number");
-      stage_.demand(flow.received < flow.sent.size(), "a record came that nobody sent");
-      if (!stage_.alive() || flow.received >= flow.sent.size()) return;
+      stage_.demand(flow.received < flow.may, "a record came that nobody sent");
+      if (!stage_.alive() || flow.received >= flow.may) return;
       held_.push_back({record, flow.received++});
       check(flow, held_.back());
       ++stage_.counts.completed;
     }
   }
+  // False: nothing more can be had now.
+  bool read(Flow& flow, std::chrono::nanoseconds timeout) {
+    sim::Generator& chance = stage_.chance();
+    std::vector<std::byte> into(chance.between(1, chance.one_in(3) ? 10'000 : 300));
+    std::size_t count = 0;
+    const Status status = sink_->read(into, count, timeout);
+    stage_.demand(count <= into.size() && (count == 0) == (status != Status::ok),
+                  "so many bytes cannot have been read", status);
+    if (!stage_.alive() || status == Status::timed_out) return false;
+    if (status != Status::ok) return ended(flow, status), false;
+    const std::vector<std::byte> sent = bytes_content(flow, flow.received, count);
+    flow.received += count;
+    stage_.demand(flow.received <= flow.may, "bytes came that nobody sent");
+    stage_.demand(same(std::span(into).first(count), sent), "bytes are not those that were sent");
+    ++stage_.counts.completed;
+    return true;
+  }
   void check(const Flow& flow, const Held& held) {
-    stage_.demand(same(held.record.bytes(), content(flow, held.number)), "a record is not what was sent");
+    stage_.demand(same(held.record.bytes(), record_content(flow, held.number)),
+                  "a record is not what was sent");
   }
   void release() {
     if (held_.empty()) return;
@@ -200,12 +236,12 @@ class Receiving {
   }
   void close() {
     Flow& flow = *sink_->flow;
-    held_.clear();
     flow.quit = true;
     const Status status = sink_->close(stage_.a_while());
     stage_.host.note("closes stream % as its receiver: %", {flow.number, static_cast<std::uint64_t>(status)});
     stage_.demand(status == Status::ok || status == Status::timed_out, "a receiver cannot close", status);
     flow.stopped = status == Status::ok;
+    for (const Held& each : held_) check(flow, each);
     receive(1000, std::chrono::nanoseconds{0});
   }
   void go() {
@@ -239,6 +275,14 @@ class Sending {
     const std::uint64_t dice = stage_.chance().below(100);
     if (closing_) {
       close(stage_.chance().below(2'000'000));
+    } else if (dice < 8) {
+      send_piece();
+    } else if (dice < 12) {
+      take_back(stage_.a_while());
+    } else if (dice < 13) {
+      drop_area();
+    } else if (dice < 16 && flow_->bytes) {
+      write();
     } else if (dice < 75) {
       send(stage_.chance().between(1, 12));
     } else if (dice < 88) {
@@ -257,6 +301,14 @@ class Sending {
   }
 
  private:
+  static constexpr std::uint32_t kTag = 3;
+  static constexpr std::size_t kStretch = 6000, kStretches = 3;
+  // Of the area, for one record at a time.
+  struct Stretch {
+    SendHandle handle;
+    std::optional<Doing> doing;  // until its bytes are free
+  };
+
   void grow() {
     const Offer* const offer = book_.offers.any(stage_);
     if (offer == nullptr) return;
@@ -276,7 +328,7 @@ class Sending {
       return not_grown(flow, error.code());
     }
     counted_.emplace(stage_);
-    doing_.emplace(stage_, OperationKind::stream, flow.receiver);
+    doing_.emplace(stage_, flow.bytes ? OperationKind::byte_stream : OperationKind::stream, flow.receiver);
     stage_.host.note("sends stream %", {flow.number});
     stage_.demand(flow.sender == 0, "two senders grew from one seed");
     flow.sender = stage_.me();
@@ -303,33 +355,130 @@ class Sending {
         stage_.demand(false, "a stream cannot be opened", code);
     }
   }
+  // What is sent next, which may come before the call returns.
+  std::vector<std::byte> next(std::size_t bytes) {
+    Flow& flow = *flow_;
+    ++stage_.counts.operations;
+    if (flow.bytes) {
+      flow.may = flow.sure + bytes;
+      return bytes_content(flow, flow.sure, bytes);
+    }
+    flow.lengths.push_back(static_cast<std::uint32_t>(bytes));
+    return record_content(flow, flow.may++);
+  }
+  // False: no more can be sent now.
+  bool sent(Status status) {
+    Flow& flow = *flow_;
+    if (status == Status::ok) {
+      flow.sure = flow.may;
+      return true;
+    }
+    if (status == Status::timed_out || status == Status::too_long) {
+      flow.may = flow.sure;
+      if (!flow.bytes) flow.lengths.pop_back();
+    } else {
+      ended(status);
+    }
+    return false;
+  }
+  std::chrono::nanoseconds patience() {
+    return stage_.chance().one_in(2) ? std::chrono::nanoseconds{0} : stage_.a_while();
+  }
   void send(std::uint64_t count) {
     sim::Generator& chance = stage_.chance();
-    Flow& flow = *flow_;
-    for (; count != 0 && sender_; --count) {
+    for (; count != 0; --count) {
       const std::uint64_t dice = chance.below(100);
       const std::uint64_t bytes = dice < 70   ? chance.below(200)
                                   : dice < 97 ? chance.below(4096)
                                               : chance.below(80'000);
-      flow.sent.push_back(static_cast<std::uint32_t>(bytes));
-      const std::vector<std::byte> data = content(flow, flow.sent.size() - 1);
-      ++stage_.counts.operations;
-      const Status status =
-          sender_->send(data, chance.one_in(2) ? std::chrono::nanoseconds{0} : stage_.a_while());
-      if (status == Status::ok) continue;
-      if (status == Status::timed_out || status == Status::too_long) {
-        flow.sent.pop_back();
-        return;
-      }
-      flow.last_unsure = true;
-      return ended(status);
+      const std::vector<std::byte> data = next(bytes);
+      if (!sent(sender_->send(data, patience()))) return;
     }
   }
+  // It would wait for ever: another thread ends that.
+  void write() {
+    sim::Generator& chance = stage_.chance();
+    const std::vector<std::byte> data = next(chance.below(chance.one_in(3) ? 100'000 : 3000));
+    bool over = false;
+    Status status;
+    {
+      const auto beside = stage_.host.start([&, nanoseconds = chance.below(400'000)] {
+        stage_.host.pause(nanoseconds);
+        if (!over) manager_.cancel();
+      });
+      status = sender_->write(data);
+      over = true;
+    }
+    // Some of it may have been sent.
+    if (status != Status::cancelled) {
+      sent(status);
+    } else {
+      go();
+    }
+  }
+  void send_piece() {
+    take_back(std::chrono::nanoseconds{0});
+    if (!sender_ || area_gone_) return;
+    const auto free = std::ranges::find_if(stretches_, [](const Stretch& each) { return !each.doing; });
+    if (free == std::end(stretches_)) return;
+    if (!area_) area_.emplace(manager_.interface(), kStretches * kStretch);
+    if (!std::exchange(bound_, true))
+      stage_.demand(sender_->bind(kTag, *area_) == Status::ok, "an area cannot be bound");
+    sim::Generator& chance = stage_.chance();
+    // From 4096 bytes on it may be copied straight from there.
+    const std::size_t length = chance.one_in(4) ? chance.below(4096) : chance.between(4096, kStretch);
+    const std::vector<std::byte> data = next(length);
+    const std::size_t offset = static_cast<std::size_t>(free - stretches_) * kStretch;
+    std::ranges::copy(data, area_->bytes(offset, length).begin());
+    free->doing.emplace(stage_, OperationKind::stream_piece, flow_->receiver);
+    const Status status = sender_->send(Piece{kTag, offset, length}, free->handle, patience());
+    if (status != Status::ok) free->doing.reset();
+    sent(status);
+  }
+  bool lent() const {
+    return std::ranges::any_of(stretches_, [](const Stretch& each) { return each.doing.has_value(); });
+  }
+  void is_free(Stretch& stretch) {
+    const std::size_t offset = static_cast<std::size_t>(&stretch - stretches_) * kStretch;
+    std::ranges::fill(area_->bytes(offset, kStretch), std::byte{0xEE});
+    stretch.doing.reset();
+  }
+  void all_is_free() {
+    for (Stretch& each : stretches_) {
+      if (each.doing) is_free(each);
+    }
+  }
+  void take_back(std::chrono::nanoseconds timeout) {
+    for (Stretch& each : stretches_) {
+      if (!each.doing) continue;
+      const Status status = sender_->wait(each.handle, timeout);
+      if (status == Status::ok) {
+        is_free(each);
+      } else if (status != Status::timed_out) {
+        return ended(status);
+      }
+    }
+  }
+  // Too early for what was not copied yet.
+  void drop_area() {
+    take_back(std::chrono::nanoseconds{0});
+    if (!sender_ || !area_) return;
+    if (lent()) {
+      stage_.host.note("drops the area of stream %", {flow_->number});
+      flow_->area_gone = flow_->given_up = true;
+    }
+    forget_area();
+  }
+  void forget_area() {
+    for (Stretch& each : stretches_) each.doing.reset();
+    area_.reset();
+    area_gone_ = true;
+  }
   void flush() {
-    const std::size_t sent = flow_->sent.size();
     const Status status = sender_->flush(stage_.a_while());
     if (status == Status::ok) {
-      flow_->flushed = sent;
+      flow_->flushed = flow_->sure;
+      all_is_free();
       if (stage_.chance().one_in(6)) go();  // what was flushed arrives all the same
     } else if (status != Status::timed_out) {
       ended(status);
@@ -344,6 +493,7 @@ class Sending {
     if (status == Status::timed_out) return closing_ = true, false;
     if (status == Status::ok) {
       flow_->closed = true;
+      all_is_free();
       go();
     } else {
       ended(status);
@@ -363,7 +513,8 @@ class Sending {
         break;
       case Status::abandoned:
       case Status::refused:
-        stage_.demand(flow.quit || stage_.may_have_gone(flow.receiver), "a stream ended for nothing", how);
+        stage_.demand(flow.quit || flow.area_gone || stage_.may_have_gone(flow.receiver),
+                      "a stream ended for nothing", how);
         break;
       default:
         stage_.demand(how == Status::cancelled && !stage_.alive(), "a stream ended as it cannot", how);
@@ -374,6 +525,9 @@ class Sending {
     if (!sender_) return;
     if (!flow_->closed) flow_->given_up = true;
     sender_.reset();
+    // Nobody will say when the rest is free.
+    if (lent()) forget_area();
+    bound_ = area_gone_ = false;
     counted_.reset();
     doing_.reset();
     closing_ = false;
@@ -382,6 +536,9 @@ class Sending {
   Streams& book_;
   Stage& stage_;
   Manager& manager_;
+  std::optional<SendBufferArea> area_;
+  Stretch stretches_[kStretches];
+  bool bound_ = false, area_gone_ = false;  // as far as this sender goes
   std::unique_ptr<StreamSender> sender_;
   std::optional<Sends> counted_;
   std::optional<Doing> doing_;
