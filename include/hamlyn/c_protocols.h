@@ -134,6 +134,19 @@ hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
 // Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
 hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, size_t length,
                                  int64_t timeout);
+// Names an area by a tag of this sender, 0 to 7, in the place of what it named before. The area is of an
+// interface of this manager's (hamlyn_manager_interface), or else invalid. It is not to be freed before what
+// was sent out of it is waited for: the stream would end, abandoned.
+hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, uint32_t tag, hamlyn_send_area* area);
+// Sends a record out of the area that is bound to `piece->tag`, copied once, by the receiving side. ok: it
+// has begun; its bytes stay as they are until hamlyn_stream_wait(handle), a flush or a close has said ok.
+// Otherwise as hamlyn_stream_send; also invalid: nothing is bound to the tag; out_of_bounds: it reaches
+// beyond its area. `handle` may be NULL.
+hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamlyn_piece* piece,
+                                       int64_t timeout, hamlyn_send_handle* handle);
+// Waits until the bytes of that piece are free. ok, also of a handle of zeros; timed_out, cancelled; or how
+// the stream has ended, and they may still be read.
+hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle, int64_t timeout);
 // As bytes, of any number: waits until all are sent.
 hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, size_t length);
 // All that was sent so far is on its way.
