@@ -3,6 +3,7 @@
 //
 // Threads: every member may be called from any thread. A program with one thread pays nothing for that.
 // Fork: a forked child has no interface; its copy answers Status::forked or throws ErrorCode::forked.
+// Owner: who made it; everything made from it goes before it.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,10 @@ class Engine;
 // Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
 // who cares which user it leads to looks here before sending anything there.
 struct Registrant {
-  std::uint64_t interface = 0;
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::uint32_t pid = 0;  // on its own host
+  std::uint64_t interface = 0;  // its number, as Notification::peer has it
+  std::uint32_t uid = 0;        // the user
+  std::uint32_t gid = 0;        // its primary group
+  std::uint32_t pid = 0;        // on its own host
 };
 
 // How a name is looked for (docs/names.md).
@@ -37,6 +38,7 @@ struct LookupOptions {
   bool cached = false;     // what was read on other nodes in the last second will do
 };
 
+// This process's attachment to its host's node. One is enough; there may be several.
 class Interface {
  public:
   struct Options {
@@ -63,6 +65,8 @@ class Interface {
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
   // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
+  // Takes back a name that this interface has registered. Throws Error: name_unknown, node_unreachable,
+  // timed_out, cancelled, forked.
   void withdraw(std::string_view name);
 
   // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
@@ -80,6 +84,7 @@ class Interface {
   // whether anything moved.
   bool run() noexcept;
 
+  // Of the library.
   library::Engine& engine() noexcept { return *engine_; }
 
  private:

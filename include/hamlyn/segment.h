@@ -5,6 +5,7 @@
 //
 // Threads: any thread may use any object; each is destroyed by one, while no other uses it. Fork: a forked
 // child has neither (Status::forked); it may go on reading the descriptors.
+// Owner: who made it; the interface outlives it. Memory of the caller's stays the caller's.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -32,6 +33,7 @@ namespace segment {
 class Descriptors;
 }
 
+// How it is exported.
 struct SegmentOptions {
   // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
   // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
@@ -44,15 +46,16 @@ struct SegmentOptions {
   // read by loads, which need nobody's processor. mapped_read_write: those of this user write and swap so,
   // too. One kind for all importers.
   Sharing sharing = Sharing::guarded;
-  Protection protection = {};
-  Control control = Control::conditional;
-  std::uint32_t places = 16;   // notifications of one importer that may stand here unread
-  std::size_t records = 1024;  // of all importers together
+  Protection protection = {};              // who may import it, besides what tickets say
+  Control control = Control::conditional;  // whether records tell of what importers do
+  std::uint32_t places = 16;               // notifications of one importer that may stand here unread
+  std::size_t records = 1024;              // of all importers together
   std::uint32_t hold = 65536;  // bytes of writes that may wait while a part of it is inhibited or not pinned
 };
 
 // What the exporter is told of.
 struct SegmentRecord {
+  // What it tells of.
   enum class Kind : std::uint32_t {
     written = 1,      // data has landed
     held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
@@ -61,15 +64,16 @@ struct SegmentRecord {
     got = 5,          // importers have read this
     swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
   };
-  Kind kind = Kind::written;
+  Kind kind = Kind::written;  // what it tells of
   // Operations that it stands for: 1 that asked for it; or, under `always`, of all since the last of the kind
   // the pieces that they came in, for a long one comes in several.
   std::uint32_t count = 0;
-  std::uint64_t offset = 0;
+  std::uint64_t offset = 0;  // of the first byte, from the segment's
   std::uint64_t length = 0;  // from the first byte of them to behind the last
   std::uint64_t peer = 0;    // the importer's interface; 0: several
 };
 
+// One of this process's own.
 class Segment {
  public:
   // Exports it. Throws Error: name_taken, name_invalid, quota_names, quota_bytes, invalid_argument (sizes,
@@ -79,6 +83,7 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
+  // All of it, at the same address until it goes.
   std::span<std::byte> bytes() noexcept { return area_.bytes(); }
   // A word of it, aligned: atomic against its partners, every importer's operations and other threads here.
   template <class Word>
@@ -95,11 +100,11 @@ class Segment {
   void revoke();
   // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error.
   void protect(const Protection& protection);
-  // See Slot.
+  // As Slot::set_control, `inhibit` and `release`.
   Status set_control(Control control) noexcept { return slot_.set_control(control); }
   Status inhibit() noexcept { return slot_.inhibit(); }
   Status release() noexcept { return slot_.release(); }
-  // Pins it in real memory as well, as far as the system lets.
+  // As Slot::pin and `unpin`, and pins it in real memory as well, as far as the system lets.
   Status pin(std::size_t offset, std::size_t length) noexcept;
   Status unpin(std::size_t offset, std::size_t length) noexcept;
 
@@ -133,6 +138,7 @@ class Segment {
   int data_descriptor();
 
   Interface& interface() noexcept { return interface_; }
+  // That it is made of. It goes with the segment.
   Slot& slot() noexcept { return slot_; }
 
  private:
@@ -174,13 +180,14 @@ struct FetchOptions {
   bool notify = false;  // tell the exporter, if its Control lets
 };
 
+// One of another process.
 class Import {
  public:
   struct Options {
-    Access access = Access::read_write;  // what it will be used for
-    bool map = true;                     // whether to map it if that may be
-    std::size_t reads = 65536;           // bytes of room for reads into other memory than a segment's
-    std::chrono::milliseconds timeout{5000};
+    Access access = Access::read_write;       // what it will be used for
+    bool map = true;                          // whether to map it if that may be
+    std::size_t reads = 65536;                // bytes of room for reads into other memory than a segment's
+    std::chrono::milliseconds timeout{5000};  // for the name, and for the owner's answer
   };
 
   // Imports the segment of that name, for which it waits, or that ticket. Throws Error: timed_out (with a
@@ -194,8 +201,9 @@ class Import {
   Import(const Import&) = delete;
   Import& operator=(const Import&) = delete;
 
+  // Bytes.
   std::size_t size() const noexcept { return ticket_.bound; }
-  // How reads and writes are done: by loads, by stores, or by packets.
+  // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets.
   bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
   bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
 
@@ -212,15 +220,17 @@ class Import {
   // The same, and returns when the buffer is free. Also timed_out, cancelled.
   Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                const WriteOptions& options = {}) noexcept;
+  // Of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
   // `refusal` says why.
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
-  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value` is
-  // put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when that
-  // is on its way.
+  // What `write_signal` does to the word.
   using Signal = hamlyn::Signal;
+  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
+  // is put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when
+  // that is on its way. As the waiting `write`; also misaligned.
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                       std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
 
@@ -241,6 +251,8 @@ class Import {
   }
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
               const ReadOptions& options, RemoteHandle* handle) noexcept;
+  // How it stands with one of those: as Terminus::outcome. `wait` waits until it is over; also timed_out,
+  // cancelled.
   Outcome outcome(RemoteHandle handle) const noexcept;
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
@@ -250,11 +262,13 @@ class Import {
   // no_place, of a mapped one: it is done, and the exporter has not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
+  // Of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
                            std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
     return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
                  options);
   }
+  // One value: `load` as the waiting `read`, `store` as `write` without a handle.
   template <class Word>
   Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
     return read(offset, std::as_writable_bytes(std::span(&out, 1)), timeout);
@@ -271,11 +285,13 @@ class Import {
                               : std::span<const std::byte>{};
   }
   bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  // What it is mapped by, or null. It goes with the import.
   MappedSlot* mapping() noexcept { return mapped_.get(); }
 
   // Runs the interface once.
   bool run() noexcept { return interface_.run(); }
   Interface& interface() noexcept { return interface_; }
+  // What it was imported by.
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:

@@ -5,6 +5,7 @@
 
 namespace hamlyn {
 
+// What calls of the data path answer.
 enum class Status : std::uint8_t {
   ok,
   pending,     // accepted, not finished: ask again with the handle, or wait

@@ -4,6 +4,7 @@
 //
 // Threads: any. Whoever destroys a terminus ends the calls that wait on it in other threads, with
 // `cancelled`, and waits until they have left.
+// Owner: who made it; its interface outlives it. What is sent stays the caller's.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,9 +55,9 @@ struct Piece {
 
 // One of a row of fast-mode messages: what send_fast is given for a single one.
 struct FastMessage {
-  std::span<const std::byte> data;
-  std::uint64_t word = 0;
-  std::uint64_t offset = 0;
+  std::span<const std::byte> data;  // up to the MTU
+  std::uint64_t word = 0;           // of metadata
+  std::uint64_t offset = 0;         // from the ticket's base
 };
 
 struct SendOptions {
@@ -72,6 +73,7 @@ struct SendOptions {
   std::uint32_t element = 0;
 };
 
+// A work queue, and its order of departure.
 class Terminus {
  public:
   // As many as wanted, per process and per thread. Throws Error.
@@ -102,9 +104,9 @@ class Terminus {
   // out_of_bounds: a piece reaches beyond its area; too_long: more pieces than that.
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options = {},
                        SendHandle* handle = nullptr) noexcept;
-  // The same two as a member of a group, or for one: the share's whole count goes with this message, so it is
-  // used up, and the next message needs another share or a piece that was split off before. Also
-  // share_too_small: the share counts fewer packets than the data may need; invalid: to be acknowledged,
+  // `send` and `send_gathered` as a member of a group, or for one: the share's whole count goes with this
+  // message, so it is used up, and the next message needs another share or a piece that was split off before.
+  // Also share_too_small: the share counts fewer packets than the data may need; invalid: to be acknowledged,
   // which no message of a group is by itself. Then nothing was taken.
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
@@ -163,8 +165,8 @@ class Terminus {
   // some of it has not left, or, to another host, is on its way.
   Status fence(const Ticket& ticket, const RemoteOptions& options = {},
                RemoteHandle* handle = nullptr) noexcept;
-  // The same two, and wait: until it can be done, and until the buffer is free, or the outcome is there. Also
-  // timed_out, cancelled, link_ended.
+  // `put` that waits, and `flush`, which is `fence` that waits: until it can be done, and until the buffer is
+  // free, or the outcome is there. Also timed_out, cancelled, link_ended.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              std::chrono::nanoseconds timeout) noexcept;
   Outcome flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
@@ -186,7 +188,8 @@ class Terminus {
   // pending, ok, refused (and why), link_ended, cancelled. Kept until as many later operations were started
   // as this terminus has entries; then invalid. Runs nothing.
   Outcome outcome(RemoteHandle handle) const noexcept;
-  // The two, and wait: until they can be asked for, and until it is over. Also timed_out, cancelled.
+  // `fetch` and `get` that wait: until they can be asked for, and until it is over. Also timed_out,
+  // cancelled.
   Outcome fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
                 std::chrono::nanoseconds timeout) noexcept;
   Outcome get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,
