@@ -57,7 +57,7 @@ def named(text, enum):
 def throws(item, codes):
     said = [words for each in item.items for words in re.findall(r"[Tt]hrows ([^.]*)", one_line(each.comment))]
     text = " ".join(said)
-    return named(text, codes) + ["std::bad_alloc"] * ("bad_alloc" in text) or ["Error"] * bool(said)
+    return ["Error"] * ("Error" in said) + named(text, codes) + ["std::bad_alloc"] * ("bad_alloc" in text)
 
 
 def answers(item, statuses):

@@ -23,7 +23,8 @@ namespace hamlyn {
 // Receiver: fresh memory for one message. Destroyed, it is nobody's any more, and its ticket is refused.
 class BulkSpace {
  public:
-  // `bytes`, at least 1; its message is told in `queue`. Throws Error.
+  // `bytes`, at least 1; its message is told in `queue`. Throws Error: invalid_argument, out_of_memory,
+  // forked.
   BulkSpace(NotificationQueue& queue, std::size_t bytes);
 
   // Takes one message of up to `bytes`, and nothing after it: send it to the one who is to fill the space.
@@ -60,10 +61,11 @@ static_assert(sizeof(BulkFreed) == 16 && std::is_trivially_copyable_v<BulkFreed>
 // Receiver: the buffer. Pieces are taken in the order that they were sent in, whatever order they came in.
 class BulkRing {
  public:
-  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error.
+  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error: invalid_argument, out_of_memory,
+  // forked.
   BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces);
 
-  // To be sent to the one who is to fill the ring. A value. Throws Error.
+  // To be sent to the one who is to fill the ring. A value. Throws Error(forked).
   BulkRingOffer offer() const;
   // Whether `arrival` is of this ring.
   bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.index(); }

@@ -29,7 +29,7 @@ struct Datagram {
 // Has the buffer, and is ready for one datagram at a time.
 class DatagramReceiver : public Receiver {
  public:
-  // A buffer of `bytes`. It is ready. Throws Error.
+  // A buffer of `bytes`. It is ready. Throws Error: invalid_argument, out_of_memory, forked.
   DatagramReceiver(Manager& manager, std::size_t bytes);
   ~DatagramReceiver() override;  // its seeds are stale from here on
 

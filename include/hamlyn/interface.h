@@ -51,8 +51,9 @@ class Interface {
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
   };
 
-  // Attaches to this host's node. Throws Error. (Times of more than 100 years, and of `dead` more than 30
-  // days, are cut to that.)
+  // Attaches to this host's node. Throws Error: node_unreachable, node_not_trusted, version_mismatch,
+  // quota_interfaces, node_full, not_permitted, timed_out, invalid_argument, out_of_memory, system. (Times
+  // of more than 100 years, and of `dead` more than 30 days, are cut to that.)
   Interface();
   explicit Interface(Options options);
   ~Interface();  // ends all links; everything made from it must be gone
@@ -63,7 +64,8 @@ class Interface {
   std::uint64_t id() const noexcept;
 
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
-  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
+  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,
+  // invalid_argument (the ticket), forked.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
   // Takes back a name that this interface has registered. Throws Error: name_unknown, node_unreachable,
   // timed_out, cancelled, forked.
@@ -71,7 +73,8 @@ class Interface {
 
   // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
   // somebody to register it. `who`, if not null, is told whose it is.
-  // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable.
+  // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable,
+  // forked.
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                 Registrant* who = nullptr);
   // The same.

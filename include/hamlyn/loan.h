@@ -184,7 +184,7 @@ class LoanReceiver {
 
   // For one sender after the other.
   explicit LoanReceiver(Manager& manager) : LoanReceiver(manager, Options{}) {}
-  // Throws Error.
+  // Throws Error: invalid_argument, out_of_memory, forked.
   LoanReceiver(Manager& manager, const Options& options);
   // Waits end with `cancelled`. The sender is told, and takes back everything; what is still borrowed
   // stays readable, as what is not current.
@@ -206,7 +206,8 @@ class LoanReceiver {
   Status receive(Borrowed& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
 
   std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there is none
-  // Readable when there may be something. Receive until `timed_out` before going back to epoll. Throws Error.
+  // Readable when there may be something. Receive until `timed_out` before going back to epoll. Throws
+  // Error: system, forked.
   int descriptor();
 
  protected:

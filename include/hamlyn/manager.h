@@ -36,7 +36,7 @@ class Manager {
         4096;  // of its queue. A stream takes about 70 of them at its receiver, 8 at its sender
   };
 
-  // Attaches to this host's node. Throws Error.
+  // Attaches to this host's node. Throws Error, as Interface.
   Manager();
   explicit Manager(const Options& options);
   // Everything made from it must be gone. What that said on leaving and no peer has taken yet has 100 ms.
@@ -61,9 +61,9 @@ class Manager {
   // more than `known`. For loops of your own: what happens between a look and the wait is not missed.
   std::uint64_t happened() const noexcept;
   Status wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept;
-  // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take from
-  // each receiver until it has nothing more (a zero time-out) and `poll` until it says false. Owned by the
-  // manager. Throws Error.
+  // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take
+  // from each receiver until it has nothing more (a zero time-out) and `poll` until it says false. Owned
+  // by the manager. Throws Error: system, forked.
   int descriptor();
   // Ends every wait that is going on in other threads, of all objects of this manager, with `cancelled`.
   void cancel() noexcept;

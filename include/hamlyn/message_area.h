@@ -39,8 +39,8 @@ struct AreaFile {
 class MessageArea {
  public:
   // `bytes` (at least 1) of zeroed, page-aligned memory; wired when the system allows it. Of the mapped kinds
-  // the size is rounded up to whole pages, and counts in this user's quota of bytes (quota_bytes). Throws
-  // Error.
+  // the size is rounded up to whole pages, and counts in this user's quota of bytes. Throws Error:
+  // invalid_argument, out_of_memory, quota_bytes, forked.
   MessageArea(Interface& interface, std::size_t bytes, Sharing sharing = Sharing::guarded);
   // Memory that is there already and stays the caller's: whole pages of 4096, page-aligned, writable, until
   // this object is gone. For the mapped kinds its bytes move to pages that can be shared, at the same

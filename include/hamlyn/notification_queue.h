@@ -28,7 +28,8 @@ class Stay;
 // What tells of messages.
 class NotificationQueue {
  public:
-  // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error.
+  // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error: invalid_argument,
+  // out_of_memory, forked.
   explicit NotificationQueue(Interface& interface, std::size_t places = 4096);
   ~NotificationQueue();  // its slots must be gone; waits end with `cancelled`
   NotificationQueue(const NotificationQueue&) = delete;
@@ -49,8 +50,9 @@ class NotificationQueue {
   Status receive(Notification& out) noexcept;
   Status receive(Notification& out, std::chrono::nanoseconds timeout) noexcept;
 
-  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll,
-  // poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws Error.
+  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to
+  // epoll, poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws
+  // Error: system, forked.
   int descriptor();
 
   // Places that it has.

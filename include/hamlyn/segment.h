@@ -94,11 +94,12 @@ class Segment {
   // For those who are to import it without a name. A value: send it, store it.
   Ticket ticket() const;
 
-  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody may
-  // write it meanwhile, not even threads of this process). The name leads to the new generation, which may be
-  // imported at once. Throws Error.
+  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody
+  // may write it meanwhile, not even threads of this process). The name leads to the new generation, which
+  // may be imported at once. Throws Error: out_of_memory, forked, and of its name as Interface::publish.
   void revoke();
-  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error.
+  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error: forked, and
+  // of its name as Interface::publish; std::bad_alloc.
   void protect(const Protection& protection);
   // As Slot::set_control, `inhibit` and `release`.
   Status set_control(Control control) noexcept { return slot_.set_control(control); }
@@ -130,10 +131,11 @@ class Segment {
   }
 
   // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
-  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of `data_descriptor`
-  // a HeldPut and its data behind it. Once one of them was asked for, records come here, and not by `poll`
-  // and `wait`. After this process's death what stands in them can still be read, and then the end of the
-  // file. Owned by the segment; dup them to keep them. Throws Error.
+  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of
+  // `data_descriptor` a HeldPut and its data behind it. Once one of them was asked for, records come here,
+  // and not by `poll` and `wait`. After this process's death what stands in them can still be read, and
+  // then the end of the file. Owned by the segment; dup them to keep them. Throws Error: system,
+  // out_of_memory, forked.
   int control_descriptor();
   int data_descriptor();
 

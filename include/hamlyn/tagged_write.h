@@ -41,7 +41,7 @@ class TaggedReceiver {
     std::size_t aside = 4096;     // tags that get_specific_tag may put aside
   };
 
-  // A buffer of `bytes`, zeroed. Throws Error.
+  // A buffer of `bytes`, zeroed. Throws Error: invalid_argument, out_of_memory, forked.
   TaggedReceiver(Manager& manager, std::size_t bytes) : TaggedReceiver(manager, bytes, Options{}) {}
   TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options);
   ~TaggedReceiver();  // waits end with `cancelled`; its tickets are refused from here on
@@ -72,7 +72,8 @@ class TaggedReceiver {
   std::span<std::byte> bytes(const Tagged& tagged) noexcept {
     return bytes().subspan(tagged.offset, tagged.length);
   }
-  // Readable when there may be a tag. Take until there is none before going back to epoll. Throws Error.
+  // Readable when there may be a tag. Take until there is none before going back to epoll. Throws Error:
+  // system, forked.
   int descriptor() { return queue_.descriptor(); }
 
  private:

@@ -76,7 +76,7 @@ struct SendOptions {
 // A work queue, and its order of departure.
 class Terminus {
  public:
-  // As many as wanted, per process and per thread. Throws Error.
+  // As many as wanted, per process and per thread. Throws Error: invalid_argument, out_of_memory, forked.
   explicit Terminus(Interface& interface, const TerminusOptions& options = {});
   // Cancels what was not sent whole, and ends waits with `cancelled`. What has left whole out of an area may
   // still be read there until the area goes.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each link of a page leads to a file, and to a heading of it, and each file that a page names is there.
+"""Each link of a page leads to a file, and to a heading of it; each file that a page names is there; the README leads to all pages.
 
   links.py             checks the tree
   links.py --self-test checks that this program sees what it is there to see
@@ -66,7 +66,8 @@ def self_test():
 def main():
     files = {str(path.relative_to(tree.ROOT)): path for path in tree.files()}
     pages = {name: path.read_text() for name, path in files.items() if path.suffix == ".md"}
-    found = [problem for page, text in pages.items() for problem in wrong(page, text, {**files, **pages})]
+    found = [f"README.md: does not lead to {page}" for page in pages if page.startswith("docs/") and f"]({page})" not in pages["README.md"]]
+    found += [problem for page, text in pages.items() for problem in wrong(page, text, {**files, **pages})]
     tree.finish(found, f"links, {len(pages)} pages")
 
 

@@ -21,7 +21,10 @@ MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")  # in a page
 def unsaid(name, intro, items):
     """What a header leaves out."""
     yield from (f"include/hamlyn/{name}.h: no comment says anything of {item.full}" for item in headers.lacking(intro, items))
-    for item in (each for top in items for each in top.walk() if each.kind == "class"):
+    every = [each for top in items for each in top.walk()]
+    yield from (f"include/hamlyn/{name}.h: {item.full} throws Error: say which" for item in every
+                if re.search(r"[Tt]hrows\s+Error(\.|$)", item.comment))
+    for item in (each for each in every if each.kind == "class"):
         there = reference.labels(item.comment, intro)
         yield from (f"include/hamlyn/{name}.h: neither of {item.full} nor at the top is there a `{label}:`" for label in ("Threads", "Owner")
                     if label not in there)
@@ -109,7 +112,7 @@ inline constexpr int kMost = 2;
 """
 BAD = {
     "Threads:": "Thread:", "Owner:": "Of:", "  // of so many": "", "`undo` undoes": "It undoes", "  // how many": "", "// Which.": "",
-    "// How many there are.": "",
+    "// How many there are.": "", "undoes it.": "undoes it. Throws Error.",
 }
 
 
