@@ -69,6 +69,8 @@ def check():
     texts = {name: (headers.FOLDER / f"{name}.h").read_text() for name in read}
     docs = {str(path.relative_to(tree.ROOT)): path.read_text() for path in (*tree.ROOT.glob("*.md"), *sorted((tree.ROOT / "docs").glob("*.md")))}
     found = list(problems(texts, docs, read, reference.pages(read), "".join(path.read_text() for path in tree.cpp_files(folders=("src",)))))
+    found += [f"docs/reference.md: does not name {path.name}" for path in sorted((tree.ROOT / "examples").glob("*.c*"))
+              if f"(../examples/{path.name})" not in docs["docs/reference.md"]]
     if reference.front(read) != docs["docs/reference.md"]:
         found.append("docs/reference.md: its table is not what the headers say: cmake/reference.py --front")
     tree.finish(found, f"reference, {len(read)} headers")
