@@ -15,7 +15,10 @@ import reference  # noqa: E402
 
 # Found in another way than the pages find them, lest both lose the same ones.
 DECLARED = re.compile(r"^(?:class|struct|enum class|enum|typedef struct) (\w+)[^;\n]*\{|^#define (\w+)|^\w[\w ]*\*? (?!operator)(\w+)\([^;{]*\);", re.MULTILINE)
-MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")  # in a page
+# In a page: what it speaks of, and what its programs use. (The last two are for CMake.)
+MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")
+USED = re.compile(r"\bhamlyn::((?!hamlyn\b|c\b)\w+(?:::\w+)*)|\b((?:hamlyn|HAMLYN)_\w+)(?=[ (;,)])")
+PROGRAM = re.compile(r"^ *```c(?:pp)?\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
 def unsaid(name, intro, items):
@@ -45,6 +48,9 @@ def lost(name, text, items, pages):
 def unknown(page, text, names, source):
     """Members that a page speaks of, and that there are not, of classes that there are. Some are of the source's own."""
     classes = {name.partition("::")[0] for name in names if "::" in name}
+    for first, second in USED.findall(" ".join(PROGRAM.findall(text))):
+        if not {first or second, f"hamlyn::{first}"} & names:
+            yield f"{page}: a program of it uses {first or second}, which there is not"
     for said in MEMBER.findall(text):
         if (said.startswith("hamlyn_") or said.partition("::")[0] in classes) and said not in names and said not in source:
             yield f"{page}: there is no {said}"
@@ -56,8 +62,8 @@ def problems(texts, docs, read, pages, source=""):
         yield from unsaid(name, intro, items)
         yield from lost(name, texts[name], items, pages)
     every = [item for _, items in read.values() for top in items for item in top.walk()]
-    # What a class has from another, it has as its own.
-    bases = {item.name: found[1] for item in every if (found := re.search(r": public (\w+)", item.text))}
+    # What a class has from another, or is another's name of, it has as its own.
+    bases = {item.full: found[1] for item in every if (found := re.search(r"(?:: public |^using \w+ = (?:hamlyn::)?)(\w+)", item.text))}
     names = {item.full for item in every}
     names |= {f"{derived}::{item.name}" for derived, base in bases.items() for item in every if item.full == f"{base}::{item.name}"}
     for page, text in docs.items():
@@ -128,9 +134,11 @@ def self_test():
         pages = {"index.md": reference.index(read), "thing.md": reference.page("thing", *read["thing"], {"Status": ["ok"], "ErrorCode": []})}
         return list(problems({"thing": text}, {"a.md": doc}, read, pages))
 
-    wrong = [f"refused, though right: {problem}" for problem in found(GOOD, "`Thing::run`, `Thing::Options::count`, `Kind::one`, `std::x`")]
+    wrong = [f"refused, though right: {problem}" for problem in found(GOOD, "`Thing::run`, `Thing::Options::count`, `Kind::one`, `std::x`\n```cpp\nhamlyn::Thing a;\n```\n")]
     wrong += [f"not seen: {old} is gone" for old, new in BAD.items() if not found(GOOD.replace(old, new))]
     wrong += [f"not seen: there is no {name}" for name in ("Thing::walk", "hamlyn_walk") if not found(GOOD, f"`{name}`")]
+    wrong += [f"not seen: a program with {name}" for name in ("hamlyn::Things a;", "hamlyn::Thing::walk();", "hamlyn_walk(1);")
+              if not found(GOOD, f"```cpp\n{name}\n```\n")]
     wrong += ["declarations that the pages have lost"] * (not found(GOOD.replace("}  // namespace other\n", "")))
     tree.finish(wrong, "reference's self test")
 
