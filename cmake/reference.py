@@ -152,9 +152,14 @@ def read_all():
     return {path.stem: headers.read(path) for path in sorted(headers.FOLDER.glob("*.h")) if path.stem != "hamlyn"}
 
 
+def enumerators(read, name, enum):
+    """Of an enum of that header."""
+    return [one.name for item in read[name][1] if item.name == enum for one in item.items]
+
+
 def pages(read):
     """The text of each page."""
-    enums = {each.name: [one.name for one in each.items] for name in ("status", "error") for each in read[name][1] if "enum" in each.kind}
+    enums = {"Status": enumerators(read, "status", "Status"), "ErrorCode": enumerators(read, "error", "ErrorCode")}
     made = {"index.md": index(read)}
     return made | {f"{name}.md": page(name, intro, items, enums) for name, (intro, items) in read.items()}
 

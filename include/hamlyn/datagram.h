@@ -73,7 +73,8 @@ class DatagramSender {
   DatagramSender(const DatagramSender&) = delete;
   DatagramSender& operator=(const DatagramSender&) = delete;
 
-  // Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to us.
+  // As Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to
+  // us.
   Status send(std::span<const std::byte> data, const DatagramOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
   // As Terminus::status.

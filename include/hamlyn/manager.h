@@ -58,7 +58,8 @@ class Manager {
   // `process_arrival`, where nothing may wait.
   Status wait(std::chrono::nanoseconds timeout) noexcept;
   // How much has happened to receivers so far, by whoever ran the manager; `wait_beyond` waits until it is
-  // more than `known`. For loops of your own: what happens between a look and the wait is not missed.
+  // more than `known`, and answers as `wait`. For loops of your own: what happens between a look and the
+  // wait is not missed.
   std::uint64_t happened() const noexcept;
   Status wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept;
   // A descriptor for epoll, readable when something may have arrived. Before going back to epoll, take

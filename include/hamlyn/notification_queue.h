@@ -58,7 +58,7 @@ class NotificationQueue {
   // Places that it has.
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
-  // Of the library: receive, as a part of a call that stays for longer.
+  // Of the library: as `receive`, as a part of a call that stays for longer.
   Status receive(Notification& out, std::chrono::nanoseconds timeout, library::Stay& stay) noexcept;
   // Of the library.
   interface::Queue& inside() noexcept {

@@ -113,7 +113,7 @@ class Segment {
   std::optional<SegmentRecord> poll() noexcept;
   // Waits for it. ok, timed_out, cancelled, forked.
   Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
-  // The oldest write that waits, its data to `into`; see Slot::take_held.
+  // The oldest write that waits, its data to `into`: as Slot::take_held.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
   // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
   // once, what an importer stores into a mapped segment within a millisecond. `done` looks at the number, and
@@ -238,8 +238,9 @@ class Import {
 
   // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
   // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
-  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time of
-  // one begins with its turn.
+  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time
+  // of one begins with its turn. ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to
+  // land in.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
   // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.
@@ -264,7 +265,7 @@ class Import {
   // no_place, of a mapped one: it is done, and the exporter has not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
-  // Of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
+  // The same of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
                            std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
     return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,

@@ -92,8 +92,9 @@ class Slot {
   // invalid: no such entry, or its notification was not read.
   Status disarm(std::uint32_t entry) noexcept;
   // Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment, also in the
-  // middle of its message, and nobody else's (paper 0, section 2.7). Nothing of it lands any more; what was
-  // notified stays. Then the entry is idle, with a key that nobody has.
+  // middle of its message, and nobody else's (paper 0, section 2.7). Nothing of it lands any more; what
+  // was notified stays. Then the entry is idle, with a key that nobody has. invalid: no such entry, or a
+  // guarded slot.
   Status revoke(std::uint32_t entry) noexcept;
 
   // Puts (docs/puts.md). All of these are `invalid` if the slot takes none.

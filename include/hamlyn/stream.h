@@ -77,8 +77,9 @@ class StreamReceiver : public Receiver {
   // such record; forked.
   Status release(const Record& record) noexcept;
 
-  // As bytes: waits for some, copies up to `into.size()` of them, releases what was read. `count`: how many,
-  // 0 at the end of the stream and when there are none. Records and bytes of one stream should not be mixed.
+  // As bytes: waits for some, copies up to `into.size()` of them, releases what was read. `count`: how
+  // many, 0 at the end of the stream and when there are none. Records and bytes of one stream should not
+  // be mixed. As `receive`.
   Status read(std::span<std::byte> into, std::size_t& count, std::chrono::nanoseconds timeout) noexcept;
 
   // Wants no more: what has come and was not received is dropped, the sender is told `closed`. Waits until it
@@ -182,7 +183,8 @@ class StreamSender {
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
   Status wait(SendHandle handle) noexcept { return wait(handle, std::chrono::nanoseconds::max()); }
 
-  // As bytes, of any number: they are cut into records as it suits.
+  // As bytes, of any number: they are cut into records as it suits. As `send` without a time; if it is not
+  // ok, some may have been sent.
   Status write(std::span<const std::byte> data) noexcept;
 
   // All that was sent so far is on its way, and arrives if the receiver lives, whatever becomes of this side.

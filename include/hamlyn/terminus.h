@@ -147,7 +147,7 @@ class Terminus {
   Refusal refusal(SendHandle handle) const noexcept;
   // Waits until it is no longer pending. Also timed_out, cancelled.
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
-  // Waits until a fast-mode send to `ticket` has a place and room, or the link has ended.
+  // Waits until a fast-mode send to `ticket` has a place and room, or the link has ended. As `connect`.
   Status wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // Puts (docs/puts.md): `data`, of any size, to `options.offset` of a slot that takes them, and nothing said

@@ -19,6 +19,10 @@ DECLARED = re.compile(r"^(?:class|struct|enum class|enum|typedef struct) (\w+)[^
 MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")
 USED = re.compile(r"\bhamlyn::((?!hamlyn\b|c\b)\w+(?:::\w+)*)|\b((?:hamlyn|HAMLYN)_\w+)(?=[ (;,)])")
 PROGRAM = re.compile(r"^ *```c(?:pp)?\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+# A function that answers a status, and a comment that says which: by its name, or that of a call that does.
+ANSWERS = re.compile(r"(?:template <.*?> )?(?:static )?(?:Status|Outcome) \w+\(")
+STATUSES = reference.enumerators(reference.read_all(), "status", "Status")
+SAYS = re.compile(rf"\b(?:{'|'.join(STATUSES)})\b|\b[Aa]s (?:`|[A-Z])|[Tt]he same")
 
 
 def unsaid(name, intro, items):
@@ -27,6 +31,8 @@ def unsaid(name, intro, items):
     every = [each for top in items for each in top.walk()]
     yield from (f"include/hamlyn/{name}.h: {item.full} throws Error: say which" for item in every
                 if re.search(r"[Tt]hrows\s+Error(\.|$)", item.comment))
+    yield from (f"include/hamlyn/{name}.h: nothing says what {item.full} answers" for item in every
+                if ANSWERS.match(item.text) and not SAYS.search(reference.one_line(item.comment)))
     for item in (each for each in every if each.kind == "class"):
         there = reference.labels(item.comment, intro)
         yield from (f"include/hamlyn/{name}.h: neither of {item.full} nor at the top is there a `{label}:`" for label in ("Threads", "Owner")
@@ -98,7 +104,7 @@ class Thing : public Base {
  public:
   Thing() = default;
   explicit Thing(int size) : size_(size) {}  // of so many
-  // Does it. `undo` undoes it.
+  // Does it: ok. `undo` undoes it.
   Status run(int times = 1) noexcept { return do_it({times}); }
   Status undo() noexcept;
 
@@ -121,6 +127,7 @@ inline constexpr int kMost = 2;
 BAD = {
     "Threads:": "Thread:", "Owner:": "Of:", "  // of so many": "", "`undo` undoes": "It undoes", "  // how many": "", "// Which.": "",
     "// How many there are.": "", "undoes it.": "undoes it. Throws Error.",
+    " it: ok.": " it.",
 }
 
 
