@@ -61,7 +61,7 @@ enum hamlyn_status_code {
   HAMLYN_CLOSED = 16,           // one side has closed the stream in good order
   HAMLYN_ABANDONED = 17,        // the other side gave the stream up without closing it
   HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
-  HAMLYN_NO_BUFFER = 19,        // of loans and pools of buffers, which this interface does not have
+  HAMLYN_NO_BUFFER = 19,        // there is no memory for what is read to land in
   HAMLYN_MISALIGNED = 20,  // the size of an element does not divide the length, or the offset in the slot
   HAMLYN_STALE = 21,       // what the ticket was for has gone, or has another key
 
