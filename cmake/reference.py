@@ -2,7 +2,7 @@
 """Makes the reference out of the public headers' comments: a page for each header, and an index.
 
   reference.py FOLDER   writes the pages there
-  reference.py --front  writes the table of classes of docs/reference.md anew, after a change of a header
+  reference.py --front  writes the tables of classes of docs/reference.md anew, after a change of a header
 """
 import pathlib
 import re
@@ -60,17 +60,38 @@ def throws(item, codes):
     return ["Error"] * ("Error" in said) + named(text, codes) + ["std::bad_alloc"] * ("bad_alloc" in text)
 
 
-def answers(item, statuses):
-    return named(" ".join(each.comment for each in item.items if re.search(r"\b(Status|Outcome)\b[^(]* \w+\(", each.text)), statuses)
+def answers(item, statuses, comments):
+    """The statuses that comments of its calls name, and those of the calls that these answer as. `comments`: of all functions."""
+    names = [each.full for each in item.items if each.kind == "function" and re.search(r"\b(Status|Outcome)\b[^(]* \w+\(", each.text)]
+    texts = {}
+    while names:
+        name = names.pop()
+        if name not in texts and name in comments:
+            texts[name] = comments[name]
+            for other in re.findall(r"\bas (?:the waiting )?`?((?:\w+::)?\w+)", comments[name], re.IGNORECASE):
+                names += [f"{name.rpartition('::')[0]}::{other}", other]
+    return [status for status in named(" ".join(texts.values()), statuses) if status not in ("ok", "forked")]
 
 
-def facts(item, intro, enums):
+def comments_of(read):
+    """What is said of each function, of all that have one name together."""
+    found = {}
+    for _, item in every(read):
+        if item.kind == "function":
+            found[item.full] = found.get(item.full, "") + " " + one_line(item.comment)
+    return found
+
+
+def facts(item, intro, known):
     """What holds for all of a class."""
     said = labels(item.comment, intro)
     rows = {"threads": cell(said.get("Threads", "")), "owner": cell(said.get("Owner", "")), "fork": cell(said.get("Fork", "")),
-            "throws": ", ".join(f"`{name}`" for name in throws(item, enums["ErrorCode"])),
-            "answers": ", ".join(f"`{name}`" for name in answers(item, enums["Status"]))}
+            "throws": quoted(throws(item, known["ErrorCode"])), "answers": quoted(answers(item, known["Status"], known["comments"]))}
     return table((f"{name}", words) for name, words in rows.items() if words)
+
+
+def quoted(names):
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def table(rows):
@@ -83,15 +104,15 @@ def declared(item):
     return "\n".join([item.text, *(f"  {each.text}" for each in item.items if each.kind == "function" and not each.comment)])
 
 
-def section(item, intro, enums, language):
+def section(item, intro, known, language):
     inner = [each for each in item.items if each.kind not in ("value", "enumerator") and (each.comment or each.kind != "function")]
     return (f"{'###' if item.kind == 'function' and '::' in item.full else '##'} {', '.join(item.heading)}\n\n"
-            f"```{language}\n{declared(item)}\n```\n\n{prose(item.comment)}\n\n" + (facts(item, intro, enums) if item.kind == "class" else "") +
+            f"```{language}\n{declared(item)}\n```\n\n{prose(item.comment)}\n\n" + (facts(item, intro, known) if item.kind == "class" else "") +
             table((f"`{each.text.rstrip(';')}`".replace("|", "\\|"), cell(each.comment)) for each in item.items
-                  if each.kind in ("value", "enumerator")) + sections(inner, intro, enums, language))
+                  if each.kind in ("value", "enumerator")) + sections(inner, intro, known, language))
 
 
-def sections(items, intro, enums, language):
+def sections(items, intro, known, language):
     """A section for each type, and for all functions in turn that share a comment."""
     out, last = [], None
     for item in items:
@@ -101,12 +122,12 @@ def sections(items, intro, enums, language):
         else:
             out.append(item)
             last, item.heading = item, [item.full]
-    return "".join(section(item, intro, enums, language) for item in out)
+    return "".join(section(item, intro, known, language) for item in out)
 
 
-def page(name, intro, items, enums):
+def page(name, intro, items, known):
     text = (f"# hamlyn/{name}.h\n\n[How to find things](index.md)\n\n{prose(intro)}\n\n"
-            f"{sections(items, intro, enums, 'c' if name in headers.C else 'cpp')}")
+            f"{sections(items, intro, known, 'c' if name in headers.C else 'cpp')}")
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
@@ -116,14 +137,16 @@ def every(read):
 
 
 def classes(read, link):
-    """The table of docs/reference.md: what may be shared between threads, and whose it is."""
-    rows = {}
+    """The tables of docs/reference.md: what may be shared between threads, and whose it is; what is thrown and answered."""
+    known, shared, told = what_is_known(read), {}, ""
     for name, item in every(read):
         if item.kind == "class":
-            said = labels(item.comment, read[name][0])
-            rows.setdefault((said.get("Threads", ""), said.get("Owner", "")), []).append(f"[`{item.full}`]({link.format(name)})")
-    rows = "".join(f"| {', '.join(names)} | {' | '.join(said)} |\n" for said, names in rows.items())
-    return f"| class | threads | owner |\n| --- | --- | --- |\n{rows}"
+            said, where = labels(item.comment, read[name][0]), f"[`{item.full}`]({link.format(name)})"
+            shared.setdefault((said.get("Threads", ""), said.get("Owner", "")), []).append(where)
+            thrown, answered = quoted(throws(item, known["ErrorCode"])), quoted(answers(item, known["Status"], known["comments"]))
+            told += f"| {where} | {thrown} | {answered} |\n" if thrown or answered else ""
+    shared = "".join(f"| {', '.join(names)} | {' | '.join(said)} |\n" for said, names in shared.items())
+    return f"| class | threads | owner |\n| --- | --- | --- |\n{shared}\n| class | throws | answers |\n| --- | --- | --- |\n{told}"
 
 
 def papers(read):
@@ -157,11 +180,16 @@ def enumerators(read, name, enum):
     return [one.name for item in read[name][1] if item.name == enum for one in item.items]
 
 
+def what_is_known(read):
+    """What tables are made with: the names that there are, and what is said where."""
+    return {"Status": enumerators(read, "status", "Status"), "ErrorCode": enumerators(read, "error", "ErrorCode"), "comments": comments_of(read)}
+
+
 def pages(read):
     """The text of each page."""
-    enums = {"Status": enumerators(read, "status", "Status"), "ErrorCode": enumerators(read, "error", "ErrorCode")}
+    known = what_is_known(read)
     made = {"index.md": index(read)}
-    return made | {f"{name}.md": page(name, intro, items, enums) for name, (intro, items) in read.items()}
+    return made | {f"{name}.md": page(name, intro, items, known) for name, (intro, items) in read.items()}
 
 
 def front(read):

@@ -70,7 +70,7 @@ class StreamReceiver : public Receiver {
   Seed make_seed();
 
   // Waits for the next record. ok; timed_out (0: one look), cancelled, forked; invalid: inside
-  // process_arrival, with a time-out; or how the stream has ended.
+  // process_arrival, with a time-out; or how the stream has ended: closed, abandoned, link_ended, broken.
   Status receive(Record& out, std::chrono::nanoseconds timeout) noexcept;
   Status receive(Record& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
   // Gives back this record and all before it: their memory is the sender's again. ok; invalid: there is no
@@ -157,11 +157,12 @@ class StreamSender {
   StreamSender(const StreamSender&) = delete;
   StreamSender& operator=(const StreamSender&) = delete;
 
-  // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of the
-  // receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled, too_long:
-  // nothing was sent; or how the stream has ended. invalid: inside process_arrival it may not wait. Cancelled
-  // in the middle of a long record that the receiving side does not take within half a second: `cancelled`,
-  // and the stream has ended, `abandoned` at both sides.
+  // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of
+  // the receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled,
+  // too_long: nothing was sent; or how the stream has ended: closed, abandoned, link_ended, broken.
+  // invalid: inside process_arrival it may not wait. Cancelled in the middle of a long record that the
+  // receiving side does not take within half a second: `cancelled`, and the stream has ended, `abandoned`
+  // at both sides.
   Status send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   Status send(std::span<const std::byte> data) noexcept {
     return send(data, std::chrono::nanoseconds::max());

@@ -84,7 +84,7 @@ def check():
     found += [f"docs/reference.md: does not name {path.name}" for path in sorted((tree.ROOT / "examples").glob("*.c*"))
               if f"(../examples/{path.name})" not in docs["docs/reference.md"]]
     if reference.front(read) != docs["docs/reference.md"]:
-        found.append("docs/reference.md: its table is not what the headers say: cmake/reference.py --front")
+        found.append("docs/reference.md: its tables are not what the headers say: cmake/reference.py --front")
     tree.finish(found, f"reference, {len(read)} headers")
 
 
@@ -138,7 +138,7 @@ def self_test():
     def found(text, doc=""):
         Header.read_text = lambda: text
         read = {"thing": headers.read(Header)}
-        pages = {"index.md": reference.index(read), "thing.md": reference.page("thing", *read["thing"], {"Status": ["ok"], "ErrorCode": []})}
+        pages = {"index.md": reference.index(read), "thing.md": reference.page("thing", *read["thing"], {"Status": ["ok"], "ErrorCode": [], "comments": {}})}
         return list(problems({"thing": text}, {"a.md": doc}, read, pages))
 
     wrong = [f"refused, though right: {problem}" for problem in found(GOOD, "`Thing::run`, `Thing::Options::count`, `Kind::one`, `std::x`\n```cpp\nhamlyn::Thing a;\n```\n")]
