@@ -3,6 +3,7 @@
 // to anybody; a send buffer area is, whole, to whoever is sent a long piece of it.
 //
 // Threads: any may take and give back; of one Buffer one at a time.
+// Owner: who made it. The area outlives its pool, and a pool its buffers.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,11 +59,13 @@ class Buffer {
   std::size_t offset_ = 0;
 };
 
+// So many buffers of one size.
 struct BufferClass {
   std::size_t bytes = 0;    // of each buffer
   std::uint32_t count = 0;  // of such buffers
 };
 
+// An area, cut into buffers.
 class BufferPool {
  public:
   // One to eight classes of at least one buffer and one byte each. They lie in the area from its beginning

@@ -4,6 +4,8 @@
 // the space, and in which message, is the application's: offers are values.
 //
 // Threads: an object is used by one at a time.
+// Owner: who made it; the queue or the terminus that it was made with outlives it. Offers and BulkFreed
+// are values.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,13 +23,15 @@ namespace hamlyn {
 // Receiver: fresh memory for one message. Destroyed, it is nobody's any more, and its ticket is refused.
 class BulkSpace {
  public:
-  // `bytes`, at least 1; its message is told in `queue`. Throws Error.
+  // `bytes`, at least 1; its message is told in `queue`. Throws Error: invalid_argument, out_of_memory,
+  // forked.
   BulkSpace(NotificationQueue& queue, std::size_t bytes);
 
   // Takes one message of up to `bytes`, and nothing after it: send it to the one who is to fill the space.
   const Ticket& offer() const noexcept { return offer_; }
   // Whether `arrival` is of this space: its message, or its failure.
   bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.number(); }
+  // The message that `arrival` tells of, in place, until this goes.
   std::span<std::byte> bytes(const Notification& arrival) noexcept { return slot_.bytes(arrival); }
 
  private:
@@ -38,9 +42,9 @@ class BulkSpace {
 
 // A circular buffer, as its receiver offers it. 72 bytes.
 struct BulkRingOffer {
-  Ticket ticket;             // of the first metadata entry; its bounds are the buffer
-  std::uint32_t pieces = 0;  // messages that may be there at a time: so many entries, from that one on
-  std::uint32_t version = 1;
+  Ticket ticket;              // of the first metadata entry; its bounds are the buffer
+  std::uint32_t pieces = 0;   // messages that may be there at a time: so many entries, from that one on
+  std::uint32_t version = 1;  // of this structure
 };
 static_assert(sizeof(BulkRingOffer) == 72 && std::is_trivially_copyable_v<BulkRingOffer>);
 
@@ -49,18 +53,21 @@ const char* invalid(const BulkRingOffer& offer) noexcept;
 
 // How much of a ring the receiver has freed since it was made. Rides on any reply. 16 bytes.
 struct BulkFreed {
-  std::uint64_t pieces = 0;
-  std::uint64_t bytes = 0;  // with what was left out where the buffer ends
+  std::uint64_t pieces = 0;  // so many messages
+  std::uint64_t bytes = 0;   // with what was left out where the buffer ends
 };
 static_assert(sizeof(BulkFreed) == 16 && std::is_trivially_copyable_v<BulkFreed>);
 
 // Receiver: the buffer. Pieces are taken in the order that they were sent in, whatever order they came in.
 class BulkRing {
  public:
-  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error.
+  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error: invalid_argument, out_of_memory,
+  // forked.
   BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces);
 
+  // To be sent to the one who is to fill the ring. A value. Throws Error(forked).
   BulkRingOffer offer() const;
+  // Whether `arrival` is of this ring.
   bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.number(); }
   // For each arrival that it holds. False: it is no piece of an honest sender, or has failed: the ring is of
   // no use any more.
@@ -69,6 +76,7 @@ class BulkRing {
   std::optional<std::span<std::byte>> next() noexcept;
   // Frees the oldest piece that `next` has given. False: there is none.
   bool free() noexcept;
+  // What to put on the next reply.
   BulkFreed freed() const noexcept { return freed_; }
 
  private:
@@ -97,6 +105,7 @@ class BulkRingSender {
   // What came with a reply. False: no honest receiver has freed so much; nothing was changed.
   bool freed(const BulkFreed& freed) noexcept;
 
+  // Messages that were sent, and that no reply has told free.
   std::uint64_t unfreed_pieces() const noexcept { return sent_.pieces - freed_.pieces; }
 
  private:

@@ -27,6 +27,7 @@
 // Raised whenever something here changes or goes; what is only added leaves it. The shared library's name has
 // the same number.
 #define HAMLYN_ABI_VERSION 0
+// A time that does not end.
 #define HAMLYN_FOREVER (-1)
 
 #ifdef __cplusplus
@@ -60,7 +61,7 @@ enum hamlyn_status_code {
   HAMLYN_CLOSED = 16,           // one side has closed the stream in good order
   HAMLYN_ABANDONED = 17,        // the other side gave the stream up without closing it
   HAMLYN_BROKEN = 18,           // the other side of the stream has said what no honest one says
-  HAMLYN_NO_BUFFER = 19,        // of loans and pools of buffers, which this interface does not have
+  HAMLYN_NO_BUFFER = 19,        // there is no memory for what is read to land in
   HAMLYN_MISALIGNED = 20,  // the size of an element does not divide the length, or the offset in the slot
   HAMLYN_STALE = 21,       // what the ticket was for has gone, or has another key
 
@@ -93,7 +94,8 @@ enum hamlyn_status_code {
 int hamlyn_abi_version(void);
 // "0.1.0". Never NULL.
 const char* hamlyn_version(void);
-// The status's name, as "no_place", and a sentence on what to do about it. Never NULL.
+// The status's name, as "no_place", and, by `hamlyn_status_advice`, a sentence on what to do about it.
+// Never NULL.
 const char* hamlyn_status_name(hamlyn_status status);
 const char* hamlyn_status_advice(hamlyn_status status);
 // What exactly was wrong when a call of this thread last answered 100 or more; empty if none has. Belongs to
@@ -105,32 +107,33 @@ const char* hamlyn_last_error(void);
 // Says where a message may land; whoever holds its 64 bytes may send there (paper 0, section 3.2). Copy it,
 // store it, send it. For users its members are only to look at.
 typedef struct hamlyn_ticket {
-  uint64_t host;
-  uint64_t interface;
-  uint32_t slot;
-  uint32_t generation;
-  uint64_t key;
-  uint32_t entry;
-  uint32_t incarnation;
-  uint64_t base;
-  uint64_t bound;
-  uint32_t version;
-  uint32_t purpose;
+  uint64_t host;         // 0: this host
+  uint64_t interface;    // the node's number of the receiving interface
+  uint32_t slot;         // hamlyn_slot_index at that interface
+  uint32_t generation;   // of the slot
+  uint64_t key;          // of the slot, or of the entry
+  uint32_t entry;        // metadata entry, or a number that says that there is none
+  uint32_t incarnation;  // of the entry
+  uint64_t base;         // first byte that may be written, from the slot's base
+  uint64_t bound;        // bytes, from there on
+  uint32_t version;      // of this structure
+  uint32_t purpose;      // 0: any; otherwise the protocol that it opens
 } hamlyn_ticket;
 
 // What grows a sender at the other side (paper 0, section 3.3): 64 bytes to send, store or publish.
 typedef struct hamlyn_seed {
-  hamlyn_ticket ticket;
+  hamlyn_ticket ticket;  // where the receiver hears of those who come with it
 } hamlyn_seed;
 
 // One sender's part of a group of messages (paper 0, section 2.5).
 typedef struct hamlyn_share {
-  hamlyn_ticket ticket;
-  uint32_t count;
-  uint32_t version;
+  hamlyn_ticket ticket;  // its bounds are this share's part of the buffer
+  uint32_t count;        // how much its packets count
+  uint32_t version;      // of this structure
 } hamlyn_share;
 
-// NULL if it is well formed, otherwise what is wrong with it. Worth anything it may still not be.
+// NULL if it is well formed, otherwise what is wrong with it; `hamlyn_seed_fault` says it of seeds. Worth
+// anything it may still not be.
 const char* hamlyn_ticket_fault(const hamlyn_ticket* ticket);
 const char* hamlyn_seed_fault(const hamlyn_seed* seed);
 
@@ -164,6 +167,7 @@ enum hamlyn_refusal {
 // Never NULL.
 const char* hamlyn_refusal_name(uint32_t refusal);
 
+// What a notification tells of; frozen numbers.
 enum hamlyn_notification_kind {
   HAMLYN_MESSAGE = 0,            // a message is complete
   HAMLYN_FAILED = 1,             // the entry will not complete; `word` is an enum hamlyn_failure
@@ -177,6 +181,7 @@ enum hamlyn_notification_kind {
   HAMLYN_FETCHED = 9             // the same, of fetch-and-ops that were done here
 };
 
+// Why an entry will not complete; frozen numbers.
 enum hamlyn_failure {
   HAMLYN_FAILURE_NONE = 0,
   HAMLYN_FAILURE_LINK_ENDED = 1,  // of a link that was filling it, or that it was said to wait for
@@ -187,22 +192,24 @@ enum hamlyn_failure {
 
 // What a notification queue gives (paper 0, table 3).
 typedef struct hamlyn_notification {
-  uint8_t kind;   // enum hamlyn_notification_kind
-  uint8_t wrap;   // 1: the first of a new turn of the queue
-  uint8_t fast;   // 1: fast mode, without a metadata entry
-  uint8_t cause;  // enum hamlyn_refusal
-  uint32_t slot;
-  uint32_t entry;
-  uint32_t message_id;
-  uint64_t offset;  // of the first byte, from the slot's base
-  uint64_t length;  // bytes that landed
-  uint64_t word;    // fast mode: the sender's word of metadata
-  uint64_t peer;    // the interface that sent it, as the node attests; 0: several did, or nobody
+  uint8_t kind;         // enum hamlyn_notification_kind
+  uint8_t wrap;         // 1: the first of a new turn of the queue
+  uint8_t fast;         // 1: fast mode, without a metadata entry
+  uint8_t cause;        // enum hamlyn_refusal
+  uint32_t slot;        // hamlyn_slot_index of the slot
+  uint32_t entry;       // metadata entry; of nothing in fast mode
+  uint32_t message_id;  // the sender's number of the message
+  uint64_t offset;      // of the first byte, from the slot's base
+  uint64_t length;      // bytes that landed
+  uint64_t word;        // fast mode: the sender's word of metadata
+  uint64_t peer;        // the interface that sent it, as the node attests; 0: several did, or nobody
   uint64_t reserved[2];
 } hamlyn_notification;
 
 // --- the interface (paper 0, section 2)
 
+// This process's attachment to its host's node; everything else is made from it. `_free` refuses while
+// something is.
 typedef struct hamlyn_interface hamlyn_interface;
 
 // Bits of hamlyn_interface_options.flags.
@@ -215,8 +222,8 @@ typedef struct hamlyn_interface_options {
   int64_t stall;     // work pending that long without progress ends a link; 10 s; HAMLYN_FOREVER: never
   size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 32768; 32768
   uint32_t links;    // at most so many links at a time; 1024
-  uint32_t flags;
-  int64_t dead;  // a process of another host that is not heard for so long is dead; 1 s, at most 30 days
+  uint32_t flags;    // HAMLYN_NO_START
+  int64_t dead;      // a process of another host that is not heard for so long is dead; 1 s, at most 30 days
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.
@@ -237,6 +244,7 @@ hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
 // Registers a ticket under a name ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process ends.
 hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
                              uint32_t rights);
+// Takes back a name that this interface has registered. name_unknown: it has not.
 hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name);
 // The ticket registered under `name`; waits for somebody to register it.
 hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64_t timeout,
@@ -258,8 +266,10 @@ hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* 
 
 // --- areas: memory that messages land in, and that long ones are sent out of
 
+// Memory of this process that messages land in. It is freed after its slots.
 typedef struct hamlyn_area hamlyn_area;
 
+// Who gets at the memory without the interface of its owner.
 enum hamlyn_sharing {
   HAMLYN_GUARDED = 0,            // private: every byte comes through the interface
   HAMLYN_MAPPED_READ_ONLY = 1,   // any holder of a ticket may map and read it
@@ -276,6 +286,7 @@ hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, s
 hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* path, int descriptor,
                                        size_t bytes, hamlyn_area** made);
 hamlyn_status hamlyn_area_free(hamlyn_area* area);
+// Where it is, until it is freed, and how long.
 hamlyn_status hamlyn_area_bytes(hamlyn_area* area, void** data, size_t* length);
 // Mapped kinds: moves the area to fresh memory at the same address; who had it mapped keeps the old pages.
 hamlyn_status hamlyn_area_revoke(hamlyn_area* area);
@@ -286,16 +297,21 @@ hamlyn_status hamlyn_area_sync(hamlyn_area* area, size_t offset, size_t length, 
 // interface. The whole of it is shown, read-only, to each process that a long piece of it is sent to.
 typedef struct hamlyn_send_area hamlyn_send_area;
 
+// `bytes`, rounded up to whole pages of 4096, zeroed. At most 64 areas per interface.
 hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, size_t bytes, hamlyn_send_area** made);
 hamlyn_status hamlyn_send_area_free(hamlyn_send_area* area);
+// Where it is, until it is freed, and how long.
 hamlyn_status hamlyn_send_area_bytes(hamlyn_send_area* area, void** data, size_t* length);
 
 // Another process's slot, mapped here; reads are loads.
 typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
 
+// Makes the link if there is none. not_permitted: no mapped slot, a ticket that is not good, or another
+// user's.
 hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_ticket* ticket,
                                       int64_t timeout, hamlyn_mapped_slot** made);
 hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
+// For reading; until it is freed. The bytes may change at any time.
 hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data, size_t* length);
 // `data` is NULL if it may only be read.
 hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data, size_t* length);
@@ -304,6 +320,7 @@ hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* cu
 
 // --- notification queues (paper 0, section 2.6)
 
+// Tells of what has landed, in this process's own memory. It is freed after its slots.
 typedef struct hamlyn_queue hamlyn_queue;
 
 // `places`: from 16 to 2^20, rounded up to a power of two; 0: 4096.
@@ -320,6 +337,7 @@ hamlyn_status hamlyn_queue_descriptor(hamlyn_queue* queue, int* descriptor);
 
 // --- slots (paper 0, section 2.2)
 
+// The unit of protection: a part of an area, a key, and metadata entries.
 typedef struct hamlyn_slot hamlyn_slot;
 
 // How a slot checks what arrives (paper 0, section 2.7).
@@ -346,10 +364,11 @@ typedef struct hamlyn_slot_options {
   uint32_t entries;  // metadata entries, at most 2^20; armed at once unless paranoid
   uint32_t places;   // queue places kept for fast mode per link that sends here; 256
   uint32_t gets;     // bytes that one remote get may ask for, up to 64 KiB
-  uint32_t flags;
-  uint64_t hold;  // bytes for puts that wait while a part of it is inhibited or not pinned; 65536
+  uint32_t flags;    // HAMLYN_NO_FAST, HAMLYN_FETCHES, HAMLYN_PUTS
+  uint64_t hold;     // bytes for puts that wait while a part of it is inhibited or not pinned; 65536
 } hamlyn_slot_options;
 
+// A slot on `area`, which tells in `queue`.
 hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const hamlyn_slot_options* options,
                                hamlyn_slot** made);
 // Its tickets are refused from here on.
@@ -369,6 +388,7 @@ hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, uint32_t entry, uint64_t
 // is 0, for the same bytes, all of the slot's.
 hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, uint32_t entry, uint32_t members, uint64_t part,
                                     hamlyn_share* shares);
+// Takes nothing more in `entry`; what was under way is forgotten.
 hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, uint32_t entry);
 // Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment.
 hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, uint32_t entry);
@@ -380,6 +400,7 @@ hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, uint32_t entry, uint64_t pee
 hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, uint32_t messages);
 // Tickets given out before are refused.
 hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot);
+// Where it is, in its area, and how long.
 hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, size_t* length);
 // The bytes of the message that `notification` tells of, in place. out_of_bounds: it is not of this slot.
 hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification, void** data,
@@ -390,8 +411,10 @@ hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, uint32_t entry, cons
 
 // --- termini: where messages leave (paper 0, section 2.3)
 
+// A work queue, private to this process.
 typedef struct hamlyn_terminus hamlyn_terminus;
 
+// Levels of urgency, end to end (docs/priorities.md).
 enum hamlyn_priority { HAMLYN_NORMAL = 0, HAMLYN_URGENT = 1 };
 
 typedef struct hamlyn_terminus_options {
@@ -400,16 +423,17 @@ typedef struct hamlyn_terminus_options {
   uint32_t priority;  // enum hamlyn_priority, of everything that leaves here
 } hamlyn_terminus_options;
 
-// Tells when the buffer of a send may be reused.
+// Tells when the buffer of a send may be reused. A value, to be given back as it is; zeros: of nothing.
 typedef struct hamlyn_send_handle {
-  uint64_t sequence;
-  uint64_t entry;
+  uint64_t sequence;  // the terminus numbers its sends from 1 on
+  uint64_t entry;     // of the work queue
 } hamlyn_send_handle;
 
 // Bits of hamlyn_send_options.flags.
 #define HAMLYN_ACKNOWLEDGED UINT64_C(1)  // pending until all of it has landed; at most 32 at a time
-// Here and in hamlyn_remote_options.flags of a get, at most one of them: the data is numbers of so many
-// bytes, which a receiver of the other byte order finds in its own.
+// Here and in hamlyn_remote_options.flags of a get, at most one of HAMLYN_ELEMENT_2, HAMLYN_ELEMENT_4 and
+// HAMLYN_ELEMENT_8: the data is numbers of so many bytes, which a receiver of the other byte order finds
+// in its own.
 #define HAMLYN_ELEMENT_2 UINT64_C(2)
 #define HAMLYN_ELEMENT_4 UINT64_C(4)
 #define HAMLYN_ELEMENT_8 UINT64_C(8)
@@ -419,7 +443,7 @@ typedef struct hamlyn_send_options {
   uint64_t offset;         // from the ticket's base
   const void* metadata;    // kept in the receiver's metadata entry
   size_t metadata_length;  // up to 60
-  uint64_t flags;
+  uint64_t flags;          // HAMLYN_ACKNOWLEDGED, HAMLYN_ELEMENT_2, _4 or _8
 } hamlyn_send_options;
 
 // `length` bytes from `offset` on of the send buffer area that is bound to `tag`.
@@ -429,6 +453,7 @@ typedef struct hamlyn_piece {
   uint64_t length;
 } hamlyn_piece;
 
+// As many as wanted, per process and per thread.
 hamlyn_status hamlyn_terminus_make(hamlyn_interface* interface, const hamlyn_terminus_options* options,
                                    hamlyn_terminus** made);
 // Cancels what was not sent whole.
@@ -472,6 +497,7 @@ hamlyn_status hamlyn_share_split(hamlyn_share* share, uint64_t bytes, hamlyn_sha
 
 // --- remote operations (paper 1, sections 3.1 and 3.3)
 
+// What is done to the word, at one moment; frozen numbers. HAMLYN_SWAP puts the operand there.
 enum hamlyn_fetch_op {
   HAMLYN_ADD = 1,
   HAMLYN_AND = 2,
@@ -485,11 +511,12 @@ enum hamlyn_fetch_op {
   HAMLYN_COMPARE_AND_SWAP = 10
 };
 
+// A fetch-and-op on a word that lies at a multiple of its size.
 typedef struct hamlyn_fetch_request {
-  uint32_t op;     // enum hamlyn_fetch_op
-  uint32_t bytes;  // of the word, 4 or 8
-  uint64_t operand;
-  uint64_t compare;
+  uint32_t op;       // enum hamlyn_fetch_op
+  uint32_t bytes;    // of the word, 4 or 8
+  uint64_t operand;  // of a word of 4 bytes the low half counts
+  uint64_t compare;  // for HAMLYN_COMPARE_AND_SWAP: what must stand there
 } hamlyn_fetch_request;
 
 // Data in chunks: `x_chunks` of `chunk` bytes, one every `x_stride` bytes, and `y_chunks` such rows, one
@@ -512,12 +539,13 @@ typedef struct hamlyn_remote_options {
   uint64_t offset;      // from the ticket's base
   hamlyn_queue* queue;  // hears when it is over, with `word`; must outlive it
   uint64_t word;
-  uint64_t flags;
+  uint64_t flags;                 // HAMLYN_NO_ANSWER, HAMLYN_TELL, HAMLYN_ELEMENT_2, _4 or _8
   const hamlyn_strides* strides;  // a get gathers these chunks; NULL: from one run
 } hamlyn_remote_options;
 
+// Of a remote operation of one terminus. A value.
 typedef struct hamlyn_remote_handle {
-  uint64_t sequence;
+  uint64_t sequence;  // 0: of nothing
 } hamlyn_remote_handle;
 
 // How a remote operation ended. After link_ended nobody knows whether it was done.

@@ -9,6 +9,8 @@ extern "C" {
 
 // --- managers (paper 0, section 3.3): an interface, and what the protocols need of it
 
+// One attachment to the node, and what runs all receivers of it. `_free` refuses while something is made
+// from it.
 typedef struct hamlyn_manager hamlyn_manager;
 
 typedef struct hamlyn_manager_options {
@@ -17,13 +19,18 @@ typedef struct hamlyn_manager_options {
   size_t places;                              // of its notification queue; 4096
 } hamlyn_manager_options;
 
+// Attaches this process to its host's node.
 hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made);
 hamlyn_status hamlyn_manager_free(hamlyn_manager* manager);
 // Its interface, which stays the manager's: not to be freed, nor used when the manager has gone.
 hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface);
+// Registers a seed under a name: as hamlyn_publish; also seed_invalid.
 hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
                                      uint32_t rights);
+// As hamlyn_withdraw.
 hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name);
+// The seed registered under `name`; waits for somebody to register it. As hamlyn_lookup; also
+// seed_wrong_kind: a plain ticket is registered there.
 hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, int64_t timeout,
                                     hamlyn_seed* seed);
 // The papers' poll_nowait: gives the next message that has arrived to its receiver. `given`: 0, there was
@@ -39,12 +46,15 @@ hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);
 
 // --- datagrams: one at a time, or not at all; no queue
 
+// Has a buffer, and is ready for one datagram, or is not.
 typedef struct hamlyn_datagram_receiver hamlyn_datagram_receiver;
+// Sends to one receiver.
 typedef struct hamlyn_datagram_sender hamlyn_datagram_sender;
 
+// One that has landed.
 typedef struct hamlyn_datagram {
-  void* data;  // in place, until the receiver is made ready again
-  size_t length;
+  void* data;          // in place, until the receiver is made ready again
+  size_t length;       // bytes
   uint64_t offset;     // of the first byte in the receiver's buffer
   uint64_t sender;     // its interface, as the node attests
   uint64_t has_reply;  // 1: `reply` is a seed of a receiver of the sender's own
@@ -65,14 +75,18 @@ hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);
 hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver, hamlyn_seed* seed);
 // Takes the next datagram; the bytes of the last one may be overwritten from here on.
 hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver);
+// Waits for the datagram. ok; timed_out, cancelled, forked; abandoned, link_ended: its sender gave up, or
+// has gone, in the middle of it.
 hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, int64_t timeout,
                                       hamlyn_datagram* datagram);
+// seed_invalid, seed_wrong_kind. Whether the receiver lives, the first datagram says.
 hamlyn_status hamlyn_datagram_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
                                           hamlyn_datagram_sender** made);
 hamlyn_status hamlyn_datagram_sender_free(hamlyn_datagram_sender* sender);
 // As hamlyn_send; a receiver that is not ready drops it without a word. `handle` may be NULL.
 hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* data, size_t length,
                                    const hamlyn_datagram_options* options, hamlyn_send_handle* handle);
+// As hamlyn_send_state.
 hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender, hamlyn_send_handle handle);
 // Waits until it has landed: ok; not_ready: nothing has, send it again; refused: the receiver has gone, or
 // the seed was forged. One at a time per sender.
@@ -81,12 +95,15 @@ hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void
 
 // --- streams: one way, in order, nothing lost; records, or bytes
 
+// Has one sender at a time.
 typedef struct hamlyn_stream_receiver hamlyn_stream_receiver;
+// One end of one stream.
 typedef struct hamlyn_stream_sender hamlyn_stream_sender;
 
+// In the receiver's memory.
 typedef struct hamlyn_record {
-  void* data;  // in place, until it is released
-  size_t length;
+  void* data;       // in place, until it is released
+  size_t length;    // bytes
   uint64_t number;  // of the stream's: 1, 2, ...
 } hamlyn_record;
 
@@ -98,7 +115,7 @@ typedef struct hamlyn_stream_receiver_options {
   // Whether interface `sender`, which has come with the seed, may send: not 0. NULL: it may. Called by any
   // thread that runs the manager; it must not wait, nor free a receiver.
   int (*admit)(void* context, uint64_t sender);
-  void* context;
+  void* context;  // for `admit`
 } hamlyn_stream_receiver_options;
 
 typedef struct hamlyn_stream_sender_options {
@@ -107,6 +124,7 @@ typedef struct hamlyn_stream_sender_options {
   int64_t timeout;  // for the opening; 10 s
 } hamlyn_stream_sender_options;
 
+// For one stream after the other.
 hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
                                           const hamlyn_stream_receiver_options* options,
                                           hamlyn_stream_receiver** made);
@@ -134,6 +152,19 @@ hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
 // Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
 hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, size_t length,
                                  int64_t timeout);
+// Names an area by a tag of this sender, 0 to 7, in the place of what it named before. The area is of an
+// interface of this manager's (hamlyn_manager_interface), or else invalid. It is not to be freed before what
+// was sent out of it is waited for: the stream would end, abandoned.
+hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, uint32_t tag, hamlyn_send_area* area);
+// Sends a record out of the area that is bound to `piece->tag`, copied once, by the receiving side. ok: it
+// has begun; its bytes stay as they are until hamlyn_stream_wait(handle), a flush or a close has said ok.
+// Otherwise as hamlyn_stream_send; also invalid: nothing is bound to the tag; out_of_bounds: it reaches
+// beyond its area. `handle` may be NULL.
+hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamlyn_piece* piece,
+                                       int64_t timeout, hamlyn_send_handle* handle);
+// Waits until the bytes of that piece are free. ok, also of a handle of zeros; timed_out, cancelled; or how
+// the stream has ended, and they may still be read.
+hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle, int64_t timeout);
 // As bytes, of any number: waits until all are sent.
 hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, size_t length);
 // All that was sent so far is on its way.
@@ -145,13 +176,16 @@ hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender);
 
 // --- tagged remote write: bytes at an offset of the receiver's buffer, and a tag
 
+// Has a buffer that others write to, and takes tags.
 typedef struct hamlyn_tagged_receiver hamlyn_tagged_receiver;
+// Writes there.
 typedef struct hamlyn_tagged_sender hamlyn_tagged_sender;
 
+// A write that has landed.
 typedef struct hamlyn_tagged {
-  uint64_t tag;
+  uint64_t tag;     // the sender's word
   uint64_t offset;  // of its first byte in the receiver's buffer
-  uint64_t length;
+  uint64_t length;  // bytes
   uint64_t sender;  // its interface, as the node attests
 } hamlyn_tagged;
 
@@ -162,12 +196,14 @@ typedef struct hamlyn_tagged_receiver_options {
   size_t aside;     // tags that hamlyn_get_specific_tag may put aside; 4096
 } hamlyn_tagged_receiver_options;
 
+// A buffer of `bytes`, zeroed.
 hamlyn_status hamlyn_tagged_receiver_make(hamlyn_manager* manager, size_t bytes,
                                           const hamlyn_tagged_receiver_options* options,
                                           hamlyn_tagged_receiver** made);
 hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver);
 // The papers' make_seed; for any number of senders.
 hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver, hamlyn_seed* seed);
+// The buffer, until it is freed.
 hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data, size_t* length);
 // The next tag, whichever it is. ok; timed_out, cancelled, forked; link_ended: the link with
 // `tagged->sender` has ended.
@@ -175,8 +211,12 @@ hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, int64_t timeout, 
 // The next one with this tag; others are put aside. queue_full: as many are aside as may be.
 hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, uint64_t tag, int64_t timeout,
                                       hamlyn_tagged* tagged);
+// For epoll: readable when there may be a tag. Take until there is none before going back to it. Owned by
+// the receiver.
 hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
 
+// Makes the link, and gets places, for which it waits. seed_invalid, seed_wrong_kind, seed_stale,
+// peer_died, timed_out, cancelled.
 hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed, int64_t timeout,
                                         hamlyn_tagged_sender** made);
 hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);

@@ -20,8 +20,8 @@ typedef struct hamlyn_put_options {
   size_t size;
   uint64_t offset;                // from the ticket's base
   const hamlyn_strides* strides;  // scattered; NULL: it lands in one run
-  uint64_t flags;
-  uint64_t signal;  // enum hamlyn_signal
+  uint64_t flags;                 // HAMLYN_NOTIFY, HAMLYN_ELEMENT_2, _4 or _8
+  uint64_t signal;                // enum hamlyn_signal
 } hamlyn_put_options;
 
 // `length` bytes to a slot that takes puts. ok: the buffer is free; pending: it is in use until
@@ -50,7 +50,7 @@ enum hamlyn_control {
 
 // One user, in the place of what the group and the others may.
 typedef struct hamlyn_grant {
-  uint32_t uid;
+  uint32_t uid;     // the user
   uint32_t access;  // 4: read, 2: write, 6: both, 0: nothing
 } hamlyn_grant;
 
@@ -63,26 +63,30 @@ typedef struct hamlyn_protection {
 
 // A put that arrived where nothing may land now.
 typedef struct hamlyn_held_put {
-  uint64_t offset;
-  uint64_t length;
-  uint64_t peer;
+  uint64_t offset;  // from the slot's base
+  uint64_t length;  // bytes
+  uint64_t peer;    // the interface that sent it
   uint64_t notify;  // 1: it asked that the owner be told
 } hamlyn_held_put;
 
+// `control`: enum hamlyn_control; at first HAMLYN_TOLD_IF_ASKED.
 hamlyn_status hamlyn_slot_set_control(hamlyn_slot* slot, uint32_t control);
-// Between the two puts wait; they land, in order, when it is released.
+// From here on puts wait, until `hamlyn_slot_release` has them land, in their order; fetches are refused.
 hamlyn_status hamlyn_slot_inhibit(hamlyn_slot* slot);
 hamlyn_status hamlyn_slot_release(hamlyn_slot* slot);
-// The pages that these bytes touch: puts to them wait, gets and fetches are refused, until they are pinned.
+// The pages that these bytes touch: puts to them wait, gets and fetches are refused, until
+// `hamlyn_slot_pin`.
 hamlyn_status hamlyn_slot_unpin(hamlyn_slot* slot, size_t offset, size_t length);
 hamlyn_status hamlyn_slot_pin(hamlyn_slot* slot, size_t offset, size_t length);
 // Takes the oldest put that waits; its data goes to `into`. not_ready: none waits; too_long: `held` says how
 // long it is, and it stays.
 hamlyn_status hamlyn_slot_take_held(hamlyn_slot* slot, hamlyn_held_put* held, void* into, size_t room);
+// From here on only these may open the slot. For slots without entries and fast mode; invalid: any other.
 hamlyn_status hamlyn_slot_protect(hamlyn_slot* slot, const hamlyn_protection* protection);
 
 // --- segments of one's own (paper 4, sections 3.4 and 4.2)
 
+// Memory of this process that others have imported, or may.
 typedef struct hamlyn_segment hamlyn_segment;
 
 typedef struct hamlyn_segment_options {
@@ -98,6 +102,7 @@ typedef struct hamlyn_segment_options {
   uint32_t hold;  // bytes of writes that may wait while a part of it is inhibited or not pinned; 65536
 } hamlyn_segment_options;
 
+// What a record tells of; frozen numbers.
 enum hamlyn_segment_kind {
   HAMLYN_WRITTEN = 1,      // data has landed
   HAMLYN_HELD = 2,         // data waits
@@ -107,12 +112,13 @@ enum hamlyn_segment_kind {
   HAMLYN_SWAPPED = 6       // importers have done fetch-and-ops or compare-and-swaps here
 };
 
+// What the exporter is told of.
 typedef struct hamlyn_segment_record {
-  uint32_t kind;   // enum hamlyn_segment_kind
-  uint32_t count;  // operations that it stands for; with HAMLYN_TOLD_ALWAYS their pieces
-  uint64_t offset;
-  uint64_t length;
-  uint64_t peer;  // the importer's interface; 0: several
+  uint32_t kind;    // enum hamlyn_segment_kind
+  uint32_t count;   // operations that it stands for; with HAMLYN_TOLD_ALWAYS their pieces
+  uint64_t offset;  // of the first byte, from the segment's
+  uint64_t length;  // from there to behind the last one
+  uint64_t peer;    // the importer's interface; 0: several
 } hamlyn_segment_record;
 
 // Exports it.
@@ -120,13 +126,16 @@ hamlyn_status hamlyn_segment_make(hamlyn_interface* interface, const hamlyn_segm
                                   hamlyn_segment** made);
 // Unexports it.
 hamlyn_status hamlyn_segment_free(hamlyn_segment* segment);
+// Where it is, at the same address until it is freed, and how long.
 hamlyn_status hamlyn_segment_bytes(hamlyn_segment* segment, void** data, size_t* length);
 // For those who are to import it without a name.
 hamlyn_status hamlyn_segment_ticket(const hamlyn_segment* segment, hamlyn_ticket* ticket);
 // Takes it back from everybody. It may be imported anew.
 hamlyn_status hamlyn_segment_revoke(hamlyn_segment* segment);
+// Other rights from here on. Those who have it mapped keep it until hamlyn_segment_revoke.
 hamlyn_status hamlyn_segment_protect(hamlyn_segment* segment, const hamlyn_protection* protection);
-// As of a slot.
+// As hamlyn_slot_set_control; and so are hamlyn_segment_inhibit, hamlyn_segment_release,
+// hamlyn_segment_unpin, hamlyn_segment_pin and hamlyn_segment_take_held as those of a slot.
 hamlyn_status hamlyn_segment_set_control(hamlyn_segment* segment, uint32_t control);
 hamlyn_status hamlyn_segment_inhibit(hamlyn_segment* segment);
 hamlyn_status hamlyn_segment_release(hamlyn_segment* segment);
@@ -137,6 +146,7 @@ hamlyn_status hamlyn_segment_take_held(hamlyn_segment* segment, hamlyn_held_put*
 // The next record; a time of 0 looks once. ok, timed_out, cancelled, forked.
 hamlyn_status hamlyn_segment_wait(hamlyn_segment* segment, int64_t timeout, hamlyn_segment_record* record);
 
+// Of a word with a value, both unsigned.
 enum hamlyn_comparison {
   HAMLYN_EQUAL = 1,
   HAMLYN_NOT_EQUAL = 2,
@@ -149,14 +159,16 @@ enum hamlyn_comparison {
 // then to `word`, which may be NULL. ok, timed_out, cancelled, forked; out_of_bounds; misaligned.
 hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, size_t offset, uint32_t comparison,
                                         uint64_t value, int64_t timeout, uint64_t* word);
-// For select, poll, epoll, read, and for children that inherit them: each read gives a hamlyn_segment_record;
-// of the other, a rr_held (hamlyn/rr.h) and the data of a write that waits behind it. Records come here then,
-// and not by hamlyn_segment_wait. Owned by the segment.
+// For select, poll, epoll, read, and for children that inherit them: each read gives a
+// hamlyn_segment_record; of `hamlyn_segment_data_descriptor` a rr_held (hamlyn/rr.h) and the data of a
+// write that waits behind it. Records come here then, and not by hamlyn_segment_wait. Owned by the
+// segment.
 hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor);
 hamlyn_status hamlyn_segment_data_descriptor(hamlyn_segment* segment, int* descriptor);
 
 // --- segments of others
 
+// Somebody else's segment, as it is used here.
 typedef struct hamlyn_import hamlyn_import;
 
 // Bits of hamlyn_import_options.flags.
@@ -167,13 +179,13 @@ typedef struct hamlyn_import_options {
   size_t reads;     // bytes of room for reads into other memory than a segment's; 65536
   int64_t timeout;  // for the import; 5 s
   uint32_t access;  // enum hamlyn_access: what it will be used for
-  uint32_t flags;
+  uint32_t flags;   // HAMLYN_NO_MAP
 } hamlyn_import_options;
 
 typedef struct hamlyn_write_options {
   size_t size;
   const hamlyn_strides* strides;  // WRITEV: scattered; NULL: in one run
-  uint64_t flags;
+  uint64_t flags;                 // HAMLYN_NOTIFY, HAMLYN_ELEMENT_2, _4 or _8
 } hamlyn_write_options;
 
 typedef struct hamlyn_read_options {
@@ -183,25 +195,29 @@ typedef struct hamlyn_read_options {
   uint64_t flags;
 } hamlyn_read_options;
 
-// Imports the segment of that name, or that ticket.
+// Imports the segment of that name, or, by `hamlyn_import_make_of`, that ticket. not_permitted,
+// seed_wrong_kind (no segment), seed_stale (it has gone), peer_died, timed_out, name_unknown.
 hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
                                  const hamlyn_import_options* options, hamlyn_import** made);
 hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
                                     const hamlyn_import_options* options, hamlyn_import** made);
 hamlyn_status hamlyn_import_free(hamlyn_import* import);
+// Bytes.
 hamlyn_status hamlyn_import_size(const hamlyn_import* import, size_t* size);
-// The memory itself, if it is mapped, else NULL and 0; what was read is good if `current` is 1 afterwards.
+// The memory itself, if it is mapped, else NULL and 0; what was read is good if `hamlyn_import_current`
+// says 1 afterwards.
 hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data, size_t* length);
 hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current);
 
 // All of these answer stale once the segment was revoked, unexported, or exported anew; link_ended if its
 // process has gone; refused if its rights do not allow it; out_of_bounds.
 //
-// WRITE: as hamlyn_put and hamlyn_put_wait.
+// WRITE: `hamlyn_write` as hamlyn_put, `hamlyn_write_wait` as hamlyn_put_wait.
 hamlyn_status hamlyn_write(hamlyn_import* import, size_t offset, const void* data, size_t length,
                            const hamlyn_write_options* options, hamlyn_send_handle* handle);
 hamlyn_status hamlyn_write_wait(hamlyn_import* import, size_t offset, const void* data, size_t length,
                                 const hamlyn_write_options* options, int64_t timeout);
+// As hamlyn_send_state.
 hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle);
 // Waits until all that was written here has landed. refused: some was, and `cause` (enum hamlyn_refusal, may
 // be NULL) is why.
@@ -218,6 +234,7 @@ hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset, void* into, size
 hamlyn_status hamlyn_read_into(hamlyn_import* import, size_t offset, hamlyn_segment* into, size_t at,
                                size_t length, const hamlyn_read_options* options,
                                hamlyn_remote_handle* handle);
+// `hamlyn_read_outcome` as hamlyn_remote_outcome, `hamlyn_read_wait` as hamlyn_remote_wait.
 hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
                                   hamlyn_outcome* outcome);
 hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle, int64_t timeout,
@@ -236,6 +253,7 @@ hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset, uint
 // which there are a value of 32 bits (as a word of 8 bytes) and zeros behind it before others come. It is of
 // no import: after the end of a link it goes on with another. Threads: one at a time.
 typedef struct hamlyn_sure_swap hamlyn_sure_swap;
+// What a word of so many users needs of the segment.
 #define HAMLYN_SURE_SWAP_BYTES(members) (8 * ((size_t)(members) + 1))
 
 // `members`: at most 255. `who`: 1 to `members`, of its users each another; who comes after one that has died
@@ -254,6 +272,7 @@ hamlyn_status hamlyn_sure_swap_settle(hamlyn_sure_swap* swap, hamlyn_import* imp
                                       uint32_t* found);
 // 0: it is not known how the last one has ended.
 hamlyn_status hamlyn_sure_swap_settled(const hamlyn_sure_swap* swap, int* settled);
+// The value now. As hamlyn_import_fetch.
 hamlyn_status hamlyn_sure_swap_load(hamlyn_sure_swap* swap, hamlyn_import* import, int64_t timeout,
                                     uint32_t* value);
 

@@ -12,6 +12,8 @@
 //
 // Threads: a loop and its tasks belong to the thread that runs it. Manager::cancel ends it from any other:
 // `run` throws, or whoever was just looking is told `cancelled`.
+// Owner: who made it. A task given to a loop is the loop's; the manager, and whatever tasks name, outlive
+// the loop.
 #include <chrono>
 #include <coroutine>
 #include <cstdint>
@@ -59,8 +61,10 @@ class Task {
   std::coroutine_handle<promise_type> frame_;
 };
 
+// Runs tasks, in the thread that calls `run`.
 class Loop {
  public:
+  // It sleeps by this manager: what its tasks wait on is of it.
   explicit Loop(Manager& manager) : manager_(manager) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -81,8 +85,8 @@ class Loop {
     }
   }
 
-  // Awaitables: as the calls of the same names, without a time-out. What they name must live until they are
-  // over.
+  // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
+  // time-out. What they name must live until they are over.
   auto receive(StreamReceiver& from, Record& out) {
     return Wait(*this, true, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
   }

@@ -4,6 +4,7 @@
 // buffer, says at which offset it stands, and may bring a ticket to reply to.
 //
 // Threads: any.
+// Owner: who made it; its manager outlives it. A Datagram's bytes are the receiver's.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 namespace hamlyn {
 
+// One that has landed.
 struct Datagram {
   std::span<std::byte> bytes;  // in place, in the receiver's buffer, until it is made ready again
   std::uint64_t offset = 0;    // of the first of them in the buffer
@@ -24,9 +26,10 @@ struct Datagram {
   std::optional<Seed> reply;   // of a receiver of the sender's own, if it brought one
 };
 
+// Has the buffer, and is ready for one datagram at a time.
 class DatagramReceiver : public Receiver {
  public:
-  // A buffer of `bytes`. It is ready. Throws Error.
+  // A buffer of `bytes`. It is ready. Throws Error: invalid_argument, out_of_memory, forked.
   DatagramReceiver(Manager& manager, std::size_t bytes);
   ~DatagramReceiver() override;  // its seeds are stale from here on
 
@@ -70,9 +73,11 @@ class DatagramSender {
   DatagramSender(const DatagramSender&) = delete;
   DatagramSender& operator=(const DatagramSender&) = delete;
 
-  // Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to us.
+  // As Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to
+  // us.
   Status send(std::span<const std::byte> data, const DatagramOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
+  // As Terminus::status.
   Status status(SendHandle handle) noexcept;
 
   // Waits until the datagram has landed: ok. not_ready: nothing has landed, send it again; refused: the

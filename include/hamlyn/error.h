@@ -38,9 +38,13 @@ enum class ErrorCode : std::uint16_t {
 // The name as written above. Never null.
 const char* name(ErrorCode code) noexcept;
 
+// What set-up throws: a number to decide by, and a sentence to show (`what`). Threads: a value, as any
+// exception. Owner: who catches it.
 class Error : public std::runtime_error {
  public:
+  // For those who throw it: `what` says which thing, and why.
   Error(ErrorCode code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  // By which to decide what to do (docs/error-list.md).
   ErrorCode code() const noexcept { return code_; }
 
  private:

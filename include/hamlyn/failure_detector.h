@@ -5,6 +5,8 @@
 //
 // A suspicion is not a proof: a process that is slow, or cut off, looks as one that is stopped. It is taken
 // back when the process answers again.
+// Threads: any may ask; it calls from a thread of its own. Owner: who made it; the interface outlives it,
+// the import need not.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +18,21 @@
 
 namespace hamlyn {
 
+// What is thought of the process, and why.
 struct Suspicion {
+  // Why it is suspected.
   enum class Cause : std::uint8_t {
     none,    // it is not suspected
     failed,  // a read ended with `status`: its process has died, or the segment has gone, or the link has
     late,    // a read is not answered after the deadline: its process is stopped, or not to be reached
     still,   // reads are answered, but the word has not moved for the deadline: the application hangs
   };
-  Cause cause = Cause::none;
+  Cause cause = Cause::none;                   // none: it is not suspected
   Status status = Status::ok;                  // of `failed`
   std::uint64_t word = 0;                      // as it was last read
   std::chrono::steady_clock::time_point when;  // of the last read that said that all was well
 
+  // Whether `cause` is one.
   bool suspected() const noexcept { return cause != Cause::none; }
 };
 
@@ -43,6 +48,7 @@ struct FailureDetectorOptions {
   bool must_move = false;
 };
 
+// Watches one segment's process, for as long as it lives.
 class FailureDetector {
  public:
   // Called whenever it begins to be suspected, and no longer is; from a thread of the detector's own, which

@@ -3,6 +3,7 @@
 //
 // Threads: every member may be called from any thread. A program with one thread pays nothing for that.
 // Fork: a forked child has no interface; its copy answers Status::forked or throws ErrorCode::forked.
+// Owner: who made it; everything made from it goes before it.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,10 @@ class Engine;
 // Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
 // who cares which user it leads to looks here before sending anything there.
 struct Registrant {
-  std::uint64_t interface = 0;
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::uint32_t pid = 0;  // on its own host
+  std::uint64_t interface = 0;  // its number, as Notification::peer has it
+  std::uint32_t uid = 0;        // the user
+  std::uint32_t gid = 0;        // its primary group
+  std::uint32_t pid = 0;        // on its own host
 };
 
 // How a name is looked for (docs/names.md).
@@ -37,6 +38,7 @@ struct LookupOptions {
   bool cached = false;     // what was read on other nodes in the last second will do
 };
 
+// This process's attachment to its host's node. One is enough; there may be several.
 class Interface {
  public:
   struct Options {
@@ -49,8 +51,9 @@ class Interface {
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
   };
 
-  // Attaches to this host's node. Throws Error. (Times of more than 100 years, and of `dead` more than 30
-  // days, are cut to that.)
+  // Attaches to this host's node. Throws Error: node_unreachable, node_not_trusted, version_mismatch,
+  // quota_interfaces, node_full, not_permitted, timed_out, invalid_argument, out_of_memory, system. (Times
+  // of more than 100 years, and of `dead` more than 30 days, are cut to that.)
   Interface();
   explicit Interface(Options options);
   ~Interface();  // ends all links; everything made from it must be gone
@@ -61,13 +64,17 @@ class Interface {
   std::uint64_t id() const noexcept;
 
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
-  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out.
+  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,
+  // invalid_argument (the ticket), forked.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
+  // Takes back a name that this interface has registered. Throws Error: name_unknown, node_unreachable,
+  // timed_out, cancelled, forked.
   void withdraw(std::string_view name);
 
   // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
   // somebody to register it. `who`, if not null, is told whose it is.
-  // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable.
+  // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable,
+  // forked.
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                 Registrant* who = nullptr);
   // The same.
@@ -80,6 +87,7 @@ class Interface {
   // whether anything moved.
   bool run() noexcept;
 
+  // Of the library.
   library::Engine& engine() noexcept { return *engine_; }
 
  private:

@@ -8,6 +8,8 @@
 // no other thread uses it but to wait on it (LoanPool::take, LoanSender::send, LoanReceiver::receive): these
 // waits end with `cancelled`. Fork: a forked child has none of it
 // (Status::forked), nor the memory.
+// Owner: who made it. Loans and senders go before their pool, what is borrowed and all the others before
+// their manager; a loan's bytes are the pool's.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +60,7 @@ class Loan {
   std::span<std::byte> bytes_;
 };
 
+// So many buffers of one size.
 struct LoanClass {
   std::size_t bytes = 0;    // of each buffer, 1 to 2^30
   std::uint32_t count = 0;  // of such buffers
@@ -86,6 +89,7 @@ class LoanPool {
   void revoke();
 
   std::uint32_t free_buffers() noexcept;  // of all classes, that are neither lent nor have a Loan
+  // That it was made with.
   Manager& manager() noexcept { return manager_; }
 
  private:
@@ -178,8 +182,9 @@ class LoanReceiver {
  public:
   using Options = LoanReceiverOptions;
 
+  // For one sender after the other.
   explicit LoanReceiver(Manager& manager) : LoanReceiver(manager, Options{}) {}
-  // Throws Error.
+  // Throws Error: invalid_argument, out_of_memory, forked.
   LoanReceiver(Manager& manager, const Options& options);
   // Waits end with `cancelled`. The sender is told, and takes back everything; what is still borrowed
   // stays readable, as what is not current.
@@ -201,7 +206,8 @@ class LoanReceiver {
   Status receive(Borrowed& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
 
   std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there is none
-  // Readable when there may be something. Receive until `timed_out` before going back to epoll. Throws Error.
+  // Readable when there may be something. Receive until `timed_out` before going back to epoll. Throws
+  // Error: system, forked.
   int descriptor();
 
  protected:

@@ -7,6 +7,7 @@
 // only processes of the owner's user, which the kernel attests. Paranoid slots cannot be mapped.
 //
 // Threads: any. Words that both sides use at the same time are for std::atomic_ref, naturally aligned.
+// Owner: who made it; its interface outlives it. The memory is the slot's owner's.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -32,6 +33,7 @@ class MappedSlot {
   std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
   // The same for writing; empty of the kind mapped_read_only.
   std::span<std::byte> writable() noexcept { return {base_, can_write_ ? size_ : 0}; }
+  // Whether it is of the kind mapped_read_write.
   bool can_write() const noexcept { return can_write_; }
 
   // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was

@@ -8,6 +8,7 @@
 // nothing here is a promise about a process. A link's own end (Notification::Kind::link_ended) is that.
 //
 // Threads: one at a time. It needs no Interface, and counts as one in the user's quota of interfaces.
+// Owner: who made it. It can be moved.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 
 namespace hamlyn {
 
+// The nodes of this host's cluster, and what changes.
 class Membership {
  public:
   struct Options {
@@ -27,6 +29,7 @@ class Membership {
     std::chrono::milliseconds timeout{5000};  // for the snapshot
   };
 
+  // How a node stands, as this host's daemon sees it.
   enum class State : std::uint8_t {
     self,     // this host's own node
     alive,    // heard lately
@@ -35,14 +38,16 @@ class Membership {
     left,     // it has said that it goes
   };
 
+  // A node of the cluster.
   struct Node {
-    std::uint16_t id = 0;  // the upper 16 bits of its processes' interface numbers
-    State state = State::dead;
+    std::uint16_t id = 0;           // the upper 16 bits of its processes' interface numbers
+    State state = State::dead;      // as of the last event taken
     bool boot = false;              // it admits newcomers
     std::uint64_t incarnation = 0;  // of its daemon: grows with every start
     std::string address;            // "10.0.0.7:7471"; of this host's own node empty
   };
 
+  // What an event tells.
   enum class Change : std::uint8_t {
     came,         // it is there: for the first time, or again under the same incarnation
     returned,     // it is there under a newer incarnation: everything of the former one is over
@@ -55,8 +60,9 @@ class Membership {
     daemon_gone,  // this host's daemon has ended. nodes() is empty until it is back: then all nodes come anew
   };
 
+  // A change of one node.
   struct Event {
-    Change change{};
+    Change change{};            // what has changed
     Node node;                  // as it is now; after daemon_gone nothing
     std::uint64_t former = 0;   // its incarnation when it was told of last; 0: never
     std::uint32_t changes = 1;  // how many changes of this node this event stands for
@@ -67,6 +73,7 @@ class Membership {
   Membership();
   explicit Membership(const Options& options);
   ~Membership();
+  // What was moved from can only be destroyed or assigned to.
   Membership(Membership&&) noexcept;
   Membership& operator=(Membership&&) noexcept;
 

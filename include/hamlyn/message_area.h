@@ -2,6 +2,8 @@
 // Memory of this process that messages may land in (paper 0, section 2.2). Of the kind `guarded` it is
 // private: no peer maps it. The other kinds are mapped slots (docs/areas.md): whoever holds a ticket of a
 // slot on the area may map the whole of it.
+// Threads: any; `revoke` while nobody writes there. Owner: who made it; the interface outlives it, and it
+// outlives its slots. Memory of the caller's stays the caller's.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,7 @@ class AreaRange;
 class DurableArea;
 }  // namespace library
 
+// Who gets at the memory without the interface of its owner.
 enum class Sharing : std::uint8_t {
   guarded,            // private: every byte comes through the interface
   mapped_read_only,   // any holder of a ticket may map and read it
@@ -32,11 +35,12 @@ struct AreaFile {
   int descriptor = -1;
 };
 
+// Where messages land, through the slots on it.
 class MessageArea {
  public:
   // `bytes` (at least 1) of zeroed, page-aligned memory; wired when the system allows it. Of the mapped kinds
-  // the size is rounded up to whole pages, and counts in this user's quota of bytes (quota_bytes). Throws
-  // Error.
+  // the size is rounded up to whole pages, and counts in this user's quota of bytes. Throws Error:
+  // invalid_argument, out_of_memory, quota_bytes, forked.
   MessageArea(Interface& interface, std::size_t bytes, Sharing sharing = Sharing::guarded);
   // Memory that is there already and stays the caller's: whole pages of 4096, page-aligned, writable, until
   // this object is gone. For the mapped kinds its bytes move to pages that can be shared, at the same
@@ -65,6 +69,7 @@ class MessageArea {
   // out_of_bounds; invalid: the area is not durable; forked. Throws std::bad_alloc.
   Status sync(std::size_t offset, std::size_t length, std::chrono::nanoseconds timeout);
 
+  // All of it, or a part that is in it. Valid until the area goes.
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
   std::span<std::byte> bytes(std::size_t offset, std::size_t length) noexcept {
     return bytes().subspan(offset, length);
@@ -74,7 +79,9 @@ class MessageArea {
   // How much of it lies in huge pages now, as far as the kernel says: of memory of its own that nobody maps,
   // from 2 MiB on; otherwise 0. Reads /proc: for a look, not for a loop. Throws std::bad_alloc.
   std::size_t huge_bytes() const;
+  // As it was made.
   Sharing sharing() const noexcept { return sharing_; }
+  // Whether it is kept in a file.
   bool durable() const noexcept { return durable_ != nullptr; }
   Interface& interface() noexcept { return interface_; }
 

@@ -5,6 +5,7 @@
 // none of the others. For long lists see docs/multicast.md.
 //
 // Threads: any, one send at a time. Whoever destroys it ends `wait` in other threads, with `cancelled`.
+// Owner: who made it; its interface outlives it. What is sent stays the caller's.
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -17,16 +18,18 @@
 
 namespace hamlyn {
 
+// Sends to lists, one after the other.
 class Multicast {
  public:
   // Recipients of the last send, by how it stands with them.
   struct Count {
-    std::size_t delivered = 0;
-    std::size_t failed = 0;
-    std::size_t waiting = 0;
+    std::size_t delivered = 0;  // all of it is in their memory
+    std::size_t failed = 0;     // will not have it: `status` says why
+    std::size_t waiting = 0;    // have not answered yet
   };
 
-  // To at most `most` recipients at a time, 1 to 4096. Throws Error.
+  // To at most `most` recipients at a time, 1 to 4096. Throws Error: invalid_argument, out_of_memory,
+  // forked.
   explicit Multicast(Interface& interface, std::size_t most = 63);
   ~Multicast();  // as `stop`; waits end with `cancelled`
   Multicast(const Multicast&) = delete;
@@ -41,6 +44,7 @@ class Multicast {
 
   // Waits until nobody is waiting, delivered or not: ok. Also timed_out, cancelled.
   Status wait(std::chrono::nanoseconds timeout) noexcept;
+  // How it stands now with the last send. Waits for nothing.
   Count count() noexcept;
   // How it stands with one of the list: pending, ok (delivered), link_ended, refused, not_durable (it has
   // landed in a durable area, and the file could not be written), cancelled. invalid: the list was not so
@@ -67,9 +71,10 @@ class Multicast {
 // A tree over a list whose first member is the root: the children of each member, as a range of the list.
 // Each but the root is the child of exactly one; nobody has more than `fan_out` (at least 1).
 struct TreeChildren {
-  std::size_t first = 0;
-  std::size_t last = 0;  // behind the last one
+  std::size_t first = 0;  // place in the list
+  std::size_t last = 0;   // behind the last one
 };
+// Of `member` (0: the root) in a list of `members`.
 constexpr TreeChildren tree_children(std::size_t member, std::size_t fan_out, std::size_t members) noexcept {
   // Beyond the list already; and no product that could overflow.
   if (member >= members || member > (members - 1) / fan_out) return {members, members};

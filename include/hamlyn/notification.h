@@ -33,6 +33,7 @@ enum class Refusal : std::uint8_t {
   count,              // (how many there are)
 };
 
+// The name as written above. Never null.
 const char* name(Refusal cause) noexcept;
 
 // Why an entry will not complete.
@@ -44,9 +45,12 @@ enum class Failure : std::uint8_t {
   miscounted,  // a group: its members' packets add more than the group has left
 };
 
+// The name as written above. Never null.
 const char* name(Failure failure) noexcept;
 
+// A value.
 struct Notification {
+  // What it tells of.
   enum class Kind : std::uint8_t {
     message,         // a message is complete
     failed,          // the entry will not complete; failure() says why
@@ -67,18 +71,19 @@ struct Notification {
     fetched,   // the same, of fetch-and-ops that were done here
   };
 
-  Kind kind = Kind::message;
+  Kind kind = Kind::message;      // what it tells of
   bool wrap = false;              // this place is the first of a new turn of the queue
   bool fast = false;              // fast mode: no metadata entry
   Refusal cause = Refusal::none;  // for protocol_error
   std::uint32_t slot = 0;         // Slot::number()
-  std::uint32_t entry = 0;
-  std::uint32_t message_id = 0;
-  std::uint64_t offset = 0;  // of the first byte, from the slot's base
-  std::uint64_t length = 0;  // bytes that landed
-  std::uint64_t word = 0;    // fast mode: the sender's word of metadata
-  std::uint64_t peer = 0;    // the interface that sent it, as the node attests; 0: several did, or nobody
+  std::uint32_t entry = 0;        // metadata entry; of nothing in fast mode
+  std::uint32_t message_id = 0;   // the sender's number of the message
+  std::uint64_t offset = 0;       // of the first byte, from the slot's base
+  std::uint64_t length = 0;       // bytes that landed
+  std::uint64_t word = 0;         // fast mode: the sender's word of metadata
+  std::uint64_t peer = 0;  // the interface that sent it, as the node attests; 0: several did, or nobody
 
+  // Why, of the kind `failed`.
   Failure failure() const noexcept {
     return kind == Kind::failed ? static_cast<Failure>(word) : Failure::none;
   }

@@ -5,6 +5,7 @@
 // `poll` is the papers' h_rcv, `receive` their h_rcv_block. Threads: any; each notification is given once.
 // Whoever destroys a queue ends the calls that wait on it in other threads, with `cancelled`, and waits until
 // they have left.
+// Owner: who made it; its interface outlives it, and it outlives its slots. Notifications are values.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,11 @@ namespace library {
 class Stay;
 }
 
+// What tells of messages.
 class NotificationQueue {
  public:
-  // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error.
+  // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error: invalid_argument,
+  // out_of_memory, forked.
   explicit NotificationQueue(Interface& interface, std::size_t places = 4096);
   ~NotificationQueue();  // its slots must be gone; waits end with `cancelled`
   NotificationQueue(const NotificationQueue&) = delete;
@@ -47,14 +50,17 @@ class NotificationQueue {
   Status receive(Notification& out) noexcept;
   Status receive(Notification& out, std::chrono::nanoseconds timeout) noexcept;
 
-  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to epoll,
-  // poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws Error.
+  // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to
+  // epoll, poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws
+  // Error: system, forked.
   int descriptor();
 
+  // Places that it has.
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
-  // Of the library: receive, as a part of a call that stays for longer.
+  // Of the library: as `receive`, as a part of a call that stays for longer.
   Status receive(Notification& out, std::chrono::nanoseconds timeout, library::Stay& stay) noexcept;
+  // Of the library.
   interface::Queue& inside() noexcept {
     return *queue_;
   }

@@ -11,6 +11,7 @@ enum class Priority : std::uint8_t {
   normal,
 };
 
+// How many levels there are.
 inline constexpr std::size_t kPriorities = 2;
 
 }  // namespace hamlyn

@@ -6,18 +6,19 @@
 
 namespace hamlyn {
 
+// A value.
 struct Protection {
   // Of one user, in the place of what the group and the others may.
   struct Grant {
-    std::uint32_t uid = 0;
-    bool read = false;
-    bool write = false;
+    std::uint32_t uid = 0;  // the user
+    bool read = false;      // may get, and map for reading
+    bool write = false;     // may put, and, with `read`, fetch
   };
 
   // Bits as of a file: read (4) and write (2), of the owner, its group and the others: 0640. Fetches need
   // both. The superuser may always.
   std::uint32_t mode = 0600;
-  std::vector<Grant> users = {};
+  std::vector<Grant> users = {};  // grants, before what `mode` says
 };
 
 }  // namespace hamlyn

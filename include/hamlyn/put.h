@@ -39,25 +39,26 @@ struct PutOptions {
   std::uint32_t element = 0;
   // Null: it lands in one run.
   const Strides* strides = nullptr;
-  Signal signal = Signal::none;
+  Signal signal = Signal::none;  // what the number does to the word there
   // With no data, and `notify`: so many bytes were stored there already, read or swapped, through a
   // MappedSlot.
   std::uint64_t stored = 0;
-  Touched touched = Touched::written;
+  Touched touched = Touched::written;  // with `stored`: what was done there
 };
 
+// What a slot's owner lets an interface do there.
 struct Opened {
-  bool puts = false;
-  bool gets = false;
+  bool puts = false;  // Terminus::put
+  bool gets = false;  // Terminus::get
   bool told = false;  // of what asks for it: the slot keeps places for this interface
 };
 
 // A put that arrived where nothing may land now.
 struct HeldPut {
   std::uint64_t offset = 0;  // from the slot's base
-  std::uint64_t length = 0;
-  std::uint64_t peer = 0;  // the interface that sent it
-  bool notify = false;     // it asked that the owner be told
+  std::uint64_t length = 0;  // bytes
+  std::uint64_t peer = 0;    // the interface that sent it
+  bool notify = false;       // it asked that the owner be told
 };
 
 }  // namespace hamlyn

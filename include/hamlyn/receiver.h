@@ -2,6 +2,8 @@
 // An end point that messages are given to (paper 0, section 3.3). The protocols' receivers are made of it,
 // and so can be those of your own: make slots that notify `manager.queue()`, attach them, override
 // `process_arrival`.
+// Threads: as its manager; `process_arrival` is called by one at a time. Owner: who made it; its manager
+// outlives it, and it detaches its slots before they go.
 #include <memory>
 
 #include "hamlyn/manager.h"
@@ -17,18 +19,21 @@ namespace protocols {
 class Dispatcher;
 }
 
+// The base of all receivers.
 class Receiver {
  public:
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
+  // That it was made from.
   Manager& manager() noexcept { return manager_; }
 
  protected:
   explicit Receiver(Manager& manager);  // throws std::bad_alloc
   virtual ~Receiver();
 
-  // From here on, messages and failures at `slot` are given to this receiver; until `detach`, which must come
-  // before the slot goes. Throws Error: invalid_argument (another receiver has it), out_of_memory.
+  // From here on, messages and failures at `slot` are given to this receiver; until `detach`, which must
+  // come before the slot goes. Throws Error: invalid_argument (another receiver has it), out_of_memory,
+  // forked.
   void attach(const Slot& slot);
   void detach(const Slot& slot) noexcept;
 

@@ -27,11 +27,12 @@ enum class FetchOp : std::uint8_t {
   compare_and_swap,  // takes the operand if it equals `compare`
 };
 
+// What is to be done to the word. A value.
 struct Fetch {
-  FetchOp op = FetchOp::add;
+  FetchOp op = FetchOp::add;  // which one
   std::uint32_t bytes = 8;    // of the word, 4 or 8. It must lie at a multiple of that in the owner's memory
   std::uint64_t operand = 0;  // for a word of 4 bytes the low half counts, here and in the result
-  std::uint64_t compare = 0;
+  std::uint64_t compare = 0;  // for compare_and_swap, the low half of a word of 4 bytes
 };
 
 struct RemoteOptions {
@@ -63,6 +64,7 @@ struct RemoteHandle {
 // How a remote operation ended. After link_ended nobody knows whether it was done; after timed_out and
 // cancelled, which are of a wait, it goes on.
 struct Outcome {
+  // pending, ok, refused, link_ended, cancelled, timed_out, or why it was not asked for
   Status status = Status::invalid;
   Refusal cause = Refusal::none;  // for Status::refused: why, as the other side says
   std::uint64_t value = 0;        // fetch: what stood there before

@@ -30,17 +30,21 @@ int rr_cleanexport(int segment);
 char* rr_remap(int segment, char* unpin, int unl, char* pin, int nl);
 // Other rights from here on, also for who has imported it. Gives the segment's address.
 char* rr_setprot(int segment, int prot);
-// MPROT (section 3.4.4): from here on writes wait. MUNPROT: they land, in order, and so do later ones.
+// MPROT (section 3.4.4): from here on writes wait. `munprot`, MUNPROT: they land, in order, and so do
+// later ones.
 int mprot(int segment);
 int munprot(int segment);
 
+// What rr_setintr asks to be told of.
 enum rr_notify {
   RR_NOINTR = 0,  // nobody is told of anything
   RR_INTR = 1,    // of each remote write, read and CAS, and of what each read of ours brings here
   RR_CINTR = 2    // of those with the notify bit: how it is at first
 };
+// `notify`: enum rr_notify; it holds from here on.
 int rr_setintr(int segment, int notify);
 
+// What rr_getfd gives.
 enum rr_descriptor {
   RR_CONTROL = 1,  // each read(2) gives one rr_record
   RR_DATA = 2      // each read(2) gives one rr_held, and behind it the data of a write that waits
@@ -48,6 +52,7 @@ enum rr_descriptor {
 // A descriptor of the segment's own (dup it to keep it), for select, poll, read, fcntl.
 int rr_getfd(int segment, int type);
 
+// What a record tells of.
 enum rr_kind {
   RR_WRITTEN = 1,  // data has landed
   RR_WAITS = 2,    // data waits: that part is not pinned, or mprot holds it
@@ -57,6 +62,7 @@ enum rr_kind {
   RR_GOT = 5,     // others have read this
   RR_SWAPPED = 6  // others have done CAS here
 };
+// What a read(2) of RR_CONTROL gives.
 typedef struct rr_record {
   uint32_t kind;    // enum rr_kind
   uint32_t count;   // of the operations that it stands for; with RR_INTR of their pieces
@@ -64,11 +70,12 @@ typedef struct rr_record {
   uint64_t length;  // from there to behind the last
   uint64_t peer;    // the number of the interface that did it, as the node attests; 0: several
 } rr_record;
+// A write that waits.
 typedef struct rr_held {
-  uint64_t offset;
-  uint64_t length;
-  uint64_t peer;
-  uint8_t notify;  // 1: it had the notify bit
+  uint64_t offset;  // from the segment's address
+  uint64_t length;  // bytes
+  uint64_t peer;    // the number of the interface that sent it
+  uint8_t notify;   // 1: it had the notify bit
   uint8_t reserved[7];
 } rr_held;
 

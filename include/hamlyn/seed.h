@@ -11,6 +11,7 @@
 
 namespace hamlyn {
 
+// What grows of it.
 enum class SeedKind : std::uint32_t {
   none,              // a plain ticket
   datagram,          // DatagramSender, any number of them
@@ -22,9 +23,11 @@ enum class SeedKind : std::uint32_t {
   shared_segment,    // and for writing
 };
 
+// 64 bytes to send, store or publish.
 struct Seed {
-  Ticket ticket;
+  Ticket ticket;  // where the receiver hears of those who come with it
 
+  // For which protocol it is.
   SeedKind kind() const noexcept { return static_cast<SeedKind>(ticket.purpose); }
   friend bool operator==(const Seed&, const Seed&) = default;
 };

@@ -5,6 +5,7 @@
 //
 // Threads: any thread may use any object; each is destroyed by one, while no other uses it. Fork: a forked
 // child has neither (Status::forked); it may go on reading the descriptors.
+// Owner: who made it; the interface outlives it. Memory of the caller's stays the caller's.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -33,6 +34,7 @@ class Descriptors;
 class NameClaim;
 }  // namespace segment
 
+// How it is exported.
 struct SegmentOptions {
   // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
   // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
@@ -45,15 +47,16 @@ struct SegmentOptions {
   // read by loads, which need nobody's processor. mapped_read_write: those of this user write and swap so,
   // too. One kind for all importers.
   Sharing sharing = Sharing::guarded;
-  Protection protection = {};
-  Control control = Control::conditional;
-  std::uint32_t places = 16;   // notifications of one importer that may stand here unread
-  std::size_t records = 1024;  // of all importers together
+  Protection protection = {};              // who may import it, besides what tickets say
+  Control control = Control::conditional;  // whether records tell of what importers do
+  std::uint32_t places = 16;               // notifications of one importer that may stand here unread
+  std::size_t records = 1024;              // of all importers together
   std::uint32_t hold = 65536;  // bytes of writes that may wait while a part of it is inhibited or not pinned
 };
 
 // What the exporter is told of.
 struct SegmentRecord {
+  // What it tells of.
   enum class Kind : std::uint32_t {
     written = 1,      // data has landed
     held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
@@ -62,16 +65,17 @@ struct SegmentRecord {
     got = 5,          // importers have read this
     swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
   };
-  Kind kind = Kind::written;
+  Kind kind = Kind::written;  // what it tells of
   // Operations that it stands for: 1 that asked for it; of writes that asked and had to wait, all that have
   // landed since the last; or, under `always`, of all since the last of the kind the pieces that they came
   // in, for a long one comes in several.
   std::uint32_t count = 0;
-  std::uint64_t offset = 0;
+  std::uint64_t offset = 0;  // of the first byte, from the segment's
   std::uint64_t length = 0;  // from the first byte of them to behind the last
   std::uint64_t peer = 0;    // the importer's interface; 0: several
 };
 
+// One of this process's own.
 class Segment {
  public:
   // Exports it. Throws Error: name_taken, name_invalid, quota_names, quota_bytes, invalid_argument (sizes,
@@ -81,6 +85,7 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
+  // All of it, at the same address until it goes.
   std::span<std::byte> bytes() noexcept { return area_.bytes(); }
   // A word of it, aligned: atomic against its partners, every importer's operations and other threads here.
   template <class Word>
@@ -91,17 +96,18 @@ class Segment {
   // For those who are to import it without a name. A value: send it, store it.
   Ticket ticket() const;
 
-  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody may
-  // write it meanwhile, not even threads of this process). The name leads to the new generation, which may be
-  // imported at once. Throws Error.
+  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody
+  // may write it meanwhile, not even threads of this process). The name leads to the new generation, which
+  // may be imported at once. Throws Error: out_of_memory, forked, and of its name as Interface::publish.
   void revoke();
-  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error.
+  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error: forked, and
+  // of its name as Interface::publish; std::bad_alloc.
   void protect(const Protection& protection);
-  // See Slot.
+  // As Slot::set_control, `inhibit` and `release`.
   Status set_control(Control control) noexcept { return slot_.set_control(control); }
   Status inhibit() noexcept { return slot_.inhibit(); }
   Status release() noexcept { return slot_.release(); }
-  // Pins it in real memory as well, as far as the system lets.
+  // As Slot::pin and `unpin`, and pins it in real memory as well, as far as the system lets.
   Status pin(std::size_t offset, std::size_t length) noexcept;
   Status unpin(std::size_t offset, std::size_t length) noexcept;
 
@@ -109,7 +115,7 @@ class Segment {
   std::optional<SegmentRecord> poll() noexcept;
   // Waits for it. ok, timed_out, cancelled, forked.
   Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
-  // The oldest write that waits, its data to `into`; see Slot::take_held.
+  // The oldest write that waits, its data to `into`: as Slot::take_held.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
   // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
   // once, what an importer stores into a mapped segment within a millisecond. `done` looks at the number, and
@@ -127,14 +133,16 @@ class Segment {
   }
 
   // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
-  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of `data_descriptor`
-  // a HeldPut and its data behind it. Once one of them was asked for, records come here, and not by `poll`
-  // and `wait`. After this process's death what stands in them can still be read, and then the end of the
-  // file. Owned by the segment; dup them to keep them. Throws Error.
+  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of
+  // `data_descriptor` a HeldPut and its data behind it. Once one of them was asked for, records come here,
+  // and not by `poll` and `wait`. After this process's death what stands in them can still be read, and
+  // then the end of the file. Owned by the segment; dup them to keep them. Throws Error: system,
+  // out_of_memory, forked.
   int control_descriptor();
   int data_descriptor();
 
   Interface& interface() noexcept { return interface_; }
+  // That it is made of. It goes with the segment.
   Slot& slot() noexcept { return slot_; }
 
  private:
@@ -177,13 +185,14 @@ struct FetchOptions {
   bool notify = false;  // tell the exporter, if its Control lets
 };
 
+// One of another process.
 class Import {
  public:
   struct Options {
-    Access access = Access::read_write;  // what it will be used for
-    bool map = true;                     // whether to map it if that may be
-    std::size_t reads = 65536;           // bytes of room for reads into other memory than a segment's
-    std::chrono::milliseconds timeout{5000};
+    Access access = Access::read_write;       // what it will be used for
+    bool map = true;                          // whether to map it if that may be
+    std::size_t reads = 65536;                // bytes of room for reads into other memory than a segment's
+    std::chrono::milliseconds timeout{5000};  // for the name, and for the owner's answer
   };
 
   // Imports the segment of that name, for which it waits, or that ticket. Throws Error: timed_out (with a
@@ -197,8 +206,9 @@ class Import {
   Import(const Import&) = delete;
   Import& operator=(const Import&) = delete;
 
+  // Bytes.
   std::size_t size() const noexcept { return ticket_.bound; }
-  // How reads and writes are done: by loads, by stores, or by packets.
+  // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets.
   bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
   bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
 
@@ -215,22 +225,25 @@ class Import {
   // The same, and returns when the buffer is free. Also timed_out, cancelled.
   Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                const WriteOptions& options = {}) noexcept;
+  // Of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
   // `refusal` says why.
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
-  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value` is
-  // put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when that
-  // is on its way.
+  // What `write_signal` does to the word.
   using Signal = hamlyn::Signal;
+  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
+  // is put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when
+  // that is on its way. As the waiting `write`; also misaligned.
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
                       std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
 
   // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
   // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
-  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time of
-  // one begins with its turn.
+  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time
+  // of one begins with its turn. ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to
+  // land in.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
   // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.
@@ -244,6 +257,8 @@ class Import {
   }
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
               const ReadOptions& options, RemoteHandle* handle) noexcept;
+  // How it stands with one of those: as Terminus::outcome. `wait` waits until it is over; also timed_out,
+  // cancelled.
   Outcome outcome(RemoteHandle handle) const noexcept;
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
@@ -253,11 +268,13 @@ class Import {
   // no_place, of a mapped one: it is done, and the exporter has not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
+  // The same of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
                            std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
     return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
                  options);
   }
+  // One value: `load` as the waiting `read`, `store` as `write` without a handle.
   template <class Word>
   Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
     return read(offset, std::as_writable_bytes(std::span(&out, 1)), timeout);
@@ -274,11 +291,13 @@ class Import {
                               : std::span<const std::byte>{};
   }
   bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  // What it is mapped by, or null. It goes with the import.
   MappedSlot* mapping() noexcept { return mapped_.get(); }
 
   // Runs the interface once.
   bool run() noexcept { return interface_.run(); }
   Interface& interface() noexcept { return interface_; }
+  // What it was imported by.
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:

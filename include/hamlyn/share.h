@@ -2,6 +2,7 @@
 // Shares of a group: any number of senders fill one metadata entry, and its owner is told once (paper 0,
 // section 2.5). The entry's accumulator counts modulo 2^32; each sender has a share of that number, and its
 // packets add up to its share. Values; nothing here talks to anybody.
+// Threads: of one GroupShares one at a time. Owner: who has it; all of these are values.
 #include <cstdint>
 #include <type_traits>
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t packets_at_most(std::uint64_t bytes) noexcept {
 struct Share {
   Ticket ticket;  // its bounds are this share's part of the buffer
   std::uint32_t count = 0;
-  std::uint32_t version = 1;
+  std::uint32_t version = 1;  // of this structure
 
   // Takes the first `bytes` of this share's buffer off, with so much of its count that a message of that
   // length can be sent by `piece`, and another one by what remains here: for a helper that sends in this
@@ -42,12 +43,14 @@ const char* invalid(const Share& share) noexcept;
 // that a sender that sends twice by mistake never passes for another. Slot::arm_group makes it.
 class GroupShares {
  public:
+  // A group has no more.
   static constexpr std::uint32_t kMostMembers = 65536;
   // What all shares are together: one less than 2^32, since the entry itself holds one. So each fits 32 bits,
   // and no packet of a group has a delta of 0.
   static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
 
   GroupShares() = default;
+  // Of an entry that was armed for so many. Slot::arm_group does this.
   GroupShares(const Ticket& entry, std::uint32_t members) noexcept : ticket_(entry) { begin(members); }
 
   // The next share, for messages into `part` of the buffer (the same bytes for all, if it is left out). The
@@ -55,6 +58,7 @@ class GroupShares {
   // many members cannot each send so many bytes: give each a part. Then nothing was changed.
   Status next(Share& share, Limits part = {}) noexcept;
 
+  // Shares that `next` can still give.
   std::uint32_t left() const noexcept { return left_; }
 
  private:

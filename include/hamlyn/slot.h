@@ -1,6 +1,7 @@
 #pragma once
 // The unit of protection (paper 0, section 2.2): a part of a message area, a key, a queue, and metadata
 // entries. Several slots may lie on one area and notify one queue. Threads: any.
+// Owner: who made it; its area and its queue outlive it. Tickets are values.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,15 +22,16 @@ namespace interface {
 struct SlotRecord;
 }
 
+// Tells where messages may land, and who may send them.
 class Slot {
  public:
   struct Options {
-    std::size_t base = 0;   // first byte, from the area's start
-    std::size_t bound = 0;  // bytes; 0: to the area's end
-    Mode mode = Mode::guarded;
-    Access access = Access::read_write;
-    std::uint32_t entries = 0;  // metadata entries, at most 2^20; armed at once unless paranoid
-    bool fast = true;           // takes fast-mode packets (not in the paranoid modes)
+    std::size_t base = 0;                // first byte, from the area's start
+    std::size_t bound = 0;               // bytes; 0: to the area's end
+    Mode mode = Mode::guarded;           // how it checks what arrives
+    Access access = Access::read_write;  // what peers may do here
+    std::uint32_t entries = 0;           // metadata entries, at most 2^20; armed at once unless paranoid
+    bool fast = true;                    // takes fast-mode packets (not in the paranoid modes)
     // Queue places kept for fast mode per link that sends here. Those that are free again are told of when
     // half of them are: so many, at least, a sender can count on.
     std::uint32_t places = 256;
@@ -42,7 +44,7 @@ class Slot {
   // A part of the slot that an entry is limited to, from the slot's base.
   using Limits = hamlyn::Limits;
 
-  // Throws Error: invalid_argument, out_of_memory.
+  // Throws Error: invalid_argument, out_of_memory, forked.
   Slot(MessageArea& area, NotificationQueue& queue, Options options);
   // Its tickets are refused from here on: the generation moves. What stands in the queue of it is told all
   // the same, under its number; of the slots that are made later in its place, the first 65533 have others.
@@ -53,7 +55,8 @@ class Slot {
   // A ticket for fast mode, puts, remote operations and mapping, whichever the slot takes. Throws
   // Error(invalid_argument) if it takes none of them.
   Ticket ticket() const;
-  // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds.
+  // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds. Throws
+  // Error: invalid_argument (no such entry), forked.
   Ticket ticket(std::uint32_t entry) const;
 
   // Takes the next message in `entry`: after its notification has been read, or after `disarm`. The metadata
@@ -89,8 +92,9 @@ class Slot {
   // invalid: no such entry, or its notification was not read.
   Status disarm(std::uint32_t entry) noexcept;
   // Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment, also in the
-  // middle of its message, and nobody else's (paper 0, section 2.7). Nothing of it lands any more; what was
-  // notified stays. Then the entry is idle, with a key that nobody has.
+  // middle of its message, and nobody else's (paper 0, section 2.7). Nothing of it lands any more; what
+  // was notified stays. Then the entry is idle, with a key that nobody has. invalid: no such entry, or a
+  // guarded slot.
   Status revoke(std::uint32_t entry) noexcept;
 
   // Puts (docs/puts.md). All of these are `invalid` if the slot takes none.
@@ -102,9 +106,9 @@ class Slot {
   // refused. Neither of the two is a system call.
   Status inhibit() noexcept;
   Status release() noexcept;
-  // The pages of 4096 bytes, from the slot's base, that [offset, offset + length) touches: puts to them wait,
-  // and gets and fetches are refused, until they are pinned again (paper 4, section 3.4.3). Pinned they all
-  // are at first. This says what may come, and nothing about real memory. out_of_bounds.
+  // The pages of 4096 bytes, from the slot's base, that [offset, offset + length) touches: puts to them
+  // wait, and gets and fetches are refused, until `pin`, as all are at first (paper 4, section 3.4.3).
+  // This says what may come, and nothing about real memory. out_of_bounds.
   Status unpin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, false); }
   Status pin(std::size_t offset, std::size_t length) noexcept { return set_pinned(offset, length, true); }
   // Takes the oldest put that waits, instead of letting it land; its data goes to `into`. not_ready: none
@@ -125,6 +129,7 @@ class Slot {
   std::span<const std::byte> metadata(std::uint32_t entry) const noexcept;
   // The message's bytes in place.
   std::span<std::byte> bytes(const Notification& notification) noexcept;
+  // All of the slot's.
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
 
   // A pointer of the user's own, kept in the entry (paper 0, section 2.4).

@@ -5,6 +5,7 @@
 
 namespace hamlyn {
 
+// What calls of the data path answer.
 enum class Status : std::uint8_t {
   ok,
   pending,     // accepted, not finished: ask again with the handle, or wait
@@ -26,7 +27,7 @@ enum class Status : std::uint8_t {
   closed,           // one side has closed the stream in good order: nothing more comes or goes
   abandoned,        // the other side gave the stream up without closing it: what it still had is lost
   broken,           // the other side of the stream has said what no honest one says
-  no_buffer,        // all buffers are in use, or as many as one receiver may have
+  no_buffer,        // all buffers are in use, or as many as one may have; or no memory for one
   misaligned,       // the size of an element does not divide the length, or the offset in the slot
   stale,            // what the ticket was for has gone, or has another key: get a new ticket
 };

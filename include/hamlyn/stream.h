@@ -9,6 +9,8 @@
 // every record that had come whole.
 //
 // Threads: any thread may use any stream; of one object one `read`, one `write` and one loop at a time.
+// Owner: who made it; its manager outlives it. A record's bytes are the receiver's, and the sender's again
+// when they are released.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +26,15 @@
 
 namespace hamlyn {
 
-// Stays in its place in the receiver's memory until it is released. An honest sender does not touch it any
-// more; a hostile one can: copy what must not change between two looks.
+// A record, which stays in its place in the receiver's memory until it is released. An honest sender does
+// not touch it any more; a hostile one can: copy what must not change between two looks. A value.
 class Record {
  public:
   Record() = default;
+  // For receivers.
   Record(std::span<std::byte> bytes, std::uint64_t number) : bytes_(bytes), number_(number) {}
 
+  // In place; `text` is the same as characters.
   std::span<std::byte> bytes() const noexcept { return bytes_; }
   std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
@@ -48,12 +52,15 @@ struct StreamOptions {
   std::uint32_t parcels = 64;                 // messages unreleased at a time, a power of two from 4 to 4096
 };
 
+// Has one sender at a time.
 class StreamReceiver : public Receiver {
  public:
+  // How it is made.
   using Options = StreamOptions;
 
+  // For one stream after the other.
   explicit StreamReceiver(Manager& manager) : StreamReceiver(manager, Options{}) {}
-  // Throws Error.
+  // Throws Error: invalid_argument (sizes), out_of_memory, forked.
   StreamReceiver(Manager& manager, const Options& options);
   ~StreamReceiver() override;  // if a sender is there, it is told `closed`
 
@@ -63,15 +70,16 @@ class StreamReceiver : public Receiver {
   Seed make_seed();
 
   // Waits for the next record. ok; timed_out (0: one look), cancelled, forked; invalid: inside
-  // process_arrival, with a time-out; or how the stream has ended.
+  // process_arrival, with a time-out; or how the stream has ended: closed, abandoned, link_ended, broken.
   Status receive(Record& out, std::chrono::nanoseconds timeout) noexcept;
   Status receive(Record& out) noexcept { return receive(out, std::chrono::nanoseconds::max()); }
   // Gives back this record and all before it: their memory is the sender's again. ok; invalid: there is no
   // such record; forked.
   Status release(const Record& record) noexcept;
 
-  // As bytes: waits for some, copies up to `into.size()` of them, releases what was read. `count`: how many,
-  // 0 at the end of the stream and when there are none. Records and bytes of one stream should not be mixed.
+  // As bytes: waits for some, copies up to `into.size()` of them, releases what was read. `count`: how
+  // many, 0 at the end of the stream and when there are none. Records and bytes of one stream should not
+  // be mixed. As `receive`.
   Status read(std::span<std::byte> into, std::size_t& count, std::chrono::nanoseconds timeout) noexcept;
 
   // Wants no more: what has come and was not received is dropped, the sender is told `closed`. What was
@@ -81,13 +89,15 @@ class StreamReceiver : public Receiver {
 
   std::uint64_t sender() const noexcept;  // its interface, as the node attests; 0: there was none yet
 
-  // for (const Record& record : receiver): waits for each, releases it with the next turn, ends when the
-  // stream is closed. Throws Error: peer_died, for any other end; cancelled, forked.
   class Iterator;
+  // for (const Record& record : receiver): waits for each, releases it with the next turn, ends when the
+  // stream is closed. `begin` and `end` are for that loop. Throws Error: peer_died, for any other end;
+  // cancelled, forked.
   Iterator begin();
   std::default_sentinel_t end() const noexcept { return {}; }
 
  protected:
+  // Who overrides it calls this one, too.
   void process_arrival(const Notification& arrival) override;
   // Whether the one who has come with the seed may send. If not, it is told `peer_refused`, and the seed
   // stays good. Called as process_arrival is.
@@ -102,11 +112,14 @@ class StreamReceiver : public Receiver {
   std::size_t position_ = 0;
 };
 
+// What the loop over a stream goes by.
 class StreamReceiver::Iterator {
  public:
+  // What the standard asks an input iterator for, with `difference_type`.
   using value_type = Record;
   using difference_type = std::ptrdiff_t;
 
+  // Waits for the first record. Throws Error, and so do the steps: peer_died, cancelled, forked.
   explicit Iterator(StreamReceiver& receiver) : receiver_(&receiver) { advance(); }
   const Record& operator*() const noexcept { return record_; }
   Iterator& operator++() {
@@ -145,11 +158,12 @@ class StreamSender {
   StreamSender(const StreamSender&) = delete;
   StreamSender& operator=(const StreamSender&) = delete;
 
-  // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of the
-  // receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled, too_long:
-  // nothing was sent; or how the stream has ended. invalid: inside process_arrival it may not wait. Cancelled
-  // in the middle of a long record that the receiving side does not take within half a second: `cancelled`,
-  // and the stream has ended, `abandoned` at both sides.
+  // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of
+  // the receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled,
+  // too_long: nothing was sent; or how the stream has ended: closed, abandoned, link_ended, broken.
+  // invalid: inside process_arrival it may not wait. Cancelled in the middle of a long record that the
+  // receiving side does not take within half a second: `cancelled`, and the stream has ended, `abandoned`
+  // at both sides.
   Status send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   Status send(std::span<const std::byte> data) noexcept {
     return send(data, std::chrono::nanoseconds::max());
@@ -171,7 +185,8 @@ class StreamSender {
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
   Status wait(SendHandle handle) noexcept { return wait(handle, std::chrono::nanoseconds::max()); }
 
-  // As bytes, of any number: they are cut into records as it suits.
+  // As bytes, of any number: they are cut into records as it suits. As `send` without a time; if it is not
+  // ok, some may have been sent.
   Status write(std::span<const std::byte> data) noexcept;
 
   // All that was sent so far is on its way, and arrives if the receiver lives, whatever becomes of this side.

@@ -12,6 +12,7 @@
 // (as a word of 8 bytes) there before others come, and zeros behind it; then it is for `SureSwap` alone. All
 // of its users trust each other. An object is of one such word: of one that is exported anew, with zeros,
 // there are new ones. Threads: one at a time.
+// Owner: who made it. It keeps no import: each call is given one.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,9 @@ namespace hamlyn {
 template <class Place>
 class SureSwapIn {
  public:
+  // A word has no more users.
   static constexpr std::uint32_t kMostMembers = 255;
+  // What such a word needs of the segment.
   static constexpr std::size_t bytes(std::uint32_t members) noexcept { return kWord * (members + 1); }
 
   // `who`: 1 to `members`, of its users each another; who comes after one that has died may have his.
@@ -64,8 +67,10 @@ class SureSwapIn {
     const Status status = look(import, timeout);
     return told(status == Status::ok ? Status::not_ready : status, found);
   }
+  // False: it is not known how the last swap has ended.
   bool settled() const noexcept { return !open_; }
 
+  // The value now. As Import::fetch.
   Status load(Place& import, std::uint32_t& value, std::chrono::nanoseconds timeout) noexcept {
     return told(look(import, timeout), &value);
   }
@@ -167,6 +172,7 @@ class SureSwapIn {
   std::uint64_t from_ = 0, to_ = 0;
 };
 
+// The one to use.
 using SureSwap = SureSwapIn<Import>;
 
 }  // namespace hamlyn

@@ -6,6 +6,7 @@
 //
 // Threads: any. Whoever destroys one of these ends the calls that wait on it in other threads, with
 // `cancelled`, and waits until they have left.
+// Owner: who made it; its manager outlives it. The buffer is the receiver's.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -24,7 +25,7 @@ namespace hamlyn {
 
 // A write that has landed.
 struct Tagged {
-  std::uint64_t tag = 0;
+  std::uint64_t tag = 0;     // the sender's word
   std::uint64_t offset = 0;  // of its first byte in the receiver's buffer
   std::uint64_t length = 0;  // bytes
   std::uint64_t sender = 0;  // its interface, as the node attests
@@ -40,7 +41,7 @@ class TaggedReceiver {
     std::size_t aside = 4096;     // tags that get_specific_tag may put aside
   };
 
-  // A buffer of `bytes`, zeroed. Throws Error.
+  // A buffer of `bytes`, zeroed. Throws Error: invalid_argument, out_of_memory, forked.
   TaggedReceiver(Manager& manager, std::size_t bytes) : TaggedReceiver(manager, bytes, Options{}) {}
   TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options);
   ~TaggedReceiver();  // waits end with `cancelled`; its tickets are refused from here on
@@ -49,6 +50,7 @@ class TaggedReceiver {
 
   // For any number of senders.
   Seed make_seed() const;
+  // To write there by Terminus::send_fast, without a TaggedSender.
   Ticket ticket() const { return slot_.ticket(); }
 
   // The next tag, whichever it is; those that were put aside first. Runs the interface when there is none.
@@ -64,11 +66,14 @@ class TaggedReceiver {
   // as may be, take some.
   Status get_specific_tag(std::uint64_t tag, Tagged& out, std::chrono::nanoseconds timeout) noexcept;
 
+  // The buffer.
   std::span<std::byte> bytes() noexcept { return slot_.bytes(); }
+  // What a write has brought, in place.
   std::span<std::byte> bytes(const Tagged& tagged) noexcept {
     return bytes().subspan(tagged.offset, tagged.length);
   }
-  // Readable when there may be a tag. Take until there is none before going back to epoll. Throws Error.
+  // Readable when there may be a tag. Take until there is none before going back to epoll. Throws Error:
+  // system, forked.
   int descriptor() { return queue_.descriptor(); }
 
  private:
@@ -97,6 +102,7 @@ class TaggedReceiver {
   std::atomic<std::size_t> aside_count_{0};  // of aside_, as a hint: what it leads to is under mutex_
 };
 
+// Writes into the buffer of the receiver whose seed it has grown from.
 class TaggedSender {
  public:
   // Makes the link, and gets places, waiting up to `timeout`. Throws Error: seed_invalid, seed_wrong_kind,

@@ -4,6 +4,7 @@
 //
 // Threads: any. Whoever destroys a terminus ends the calls that wait on it in other threads, with
 // `cancelled`, and waits until they have left.
+// Owner: who made it; its interface outlives it. What is sent stays the caller's.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,9 +55,9 @@ struct Piece {
 
 // One of a row of fast-mode messages: what send_fast is given for a single one.
 struct FastMessage {
-  std::span<const std::byte> data;
-  std::uint64_t word = 0;
-  std::uint64_t offset = 0;
+  std::span<const std::byte> data;  // up to the MTU
+  std::uint64_t word = 0;           // of metadata
+  std::uint64_t offset = 0;         // from the ticket's base
 };
 
 struct SendOptions {
@@ -72,9 +73,10 @@ struct SendOptions {
   std::uint32_t element = 0;
 };
 
+// A work queue, and its order of departure.
 class Terminus {
  public:
-  // As many as wanted, per process and per thread. Throws Error.
+  // As many as wanted, per process and per thread. Throws Error: invalid_argument, out_of_memory, forked.
   explicit Terminus(Interface& interface, const TerminusOptions& options = {});
   // Cancels what was not sent whole, and ends waits with `cancelled`. What has left whole out of an area may
   // still be read there until the area goes.
@@ -84,8 +86,8 @@ class Terminus {
 
   // Sends `data`, of any size, into the ticket's metadata entry. Returns at once: `ok` when all has been
   // given to the link (the buffer is free), `pending` when the interface moves the rest (the buffer must stay
-  // until `status(*handle)` is no longer pending), otherwise nothing was taken. Makes the link at first use.
-  // Among the answers: out_of_bounds, misaligned (see SendOptions::element), too_long, invalid.
+  // until `status(*handle)` is no longer pending), otherwise nothing was taken: queue_full, out_of_bounds,
+  // misaligned (see SendOptions::element), too_long, invalid. Makes the link at first use.
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 
@@ -102,9 +104,9 @@ class Terminus {
   // out_of_bounds: a piece reaches beyond its area; too_long: more pieces than that.
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options = {},
                        SendHandle* handle = nullptr) noexcept;
-  // The same two as a member of a group, or for one: the share's whole count goes with this message, so it is
-  // used up, and the next message needs another share or a piece that was split off before. Also
-  // share_too_small: the share counts fewer packets than the data may need; invalid: to be acknowledged,
+  // `send` and `send_gathered` as a member of a group, or for one: the share's whole count goes with this
+  // message, so it is used up, and the next message needs another share or a piece that was split off before.
+  // Also share_too_small: the share counts fewer packets than the data may need; invalid: to be acknowledged,
   // which no message of a group is by itself. Then nothing was taken.
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
@@ -165,8 +167,8 @@ class Terminus {
   // some of it has not left, or, to another host, is on its way.
   Status fence(const Ticket& ticket, const RemoteOptions& options = {},
                RemoteHandle* handle = nullptr) noexcept;
-  // The same two, and wait: until it can be done, and until the buffer is free, or the outcome is there. Also
-  // timed_out, cancelled, link_ended.
+  // `put` that waits, and `flush`, which is `fence` that waits: until it can be done, and until the buffer is
+  // free, or the outcome is there. Also timed_out, cancelled, link_ended.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              std::chrono::nanoseconds timeout) noexcept;
   Outcome flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
@@ -188,7 +190,8 @@ class Terminus {
   // pending, ok, refused (and why), link_ended, cancelled. Kept until as many later operations were started
   // as this terminus has entries; then invalid. Runs nothing.
   Outcome outcome(RemoteHandle handle) const noexcept;
-  // The two, and wait: until they can be asked for, and until it is over. Also timed_out, cancelled.
+  // `fetch` and `get` that wait: until they can be asked for, and until it is over. Also timed_out,
+  // cancelled.
   Outcome fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
                 std::chrono::nanoseconds timeout) noexcept;
   Outcome get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,

@@ -8,25 +8,28 @@
 
 namespace hamlyn {
 
+// A value. For users its members are only to look at.
 struct Ticket {
   // An entry of all ones: fast mode, no metadata entry (paper 0, section 2.7).
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
   // No metadata entry and no fast mode: for remote operations alone.
   static constexpr std::uint32_t kRemote = 0xFFFFFFFEu;
+  // How many kinds of seed there are, with `none`.
   static constexpr std::uint32_t kPurposes = 8;
 
-  std::uint64_t host = 0;       // 0: this host
-  std::uint64_t interface = 0;  // the node's number of the receiving interface; never reused
-  std::uint32_t slot = 0;
-  std::uint32_t generation = 0;  // of the slot: a slot made later in the same place has another
-  std::uint64_t key = 0;
-  std::uint32_t entry = kFast;
+  std::uint64_t host = 0;         // 0: this host
+  std::uint64_t interface = 0;    // the node's number of the receiving interface; never reused
+  std::uint32_t slot = 0;         // Slot::index at the receiving interface
+  std::uint32_t generation = 0;   // of the slot: a slot made later in the same place has another
+  std::uint64_t key = 0;          // of the slot, or, in the paranoid modes, of the entry
+  std::uint32_t entry = kFast;    // metadata entry, kFast or kRemote
   std::uint32_t incarnation = 0;  // of the entry; 0 for fast mode
   std::uint64_t base = 0;         // bounds, in bytes from the slot's base: [base, base + bound)
-  std::uint64_t bound = 0;
-  std::uint32_t version = 1;
-  std::uint32_t purpose = 0;  // 0: any; otherwise the protocol that it opens (SeedKind, hamlyn/seed.h)
+  std::uint64_t bound = 0;        // length, see `base`
+  std::uint32_t version = 1;      // of this structure
+  std::uint32_t purpose = 0;      // 0: any; otherwise the protocol that it opens (SeedKind, hamlyn/seed.h)
 
+  // Whether it is for fast mode.
   bool fast() const noexcept { return entry == kFast; }
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };

@@ -4,6 +4,7 @@
 // Clerks and servers trust each other: a record that was made to deceive deceives.
 //
 // Threads: any; a record has one writer at a time.
+// Owner: who made it; the segment or the import outlives it.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -56,6 +57,7 @@ struct Versioned {
 template <class Value, class Place = Segment>
 class OwnVersioned {
  public:
+  // Goes on from the version that stands there. Throws Error(invalid_argument): no such place.
   OwnVersioned(Place& segment, std::size_t offset) : segment_(segment), offset_(offset) {
     version_ = word_at(offset).load(std::memory_order_relaxed);  // it may go on from another
     word_at(offset + offsetof_check());
@@ -98,6 +100,7 @@ class OwnVersioned {
 template <class Value>
 class FarVersioned {
  public:
+  // The record at `offset`, a multiple of 8. Looks at nothing yet.
   FarVersioned(Import& import, std::size_t offset) noexcept : import_(import), offset_(offset) {}
 
   // Reads it, again and again while it is being written. ok; not_ready: it never was; or as Import::read.

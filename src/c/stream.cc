@@ -90,6 +90,28 @@ hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data,
   return number(sender->it.send(bytes_at(data, length), time_of(timeout)));
 }
 
+hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, std::uint32_t tag, hamlyn_send_area* area) {
+  if (sender == nullptr || area == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] { return number(sender->it.bind(tag, area->it)); });
+}
+
+hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamlyn_piece* piece,
+                                       std::int64_t timeout, hamlyn_send_handle* handle) {
+  if (sender == nullptr || piece == nullptr) return invalid_argument(__func__, "a NULL argument");
+  if (piece->tag > std::numeric_limits<std::uint32_t>::max()) return HAMLYN_INVALID;
+  hamlyn::SendHandle own;
+  const hamlyn::Piece it{static_cast<std::uint32_t>(piece->tag), piece->offset, piece->length};
+  const hamlyn::Status status = sender->it.send(it, own, time_of(timeout));
+  if (handle != nullptr && status == hamlyn::Status::ok) *handle = to(own);
+  return number(status);
+}
+
+hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle,
+                                 std::int64_t timeout) {
+  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(sender->it.wait(from(handle), time_of(timeout)));
+}
+
 hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, std::size_t length) {
   if (sender == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
   return number(sender->it.write(bytes_at(data, length)));

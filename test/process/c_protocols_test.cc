@@ -138,6 +138,71 @@ TEST_F(CInterface, streams_of_records_and_of_bytes) {
   });
 }
 
+TEST_F(CInterface, records_of_a_stream_leave_out_of_an_area) {
+  in_child([&] {
+    TwoManagers both(node().options());
+    hamlyn_stream_receiver* receiver = nullptr;
+    ASSERT_OK(hamlyn_stream_receiver_make(both.receiver, nullptr, &receiver));
+    hamlyn_seed seed{};
+    ASSERT_OK(hamlyn_stream_make_seed(receiver, &seed));
+    const std::string text = noise(25 * kPage, 3);
+    constexpr std::size_t kTurns = 20;
+    constexpr std::size_t kPiece = 25 * kPage - 100;
+    std::thread other([&] {
+      hamlyn_interface *own = nullptr, *another = nullptr;
+      ASSERT_OK(hamlyn_manager_interface(both.sender, &own));
+      ASSERT_OK(hamlyn_manager_interface(both.receiver, &another));
+      hamlyn_send_area *area = nullptr, *of_another = nullptr;
+      ASSERT_OK(hamlyn_send_area_make(own, text.size(), &area));
+      ASSERT_OK(hamlyn_send_area_make(another, 1, &of_another));
+      void* data = nullptr;
+      std::size_t length = 0;
+      ASSERT_OK(hamlyn_send_area_bytes(area, &data, &length));
+      hamlyn_stream_sender* sender = nullptr;
+      ASSERT_OK(hamlyn_stream_sender_make(both.sender, &seed, nullptr, &sender));
+      hamlyn_piece piece{7, 10, kPiece};
+      hamlyn_send_handle handle{1, 1};
+      EXPECT_EQ(hamlyn_stream_send_piece(sender, &piece, kLong, &handle), HAMLYN_INVALID) << "not bound";
+      EXPECT_EQ(handle.sequence, 1u) << "left as it was";
+      EXPECT_EQ(hamlyn_stream_bind(sender, 7, nullptr), HAMLYN_INVALID_ARGUMENT);
+      EXPECT_EQ(hamlyn_stream_bind(sender, 8, area), HAMLYN_INVALID);
+      EXPECT_EQ(hamlyn_stream_bind(sender, 7, of_another), HAMLYN_INVALID);
+      ASSERT_OK(hamlyn_stream_bind(sender, 7, area));
+      EXPECT_EQ(hamlyn_stream_send_piece(sender, nullptr, kLong, &handle), HAMLYN_INVALID_ARGUMENT);
+      piece.length = text.size() - 9;
+      EXPECT_EQ(hamlyn_stream_send_piece(sender, &piece, kLong, &handle), HAMLYN_OUT_OF_BOUNDS);
+      piece.length = kPiece;
+      piece.tag |= std::uint64_t{1} << 32;
+      EXPECT_EQ(hamlyn_stream_send_piece(sender, &piece, kLong, &handle), HAMLYN_INVALID);
+      piece.tag = 7;
+      EXPECT_OK(hamlyn_stream_wait(sender, {}, 0)) << "of nothing";
+      for (std::size_t turn = 0; turn < kTurns; ++turn) {
+        std::memcpy(data, text.data() + turn, text.size() - turn);
+        ASSERT_OK(hamlyn_stream_send_piece(sender, &piece, kLong, &handle));
+        EXPECT_OK(hamlyn_stream_wait(sender, handle, kLong));
+        std::memset(data, 0xEE, text.size());  // it is free
+      }
+      EXPECT_GT(handle.sequence, 1u);
+      EXPECT_OK(hamlyn_stream_send_piece(sender, &piece, kLong, nullptr));
+      EXPECT_OK(hamlyn_stream_sender_close(sender, kLong));
+      EXPECT_OK(hamlyn_stream_sender_free(sender));
+      EXPECT_OK(hamlyn_send_area_free(area));
+      EXPECT_OK(hamlyn_send_area_free(of_another));
+    });
+    hamlyn_record record{};
+    for (std::size_t turn = 0; turn <= kTurns; ++turn) {
+      ASSERT_OK(hamlyn_stream_receive(receiver, kLong, &record));
+      const std::string expected =
+          turn < kTurns ? text.substr(10 + turn, kPiece) : std::string(kPiece, '\xEE');
+      EXPECT_TRUE(text_at(record.data, record.length) == expected) << turn;
+      EXPECT_OK(hamlyn_stream_release(receiver, &record));
+    }
+    EXPECT_EQ(hamlyn_stream_receive(receiver, kLong, &record), HAMLYN_CLOSED);
+    other.join();
+    EXPECT_OK(hamlyn_stream_receiver_free(receiver));
+  });
+}
+
 TEST_F(CInterface, a_stream_ends_from_the_receivers_side_and_senders_are_refused) {
   in_child([&] {
     TwoManagers both(node().options());

@@ -20,7 +20,8 @@ HOLDS = (
     r"lib/.*pkgconfig/hamlyn\.pc", r"lib/.*pkgconfig/hamlyn-c\.pc", r"lib/.*cmake/hamlyn/hamlyn-config\.cmake",
     r"lib/systemd/system/hamlynd\.service", r"lib/sysusers\.d/hamlyn\.conf",
     r"share/man/man1/hamlyn\.1", r"share/man/man1/hamlyn-send\.1", r"share/man/man3/hamlyn\.3", r"share/man/man8/hamlynd\.8",
-    r"share/doc/hamlyn/LICENSE", r"share/doc/hamlyn/docs/c-interface\.md", r"share/doc/hamlyn/examples/hello_c\.c",
+    r"share/doc/hamlyn/LICENSE", r"share/doc/hamlyn/docs/c-interface\.md", r"share/doc/hamlyn/docs/reference/index\.md",
+    r"share/doc/hamlyn/docs/reference/stream\.md", r"share/doc/hamlyn/examples/hello_c\.c",
 )
 NEEDS = ("libc6", "libstdc++6", "libfmt", "libspdlog", "libsodium", "libtomlplusplus", "libxxhash")
 SCRIPTS = ("postinst", "prerm", "postrm")
