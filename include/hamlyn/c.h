@@ -109,7 +109,7 @@ const char* hamlyn_last_error(void);
 typedef struct hamlyn_ticket {
   uint64_t host;         // 0: this host
   uint64_t interface;    // the node's number of the receiving interface
-  uint32_t slot;         // hamlyn_slot_index at that interface
+  uint32_t slot;         // the slot's place at that interface
   uint32_t generation;   // of the slot
   uint64_t key;          // of the slot, or of the entry
   uint32_t entry;        // metadata entry, or a number that says that there is none
@@ -196,7 +196,7 @@ typedef struct hamlyn_notification {
   uint8_t wrap;         // 1: the first of a new turn of the queue
   uint8_t fast;         // 1: fast mode, without a metadata entry
   uint8_t cause;        // enum hamlyn_refusal
-  uint32_t slot;        // hamlyn_slot_index of the slot
+  uint32_t slot;        // hamlyn_slot_number of the slot
   uint32_t entry;       // metadata entry; of nothing in fast mode
   uint32_t message_id;  // the sender's number of the message
   uint64_t offset;      // of the first byte, from the slot's base

@@ -19,7 +19,7 @@ struct Ticket {
 
   std::uint64_t host = 0;         // 0: this host
   std::uint64_t interface = 0;    // the node's number of the receiving interface; never reused
-  std::uint32_t slot = 0;         // Slot::index at the receiving interface
+  std::uint32_t slot = 0;         // the slot's place at the receiving interface
   std::uint32_t generation = 0;   // of the slot: a slot made later in the same place has another
   std::uint64_t key = 0;          // of the slot, or, in the paranoid modes, of the entry
   std::uint32_t entry = kFast;    // metadata entry, kFast or kRemote
