@@ -72,7 +72,7 @@ Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       held_(sizeof(HeldPut) + interface::kPacketLimit) {
   if (stop_.get() < 0) base::throw_system("eventfd");
-  task_ = library::start_task("hamlyn-segment", [this] { run(); });
+  task_ = library::start_task(segment.interface().engine().lock(), "hamlyn-segment", [this] { run(); });
 }
 
 Descriptors::~Descriptors() {

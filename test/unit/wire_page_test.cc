@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/ofi/frame.h"
+#include "fabric/shm/layout.h"
 #include "hamlyn/bulk.h"
 #include "interface/counters.h"
 #include "interface/packet.h"

@@ -56,10 +56,10 @@ class Stage {
     if (!as_it_should_be && alive()) host.fail(what);
   }
   void demand(bool as_it_should_be, const char* what, Status status) {
-    if (!as_it_should_be && alive()) host.fail(std::string(what) + ": " + name(status));
+    if (!as_it_should_be && alive()) host.fail(std::string(what).append(": ").append(name(status)));
   }
   void demand(bool as_it_should_be, const char* what, ErrorCode code) {
-    if (!as_it_should_be && alive()) host.fail(std::string(what) + ": " + name(code));
+    if (!as_it_should_be && alive()) host.fail(std::string(what).append(": ").append(name(code)));
   }
   // Whether something between this process and that one may have ended, or never begun.
   bool may_have_gone(std::uint64_t other) {
