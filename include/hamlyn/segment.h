@@ -218,8 +218,8 @@ class Import {
   //
   // WRITE (paper 4, section 3.3). ok: the data is on its way, and the buffer free; `flush` says whether it
   // has landed. pending: as ok, but the buffer is in use until `status(*handle)` says otherwise. queue_full,
-  // no_place: nothing was done; `run` and try again, or use the waiting one. Aligned words of 4 and 8 bytes
-  // change at one moment each.
+  // no_place, connecting (it is opened anew): nothing was done; `run` and try again, or use the waiting one.
+  // Aligned words of 4 and 8 bytes change at one moment each.
   Status write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options = {},
                SendHandle* handle = nullptr) noexcept;
   // The same, and returns when the buffer is free. Also timed_out, cancelled.

@@ -262,12 +262,7 @@ void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word
 }
 
 void Core::forget_slots() noexcept {
-  for (Link* link : links()) {
-    link->same_slot = {};
-    link->same_block = {};
-    link->same_put = {};
-    link->same_request = {};
-  }
+  for (Link* link : links()) link->forget_slots();
 }
 
 template <bool OfArea>
@@ -377,6 +372,30 @@ void Core::add_terminus(Terminus& terminus) {
 void Core::drop_terminus(Terminus& terminus) noexcept {
   std::erase(termini_, &terminus);
   --counters_.termini;
+  if ((terminus_bits() & terminus.bit()) != 0) return;  // another's, too
+  const auto forget = [&](const std::vector<std::unique_ptr<Outlet>>& outlets) {
+    for (const auto& outlet : outlets) {
+      outlet->unfenced &= ~terminus.bit();
+      outlet->lost &= ~terminus.bit();
+    }
+  };
+  for (const Link* link : links()) forget(link->outlets);
+  for (const LostPuts& lost : lost_puts_) forget(lost.outlets);
+}
+
+std::uint64_t Core::terminus_bits() const noexcept {
+  std::uint64_t bits = 0;
+  for (const Terminus* terminus : termini_) bits |= terminus->bit();
+  return bits;
+}
+
+// One that no other has, while there are any; the longest free first.
+std::uint64_t Core::next_terminus_bit() noexcept {
+  const std::uint64_t taken = terminus_bits();
+  do {
+    terminus_bit_ = std::rotl(terminus_bit_, 1);
+  } while ((taken & terminus_bit_) != 0 && ~taken != 0);
+  return terminus_bit_;
 }
 
 }  // namespace hamlyn::interface

@@ -182,7 +182,7 @@ class Core {
   // Places.
   // The one that there is, or null.
   static Outlet* find_outlet(const Link& link, const Ticket& ticket) noexcept;
-  // The same, made if there is none; null: there are kPlacesLimit.
+  // The same, made if there is none; null: there are kPlacesLimit, of which none can be given back.
   Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
   static void reopen(Outlet& outlet) noexcept;
@@ -204,7 +204,7 @@ class Core {
   void add_terminus(Terminus& terminus);
   void drop_terminus(Terminus& terminus) noexcept;
   std::uint32_t next_message() noexcept { return next_message_++; }
-  std::uint64_t next_terminus_bit() noexcept { return terminus_bit_ = std::rotl(terminus_bit_, 1); }
+  std::uint64_t next_terminus_bit() noexcept;
   Surroundings& surroundings() noexcept { return surroundings_; }
   CounterPage& counters() noexcept { return counters_; }
 
@@ -329,6 +329,13 @@ class Core {
   Refusal why_no_places(const Link& link, const Packet& packet) const noexcept;
   Refusal why_nothing(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
+
+  // Openings that are given back for others (giving_back.cc).
+  std::uint64_t terminus_bits() const noexcept;
+  bool may_give_back(const Link& link, const Outlet& outlet) const noexcept;
+  Outlet* find_to_give_back(Link& link) noexcept;
+  void take_back_earlier(Link& link, const Packet& packet, bool may) noexcept;
+  std::uint32_t standing_of_earlier(const Link& link, const Packet& packet) const noexcept;
   static Outlet* answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;

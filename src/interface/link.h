@@ -46,7 +46,11 @@ struct Places {
   Refusal cause{};           // why there is none
   Refusal put_refused{};     // why puts by it were refused, since the sender last asked (puts.cc)
   std::uint32_t serial = 0;  // of this opening
-  LostRanges lost;           // parts of puts that are to be announced
+  // Once its sender has given it back with some standing: the link's serial, and the slot. What stands counts
+  // against what that link has there next.
+  std::uint64_t given_back_by = 0;
+  std::uint32_t given_back_at = 0;
+  LostRanges lost;  // parts of puts that are to be announced
 
   // Half of them free again: worth a reply.
   bool credit_due() const noexcept { return granted != 0 && freed - told >= (granted + 1) / 2; }
@@ -80,6 +84,11 @@ struct Outlet {
   std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
   std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
   std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
+  // By what levels it is used, a bit each; and of the opening whose place it takes, by what levels it was,
+  // and the link's count behind all that left by it (giving_back.cc).
+  std::uint8_t levels = 0;
+  std::uint8_t former_levels = 0;
+  std::uint64_t former_mark = 0;
 
   bool is_of(const Ticket& ticket) const noexcept {
     return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
@@ -194,7 +203,7 @@ struct User {
 
 class Link {
  public:
-  static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at
+  static constexpr std::size_t kPlacesLimit = 256;  // slots that one link may hold places at, at a time
   static_assert(kPlacesLimit == std::size_t{1} << kOutletBits);
 
   virtual ~Link() = default;
@@ -279,6 +288,12 @@ class Link {
   Acknowledgements acknowledgements;
 
   // Receiver's side.
+  void forget_slots() noexcept {
+    same_slot = {};
+    same_block = {};
+    same_put = {};
+    same_request = {};
+  }
   SameSlot same_slot;
   SameSlot same_block;        // the same of those of more than 16 bytes, of any length
   bool counted_last = false;  // a counted message came by itself since a fast one: the next may be, too
@@ -286,6 +301,7 @@ class Link {
   SameRequest same_request;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   std::uint32_t openings = 0;         // so far; their serials
+  bool gave_back = false;             // some of the records may be given_back_by it
   bool replies_due = false;
   bool fills_entries = false;  // some metadata entry may fail with it
   LostMessages lost_messages;

@@ -125,15 +125,12 @@ Refusal Core::why_nothing(const Link& link, const Packet& packet) const noexcept
 // Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
 Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   const Refusal cause = why_no_places(link, packet);
-  // A name that leads nowhere any more is used again; the sender knows that it is over.
-  std::size_t name = link.places.size();
-  for (std::size_t i = link.places.size(); i-- > 0;) {
-    const Places& held = records_[link.places[i]];
-    if (link.places[i] == kDeadRecord) name = i;
-    // Once per slot, or one link could reserve what the others need of the queue.
-    if (cause == Refusal::none && held.slot == packet.slot && !held.over) return Refusal::over_budget;
-  }
-  if (name == Link::kPlacesLimit || packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
+  if (packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
+  take_back_earlier(link, packet, cause == Refusal::none);
+  // A name that leads nowhere any more is used again; the sender knows that it is over. There is one for each
+  // of the sender's outlets, which have one record each.
+  const auto dead = std::ranges::find(link.places, kDeadRecord);
+  const auto name = static_cast<std::size_t>(dead - link.places.begin());
   try {
     if (name == link.places.size()) link.places.push_back(kDeadRecord);
     if (free_records_.empty()) {
@@ -161,7 +158,8 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     const std::uint32_t rights = slot.rights(link.user);
     places.takes_puts = slot.puts != nullptr && (rights & Guests::kWrite) != 0;
     places.gives_gets = slot.gets != 0 && (rights & Guests::kRead) != 0;
-    if (slot.fast || slot.puts != nullptr) places.granted = slot.queue->reserve(slot.places);
+    const std::uint32_t most = slot.places - std::min(slot.places, standing_of_earlier(link, packet));
+    if (slot.fast || slot.puts != nullptr) places.granted = slot.queue->reserve(most);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
   places.cause = cause != Refusal::none ? cause : why_nothing(link, packet);
@@ -216,6 +214,7 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.key = outlet.key;
   anew.lost = outlet.lost | outlet.unfenced;
   anew.put_mark = outlet.put_mark;
+  anew.levels = outlet.levels;
   outlet = anew;
 }
 
@@ -273,8 +272,12 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
     if (outlet->refused || (!outlet->asked && reusable == nullptr)) reusable = outlet.get();
   }
   if (link.outlets.size() == Link::kPlacesLimit) {
+    if (reusable == nullptr) reusable = find_to_give_back(link);
     if (reusable == nullptr) return nullptr;
-    *reusable = Outlet{};
+    Outlet anew;
+    anew.former_levels = reusable->former_levels;
+    anew.former_mark = reusable->former_mark;
+    *reusable = anew;
     forget_links();  // whoever remembers it for another ticket looks again
   } else {
     try {
@@ -292,6 +295,10 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
 
 void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   if (outlet.asked) return;
+  // Behind all that has left by the opening that this gives back.
+  if (!link.in_order && link.taken_count() < outlet.former_mark) return;
+  if (link.in_order && outlet.former_levels != 0)
+    level = static_cast<Priority>(std::countr_zero(outlet.former_levels));
   std::uint64_t name = 0;
   while (link.outlets[name].get() != &outlet) ++name;
   Packet packet{};

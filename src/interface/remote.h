@@ -43,7 +43,8 @@ struct Asked {
   bool fetch = false;
   bool lost = false;            // its landing has gone since
   Refusal cause{};              // why the other side stopped
-  Outlet* fenced = nullptr;     // of a fence: by which puts had left, that it answers for
+  Outlet* outlet = nullptr;     // of a fence: by which puts had left, that it answers for; of what the owner
+                                // is to be told of: by which it is; otherwise null
   std::uint64_t fenced_by = 0;  // the bit of their terminus; 0: there are none
   Requests* owner = nullptr;    // null: nobody wants to hear of it any more
   std::uint32_t record = 0;     // the owner's name for it

@@ -55,7 +55,7 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   const std::uint64_t operands[2] = {fetch.operand, fetch.compare};
   const auto* const data = reinterpret_cast<const std::byte*>(operands);
   if (options.answered)
-    return telling.asked(put(*link, ticket, packet, data, options, queue, nullptr, handle));
+    return telling.asked(put(*link, ticket, packet, data, options, queue, nullptr, handle, telling.outlet));
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(0, ticket.incarnation);
@@ -98,9 +98,10 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
   if (strides != nullptr) {
     set_lead(packet, Operation::get_strided, kInlineData, 0, options.element);
     set_gather(packet, *strides);
-    return telling.asked(put(*link, ticket, packet, packet.data, options, queue, &landing, handle));
+    return telling.asked(
+        put(*link, ticket, packet, packet.data, options, queue, &landing, handle, telling.outlet));
   }
-  return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle));
+  return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle, telling.outlet));
 }
 
 Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
@@ -124,7 +125,7 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
   if (status != Status::pending) return status;
   if (outlet != nullptr) {
-    asked.fenced = outlet;
+    asked.outlet = outlet;
     asked.fenced_by = (outlet->lost | outlet->unfenced) & terminus_.bit();
     outlet->lost &= ~terminus_.bit();
     // What was put since it began to wait, by another thread, it says nothing of.
@@ -161,8 +162,8 @@ std::uint32_t Requests::free_record() noexcept {
 }
 
 Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
-                     const RemoteOptions& options, Queue* queue, const Landing* landing,
-                     RemoteHandle* handle) noexcept {
+                     const RemoteOptions& options, Queue* queue, const Landing* landing, RemoteHandle* handle,
+                     Outlet* told_by) noexcept {
   RemoteWork& work = link.remote;
   const Priority level = terminus_.priority();
   if (!work.may_ask(level)) return Status::queue_full;
@@ -181,6 +182,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   }
   work.use(asked);
   asked.fetch = landing == nullptr;
+  asked.outlet = told_by;
   asked.fenced_by = 0;
   asked.cause = Refusal::none;
   asked.owner = this;

@@ -113,8 +113,8 @@ class Requests {
   Status find_place(const Ticket& ticket, const RemoteOptions& options, Telling& telling) noexcept;
   Status link_for(const Ticket& ticket, std::uint64_t offset, std::uint64_t length, Link*& link) noexcept;
   Status put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
-             const RemoteOptions& options, Queue* queue, const Landing* landing,
-             RemoteHandle* handle) noexcept;
+             const RemoteOptions& options, Queue* queue, const Landing* landing, RemoteHandle* handle,
+             Outlet* told_by = nullptr) noexcept;
   std::uint32_t free_record() noexcept;
   void tell(Record& record, const Asked& asked, std::uint64_t peer) noexcept;
 

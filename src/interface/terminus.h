@@ -67,6 +67,8 @@ class Terminus {
   // Among those who put by one outlet. Beyond 64 termini some have the same: whoever of them asks first
   // hears.
   std::uint64_t bit() const noexcept { return bit_; }
+  // Whether a put that has not left whole goes by that outlet.
+  bool puts_by(const Outlet& outlet) const noexcept;
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 

@@ -31,6 +31,7 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   end_untold_ = false;
   Outlet* outlet = core_.outlet(*link, ticket);
   if (outlet == nullptr) return Status::no_place;
+  outlet->levels |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(priority_));
   level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
   *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
   return Status::ok;

@@ -220,6 +220,13 @@ bool Terminus::still_open(const Work& work) noexcept {
   return outlet.is_of(work.ticket) && outlet.open() && outlet.opening == work.opening;
 }
 
+bool Terminus::puts_by(const Outlet& outlet) const noexcept {
+  for (const Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
+    if (work->is_put && work->outlet == &outlet) return true;
+  }
+  return false;
+}
+
 // The place that it would have taken at the receiver.
 void Terminus::give_place_back(const Work& work) noexcept {
   if (still_open(work) && work.outlet->left < work.outlet->granted) ++work.outlet->left;

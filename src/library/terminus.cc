@@ -77,6 +77,7 @@ Terminus::~Terminus() {
   if (!guard) return;
   delete terminus_;
   interface_.engine().departure_waits();  // it may have left an abandon without room
+  interface_.engine().settled();          // who waits for a place may have that of an opening of its
 }
 
 base::Stays& Terminus::stays() noexcept { return terminus_->stays(); }

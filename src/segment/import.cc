@@ -52,7 +52,7 @@ PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides
       throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
     case Status::no_place:
       throw Error(ErrorCode::out_of_memory,
-                  "as many slots and segments of the exporter's process are open here as may be: 256");
+                  "as many slots and segments of the exporter's process are in use here as may be: 256");
     case Status::link_ended:
       throw Error(ErrorCode::peer_died, "the exporter's process has ended, or its link has");
     default:

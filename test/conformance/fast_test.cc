@@ -164,24 +164,8 @@ TEST_P(Fast, is_refused_when_the_queue_has_no_places_left_to_grant) {
   for (int i = 0; i < 14; ++i) EXPECT_EQ(send_fast(terminus, third.ticket(), {}), Status::ok) << i;
 }
 
-TEST_P(Fast, forbids_requests_for_more_slots_than_a_link_may_hold_places_at) {
-  Area area(64);
-  interface::Queue* large = bob.core.make_queue(4096);
-  std::vector<std::unique_ptr<TestSlot>> slots;
-  for (std::size_t i = 0; i <= interface::Link::kPlacesLimit; ++i)
-    slots.push_back(std::make_unique<TestSlot>(bob, area, large, Slot::Options{.places = 1}));
-  for (const auto& slot : slots) {
-    interface::Packet packet = hand_made(slot->ticket(), 0);
-    set_lead(packet, interface::Operation::open, 0, 0);
-    packet.word = 0;
-    inject(packet);
-  }
-  rest();
-  EXPECT_EQ(bob.refused(Refusal::over_budget), 1u);
-}
-
-// An honest sender asks for no more than that, and is told so.
-TEST_P(Fast, has_places_at_256_slots_of_a_link_and_at_another_when_one_has_gone) {
+// An honest sender asks for no more than it may have at a time, and is told so.
+TEST_P(Fast, has_places_in_use_at_256_slots_of_a_link_and_at_another_when_one_has_gone) {
   Area area(64);
   interface::Queue* large = bob.core.make_queue(4096);
   std::vector<std::unique_ptr<TestSlot>> slots;

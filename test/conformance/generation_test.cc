@@ -127,6 +127,7 @@ TEST_P(Generations, a_get_that_was_to_land_in_a_slot_that_has_gone_is_not_told_o
   const Notification n = next(alice, alices);
   EXPECT_EQ(n.kind, Notification::Kind::remote_failed);
   EXPECT_EQ(n.slot, number);
+  EXPECT_NE(n.slot, next_one.number());
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, Generations, testing::ValuesIn(fabrics()), fabric_name);

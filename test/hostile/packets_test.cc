@@ -117,7 +117,6 @@ class Cases {
     packet.word = std::uint64_t{1} << 32;
     cases_.push_back({packet, Refusal::over_budget, false});
     packet.word = 7;
-    cases_.push_back({packet, Refusal::over_budget, false});  // a second time at the same slot
     packet.key ^= 1;
     cases_.push_back({packet, Refusal::bad_key, false});
     packet.generation += 1;

@@ -2,6 +2,7 @@
 // than there are places for.
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -141,20 +142,29 @@ TEST_F(SegmentsRefuse, imports_of_what_is_no_more) {
   });
 }
 
-TEST_F(SegmentsRefuse, to_be_opened_beside_256_others_of_their_process) {
+TEST_F(SegmentsRefuse, to_be_opened_beside_256_others_of_their_process_that_are_in_use) {
   with_two([](Interface& exporter, Interface& importer) {
     const SegmentOptions small{.bytes = 64, .records = 16, .hold = 64};
     std::vector<std::unique_ptr<Segment>> segments;
-    for (int i = 0; i < 256; ++i) {
+    for (int i = 0; i < 300; ++i) {
       segments.push_back(std::make_unique<Segment>(exporter, small));
-      Import(importer, segments.back()->ticket());
+      Import(importer, segments.back()->ticket());  // and gives it back
     }
-    Segment more(exporter, small);
+    const std::array<std::byte, 8> data{};
+    std::vector<std::unique_ptr<Import>> imports;
+    for (std::size_t i = 0; i < 256; ++i) {
+      imports.push_back(std::make_unique<Import>(importer, segments[i]->ticket()));
+      ASSERT_EQ(imports.back()->write(0, data), Status::ok);
+    }
+    const Ticket more = segments.back()->ticket();
     const Import::Options soon{.timeout = std::chrono::milliseconds{50}};
-    EXPECT_EQ(error_of([&] { Import(importer, more.ticket(), soon); }), ErrorCode::out_of_memory);
-    Import(importer, segments.back()->ticket());
-    segments.pop_back();
-    Import(importer, more.ticket());
+    EXPECT_EQ(error_of([&] { Import(importer, more, soon); }), ErrorCode::out_of_memory);
+    Import(importer, segments[255]->ticket());
+    ASSERT_EQ(imports[7]->flush(kPatience), Status::ok);
+    Import(importer, more);
+    ASSERT_EQ(imports[8]->flush(kPatience), Status::ok);
+    ASSERT_EQ(imports[7]->write(0, data, kPatience), Status::ok) << "it is opened anew";
+    ASSERT_EQ(imports[7]->flush(kPatience), Status::ok);
   });
 }
 

@@ -1,0 +1,80 @@
+// A link holds places at 256 slots at a time. Who has so many and wants another gives one back: its question
+// has the outlet of the one that goes, so that the receiver knows. Nothing that has left by that is
+// overtaken.
+#include <algorithm>
+
+#include "interface/core.h"
+#include "interface/terminus.h"
+
+namespace hamlyn::interface {
+
+// --- sender's side
+
+// Whether nobody would miss it. An opening that is used again is asked for again, which takes a round trip.
+bool Core::may_give_back(const Link& link, const Outlet& outlet) const noexcept {
+  if (!outlet.asked || !outlet.open() || outlet.refused) return false;
+  // What was refused of puts is asked for by a fence, which is to be asked by that opening.
+  if (((outlet.unfenced | outlet.lost) & terminus_bits()) != 0) return false;
+  // Of one that is not in use the receiver has told so much: who has more standing there gets no place anew.
+  if (outlet.left < outlet.granted - outlet.granted / 2) return false;
+  // The question is to come behind what has left by it: by one of the levels it could not be behind both.
+  if (link.in_order && std::popcount(outlet.levels) > 1) return false;
+  const auto asks = [&](const Asked& asked) { return asked.busy && asked.outlet == &outlet; };
+  if (std::ranges::any_of(link.remote.asked, asks)) return false;
+  return std::ranges::none_of(termini_, [&](const Terminus* each) { return each->puts_by(outlet); });
+}
+
+// The one that was asked for longest ago, ended as if its receiver had; null: each is in use.
+Outlet* Core::find_to_give_back(Link& link) noexcept {
+  Outlet* oldest = nullptr;
+  const auto age = [&](const Outlet& outlet) { return (link.questions - outlet.question) % kQuestions; };
+  for (const auto& outlet : link.outlets) {
+    if (may_give_back(link, *outlet) && (oldest == nullptr || age(*outlet) > age(*oldest)))
+      oldest = outlet.get();
+  }
+  if (oldest == nullptr) return nullptr;
+  oldest->former_levels = oldest->levels;
+  oldest->former_mark = link.put_count();
+  return oldest;
+}
+
+// --- receiver's side
+
+// The sender has one opening by each of its outlets, and one at each slot. (More at one slot, and it could
+// reserve what others need of the queue.) What stands of an earlier one is told; its places go back as that
+// is taken.
+void Core::take_back_earlier(Link& link, const Packet& packet, bool may) noexcept {
+  for (std::uint32_t& name : link.places) {
+    if (name == kDeadRecord) continue;
+    Places& places = records_[name];
+    const bool same_outlet = (places.outlet ^ packet.word) % Link::kPlacesLimit == 0;
+    const bool same_slot = may && !places.over && places.slot == packet.slot;
+    if (!same_outlet && !same_slot) continue;
+    if (!places.over) {
+      if (places.queue != nullptr) places.queue->release(places.granted - places.standing);
+      places.over = true;
+      places.given_back_by = link.serial;
+      places.given_back_at = places.slot;
+      places.slot = kNoEntry;
+      places.find_tell_at();
+      link.gave_back = true;
+      link.forget_slots();
+    }
+    places.link = 0;  // there is nothing to be told of it
+    if (places.standing == 0) release_record(name);
+    name = kDeadRecord;
+  }
+}
+
+std::uint32_t Core::standing_of_earlier(const Link& link, const Packet& packet) const noexcept {
+  std::uint32_t standing = 0;
+  if (!link.gave_back) return standing;
+  for (const Places& places : records_) {
+    if (places.given_back_by == link.serial && places.given_back_at == packet.slot &&
+        places.generation == packet.generation)
+      standing += places.standing;
+  }
+  return standing;
+}
+
+}  // namespace hamlyn::interface
