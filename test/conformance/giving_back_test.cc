@@ -119,12 +119,15 @@ TEST_P(GivingBack, is_asked_of_none_by_which_something_is_under_way) {
   ASSERT_EQ(terminus.requests().get(slots[1]->ticket(), {landing.index(), 0, 8}, {.notify = true}, nullptr,
                                     &handle),
             Status::pending);
+  Terminus full(alice.core, 4);  // with what fills the link
+  for (Status left = Status::ok; left == Status::ok;)
+    left = full.put(slots[3]->ticket(), data, {.strides = &kShape}, nullptr);
   SendHandle sending;
   ASSERT_EQ(terminus.put(slots[2]->ticket(), data, {.strides = &kShape}, &sending), Status::pending);
   terminus.send_fast(slots[kMany]->ticket(), {}, 0, 0);
-  for (std::size_t i = 0; i < 3; ++i)
+  for (std::size_t i = 0; i < 4; ++i)
     EXPECT_NE(interface::Core::find_outlet(to_bob(), slots[i]->ticket()), nullptr) << i;
-  EXPECT_EQ(interface::Core::find_outlet(to_bob(), slots[3]->ticket()), nullptr);
+  EXPECT_EQ(interface::Core::find_outlet(to_bob(), slots[4]->ticket()), nullptr);
   ASSERT_EQ(send_fast(terminus, slots[kMany]->ticket(), {}, 5), Status::ok);
   std::size_t told = 0;
   for (const Notification& n : arrivals()) told += n.kind == Notification::Kind::got;
@@ -150,6 +153,8 @@ TEST_P(GivingBack, is_kept_from_by_no_puts_of_a_terminus_that_has_gone) {
     Terminus one(alice.core, 4);
     ASSERT_TRUE(until([&] { return one.put(slots[i]->ticket(), data, {}, nullptr) == Status::ok; })) << i;
   }
+  for (const auto& outlet : to_bob().outlets) EXPECT_EQ(outlet->unfenced, 0u);
+  rest();
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 
@@ -219,6 +224,8 @@ TEST_P(GivingBack, refuses_what_comes_by_an_opening_that_was_given_back) {
   TestSlot& second = make({.places = 4, .puts = true});
   ASSERT_EQ(send_fast(terminus, first.ticket(), {}), Status::ok);
   next(bob, large);
+  ASSERT_EQ(put(first.ticket(), pattern(8, 1)), Status::ok);
+  rest();
   const std::uint64_t opening = to_bob().outlets.front()->opening;
   open(second.ticket(), 77 << 8);  // by the name of the first
   interface::Packet late = hand_made(first.ticket(), 0);
