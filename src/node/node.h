@@ -231,6 +231,8 @@ class Node {
   void handle(std::uint64_t id, Connection& connection, const Request& request);
   void introduce(std::uint64_t id, Connection& connection, const Request& request);
   void publish(std::uint64_t id, Connection& connection, const Request& request);
+  void enter_name(std::uint64_t id, Connection& connection, const Request& request);
+  void tell_who_waits(std::string_view name, bool was_kept);
   void withdraw(std::uint64_t id, Connection& connection, const Request& request);
   void lookup(std::uint64_t id, Connection& connection, const Request& request);
   void cancel(std::uint64_t id, Connection& connection, const Request& request);
@@ -252,6 +254,8 @@ class Node {
   void give_for(NodeId node, std::uint32_t uid, Resource what);
   void take_introduce(NodeId node, FarIntroduce what);
   bool take_up(NodeId node, const FarIntroduce& what);
+  bool take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what);
+  bool has_way(std::uint64_t id, Connection& peer, NodeId node, const FarEnd& end);
   void take_up_arrival(FarKey key);
   void forget_arrival(FarKey key);
   void take_up_arrivals(std::uint64_t interface);

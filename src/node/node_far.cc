@@ -222,58 +222,65 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
   const auto there = interfaces_.find(what.peer);
   try {
     check_place(node, what.end);
-    if (there == interfaces_.end()) {
-      if (grace_) return false;
-      throw Refused{ErrorCode::name_unknown, "no interface " + std::to_string(what.peer) +
-                                                 " is attached to node " + std::to_string(others_->self())};
-    }
-    const std::uint64_t id = there->second;
-    Connection& peer = connections_.at(id);
-    if (peer.shunned.contains(what.asker)) {
-      throw Refused{ErrorCode::not_permitted,
-                    "that process has refused so many packets of this one that the link was cut"};
-    }
-    // Both want the link at once: that of the lower number counts.
-    if (what.peer < what.asker && find_ask(id, what.asker) != asks_.end()) return true;
-    if (const auto with = peer.with.find(what.asker); with != peer.with.end()) {
-      tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
-      return false;
-    }
-    if (peer.links.contains(what.link))
-      throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
-    if (outside_.behind(id)) return false;
-    if (peer.reach == Reach::none)
-      throw Refused{ErrorCode::peer_refused,
-                    "that process cannot be reached from other nodes" + because(peer)};
-    if (peer.reach != Reach::known) {
-      have_way_opened(id, peer, node);
-      return false;
-    }
-    if (const std::string_view own = engine_of(peer.engine), its = engine_of(what.end.engine); own != its) {
-      throw Refused{ErrorCode::version_mismatch, "that process is reached by libfabric's engine " +
-                                                     std::string(own) + ", and not by " + std::string(its)};
-    }
-    check_room(peer.who.uid, 1);
-    if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);
-    visitors(node).check(what.end.uid, Resource::links, 1);
-    open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
-    tell(node, FarIntroduced{what.serial, end_of(peer)});
-    // Its own request for the same link, if it has one, is answered by this one.
-    if (const auto ask = find_ask(id, what.asker); ask != asks_.end()) {
-      const std::uint64_t request = ask->first.second;
-      release(id, peer, request);
-      Reply linked = make_reply(ReplyKind::linked, request);
-      linked.peer = what.asker;
-      linked.link = what.link;
-      answer(id, linked);
-    }
-    resume_introductions(id, what.asker);
+    if (there != interfaces_.end()) return take_up_at(there->second, node, what);
+    if (grace_) return false;
+    throw Refused{ErrorCode::name_unknown, "no interface " + std::to_string(what.peer) +
+                                               " is attached to node " + std::to_string(others_->self())};
   } catch (const Refused& refusal) {
     ++refused_;
     refuse_far(node, what.serial, refusal.code, refusal.text);
     if (there == interfaces_.end()) return true;
     const auto ask = find_ask(there->second, what.asker);
     if (ask != asks_.end()) refuse_waiting(ask->first, refusal.code, refusal.text);
+  }
+  return true;
+}
+
+// The same for the process that is asked for, which is attached here.
+bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
+  Connection& peer = connections_.at(id);
+  if (peer.shunned.contains(what.asker)) {
+    throw Refused{ErrorCode::not_permitted,
+                  "that process has refused so many packets of this one that the link was cut"};
+  }
+  // Both want the link at once: that of the lower number counts.
+  if (what.peer < what.asker && find_ask(id, what.asker) != asks_.end()) return true;
+  if (const auto with = peer.with.find(what.asker); with != peer.with.end()) {
+    tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
+    return false;
+  }
+  if (peer.links.contains(what.link))
+    throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
+  if (outside_.behind(id) || !has_way(id, peer, node, what.end)) return false;
+  check_room(peer.who.uid, 1);
+  if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);
+  visitors(node).check(what.end.uid, Resource::links, 1);
+  open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
+  tell(node, FarIntroduced{what.serial, end_of(peer)});
+  // Its own request for the same link, if it has one, is answered by this one.
+  if (const auto ask = find_ask(id, what.asker); ask != asks_.end()) {
+    const std::uint64_t request = ask->first.second;
+    release(id, peer, request);
+    Reply linked = make_reply(ReplyKind::linked, request);
+    linked.peer = what.asker;
+    linked.link = what.link;
+    answer(id, linked);
+  }
+  resume_introductions(id, what.asker);
+  return true;
+}
+
+// Whether packets of that end can reach it by now; if not, it is asked to open a way.
+bool Node::has_way(std::uint64_t id, Connection& peer, NodeId node, const FarEnd& end) {
+  if (peer.reach == Reach::none)
+    throw Refused{ErrorCode::peer_refused, "that process cannot be reached from other nodes" + because(peer)};
+  if (peer.reach != Reach::known) {
+    have_way_opened(id, peer, node);
+    return false;
+  }
+  if (const std::string_view own = engine_of(peer.engine), its = engine_of(end.engine); own != its) {
+    throw Refused{ErrorCode::version_mismatch, "that process is reached by libfabric's engine " +
+                                                   std::string(own) + ", and not by " + std::string(its)};
   }
   return true;
 }

@@ -21,7 +21,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
     throw Refused{ErrorCode::not_permitted,
                   "this node had not given the name " + std::string(name) + " to this process"};
   }
-  auto taken = names_.find(name);
+  const auto taken = names_.find(name);
   if (taken != names_.end() && taken->second.connection != id) {
     throw Refused{ErrorCode::name_taken, "another process has registered the name " + std::string(name)};
   }
@@ -33,27 +33,36 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   // none: a daemon may have ended before it could give it.
   if (was_kept && (kept->second.interface != connection.interface || kept->second.uid != uid))
     return hold(connection, request);
-  if (was_kept) {  // it counts already
-    connection.names.emplace(name);
-    taken = names_.emplace(name, Name{}).first;
-    kept_.erase(kept);
-  } else if (taken == names_.end()) {
-    accounts_.take(uid, Resource::names, 1);
-    connection.names.emplace(name);
-    taken = names_.emplace(name, Name{}).first;
-  }
-  taken->second = {id,
-                   {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
-                   request.ticket,
-                   next_generation_++};
-  changed(name);
-  outside_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
+  enter_name(id, connection, request);
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
   expect_far(id, connection);
+  tell_who_waits(name, was_kept);
+}
 
-  if (was_kept) {  // others may have claimed it meanwhile
+// Its owner may have had it before, or until a daemon ended: then it counts already.
+void Node::enter_name(std::uint64_t id, Connection& connection, const Request& request) {
+  const std::string_view name = name_of(request);
+  const std::uint32_t uid = connection.who.uid;
+  if (const auto kept = kept_.find(name); kept != kept_.end()) {
+    kept_.erase(kept);
+  } else if (!names_.contains(name)) {
+    accounts_.take(uid, Resource::names, 1);
+  }
+  connection.names.emplace(name);
+  names_[std::string(name)] = {
+      id,
+      {(request.flags & Request::kGroup) != 0, (request.flags & Request::kEveryone) != 0},
+      request.ticket,
+      next_generation_++};
+  changed(name);
+  outside_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
+}
+
+// A name has been given; of one that was kept for its owner, others may have claimed it meanwhile.
+void Node::tell_who_waits(std::string_view name, bool was_kept) {
+  if (was_kept) {
     for (const std::uint64_t other : attached())
       resume(other,
              [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
