@@ -172,46 +172,6 @@ TEST_P(HostileFlood, FillsTheUrgentRingWithoutEnd) {
   world.expect_clean();
 }
 
-// There is always a packet where the victim looks next, while it lives and when it has hung up.
-TEST_P(HostileFlood, KeepsItsRingFullWhateverIsTaken) {
-  World world(options());
-  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
-    RogueLink link = self.connect(world.victim());
-    interface::Packet bad = packet_for(world.tickets().fast, 16);
-    bad.key ^= 1;
-    for (interface::Packet& cell : link.mine().cells) cell = bad;
-    const auto fill = [&] {
-      const std::uint64_t taken = base::RealMemory::load_acquire(link.theirs().credits.taken);
-      for (std::uint64_t at = taken; at != taken + shm::kHomeCells; ++at) {
-        interface::Lead lead = bad.lead;
-        lead.turn = static_cast<std::uint32_t>(1 + at / shm::kHomeCells);
-        auto& cell = link.mine().cells[at % shm::kHomeCells];
-        base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(&cell), shm::word_of(lead));
-      }
-    };
-    const auto fill_until_told = [&] {
-      do {
-        for (int i = 0; i < 256; ++i) fill();
-        link.ring();
-      } while (!line.take<char>(0ms));
-    };
-    fill_until_told();
-    link.hang_up();
-    fill_until_told();
-    return 0;
-  });
-  const auto refused = [&] { return world.report().errors[static_cast<std::size_t>(Refusal::bad_key)]; };
-  EXPECT_TRUE(eventually([&] { return refused() > 100 * shm::kHomeCells; }));
-  for (int i = 0; i < 5; ++i) world.expect_goes_on();
-  EXPECT_EQ(world.counters().links, 2u);
-  rogue.line().put('.');
-  EXPECT_TRUE(eventually([&] { return world.counters().links == 1; }));
-  world.expect_goes_on();
-  rogue.line().put('.');
-  EXPECT_EQ(rogue.wait(), 0);
-  world.expect_clean();
-}
-
 TEST_P(HostileFlood, HangsUpAndGoesOnWriting) {
   World world(options());
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
