@@ -25,11 +25,14 @@ using library::LinkWord;
 
 constexpr unsigned kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-FileDescriptor memory(std::size_t bytes, unsigned seals, unsigned flags = MFD_ALLOW_SEALING) {
+// Of interface `id`.
+FileDescriptor memory(std::uint64_t id, std::size_t bytes, unsigned seals,
+                      unsigned flags = MFD_ALLOW_SEALING) {
   FileDescriptor made(::memfd_create("rogue", MFD_CLOEXEC | flags));
   if (made && ::ftruncate(made.get(), static_cast<off_t>(bytes)) != 0) return {};
-  // Whole but for its seals.
+  // Whole but for its seals: with them it would be taken for that interface's page.
   shm::PageHeader header{};
+  header.interface = id;
   header.magic = shm::kPageMagic;
   header.structures = shm::kPageVersion;
   header.cell_bytes = interface::kCell;
@@ -88,11 +91,11 @@ std::vector<Trial> wrong_memories(LinkWord word) {
   for (const unsigned missing : {unsigned{F_SEAL_SHRINK}, unsigned{F_SEAL_GROW},
                                  unsigned{F_SEAL_FUTURE_WRITE}, unsigned{F_SEAL_SEAL}, kAllSeals})
     out.push_back(shows("without seals " + std::to_string(missing),
-                        [missing](auto) { return memory(4096, kAllSeals & ~missing); }));
+                        [missing](auto id) { return memory(id, 4096, kAllSeals & ~missing); }));
   for (const std::size_t bytes : {0u, 1u, 4095u, 4097u, 8192u, 1u << 20})
-    out.push_back(
-        shows("of " + std::to_string(bytes) + " bytes", [bytes](auto) { return memory(bytes, kAllSeals); }));
-  out.push_back(shows("memory that cannot be sealed", [](auto) { return memory(4096, 0, 0); }));
+    out.push_back(shows("of " + std::to_string(bytes) + " bytes",
+                        [bytes](auto id) { return memory(id, bytes, kAllSeals); }));
+  out.push_back(shows("memory that cannot be sealed", [](auto id) { return memory(id, 4096, 0, 0); }));
   out.push_back(shows("a regular file", [](auto) {
     FileDescriptor file(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     return ::ftruncate(file.get(), 4096) == 0 ? std::move(file) : FileDescriptor{};
@@ -113,8 +116,8 @@ std::vector<Trial> wrong_memories(LinkWord word) {
   out.push_back(shows("an eventfd", [](auto) { return FileDescriptor(::eventfd(0, EFD_CLOEXEC)); }));
   out.push_back(shows("a path", [](auto) { return FileDescriptor(::open("/tmp", O_PATH | O_CLOEXEC)); }));
   // No descriptor, and refused all the same, where the kernel has none to give.
-  out.push_back(shows("huge pages", [](auto) {
-    return memory(std::size_t{2} << 20, kAllSeals, MFD_ALLOW_SEALING | MFD_HUGETLB);
+  out.push_back(shows("huge pages", [](auto id) {
+    return memory(id, std::size_t{2} << 20, kAllSeals, MFD_ALLOW_SEALING | MFD_HUGETLB);
   }));
   out.push_back(shows("secret memory", [](auto) {
     FileDescriptor secret(static_cast<int>(::syscall(SYS_memfd_secret, O_CLOEXEC)));
@@ -253,7 +256,7 @@ std::vector<Trial> wrong_areas() {
   area("taken, with a descriptor", with([](LinkMessage& message) { message.word = LinkWord::area_taken; }));
   out.push_back({"with holes",
                  [](RogueLink& link, std::uint64_t) {
-                   const FileDescriptor holes = memory(65536, kAllSeals);
+                   const FileDescriptor holes = memory(0, 65536, kAllSeals);
                    const int fd = holes.get();
                    link.say(area_message(65536), std::span(&fd, 1));
                  },
@@ -261,7 +264,7 @@ std::vector<Trial> wrong_areas() {
   // Their number is that of a file without holes.
   out.push_back({"with holes, and blocks behind its end",
                  [](RogueLink& link, std::uint64_t) {
-                   const FileDescriptor holes = memory(65536, 0);
+                   const FileDescriptor holes = memory(0, 65536, 0);
                    ::fallocate(holes.get(), FALLOC_FL_KEEP_SIZE, 65536, 65536);
                    ::fcntl(holes.get(), F_ADD_SEALS, kAllSeals);
                    const int fd = holes.get();
