@@ -115,18 +115,24 @@ class FarVersioned {
     return Status::ok;
   }
   // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. The first one reads which
-  // version there is, and goes on from it (from 0 where the import is for writing alone). As Import::write;
-  // with `notify` the other side is told.
+  // version there is, and goes on from it (from 0 where the import is for writing alone). A further one waits
+  // until the one before has landed, which it would overtake between hosts. As Import::write and flush; with
+  // `notify` the other side is told.
   Status write(const Value& value, std::chrono::nanoseconds timeout, bool notify = false) noexcept {
     if (!begun_) {
       const Status status = import_.load(offset_, version_, timeout);
       if (status != Status::ok && status != Status::refused) return status;
       begun_ = true;
     }
+    if (on_its_way_) {
+      const Status status = import_.flush(timeout);
+      if (status != Status::ok) return status;
+    }
     const auto record = Versioned<Value>::of(value, version_ + 1);
     const Status status =
         import_.write(offset_, std::as_bytes(std::span(&record, 1)), timeout, {.notify = notify});
     if (status == Status::ok) ++version_;
+    on_its_way_ = true;
     return status;
   }
 
@@ -138,7 +144,7 @@ class FarVersioned {
 
   Import& import_;
   const std::size_t offset_;
-  bool begun_ = false;
+  bool begun_ = false, on_its_way_ = false;
   std::uint64_t version_ = 0;
 };
 

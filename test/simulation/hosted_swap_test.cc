@@ -175,5 +175,31 @@ TEST(HostedRecords, are_read_whole_or_not_within_their_time) {
   }
 }
 
+TEST(HostedRecords, are_the_last_that_was_pushed_though_packets_overtake_each_other) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds / 4 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add([](Hosted& all) {
+      Interface interface;
+      Segment segment(interface, {.name = "record", .bytes = 64});
+      const OwnVersioned<std::uint64_t> own(segment, 0);
+      std::uint64_t value = 0;
+      segment.wait_until(
+          32, [](std::uint64_t word) { return word != 0; }, 5s);
+      all.expect(own.read(value) == Status::ok && value == 20, "an older one has come last");
+    });
+    hosted.add([](Hosted& all) {
+      Interface interface;
+      Import import(interface, "record");
+      FarVersioned<std::uint64_t> far(import, 0);
+      for (std::uint64_t value = 1; value <= 20; ++value)
+        all.expect(far.write(value, 1s) == Status::ok, "it is not written");
+      all.expect(import.write_signal(0, {}, 32, 1, Signal::set, 1s) == Status::ok, "nor is that said");
+      all.host.pause(20 * kMillisecond);
+    });
+    hosted.run();
+  }
+}
+
 }  // namespace
 }  // namespace hamlyn::test
