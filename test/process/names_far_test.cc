@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <stdexcept>
 
 #include "base/socket.h"
 #include "hamlyn/hamlyn.h"
+#include "interface/counters.h"
 #include "node/address.h"
 #include "node/list.h"
 #include "node/protocol.h"
@@ -25,6 +28,8 @@ using namespace std::chrono_literals;
 
 class Names : public testing::Test {
  protected:
+  explicit Names(const std::string& more = {}) : nodes_("clerk_after = 1\n" + more) {}
+
   Ticket ticket(std::uint64_t key) {
     Ticket out = slot_.ticket();
     out.key = key;
@@ -45,13 +50,17 @@ class Names : public testing::Test {
     request.kind = node::RequestKind::lookup;
     request.request = ++asked_;
     request.number = node;
+    say(asker_, request, name);
+  }
+  node::Reply hear() { return hear(asker_); }
+  static void say(const base::FileDescriptor& socket, node::Request& request, const std::string& name) {
     request.name_length = static_cast<std::uint32_t>(name.size());
     std::memcpy(request.name, name.data(), name.size());
-    EXPECT_EQ(base::send_message(asker_.get(), std::as_bytes(std::span{&request, 1})), base::SocketState::ok);
+    EXPECT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&request, 1})), base::SocketState::ok);
   }
-  node::Reply hear() {
+  static node::Reply hear(const base::FileDescriptor& socket) {
     node::Reply reply;
-    const auto got = base::receive_message(asker_.get(), std::as_writable_bytes(std::span{&reply, 1}));
+    const auto got = base::receive_message(socket.get(), std::as_writable_bytes(std::span{&reply, 1}));
     if (got.state != base::SocketState::ok) throw std::runtime_error("the daemon has gone");
     return reply;
   }
@@ -123,7 +132,7 @@ class Names : public testing::Test {
     return {};
   }
 
-  TwoNodes nodes_{"clerk_after = 1\n"};
+  TwoNodes nodes_;
   Interface owner_{nodes_.at(2)};
   Interface plain_{nodes_.at(1)};
   base::FileDescriptor asker_ = attach(nodes_.at(1).node);  // by hand
@@ -192,6 +201,122 @@ TEST_F(Names, are_right_though_somebody_scribbles_over_their_registry) {
   for (std::uint64_t key = 1; key <= 60; ++key) ASSERT_EQ(look("name" + std::to_string(key)).ticket.key, key);
   warm_up();
   ::munmap(memory.data(), memory.size());
+}
+
+// A hundred thousand on one node, where HAMLYN_TEST_NAMES says so, as scripts/soak does.
+class ManyNames : public Names {
+ protected:
+  static constexpr std::uint64_t kMore = 50;  // before the node is full
+
+  ManyNames()
+      : Names("[quotas]\nnames = 1000000\n[total]\nnames = " + std::to_string(many() + kMore) + "\n") {}
+
+  static std::uint64_t many() {
+    const char* const asked = std::getenv("HAMLYN_TEST_NAMES");
+    return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 2000;
+  }
+  static std::string name_of(std::uint64_t number) { return "prices." + std::to_string(number); }
+
+  node::Reply register_one(std::uint64_t number, node::RequestKind kind = node::RequestKind::publish) {
+    ask_to_register(number, kind);
+    return hear_of_one();
+  }
+  void ask_to_register(std::uint64_t number, node::RequestKind kind = node::RequestKind::publish) {
+    node::Request request;
+    request.kind = kind;
+    request.request = number + 1;
+    if (kind == node::RequestKind::publish) {
+      request.flags = node::Request::kEveryone;
+      request.ticket = ticket(number + 1);
+    }
+    say(publisher_, request, name_of(number));
+  }
+  node::Reply hear_of_one() {
+    node::Reply reply = hear(publisher_);
+    while (reply.request == 0) reply = hear(publisher_);  // links with other nodes are likely
+    return reply;
+  }
+  // Some at a time: one by one most of it is waiting for each other.
+  void register_all() {
+    constexpr std::uint64_t kAtATime = 64;
+    for (std::uint64_t asked = 0, heard = 0; heard != many(); ++heard) {
+      for (; asked != many() && asked - heard != kAtATime; ++asked) ask_to_register(asked);
+      ASSERT_EQ(hear_of_one().kind, node::ReplyKind::published) << heard;
+    }
+  }
+  // Gets that the clerk of node 1 has sent: of a bucket each, and once in a second one of a header.
+  std::uint64_t reads() {
+    std::uint64_t sum = 0;
+    for (const auto& each : node::list(at(nodes_.at(1).node)).attached) {
+      if (each.program != "hamlyn-clerk" || !each.counters) continue;
+      const auto page = std::make_unique<interface::CounterPage>();
+      EXPECT_EQ(::pread(each.counters.get(), page.get(), sizeof *page, 0), ssize_t{sizeof *page});
+      for (const interface::LinkCounters& link : page->link) sum += link.packets_out;
+    }
+    return sum;
+  }
+  // While their node's daemon is stopped: whichever is found then was read. How many were.
+  std::uint64_t find_some(std::mt19937_64& chance);
+
+  base::FileDescriptor publisher_ = attach(nodes_.at(2).node);
+};
+
+std::uint64_t ManyNames::find_some(std::mt19937_64& chance) {
+  constexpr std::uint64_t kMost = 500, kUnderWay = 10;  // beyond, the daemon is asked
+  constexpr int kQuiet = 100;                           // ms, in which no read is answered
+  std::map<std::uint64_t, std::uint64_t> wanted;
+  std::uint64_t found = 0;
+  const auto take_answer = [&] {
+    const node::Reply reply = hear();
+    const auto at = wanted.find(reply.request);
+    if (at == wanted.end()) return;
+    EXPECT_EQ(reply.kind, node::ReplyKind::found);
+    EXPECT_EQ(reply.ticket.key, at->second + 1);
+    wanted.erase(at);
+    ++found;
+  };
+  nodes_.daemon(2).command().signal(SIGSTOP);
+  pollfd answer{asker_.get(), POLLIN, 0};
+  for (std::uint64_t all = 0; all != kMost; ++all) {
+    const std::uint64_t number = chance() % many();
+    ask(name_of(number));
+    wanted[asked_] = number;
+    while (wanted.size() >= kUnderWay && poll(&answer, 1, kQuiet) == 1) take_answer();
+    if (wanted.size() >= kUnderWay) break;  // they wait for the daemon
+  }
+  while (!wanted.empty() && poll(&answer, 1, kQuiet) == 1) take_answer();
+  const std::uint64_t read = found;
+  nodes_.daemon(2).command().signal(SIGCONT);
+  while (!wanted.empty()) take_answer();
+  return read;
+}
+
+TEST_F(ManyNames, are_found_by_one_remote_read_in_nineteen_cases_of_twenty_and_there_is_a_most) {
+  const auto begun = std::chrono::steady_clock::now();
+  register_all();
+  const std::chrono::duration<double> registered = std::chrono::steady_clock::now() - begun;
+  warm_up();
+  std::mt19937_64 chance(1994);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(many() / 10, 200, 10'000);
+  std::uint64_t found = 0;
+  const std::uint64_t before = reads();
+  EXPECT_TRUE(eventually([&] { return (found += find_some(chance)) >= wanted; }));
+  const std::uint64_t read = reads() - before;
+  EXPECT_GE(read, found);
+  EXPECT_LE((read - found) * 20, found) << "more than one bucket in more than one case of twenty";
+  std::printf("%llu names were registered in %.1f s; %llu of them were found by %llu remote reads\n",
+              static_cast<unsigned long long>(many()), registered.count(),
+              static_cast<unsigned long long>(found), static_cast<unsigned long long>(read));
+  // Full, until one goes.
+  std::uint64_t number = many();
+  node::Reply reply;
+  while ((reply = register_one(number)).kind == node::ReplyKind::published && number < many() + 2 * kMore)
+    ++number;
+  EXPECT_EQ(reply.error, static_cast<std::uint32_t>(ErrorCode::node_full));
+  EXPECT_EQ(number, many() + kMore - 1) << "with the one of the warming up";
+  EXPECT_EQ(register_one(0, node::RequestKind::withdraw).kind, node::ReplyKind::withdrawn);
+  EXPECT_EQ(register_one(number).kind, node::ReplyKind::published);
+  EXPECT_EQ(look(name_of(number), 2).ticket.key, number + 1);
 }
 
 }  // namespace
