@@ -14,6 +14,7 @@
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
 #include "hamlyn/loan.h"
+#include "hamlyn/local_call.h"
 #include "hamlyn/manager.h"
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/membership.h"

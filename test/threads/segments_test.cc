@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "hamlyn/local_call.h"
 #include "hamlyn/versioned.h"
 #include "test/process/on_nodes.h"
 
@@ -159,6 +162,36 @@ TEST_F(SegmentThreads, use_an_import_that_is_taken_back_and_given_anew) {
         }
       });
     });
+  });
+}
+
+TEST_F(SegmentThreads, take_the_calls_of_one_service_and_answer_each_others) {
+  with_two([this](Interface& exporter, Interface& importer) {
+    LocalService service(exporter, "calls", {.clients = kThreads});
+    std::atomic<int> calling{kThreads};
+    std::vector<std::thread> clerks;
+    for (int t = 0; t < 2; ++t) {
+      clerks.emplace_back([&] {
+        for (LocalCall call; calling != 0;) {
+          if (service.take(call, std::chrono::milliseconds(5)) != Status::ok) continue;
+          const std::vector<std::byte> reply(call.request.rbegin(), call.request.rend());
+          EXPECT_EQ(service.answer(call, reply), Status::ok);
+        }
+      });
+    }
+    in_threads([&](std::uint64_t t) {
+      std::optional<Interface> own;
+      LocalClient client(t == 0 ? importer : own.emplace(other_options()), "calls");
+      for (std::uint64_t i = 0; i < kEach; ++i) {
+        const std::array<std::uint8_t, 3> request{1, static_cast<std::uint8_t>(t),
+                                                  static_cast<std::uint8_t>(i)};
+        std::array<std::uint8_t, 3> reply{};
+        EXPECT_EQ(client.call(request, reply, kPatience), Status::ok);
+        EXPECT_TRUE(std::equal(request.begin(), request.end(), reply.rbegin()));
+      }
+      --calling;
+    });
+    for (std::thread& clerk : clerks) clerk.join();
   });
 }
 

@@ -1,0 +1,161 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hamlyn/local_call.h"
+#include "hamlyn/message_area.h"
+#include "hamlyn/notification_queue.h"
+#include "hamlyn/slot.h"
+#include "hamlyn/terminus.h"
+#include "library/engine.h"
+#include "protocols/dispatcher.h"
+#include "protocols/local_call.h"
+
+namespace hamlyn {
+
+using protocols::CallNumber;
+using protocols::Greeting;
+
+namespace {
+
+[[noreturn]] void throw_not_let_in(Status status) {
+  switch (status) {
+    case Status::timed_out:
+      throw Error(ErrorCode::timed_out, "the clerk did not let this client in in time");
+    case Status::cancelled:
+      throw Error(ErrorCode::cancelled, "cancelled while the clerk was asked to let this client in");
+    case Status::forked:
+      protocols::throw_forked();
+    case Status::link_ended:
+      throw Error(ErrorCode::peer_died, "the clerk's process has ended, or its link has");
+    default:
+      throw Error(ErrorCode::seed_wrong_kind, std::string("no service is registered there: ") + name(status));
+  }
+}
+
+std::size_t room(const LocalClient::Options& options) {
+  if (options.reply > std::size_t{1} << 30)
+    throw Error(ErrorCode::invalid_argument, "a reply has at most 1 GiB");
+  return std::max(options.reply, sizeof(protocols::DatagramReply));  // the first one says where calls go
+}
+
+}  // namespace
+
+struct LocalClient::Phone {
+  Phone(Interface& interface, std::size_t reply)
+      : area(interface, reply),
+        queue(interface, 16),
+        slot(area, queue, {.entries = 1, .fast = false}),
+        terminus(interface) {}
+
+  Status greet(const Ticket& door, library::Patience& patience) noexcept;
+  Status hear(std::uint64_t number, std::span<const std::byte>& reply, library::Patience& patience) noexcept;
+  Status settle(library::Patience& patience, std::span<const std::byte>& reply) noexcept;
+
+  MessageArea area;
+  NotificationQueue queue;
+  Slot slot;
+  Ticket record;  // where calls go
+  std::vector<std::byte> said;
+  Terminus terminus;  // goes before what stands in `said`
+  SendHandle handle;
+  std::uint64_t number = 0;
+  bool open = false;  // that one has no answer yet
+};
+
+Status LocalClient::Phone::greet(const Ticket& door, library::Patience& patience) noexcept {
+  Status status = terminus.connect(door, patience.left());
+  if (status == Status::ok) slot.expect(0, door.interface);  // it may die before it has said anything
+  const Greeting greeting(slot.ticket(0));
+  for (std::size_t place = 0; status == Status::ok && place != Greeting::kWords;) {
+    status = terminus.send_fast(door, {}, greeting.word(place));
+    if (status == Status::ok) {
+      ++place;
+    } else if (status == Status::no_place || status == Status::queue_full || status == Status::connecting) {
+      status = terminus.wait_for_place(door, patience.left());
+    }
+  }
+  return status;
+}
+
+// Waits for the reply of that number. Others are of calls that nobody waits for any more.
+Status LocalClient::Phone::hear(std::uint64_t wanted, std::span<const std::byte>& reply,
+                                library::Patience& patience) noexcept {
+  for (;;) {
+    Notification next;
+    const Status status = queue.receive(next, patience.left());
+    if (status != Status::ok) return status;
+    if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
+    const bool came = next.kind == Notification::Kind::message;
+    const auto number_there = came ? CallNumber::of(slot.metadata(0)) : std::nullopt;
+    if (came && number_there == wanted) {
+      reply = slot.bytes(next);
+      return Status::ok;
+    }
+    if (came && !number_there) return Status::stale;
+    if (came || next.kind == Notification::Kind::failed) slot.arm(0);
+    if (next.failure() == Failure::link_ended) return Status::link_ended;
+    if (patience.deadline() && patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
+  }
+}
+
+// How the call that is open ends.
+Status LocalClient::Phone::settle(library::Patience& patience, std::span<const std::byte>& reply) noexcept {
+  Status status = terminus.status(handle);
+  if (status == Status::pending) status = terminus.wait(handle, patience.left());
+  if (status == Status::ok) status = hear(number, reply, patience);
+  if (status != Status::timed_out && status != Status::cancelled) open = false;
+  if (status != Status::refused) return status;
+  return Status::stale;  // of its own key, in its own bounds, and armed since its last reply
+}
+
+LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options)
+    : phone_(std::make_unique<Phone>(interface, room(options))) {
+  library::Patience patience(options.timeout);
+  patience.deadline();
+  const Ticket door = interface.lookup(service, options.timeout);
+  if (door.purpose != 0 || !door.fast())
+    throw Error(ErrorCode::seed_wrong_kind, "something else than a service is registered there");
+  Status status = phone_->greet(door, patience);
+  std::span<const std::byte> reply;
+  if (status == Status::ok) status = phone_->hear(0, reply, patience);
+  if (status != Status::ok) throw_not_let_in(status);
+  const auto record = protocols::reply_of(reply, door.interface);
+  if (!record)
+    throw Error(ErrorCode::peer_refused,
+                "the clerk has as many clients as it may have, or a call of this interface's that is not "
+                "answered yet");
+  phone_->record = record->ticket;
+  phone_->record.host = door.host;
+  phone_->record.purpose = 0;
+  phone_->slot.arm(0);
+}
+
+LocalClient::~LocalClient() = default;
+
+Status LocalClient::call(std::span<const std::byte> request, std::span<const std::byte>& reply,
+                         std::chrono::nanoseconds timeout) noexcept {
+  Phone& phone = *phone_;
+  library::Patience patience(timeout);
+  patience.deadline();
+  if (phone.open) {
+    const Status before = phone.settle(patience, reply);
+    if (before == Status::timed_out) return Status::not_ready;
+    if (before != Status::ok && before != Status::stale) return before;
+  }
+  if (request.size() > phone.record.bound) return Status::too_long;
+  phone.slot.arm(0);
+  try {
+    phone.said.assign(request.begin(), request.end());
+  } catch (const std::bad_alloc&) {
+    return Status::no_buffer;
+  }
+  const CallNumber number(++phone.number);
+  const Status status = phone.terminus.send(phone.record, phone.said,
+                                            {.metadata = number.data(), .acknowledged = true}, &phone.handle);
+  if (status != Status::pending && status != Status::ok) return status;
+  phone.open = true;
+  return phone.settle(patience, reply);
+}
+
+}  // namespace hamlyn

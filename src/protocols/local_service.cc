@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hamlyn/local_call.h"
+#include "hamlyn/message_area.h"
+#include "hamlyn/notification_queue.h"
+#include "hamlyn/slot.h"
+#include "hamlyn/terminus.h"
+#include "library/engine.h"
+#include "protocols/local_call.h"
+
+namespace hamlyn {
+
+using protocols::CallNumber;
+using protocols::Greeting;
+
+namespace {
+
+constexpr std::uint32_t kMostClients = 4095;  // with a reply to each the terminus has room for one more
+constexpr std::size_t kDoor = 64;  // bytes, where nothing is kept: what is said at the door is words
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a request
+
+const LocalService::Options& checked(const LocalService::Options& options) {
+  if (options.clients == 0 || options.clients > kMostClients)
+    throw Error(ErrorCode::invalid_argument, "a service has 1 to 4095 clients");
+  if (options.request == 0 || options.request > kMostBytes || options.reply > kMostBytes)
+    throw Error(ErrorCode::invalid_argument, "a request has 1 byte to 1 GiB, a reply as many at most");
+  return options;
+}
+
+}  // namespace
+
+struct LocalService::Desk {
+  // Whose record it is.
+  struct Client {
+    std::uint64_t interface = 0;  // 0: nobody's
+    bool taken = false;           // there is a call that is to be answered
+    bool gone = false;            // nobody's, once it is
+    std::uint64_t number = 0;     // of that call
+    Ticket reply;
+    std::vector<std::byte> said;  // until it has left
+    SendHandle handle;
+  };
+
+  Desk(Interface& interface, const Options& asked)
+      : options(checked(asked)),
+        stride((options.request + 63) / 64 * 64),
+        area(interface, kDoor + stride * options.clients),
+        queue(interface, 4096),
+        door(area, queue, {.bound = kDoor, .access = Access::write_only, .places = 2 * Greeting::kWords}),
+        records(area, queue,
+                {.base = kDoor, .mode = Mode::paranoid, .entries = options.clients, .fast = false}),
+        all(options.clients),
+        terminus(interface, {.entries = options.clients + std::size_t{1}}) {}
+
+  bool take(const Notification& next, LocalCall& out) noexcept;
+  bool begin(const Notification& next, LocalCall& out) noexcept;
+  void hear(std::uint64_t peer, std::uint64_t word) noexcept;
+  void admit(std::uint64_t peer, const Ticket& reply);
+  void link_ended(std::uint64_t peer) noexcept;
+  void free(std::uint32_t record) noexcept;
+  Status say(Client& client, std::uint64_t number, std::span<const std::byte> what) noexcept;
+  void tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept;
+
+  const Options options;
+  std::string name;
+  const std::size_t stride;
+  MessageArea area;
+  NotificationQueue queue;
+  Slot door, records;
+  std::mutex mutex;  // of what follows
+  std::vector<Client> all;
+  std::unordered_map<std::uint64_t, Greeting> greetings;  // that are not whole; no more than there are links
+  Terminus terminus;  // a reply to each client at a time; goes before what they stand in
+};
+
+bool LocalService::Desk::take(const Notification& next, LocalCall& out) noexcept {
+  const std::lock_guard guard(mutex);
+  switch (next.kind) {
+    case Notification::Kind::message:
+      if (next.slot == records.index()) return begin(next, out);
+      if (next.fast) hear(next.peer, next.word);
+      return false;
+    case Notification::Kind::link_ended:
+      link_ended(next.peer);
+      return false;
+    default:
+      return false;
+  }
+}
+
+bool LocalService::Desk::begin(const Notification& next, LocalCall& out) noexcept {
+  Client& client = all[next.entry];
+  if (client.taken) return false;
+  // It was let go meanwhile: maybe for the end of a link before the one that it calls by.
+  if (client.interface == 0) {
+    if (client.reply.interface == next.peer) tell(client.reply, {});
+    return false;
+  }
+  const auto number = CallNumber::of(records.metadata(next.entry));
+  // Nobody else has the key, unless the client has told it.
+  if (client.interface != next.peer || !number) {
+    records.arm(next.entry);
+    return false;
+  }
+  client.taken = true;
+  client.number = *number;
+  out = {client.interface, records.bytes(next), *number, next.entry};
+  return true;
+}
+
+void LocalService::Desk::hear(std::uint64_t peer, std::uint64_t word) noexcept {
+  try {
+    Greeting& greeting = greetings[peer];
+    greeting.take(word);
+    if (!greeting.whole()) return;
+    const auto reply = greeting.ticket(peer);
+    greetings.erase(peer);
+    if (reply) admit(peer, *reply);
+  } catch (const std::exception&) {  // no memory: the client hears nothing
+  }
+}
+
+// One record for each interface, so that none can have all of them.
+void LocalService::Desk::admit(std::uint64_t peer, const Ticket& reply) {
+  bool busy = false;
+  for (std::uint32_t record = 0; record < all.size(); ++record) {
+    if (all[record].interface != peer) continue;
+    busy = busy || all[record].taken;
+    if (!all[record].taken) free(record);
+  }
+  for (std::uint32_t record = 0; record < all.size() && !busy; ++record) {
+    Client& client = all[record];
+    if (client.interface != 0) continue;
+    client.said.reserve(std::max(options.reply, sizeof(protocols::DatagramReply)));
+    const Limits limits{stride * record, options.request};
+    // Somebody's last call may stand there that was not read yet.
+    if (records.arm(record, limits) != Status::ok) continue;
+    client.interface = peer;
+    client.reply = reply;
+    say(client, 0, Greeting(records.ticket(record)).data());
+    return;
+  }
+  const CallNumber number(0);
+  tell(reply, number.data());
+}
+
+// The ends of many links may be told as one, of peer 0: then any of them may have.
+void LocalService::Desk::link_ended(std::uint64_t peer) noexcept {
+  if (peer == 0) greetings.clear();
+  greetings.erase(peer);
+  for (std::uint32_t record = 0; record < all.size(); ++record) {
+    Client& client = all[record];
+    if (client.interface == 0 || (peer != 0 && client.interface != peer)) continue;
+    client.gone = client.taken;  // what was taken stays as it is until it is answered
+    if (!client.gone) free(record);
+  }
+}
+
+void LocalService::Desk::free(std::uint32_t record) noexcept {
+  Client& client = all[record];
+  records.revoke(record);
+  client.interface = 0;  // what was said to it last may still leave
+  client.taken = client.gone = false;
+}
+
+// What it had not taken of the last one is not for it any more.
+Status LocalService::Desk::say(Client& client, std::uint64_t number,
+                               std::span<const std::byte> what) noexcept {
+  if (terminus.status(client.handle) == Status::pending) terminus.cancel(client.handle);
+  client.said.assign(what.begin(), what.end());  // there is memory since it was let in
+  const Status status =
+      terminus.send(client.reply, client.said, {.metadata = CallNumber(number).data()}, &client.handle);
+  return status == Status::pending ? Status::ok : status;
+}
+
+// Whoever is no client. If there is no room it is not told: who takes nothing must not use up the terminus.
+void LocalService::Desk::tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept {
+  SendHandle handle;
+  if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending) terminus.cancel(handle);
+}
+
+LocalService::LocalService(Interface& interface, std::string_view name, const Options& options)
+    : desk_(std::make_unique<Desk>(interface, options)) {
+  interface.publish(name, desk_->door.ticket(), options.rights);
+  desk_->name = name;
+}
+
+LocalService::~LocalService() {
+  Interface& interface = desk_->queue.interface();
+  interface.engine().see_off(desk_->queue.inside().stays);
+  try {
+    interface.withdraw(desk_->name);
+  } catch (const Error&) {  // the node has gone, and will not know it
+  }
+}
+
+Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  library::Stay stay(desk_->queue.interface().engine().lock(), desk_->queue.inside().stays);
+  for (;;) {
+    Notification next;
+    const Status status = desk_->queue.receive(next, patience.left(), stay);
+    if (status != Status::ok) return status;
+    if (desk_->take(next, out)) return Status::ok;
+    // Of what is no call there may be some without end.
+    if (patience.deadline() && patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
+  }
+}
+
+Status LocalService::answer(const LocalCall& call, std::span<const std::byte> reply) noexcept {
+  // There a thread of the parent's may have the mutex.
+  if (desk_->queue.interface().engine().lock().forked()) return Status::forked;
+  const std::lock_guard guard(desk_->mutex);
+  if (call.record >= desk_->all.size()) return Status::invalid;
+  Desk::Client& client = desk_->all[call.record];
+  if (!client.taken || client.interface != call.client || client.number != call.number)
+    return Status::invalid;
+  if (reply.size() > desk_->options.reply || reply.size() > client.reply.bound) return Status::too_long;
+  client.taken = false;
+  if (!client.gone) {
+    desk_->records.arm(call.record);  // before the client hears of it, who may call again at once
+    return desk_->say(client, call.number, reply);
+  }
+  // The link that has ended may be one before that by which it called.
+  desk_->say(client, call.number, reply);
+  desk_->free(call.record);
+  return Status::link_ended;
+}
+
+int LocalService::descriptor() { return desk_->queue.descriptor(); }
+
+std::size_t LocalService::clients() const {
+  const std::lock_guard guard(desk_->mutex);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(desk_->all, [](const Desk::Client& each) { return each.interface != 0; }));
+}
+
+}  // namespace hamlyn

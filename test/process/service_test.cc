@@ -1,0 +1,155 @@
+// Clerks, and others that do the worst that they can to them.
+#include <array>
+#include <chrono>
+#include <random>
+
+#include "hamlyn/local_call.h"
+#include "hamlyn/terminus.h"
+#include "protocols/local_call.h"
+#include "test/process/segments.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+using protocols::CallNumber;
+using protocols::Greeting;
+
+class Services : public WithSegments {
+ protected:
+  static constexpr std::uint64_t kHonest = 0x4000000000000000;  // in each word of a request of such a client
+  using Request = std::array<std::uint64_t, 8>;
+
+  static Request request(std::uint64_t number) {
+    Request out;
+    out.fill(kHonest | number);
+    return out;
+  }
+  int serve(Line& line);
+  int call(Line& line, std::uint64_t calls);
+  [[noreturn]] void harm(std::uint64_t seed);
+};
+
+// Takes calls until an honest client says that it was the last. What was taken must not change, for as long
+// as it is looked at, and what is of an honest client is as that one made it.
+int Services::serve(Line& line) {
+  Interface interface(options());
+  LocalService service(interface, "desk", {.request = 128, .reply = 128, .clients = 8});
+  line.put('r');
+  std::uint64_t others = 0;
+  for (;;) {
+    LocalCall call;
+    if (service.take(call, kPatience) != Status::ok) return 2;
+    const std::vector<std::byte> first(call.request.begin(), call.request.end());
+    for (int i = 0; i < 50; ++i) interface.run();
+    if (!same(first, call.request)) return 3;
+    Request words{};
+    std::memcpy(words.data(), first.data(), std::min(first.size(), sizeof words));
+    const bool honest = first.size() == sizeof words && (words[0] & kHonest) != 0;
+    if (honest && words != request(words[0] & ~kHonest)) return 4;
+    if (!honest) ++others;
+    service.answer(call, first);
+    if (honest && words[0] == kHonest) break;
+  }
+  line.put(others);
+  return line.take<char>() ? 0 : 5;
+}
+
+int Services::call(Line& line, std::uint64_t calls) {
+  Interface interface(other_options());
+  LocalClient client(interface, "desk");
+  for (std::uint64_t left = calls; left != 0; --left) {
+    Request reply{};
+    const Status status = client.call(request(left), reply, kPatience);
+    if (status != Status::ok) return 20 + static_cast<int>(status);
+    if (reply != request(left)) return 2;
+  }
+  line.put('d');
+  Request reply{};
+  while (!line.take<char>(0ms)) interface.run();
+  return client.call(request(0), reply, kPatience) == Status::ok ? 0 : 3;
+}
+
+// Greets as a client does, and then writes into its record and to the door whatever it likes, at once and all
+// the time; nor does it take any answer.
+void Services::harm(std::uint64_t seed) {
+  Interface interface(other_options());
+  MessageArea area(interface, 4096);
+  NotificationQueue queue(interface);
+  Slot slot(area, queue, {.entries = 1, .fast = false});
+  Terminus terminus(interface);
+  std::mt19937_64 chance(seed);
+  Ticket door = interface.lookup("desk", 5s);
+  door.bound = 4096;
+  terminus.connect(door, kPatience);
+  const auto say = [&](std::uint64_t word, std::size_t bytes = 0, std::uint64_t offset = 0) {
+    const std::vector<std::byte> data(bytes);
+    while (terminus.send_fast(door, data, word, offset) == Status::no_place)
+      if (terminus.wait_for_place(door, kPatience) != Status::ok) std::_Exit(1);
+  };
+  const auto greet = [&](const Greeting& greeting) {
+    for (std::size_t place = 0; place != Greeting::kWords; ++place) say(greeting.word(place));
+  };
+  greet(Greeting(slot.ticket(0)));
+  Notification arrival;
+  while (queue.receive(arrival, kPatience) == Status::ok && arrival.kind != Notification::Kind::message) {
+  }
+  const auto record = protocols::reply_of(slot.bytes(arrival), door.interface);
+  if (!record) std::_Exit(2);
+  std::vector<std::byte> data(200);
+  for (;;) {
+    Ticket to = record->ticket;
+    to.purpose = 0;
+    const CallNumber number(chance());
+    SendOptions options{.metadata = number.data()};
+    for (std::byte& byte : data) byte = static_cast<std::byte>(chance() & 0x3F);
+    std::size_t bytes = 1 + chance() % 128;
+    switch (chance() % 32) {
+      case 0:
+        to.entry = (to.entry + 1) % 8;  // of another client, with this one's key
+        break;
+      case 1:
+        bytes = 129 + chance() % 70;
+        to.bound = 4096;
+        break;
+      case 2:
+        options.metadata = options.metadata.first(chance() % 8);
+        break;
+      case 3:
+        options.offset = chance() % 300;
+        break;
+      case 4:
+        say(chance(), chance() % 64, chance() % 1024);
+        break;
+      case 5:
+        say(chance() % 12 << 32 | (chance() & 0xF0000000FFFFFFFF));
+        break;
+      default:
+        break;
+    }
+    terminus.send(to, std::span(data).first(bytes), options);
+    interface.run();
+  }
+}
+
+TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_record_and_to_the_door) {
+  Actor clerk([&](Line& line) { return serve(line); });
+  ASSERT_TRUE(clerk.line().take<char>());
+  std::vector<Actor> harmful;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed)
+    harmful.emplace_back([&, seed](Line&) -> int { harm(seed); });
+  Actor honest([&](Line& line) { return call(line, 300); });
+  EXPECT_TRUE(honest.line().take<char>());
+  EXPECT_TRUE(clerk.running());
+  for (Actor& each : harmful)
+    each.signal(SIGSTOP);  // with a call begun, maybe, and answers that nobody takes
+  honest.line().put('e');
+  const auto others = clerk.line().take<std::uint64_t>();
+  EXPECT_GT(others.value_or(0), 0u);
+  EXPECT_EQ(honest.wait(), 0);
+  clerk.line().put('e');
+  EXPECT_EQ(clerk.wait(), 0);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
