@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 #include "hamlyn/buffer_pool.h"
 #include "hamlyn/bulk.h"
+#include "hamlyn/cache_area.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/error.h"
 #include "hamlyn/failure_detector.h"

@@ -1,8 +1,11 @@
 // Clerks, and others that do the worst that they can to them.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <random>
+#include <thread>
 
+#include "hamlyn/cache_area.h"
 #include "hamlyn/local_call.h"
 #include "hamlyn/terminus.h"
 #include "protocols/local_call.h"
@@ -149,6 +152,45 @@ TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_record_and_to
   EXPECT_EQ(honest.wait(), 0);
   clerk.line().put('e');
   EXPECT_EQ(clerk.wait(), 0);
+}
+
+// By loads and by packets, while another thread of the owner's puts good records there, and bad words.
+TEST_F(Services, find_whole_records_or_none_in_an_area_whose_owner_scribbles_over_it) {
+  with_each_kind(
+      [](Segment& segment, Import& import, Interface&) {
+        using Value = std::array<std::uint64_t, 4>;
+        using Shape = CacheShape<std::uint64_t, Value>;
+        const Shape shape(64, 2);
+        std::atomic<bool> over{false};
+        std::thread owner([&] {
+          std::mt19937_64 chance(5);
+          OwnCacheArea<std::uint64_t, Value> own(segment, shape);
+          for (std::uint64_t round = 1; !over; ++round) {
+            own.put(round % 4, {round, round, round, round});
+            if (round % 4 == 0)
+              segment.at<std::uint64_t>(64 + chance() % Shape::bytes(2) / 8 * 8) = chance() % 3;
+          }
+        });
+        FarCacheArea<std::uint64_t, Value> far(import, shape);
+        Hint hint;
+        int found = 0;
+        for (int i = 0; i < 500 || found == 0; ++i) {
+          const auto key = static_cast<std::uint64_t>(i % 4);
+          Value value{};
+          const auto begun = std::chrono::steady_clock::now();
+          const Status status = far.read(key, value, 20ms, &hint);
+          if (status == Status::ok) {
+            ++found;
+            EXPECT_TRUE(value[0] % 4 == key && value == Value({value[0], value[0], value[0], value[0]}));
+          } else {
+            EXPECT_TRUE(status == Status::not_ready || status == Status::timed_out) << name(status);
+          }
+          EXPECT_LT(std::chrono::steady_clock::now() - begun, kPatience);
+        }
+        over = true;
+        owner.join();
+      },
+      {.control = Control::never});
 }
 
 }  // namespace
