@@ -81,7 +81,7 @@ bool LocalService::Desk::take(const Notification& next, LocalCall& out) noexcept
   const std::lock_guard guard(mutex);
   switch (next.kind) {
     case Notification::Kind::message:
-      if (next.slot == records.index()) return begin(next, out);
+      if (next.slot == records.number()) return begin(next, out);
       if (next.fast) hear(next.peer, next.word);
       return false;
     case Notification::Kind::link_ended:
