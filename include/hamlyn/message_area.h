@@ -65,7 +65,7 @@ class MessageArea {
 
   // Durable areas: puts `length` bytes from `offset` on, as they are now, into the file, and waits until they
   // are safe. For what this process has written itself, and for messages that nobody asked to have
-  // acknowledged. ok; not_durable: the file could not be written, now or ever before; timed_out;
+  // acknowledged. ok; not_durable: the file could not be written, now or ever before; timed_out, cancelled;
   // out_of_bounds; invalid: the area is not durable; forked. Throws std::bad_alloc.
   Status sync(std::size_t offset, std::size_t length, std::chrono::nanoseconds timeout);
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/throw_system.h"
+#include "library/setting.h"
 
 namespace hamlyn::library {
 
@@ -124,6 +125,8 @@ bool put_in_file(const base::FileDescriptor& file, std::span<const std::byte> fr
   return true;
 }
 
-bool put_on_disk(const base::FileDescriptor& file) noexcept { return fdatasync(file.get()) == 0; }
+bool put_on_disk(const base::FileDescriptor& file) noexcept {
+  return simulation != nullptr ? simulation->sync(file.get()) : fdatasync(file.get()) == 0;
+}
 
 }  // namespace hamlyn::library

@@ -13,13 +13,13 @@ DurableArea::DurableArea(Engine& engine, std::span<std::byte> memory, base::File
     : engine_(engine), memory_(memory), file_(std::move(file)) {
   data = memory.data();
   ranges_.reserve(kRanges);
-  thread_ = start_own_thread("hamlyn-sync", [this] { main(); });
+  task_ = start_task("hamlyn-sync", [this] { main(); });
 }
 
 DurableArea::~DurableArea() {
   stop_.store(true, std::memory_order_release);
   wake();
-  thread_.join();
+  task_.reset();
 }
 
 void DurableArea::wake() noexcept {
@@ -40,43 +40,41 @@ void DurableArea::main() noexcept {
 // One sync, of all that waits for one. False: nothing does.
 bool DurableArea::round() noexcept {
   ranges_.clear();
+  own_ranges_.clear();
   engine_.lock().enter_as_other();
   const bool landed = due;
   if (landed) engine_.core().begin_sync(*this, ranges_);
+  own_ranges_.swap(asked_);
+  const std::uint64_t begun = last_asked_;
+  const bool asked = begun != last_over_;
+  const bool good = !failed;
   engine_.lock().leave();
-  std::uint64_t begun = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    begun = last_asked_;
-    if (!landed && begun == last_over_) return false;
-    own_ranges_.clear();
-    own_ranges_.swap(asked_);
-  }
-  const bool done = !failed && put_in_file(file_, memory_, ranges_) &&
+  if (!landed && !asked) return false;
+  const bool done = good && put_in_file(file_, memory_, ranges_) &&
                     put_in_file(file_, memory_, own_ranges_) && put_on_disk(file_);
   engine_.lock().enter_as_other();
-  // Whoever sleeps does not know that something waits for room.
-  if (!engine_.core().end_sync(*this, done)) engine_.departure_waits();
-  engine_.lock().leave();
-  const std::lock_guard lock(mutex_);
-  has_failed_ |= !done;
   last_over_ = begun;
-  round_over_.notify_all();
+  // Whoever sleeps does not know that something waits for room, nor that its own bytes are safe.
+  if (!engine_.core().end_sync(*this, done) || asked) engine_.departure_waits();
+  engine_.settled();
+  engine_.lock().leave();
   return true;
 }
 
 Status DurableArea::sync(interface::StoredRange range, Deadline deadline) {
-  std::unique_lock lock(mutex_);
-  asked_.push_back(range);
-  const std::uint64_t mine = ++last_asked_;
-  wake();
-  const auto over = [&] { return last_over_ >= mine || has_failed_; };
-  if (!deadline) {
-    round_over_.wait(lock, over);
-  } else if (!round_over_.wait_until(lock, *deadline, over)) {
-    return Status::timed_out;
+  std::uint64_t mine = 0;
+  {
+    const base::RunLockGuard guard(engine_.lock());
+    if (!guard) return Status::forked;
+    asked_.push_back(range);
+    mine = ++last_asked_;
   }
-  return has_failed_ ? Status::not_durable : Status::ok;
+  wake();
+  const auto over = [&] {
+    if (failed) return Status::not_durable;
+    return last_over_ >= mine ? Status::ok : Status::pending;
+  };
+  return engine_.wait(over, deadline);
 }
 
 }  // namespace hamlyn::library

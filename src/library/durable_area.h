@@ -6,17 +6,16 @@
 // The file is written and not mapped: a store into a mapped file may wait for the disk, or end the process by
 // a signal when somebody has cut the file short.
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/file_descriptor.h"
 #include "hamlyn/status.h"
 #include "interface/store.h"
 #include "library/engine.h"
+#include "library/setting.h"
 
 namespace hamlyn::library {
 
@@ -30,7 +29,7 @@ class DurableArea final : public interface::Store {
 
   // Under the run lock, from the data path.
   void wake() noexcept;
-  // Waits until those bytes, as they are now, are in the file: ok, not_durable, timed_out.
+  // Waits until those bytes, as they are now, are in the file: ok, not_durable, timed_out, cancelled.
   Status sync(interface::StoredRange range, Deadline deadline);
 
  private:
@@ -45,13 +44,12 @@ class DurableArea final : public interface::Store {
   std::atomic<std::uint32_t> word_{0};              // moves when the thread should look: wake to main
   std::atomic<bool> stop_{false};                   // the destructor to main, before it moves word_
 
-  std::mutex mutex_;
-  std::condition_variable round_over_;
+  // Under the run lock, as `failed` is.
   std::vector<interface::StoredRange> asked_;  // by sync
   std::uint64_t last_asked_ = 0;               // calls of sync are numbered from 1 on
   std::uint64_t last_over_ = 0;
-  bool has_failed_ = false;  // as `failed`, which is under the run lock
-  std::thread thread_;
+
+  std::unique_ptr<Task> task_;
 };
 
 }  // namespace hamlyn::library

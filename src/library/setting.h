@@ -37,6 +37,8 @@ class Setting {
                      std::optional<Time> until) noexcept = 0;
   // As wait_for_descriptors.
   virtual bool wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept = 0;
+  // As fdatasync: false, it has failed.
+  virtual bool sync(int file) noexcept = 0;
   // Lets others run that can.
   virtual void step_aside() noexcept = 0;
   virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;

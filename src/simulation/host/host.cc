@@ -1,5 +1,6 @@
 #include "simulation/host/host.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kLook = 1000;                // nanoseconds that a look at the clock takes
 constexpr std::uint64_t kPatience = 400'000;         // turns in which all must come to their ends
+constexpr std::uint64_t kTurnsUnseen = 8;            // while others run
 constexpr std::uint64_t kLongest = 600'000'000'000;  // and nanoseconds
 
 // The epoch of virtual time: no deadline may be the clock's own beginning.
@@ -92,7 +94,7 @@ std::unique_ptr<library::Task> Host::start(std::function<void()> main) {
   return std::make_unique<Beside>(*this, *threads_.back());
 }
 
-bool Host::ready(const Thread& thread) const noexcept {
+bool Host::ready(const Thread& thread, bool look) const noexcept {
   if (thread.fiber.over() || thread.process->stopped) return false;
   if (thread.joins != nullptr) return thread.joins->fiber.over();
   const bool told = thread.word == nullptr ? thread.until == kNever : thread.word->load() != thread.value;
@@ -100,7 +102,8 @@ bool Host::ready(const Thread& thread) const noexcept {
                     (thread.arrivals != thread.process->arrivals || far_next(*thread.process) <= time());
   if (told || came || thread.until <= time() || (thread.main && !thread.process->alive)) return true;
   // What the kernel has for it was put there by another thread here, so it is the same in every run.
-  return !thread.descriptors.empty() && ::poll(thread.descriptors.data(), thread.descriptors.size(), 0) > 0;
+  return look && !thread.descriptors.empty() &&
+         ::poll(thread.descriptors.data(), thread.descriptors.size(), 0) > 0;
 }
 
 void Host::run(Thread& thread) {
@@ -125,8 +128,12 @@ void Host::run() {
     do_events();
     if (topology_ == Topology::overtaking) look_at_overtaken();
     able.clear();
-    for (const auto& thread : threads_) {
-      if (ready(*thread)) able.push_back(thread.get());
+    // A look at descriptors costs a call of the kernel, and nobody hears of what comes there at once.
+    for (const bool look : {turns_ % kTurnsUnseen == 0, true}) {
+      for (const auto& thread : threads_) {
+        if (ready(*thread, look)) able.push_back(thread.get());
+      }
+      if (!able.empty()) break;
     }
     if (!able.empty()) {
       run(*able[chance_.below(able.size())]);
@@ -226,6 +233,30 @@ bool Host::wait(std::span<pollfd> descriptors, std::optional<Time> until) noexce
   if (thread.main && !thread.process->alive) return false;
   return ::poll(descriptors.data(), descriptors.size(), 0) >= 0;
 }
+
+namespace {
+
+std::uint64_t inode_of(int file) noexcept {
+  struct stat status {};
+  fstat(file, &status);
+  return status.st_ino;
+}
+
+}  // namespace
+
+bool Host::sync(int file) noexcept {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return false;
+  std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
+  const bool read = pread(file, content.data(), content.size(), 0) == status.st_size;
+  const bool fails = rules_.disk.fails_one_in != 0 && chance_.one_in(rules_.disk.fails_one_in);
+  stand_still(time() + chance_.between(rules_.disk.least_time, rules_.disk.most_time));
+  if (fails || !read) return false;
+  on_disk_[status.st_ino] = std::move(content);
+  return true;
+}
+
+std::span<const std::byte> Host::on_disk(int file) { return on_disk_[inode_of(file)]; }
 
 std::unique_ptr<library::Outside> Host::make_outside(library::Engine& engine, const Interface::Options&) {
   return std::make_unique<HostOutside>(*this, here(), engine);
@@ -328,13 +359,13 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
 
 void Host::introduce(std::uint64_t from, std::uint64_t to) {
   Inhabitant& one = inhabitant(from);
-  if (!one.alive || one.outside == nullptr) return;
+  if (!one.alive || one.outside == nullptr || one.leaves) return;
   const std::uint64_t index = to & kIndex;
   const bool known =
       index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to && to != from;
   Inhabitant* const other = known ? &inhabitant(to) : nullptr;
   if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
-  const bool there = other != nullptr && other->alive && other->outside != nullptr;
+  const bool there = other != nullptr && other->alive && other->outside != nullptr && !other->leaves;
   const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
   // Of another host, who has not found out yet that there is no link is told by its node.
   if (there && !other->stopped && one.host != other->host && other->links.count(from) != 0)

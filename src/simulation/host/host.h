@@ -38,6 +38,7 @@ struct Inhabitant {
   bool alive = true;
   bool stopped = false;
   HostOutside* outside = nullptr;  // null: it has no interface
+  bool leaves = false;             // that interface gets no links any more
   std::shared_ptr<void> own;       // library::Setting::own
   std::uint64_t host = 0;
   std::map<std::uint64_t, LinkEnd> links;  // by the peer's number
@@ -52,12 +53,18 @@ struct Inhabitant {
 
 class Host final : public library::Setting {
  public:
+  struct Disk {
+    std::uint64_t least_time = 20'000;  // of a sync
+    std::uint64_t most_time = 3'000'000;
+    std::uint64_t fails_one_in = 0;  // syncs; 0: none
+  };
   struct Rules {
     sim::Weather weather;             // times are nanoseconds
     std::uint64_t refuse_one_in = 0;  // links that the node does not grant; 0: it grants all
     std::uint64_t hosts = 1;
     RoughNet::Weather wire{};  // between them
     ofi::Limits far{};
+    Disk disk{};
   };
 
   Host(std::uint64_t seed, const Rules& rules, Trace::Reader reader);
@@ -96,6 +103,9 @@ class Host final : public library::Setting {
   void cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets);
   // Nothing gets from the one's host to the other's, or neither way, for a time.
   void part(Inhabitant& one, Inhabitant& other, bool both_ways, std::uint64_t nanoseconds);
+  // What of that file would be left if the power failed now: what was in it when the last sync of it that has
+  // ended began. Nothing: there was none.
+  std::span<const std::byte> on_disk(int file);
   // From now on the wire between hosts does no harm.
   void be_kind();
   // Whether a fault may have come between them.
@@ -130,6 +140,7 @@ class Host final : public library::Setting {
   void sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
              std::optional<Time> until) noexcept override;
   bool wait(std::span<pollfd> descriptors, std::optional<Time> until) noexcept override;
+  bool sync(int file) noexcept override;
   void step_aside() noexcept override;
   std::unique_ptr<library::Task> start(std::function<void()> main) override;
   std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
@@ -172,7 +183,8 @@ class Host final : public library::Setting {
   static constexpr std::uint64_t kIndex =
       (std::uint64_t{1} << kHostShift) - 1;  // what of a number counts all
 
-  bool ready(const Thread& thread) const noexcept;
+  // `look`: at descriptors, too.
+  bool ready(const Thread& thread, bool look) const noexcept;
   void run(Thread& thread);
   // Lets time pass until something can happen. False: nothing ever will.
   bool wait_for_something();
@@ -232,6 +244,7 @@ class Host final : public library::Setting {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::map<std::string, Name, std::less<>> names_;
   std::vector<shm::Mapping> shown_;  // all send buffer areas that anybody was shown: they stay to be read
+  std::map<std::uint64_t, std::vector<std::byte>> on_disk_;  // by inode
   std::string problem_;
 };
 

@@ -12,11 +12,13 @@ using library::Engine;
 HostOutside::HostOutside(Host& host, Inhabitant& process, Engine& engine)
     : host_(host), process_(process), engine_(engine), areas_(engine) {
   process_.outside = this;
+  process_.leaves = false;
   host_.open_far(process_);
   engine_.core().set_gate(this);
 }
 
 HostOutside::~HostOutside() {
+  process_.leaves = true;
   host_.end_links(process_);
   host_.close_far(process_);
   engine_.core().set_gate(nullptr);
