@@ -29,7 +29,12 @@ using node::RequestKind;
 constexpr NodeId kNodes = 3;
 constexpr std::uint64_t kSecond = 1000 * kMillisecond;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-constexpr std::uint64_t kBusy = 3 * kSecond;
+constexpr std::uint64_t kBusy = 3 * kSecond / 2;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kClusters = 3;
+#else
+constexpr std::uint64_t kClusters = 6;
+#endif
 constexpr std::uint64_t kRefreshed = 2 * kSecond;     // so old may be what a look-up finds that says `cached`
 constexpr std::uint64_t kMostStop = 3 * kSecond / 2;  // of a clerk, which refreshes nothing meanwhile
 constexpr std::uint64_t kNames = 50;                  // of a node: more than its first table takes
@@ -64,7 +69,6 @@ class Site final : public node::OtherNodes, public daemon::ClerkMachine {
 
   const NodeId id;
   std::uint64_t asked = 0;  // of other daemons, names
-  std::uint64_t clerks = 0;
 
  private:
   struct Daemon {
@@ -310,7 +314,6 @@ pid_t Site::start(base::FileDescriptor socket, const std::string&) {
     names_.hosted.host.pause(names_.chance().below(20 * kMillisecond));
     if (self.alive) segment::serve_as_clerk(std::move(*held), {});
   });
-  ++clerks;
   return static_cast<pid_t>(clerk_->number & 0xFFFFFF);
 }
 
@@ -438,9 +441,6 @@ void Names::look(NodeId at_node, std::uint64_t connection, NodeId owner, std::ui
     const auto found = std::ranges::find(spells, reply->ticket, &Spell::ticket);
     if (found == spells.end()) return demand(false, "a name stands for what nobody has registered");
     const std::uint64_t stale = !cached ? 0 : kRefreshed + (trouble == Trouble::daemons_die ? kMostStop : 0);
-    if (!(found->gone == kNever || found->gone + stale >= began))
-      fprintf(stderr, "at %u of %s cached %d gone %lu began %lu now %lu hint %u reads\n", at_node,
-              name.c_str(), cached, found->gone, began, time(), hint);
     demand(found->gone == kNever || found->gone + stale >= began, "a name stands for what it did before");
     return demand(!last || found->gone == kNever, "a name stands for what it did before, for ever");
   }
@@ -544,17 +544,14 @@ void Names::direct() {
 TEST(HostedNames, are_found_as_they_are_whatever_becomes_of_daemons_and_clerks) {
   spdlog::set_level(spdlog::level::off);
   std::uint64_t looks = 0, asked = 0;
-  for (std::uint64_t seed = getenv("S") ? strtoull(getenv("S"), 0, 10) : 1; seed <= 24 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kClusters && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Names names(seed, static_cast<Trouble>(seed % 4));
     names.run();
     looks += names.looks;
     for (NodeId id = 1; id <= kNodes; ++id) asked += names.at(id).asked;
-    printf("seed %lu: %lu looks, asked %lu turns %lu time %lu clerks %lu\n", seed, names.looks,
-           names.at(1).asked + names.at(2).asked + names.at(3).asked, names.hosted.host.turns(), names.time(),
-           names.at(1).clerks);
   }
-  EXPECT_LT(asked, looks) << "names are read, each of them at two nodes";
+  EXPECT_LT(asked, looks) << "names are not read";
   spdlog::set_level(spdlog::level::info);
 }
 
