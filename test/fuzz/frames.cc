@@ -1,17 +1,22 @@
-// What anybody may send to the ports by which processes of two hosts reach each other: frames and their
-// packets, right but for a few fields or bits, out of order, sent again, or noise.
+// What anybody may send to the ports by which processes of two hosts reach each other: frames, their packets,
+// and datagrams of compare-and-swap; right but for a few fields or bits, out of order, sent again, or noise.
 //
 // Besides not crashing: what is decoded says what was sent; each frame is fresh once, and no more of them
-// stand than were granted; what is acknowledged was sent; packets lie in their frame.
+// stand than were granted; what is acknowledged was sent; packets lie in their frame; a swap is done once, in
+// its memory, and each datagram is answered by one at most; an operation ends once.
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/link_protocol.h"
 #include "fabric/ofi/packets.h"
+#include "segment/lossy_swap.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/target.h"
 
@@ -19,10 +24,14 @@ namespace hamlyn::fuzz {
 namespace {
 
 using namespace hamlyn::ofi;
+using namespace hamlyn::segment;
 
-Goal goals[] = {
-    {"frames that were fresh", 500}, {"frames that were refused", 500}, {"packets that were read", 200}};
-Goal &fresh = goals[0], &refused = goals[1], &packets = goals[2];
+Goal goals[] = {{"frames that were fresh", 500},
+                {"frames that were refused", 500},
+                {"packets that were read", 200},
+                {"swaps that were done", 100},
+                {"swaps that were answered", 50}};
+Goal &fresh = goals[0], &refused = goals[1], &packets = goals[2], &swaps = goals[3], &answered = goals[4];
 
 // One end of a link whose other end lies.
 class Liar {
@@ -167,14 +176,156 @@ void unpack(Input& input) {
   }
 }
 
+// A port to which the input sends.
+class Port final : public fabric::DatagramPort {
+ public:
+  std::size_t limit() const noexcept override { return 128; }
+  std::span<const std::byte> address() const noexcept override { return {}; }
+  Peer insert(std::span<const std::byte>) override { return 0; }
+  Status send(Peer, std::span<const std::byte> data) noexcept override {
+    const auto packet = swap_packet(data);
+    EXPECT_TRUE(packet) << "its own datagram is none";
+    if (packet) sent.push_back(*packet);
+    return Status::ok;
+  }
+  std::optional<Arrival> receive(std::span<std::byte> into) noexcept override {
+    if (!waits) return std::nullopt;
+    const auto [from, bytes] = *std::exchange(waits, std::nullopt);
+    std::copy(bytes.begin(), bytes.end(), into.begin());
+    return Arrival{from, bytes.size()};
+  }
+  std::uint64_t refused() const noexcept override { return 0; }
+
+  std::optional<std::pair<Peer, std::vector<std::byte>>> waits;
+  std::vector<SwapPacket> sent;
+};
+
+// One whose owner is the target of swaps or asks for them, while anybody sends to it.
+class Swaps {
+ public:
+  explicit Swaps(Input& input) : input_(input) { words_.fill(kGuard); }
+
+  void serve() {
+    const std::span<std::byte> inside = std::as_writable_bytes(std::span{words_}).subspan(64, 64);
+    std::memset(inside.data(), 0, inside.size());
+    SwapTarget target(port_, inside, 3, [this] { return ++drawn_; });
+    std::set<std::pair<std::uint64_t, std::uint64_t>> done;  // operations, by session and number
+    while (!input_.empty()) {
+      port_.sent.clear();
+      if (input_.pick(40) == 0) target.forget(input_.pick(4));
+      const std::uint64_t before = target.done();
+      const SwapPacket packet = arrive();
+      target.run();
+      ASSERT_LE(port_.sent.size(), 1u) << "answers to one datagram";
+      if (!port_.sent.empty() && port_.sent.front().session != 0) session_ = port_.sent.front().session;
+      if (target.done() == before) continue;
+      ASSERT_TRUE(done.insert({packet.session, packet.number}).second) << "it was done before";
+      ++swaps.times;
+    }
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (i < 8 || i >= 16) {
+        ASSERT_EQ(words_[i], kGuard) << "it lies outside of the memory";
+      }
+    }
+  }
+
+  void ask() {
+    SwapRequester requester(port_, 0, {}, [this] { return ++drawn_; });
+    std::map<std::uint64_t, Status> over;
+    std::uint64_t now = 0, number = 0;
+    while (!input_.empty()) {
+      port_.sent.clear();
+      if (input_.pick(3) == 0) requester.begin(8 * input_.pick(20), 0, 1, now, number);
+      if (input_.pick(16) == 0) requester.give_up(number - input_.pick(3));
+      if (!port_.sent.empty()) said_ = port_.sent.back();
+      port_.sent.clear();
+      arrive();
+      requester.run(now += input_.pick(200) * kMillisecond / 10);
+      ASSERT_LE(port_.sent.size(), kSwapWindow + 1);
+      if (!port_.sent.empty()) said_ = port_.sent.back();
+      for (std::uint64_t each = number; each != 0 && number - each < kSwapWindow; --each) {
+        const Status status = requester.answer(each).status;
+        if (status == Status::pending) continue;
+        ASSERT_EQ(over.try_emplace(each, status).first->second, status) << "it had ended otherwise";
+        answered.times += status == Status::ok ? 1 : 0;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kGuard = 0xC3C3C3C3C3C3C3C3;
+
+  // A datagram that fits what was said last, or does not; as it is read by whoever gets it.
+  SwapPacket arrive() {
+    SwapPacket packet;
+    packet.kind = static_cast<SwapKind>(1 + input_.pick(7));
+    packet.session = session_ - (input_.pick(8) == 0 ? input_.pick(3) : 0);
+    packet.number = 1 + input_.pick(24);
+    packet.floor = 1 + (input_.pick(2) == 0 ? 0 : input_.pick(packet.number));
+    packet.offset = input_.pick(4) == 0 ? input_.number() : 8 * input_.pick(8);
+    packet.desired = input_.pick(3);
+    if (packet.kind == SwapKind::hello) packet.incarnation = 1 + input_.pick(3);
+    if (input_.pick(2) == 0) answer(packet);
+    fit(packet);
+    SwapBytes bytes = bytes_of(packet);
+    if (input_.pick(8) == 0) input_.spoil(std::span{bytes});
+    std::vector<std::byte> whole(bytes.begin(), bytes.end());
+    if (input_.pick(32) == 0) whole.resize(input_.pick(129));
+    const auto read = swap_packet(whole);
+    if (read) {
+      EXPECT_EQ(bytes_of(*read), bytes) << "it was read as something else";
+    }
+    port_.waits.emplace(input_.pick(4) == 0 ? input_.pick(5) : 0, std::move(whole));
+    return read.value_or(SwapPacket{});
+  }
+  // To what a requester has said last.
+  void answer(SwapPacket& packet) {
+    if (said_.kind != SwapKind::hello && said_.kind != SwapKind::confirm && said_.kind != SwapKind::swap)
+      return;
+    packet.kind = said_.kind == SwapKind::hello     ? SwapKind::welcome
+                  : said_.kind == SwapKind::confirm ? SwapKind::confirmed
+                                                    : SwapKind::swapped;
+    packet.incarnation = said_.incarnation;
+    packet.number = said_.number;
+    if (said_.session != 0) packet.session = said_.session;
+    if (packet.session == 0) packet.session = 9;
+  }
+  // Fields that its kind does not have are 0.
+  void fit(SwapPacket& packet) {
+    const bool swap = packet.kind == SwapKind::swap, swapped = packet.kind == SwapKind::swapped;
+    if (packet.kind == SwapKind::hello) packet.session = 0;
+    if (packet.kind != SwapKind::hello && packet.kind != SwapKind::welcome) packet.incarnation = 0;
+    if (!swap && !swapped) packet.number = 0;
+    if (!swap) packet.floor = packet.offset = packet.desired = 0;
+    if (swapped) packet.result = static_cast<SwapResult>(input_.pick(4));
+    if (packet.kind == SwapKind::refused) packet.result = SwapResult::no_session;
+  }
+
+  Input& input_;
+  Port port_;
+  SwapPacket said_{.kind = SwapKind::refused};
+  std::array<std::uint64_t, 24> words_{};
+  std::uint64_t session_ = 0;
+  std::uint64_t drawn_ = 100;
+};
+
 }  // namespace
 
 const RandomRuns random_runs{.runs = 300, .bytes = 2000, .goals = goals};
 
 void fuzz(std::span<const std::byte> bytes) {
   Input input{bytes};
-  if (input.pick(2) == 0) return Liar{input}.lie();
-  while (!input.empty()) unpack(input);
+  switch (input.pick(4)) {
+    case 0:
+      return Liar{input}.lie();
+    case 1:
+      while (!input.empty()) unpack(input);
+      return;
+    case 2:
+      return Swaps{input}.serve();
+    default:
+      return Swaps{input}.ask();
+  }
 }
 
 }  // namespace hamlyn::fuzz
