@@ -84,8 +84,9 @@ class PollRest {
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
   static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
-  // Of the time from one message to the next, in sixteenths: an answer comes half way at the earliest.
-  static constexpr std::array<std::uint32_t, 6> kFirsts = {0, 4, 5, 6, 7, 8};
+  // Of the time from one message to the next, in sixteenths. An answer comes half way at the earliest, and
+  // its line is best asked for a little after it was written, not while its writer still asks for it.
+  static constexpr std::array<std::uint32_t, 6> kFirsts = {0, 7, 8, 9, 10, 11};
   static constexpr std::uint64_t kMostFirst = 4096;  // cycles
   static constexpr std::uint32_t kTrialMessages = 32;
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
