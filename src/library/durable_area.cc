@@ -13,7 +13,7 @@ DurableArea::DurableArea(Engine& engine, std::span<std::byte> memory, base::File
     : engine_(engine), memory_(memory), file_(std::move(file)) {
   data = memory.data();
   ranges_.reserve(kRanges);
-  task_ = start_task("hamlyn-sync", [this] { main(); });
+  task_ = start_task(engine.lock(), "hamlyn-sync", [this] { main(); });
 }
 
 DurableArea::~DurableArea() {
