@@ -317,7 +317,12 @@ Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
   const Status status = drive(step, timeout);
   if (status != Status::ok || lent.sequence == 0) [[likely]]
     return status;
-  if (const Status taken = wait_for([&] { return lent; }, deadline); taken != Status::ok) return taken;
+  for (;;) {
+    SendHandle first;
+    const Status taken = wait_for([&] { return first = inside_->source.first_lent(lent); }, deadline);
+    if (first.sequence == 0) break;
+    if (taken != Status::ok) return taken;
+  }
   const Dispatcher::Guard guard(inside_->dispatcher);
   return guard ? why_over(Status::ok) : Status::forked;
 }

@@ -101,6 +101,13 @@ class StreamSource {
   SendHandle last_lent() const noexcept {
     return lent_count_ != 0 ? lent_[lent_count_ - 1].handle : SendHandle{};
   }
+  // The first of those up to that one that it has not copied: a short one may be over before longer ones that
+  // were sent earlier.
+  SendHandle first_lent(SendHandle last) noexcept {
+    take_back();
+    const bool any = lent_count_ != 0 && lent_[0].handle.sequence <= last.sequence;
+    return any ? lent_[0].handle : SendHandle{};
+  }
   // Forgets those that it has. If the area of one has gone, the stream has ended.
   void take_back() noexcept {
     std::size_t kept = 0;

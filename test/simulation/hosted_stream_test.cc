@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hamlyn/datagram.h"
+#include "hamlyn/send_buffer_area.h"
 #include "hamlyn/stream.h"
 #include "hamlyn/tagged_write.h"
 #include "test/simulation/hosted.h"
@@ -224,6 +225,48 @@ TEST(HostedStreams, keep_what_was_received_until_it_is_released_though_their_rec
     });
     hosted.run();
   }
+}
+
+// A short record out of an area has left when the long one before it is still to be copied.
+TEST(HostedStreams, are_flushed_when_all_is_copied_that_stands_in_an_area) {
+  constexpr std::size_t kLong = 8192;
+  Hosted hosted({.least_delay = 200'000, .most_delay = 200'000, .window = 2});
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("stream", receiver.make_seed());
+    for (const char each : {'0', '1', '2', '3'}) {
+      Record record;
+      all.expect(receiver.receive(record, 1s) == Status::ok, "no record");
+      all.expect(record.text() == std::string(each == '3' ? 100 : kLong, each), "another record");
+      receiver.release(record);
+    }
+    Record record;
+    all.expect(receiver.receive(record, 1s) == Status::closed, "it is not closed");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    SendBufferArea area(manager.interface(), 4 * kLong);
+    StreamSender sender(manager, manager.lookup("stream", 1s));
+    all.expect(sender.bind(0, area) == Status::ok, "it cannot be bound");
+    const auto send = [&](char each, std::size_t bytes) {
+      const std::size_t at = static_cast<std::size_t>(each - '0') * kLong;
+      std::ranges::fill(area.bytes(at, bytes), static_cast<std::byte>(each));
+      SendHandle handle;
+      all.expect(sender.send({0, at, bytes}, handle) == Status::ok, "it is not sent");
+    };
+    send('0', kLong);
+    all.expect(sender.flush() == Status::ok, "it is not flushed");
+    all.host.pause(kMillisecond);  // from here on the area is shown
+    send('1', kLong);
+    all.host.pause(kMillisecond / 10);
+    send('2', kLong);
+    send('3', 100);
+    all.expect(sender.flush() == Status::ok, "it is not flushed");
+    std::ranges::fill(area.bytes(), std::byte{0xEE});
+    all.expect(sender.close() == Status::ok, "it is not closed");
+  });
+  hosted.run();
 }
 
 TEST(HostedStreams, go_on_in_the_longest_memory_whatever_overtakes_what) {
