@@ -97,10 +97,11 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
                  ? nullptr
                  : "it waits for room";
     case Fault::no_place:
-      return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::put ||
-                     kind == OperationKind::scattered_put || kind == OperationKind::put_turned ||
-                     kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
-                     kind == OperationKind::fetch_told || kind == OperationKind::bulk_ring
+      return kind == OperationKind::fast || kind == OperationKind::get || kind == OperationKind::get_turned ||
+                     kind == OperationKind::put || kind == OperationKind::scattered_put ||
+                     kind == OperationKind::put_turned || kind == OperationKind::tagged_writes ||
+                     kind == OperationKind::loan || kind == OperationKind::fetch_told ||
+                     kind == OperationKind::bulk_ring
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interface/requests.h"
+#include "interface/strides.h"
 #include "simulation/operations.h"
 #include "simulation/world.h"
 
@@ -64,6 +65,7 @@ class RemoteOperations final : public Operation {
     std::uint64_t landing;
     std::uint64_t version;  // of the data when it was asked for
     std::uint32_t element;  // of what size the numbers of a get are; 0: bytes
+    Strides strides;        // by which a get gathers them
     bool told;              // by a notification, when it is over
     bool may_be_lost;
     bool may_be_cancelled = false;
@@ -140,7 +142,7 @@ void RemoteOperations::start_fetch(Process& from, Process& to) {
   if (status != (answered ? Status::pending : Status::ok)) return accept(OperationKind::fetch, status);
   world_.begun(OperationKind::fetch);
   requests_.push_back({&from, &to, answered ? &requests : nullptr, handle, false, where, operand, 0, 0, 0,
-                       false, world_.unsure(from, to)});
+                       Strides{}, false, world_.unsure(from, to)});
 }
 
 void RemoteOperations::start_get(Process& from, Process& to) {
@@ -148,8 +150,20 @@ void RemoteOperations::start_get(Process& from, Process& to) {
   Place& own = places_[from.number()];
   const std::uint64_t landing = chance.below(kLandings);
   if (own.landing_used[landing]) return;
-  const std::uint64_t length = 8 * chance.between(1, kData / 8);
-  const std::uint64_t where = 8 * chance.below((kData - length) / 8 + 1);
+  std::uint64_t length = 8 * chance.between(1, kData / 8);
+  std::uint64_t reach = length;
+  Strides strides{.chunk = static_cast<std::uint32_t>(length)};
+  const bool gathers = chance.one_in(4);
+  if (gathers) {
+    strides.chunk = static_cast<std::uint32_t>(8 * chance.between(1, 4));
+    strides.x_chunks = static_cast<std::uint32_t>(chance.between(1, 4));
+    strides.y_chunks = static_cast<std::uint32_t>(chance.between(1, 4));
+    strides.x_stride = strides.chunk + 8 * chance.below(3);
+    strides.y_stride = strides.x_stride * strides.x_chunks + 8 * chance.below(3);
+    length = interface::data_of(strides);
+    reach = interface::span_of(strides);
+  }
+  const std::uint64_t where = 8 * chance.below((kData - reach) / 8 + 1);
   interface::Requests& requests = from.terminus(chance).requests();
   interface::Queue* const queue = chance.one_in(2) ? from.queues[chance.below(2)] : nullptr;
   const Place& place = places_[to.number()];
@@ -157,9 +171,12 @@ void RemoteOperations::start_get(Process& from, Process& to) {
   RemoteHandle handle;
   // Up to the very edge of what was granted.
   const interface::Landing into { own.landing->index(), landing* kStride + kData - length, length };
-  const Status status = requests.get(
-      place.target->ticket(), into,
-      {.offset = kCounters * 8 + where, .word = requests_.size(), .element = element}, queue, &handle);
+  const Status status = requests.get(place.target->ticket(), into,
+                                     {.offset = kCounters * 8 + where,
+                                      .word = requests_.size(),
+                                      .element = element,
+                                      .strides = gathers ? &strides : nullptr},
+                                     queue, &handle);
   world_.note(from, "gets % bytes at % of process %: status %",
               {length, where, to.number(), static_cast<std::uint64_t>(status)});
   const OperationKind kind = kind_of_get(element);
@@ -167,7 +184,7 @@ void RemoteOperations::start_get(Process& from, Process& to) {
   world_.begun(kind);
   own.landing_used[landing] = true;
   requests_.push_back({&from, &to, &requests, handle, true, where, length, landing, place.version, element,
-                       queue != nullptr, world_.unsure(from, to)});
+                       strides, queue != nullptr, world_.unsure(from, to)});
 }
 
 void RemoteOperations::step(Process& process) {
@@ -248,7 +265,8 @@ void RemoteOperations::check_bytes(const Request& request) {
   const std::uint64_t now = places_[request.to->number()].version;
   for (std::uint64_t i = 0; i < request.operand; i += 8) {
     const std::uint64_t word = load(bytes.data() + i);
-    demand((word & 0xFFFFFFFFu) == (request.where + i) / 8, "a get brought bytes from elsewhere");
+    const std::uint64_t from = request.where + interface::place_of(request.strides, i);
+    demand((word & 0xFFFFFFFFu) == from / 8, "a get brought bytes from elsewhere");
     demand(word >> 32 >= request.version && word >> 32 <= now, "a get brought bytes of another time");
   }
 }

@@ -103,7 +103,7 @@ class SpaceSender {
       : sends_(book.stage),
         book_(book),
         stage_(book.stage),
-        terminus_(manager.interface(), {.entries = kEntries}) {}
+        terminus_(manager.interface(), {.entries = stage_.chance().between(1, 2)}) {}
   ~SpaceSender() {
     for (const Sending& each : sending_) each.space->over = true;
   }
@@ -130,7 +130,6 @@ class SpaceSender {
   }
 
  private:
-  static constexpr std::size_t kEntries = 2;
   struct Sending {
     Space* space = nullptr;
     std::vector<std::byte> data;

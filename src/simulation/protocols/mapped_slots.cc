@@ -216,7 +216,7 @@ class User {
         book_(book),
         stage_(book.stage),
         manager_(manager),
-        terminus_(manager.interface(), {.entries = book.stage.chance().between(1, 2)}) {}
+        terminus_(manager.interface(), {.entries = 1}) {}
   ~User() {
     for (const Sending& each : sending_) each.message->lost |= !each.message->taken;
   }
@@ -230,7 +230,7 @@ class User {
     if (dice < 15) {
       map();
     } else if (dice < 60) {
-      send();
+      for (std::uint64_t count = chance.between(1, 4); count != 0; --count) send();
     } else if (dice < 75) {
       look();
     } else if (dice < 90) {

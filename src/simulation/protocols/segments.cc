@@ -4,6 +4,7 @@
 // nothing of it lands.
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,16 +27,23 @@ constexpr std::size_t kCounter = 0, kOwn = kLane / 2, kTold = 8, kBlocks = 16;
 
 struct Export;
 
+// Times that the exporter is to be told of something, and that it was.
+struct Tells {
+  std::uint64_t sure = 0, unsure = 0, told = 0;
+};
+
+std::size_t index_of(SegmentRecord::Kind kind) {
+  return kind == SegmentRecord::Kind::written ? 0 : kind == SegmentRecord::Kind::got ? 1 : 2;
+}
+
 struct Lane {
   Export* place = nullptr;
   std::size_t number = 0;
   std::uint64_t writer = 0;
-  std::uint64_t generation = 0;        // of what was imported
-  std::uint64_t signals = 0;           // that were put, each with a block of
-  std::vector<std::size_t> lengths;    // so many bytes
-  std::uint64_t sure = 0, unsure = 0;  // times that the exporter is to be told
-  std::uint64_t told = 0;
-  std::uint64_t last = 0;  // signal that stood there when its segment was revoked
+  std::uint64_t generation = 0;      // of what was imported
+  std::uint64_t signals = 0;         // that were put, each with a block of
+  std::vector<std::size_t> lengths;  // so many bytes
+  std::uint64_t last = 0;            // signal that stood there when its segment was revoked
   std::size_t at() const { return number * kLane; }
 };
 
@@ -51,6 +59,7 @@ struct Export {
   std::uint64_t version = 0;           // of its own words
   std::uint64_t sure = 0, unsure = 0;  // what was added to the counter, and may have been
   std::deque<Lane> lanes;
+  std::map<std::uint64_t, Tells[3]> tells;  // of writes, reads and swaps, by who has done them
   std::uint64_t word(std::size_t at) const {
     std::uint64_t word;
     std::memcpy(&word, bytes + at, kWord);
@@ -112,9 +121,11 @@ class Exporting {
     if (dice < 10) {
       SegmentRecord record;
       if (segment_->wait(record, stage_.a_while()) == Status::ok) hear(record);
-    } else if (dice < 16) {
+    } else if (dice < 14) {
+      wait_for_signal();
+    } else if (dice < 20) {
       revoke();
-    } else if (dice < 18) {
+    } else if (dice < 22) {
       go();
     }
   }
@@ -151,23 +162,43 @@ class Exporting {
     for (std::size_t i = 0; i != kOwnWords; ++i)
       segment_->at<std::uint64_t>(kOwn + i * kWord) = word_of(place_->version, i);
   }
+  // Of whoever came last.
+  void wait_for_signal() {
+    if (place_->lanes.empty()) return;
+    const Lane& lane = place_->lanes.back();
+    const std::uint64_t known = place_->word(lane.at());
+    const auto more = [&](std::uint64_t word) { return word > known; };
+    if (segment_->wait_until(lane.at(), more, stage_.a_while()) != Status::ok) return;
+    stage_.demand(place_->word(lane.at()) > known, "a signal was waited for, and is not there");
+    book_.look_at(lane);
+  }
   void hear(const SegmentRecord& record) {
-    stage_.demand(record.kind == SegmentRecord::Kind::written && record.count == 1 && record.length == kWord,
-                  "the exporter of a segment is told of something else");
-    const auto lane = std::ranges::find_if(
-        place_->lanes, [&](const Lane& each) { return each.at() + kTold == record.offset; });
-    stage_.demand(lane != place_->lanes.end() && lane->writer == record.peer,
-                  "the exporter of a segment is told of somebody else");
-    if (!stage_.alive() || lane == place_->lanes.end()) return;
-    stage_.demand(++lane->told <= lane->sure + lane->unsure, "the exporter of a segment was told twice");
-    stage_.demand(place_->word(record.offset) != 0,
-                  "the exporter of a segment was told of what is not there");
+    const bool as_asked = record.kind == SegmentRecord::Kind::written ||
+                          record.kind == SegmentRecord::Kind::got ||
+                          record.kind == SegmentRecord::Kind::swapped;
+    stage_.demand(as_asked && record.count == 1, "the exporter of a segment is told of something else");
+    const std::size_t kind = index_of(record.kind);
+    const bool there = kind == 0   ? record.offset % kLane == kTold && record.offset > kLane
+                       : kind == 1 ? record.offset >= kOwn && record.offset < kLane
+                                   : record.offset == kCounter;
+    Tells& tells = place_->tells[record.peer][kind];
+    stage_.demand(there && ++tells.told <= tells.sure + tells.unsure,
+                  "the exporter of a segment was told of what nobody has done");
+    if (!stage_.alive()) return;
+    stage_.demand(kind == 1 || record.length == kWord, "the exporter of a segment is told of another length");
+    if (kind == 0)
+      stage_.demand(place_->word(record.offset) != 0,
+                    "the exporter of a segment was told of what is not there");
     ++stage_.counts.completed;
   }
   void revoke() {
     segment_->revoke();
     for (Lane& lane : place_->lanes) {
       if (lane.generation == place_->generation) lane.last = place_->word(lane.at());
+    }
+    // What is on its way of the former is told of or not.
+    for (auto& [writer, all] : place_->tells) {
+      for (Tells& tells : all) tells.unsure += std::exchange(tells.sure, std::uint64_t{0});
     }
     ++place_->generation;
     place_->ticket = segment_->ticket();
@@ -200,6 +231,11 @@ class Importing {
 
   void act() {
     if (!import_) return open();
+    for (std::uint64_t count = stage_.chance().between(1, 4); count != 0 && import_; --count) do_something();
+  }
+
+ private:
+  void do_something() {
     const std::uint64_t dice = stage_.chance().below(100);
     if (dice < 35) {
       write();
@@ -216,7 +252,6 @@ class Importing {
     }
   }
 
- private:
   Export& place() { return *lane_->place; }
   bool may_have_gone() { return place().gone || stage_.may_have_gone(place().owner); }
   bool revoked() { return place().generation != lane_->generation; }
@@ -227,7 +262,7 @@ class Importing {
     sim::Generator& chance = stage_.chance();
     const std::size_t back = chance.below(std::min<std::size_t>(book_.exports.size(), 4));
     Export& place = book_.exports[book_.exports.size() - 1 - back];
-    if (place.owner == stage_.me() || place.lanes.size() + 1 == kLanes || place.gone) return;
+    if (place.owner == stage_.me() || place.lanes.size() + 1 >= kLanes || place.gone) return;
     const Import::Options options{
         .map = !chance.one_in(4), .reads = 4096, .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
     const std::uint64_t generation = place.generation;
@@ -248,7 +283,8 @@ class Importing {
       return stage_.demand(code == ErrorCode::timed_out || gone || place.generation != generation,
                            "a segment cannot be imported", code);
     }
-    if (!stage_.alive()) return import_.reset();
+    // Others may have come meanwhile.
+    if (!stage_.alive() || place.lanes.size() + 1 >= kLanes) return import_.reset();
     stage_.host.note("imports segment %", {place.number});
     lane_ = &place.lanes.emplace_back();
     lane_->place = &place;
@@ -293,18 +329,21 @@ class Importing {
   // Of which the exporter is told.
   void tell() {
     Lane& lane = *lane_;
-    const std::uint64_t number = lane.sure + lane.unsure + 1;
-    ++lane.unsure;
+    Tells& tells = place().tells[stage_.me()][0];
+    const std::uint64_t number = tells.sure + tells.unsure + 1;
+    ++tells.unsure;
     const Sends sends(stage_);
     const Doing doing(stage_, OperationKind::segment_write, place().owner);
     const Status status =
         import_->write(lane.at() + kTold, std::as_bytes(std::span(&number, 1)), patience(), {.notify = true});
-    if (status == Status::ok && !revoked()) {
-      --lane.unsure;
-      ++lane.sure;
-    } else if (status != Status::ok) {
-      ended(status);
-    }
+    is_told(tells, status);
+    if (status != Status::ok) ended(status);
+  }
+  // Of what was revoked meanwhile the exporter may hear nothing.
+  void is_told(Tells& tells, Status status) {
+    if (status != Status::ok || revoked()) return;
+    --tells.unsure;
+    ++tells.sure;
   }
   void flush() {
     const bool late = revoked();
@@ -326,8 +365,12 @@ class Importing {
     ++stage_.counts.operations;
     const Sends sends(stage_);
     const Doing doing(stage_, OperationKind::segment_read, place().owner);
-    const Status status =
-        import_->read(kOwn + first * kWord, std::as_writable_bytes(std::span(words)), patience());
+    const bool tells = chance.one_in(4);
+    Tells& told = place().tells[stage_.me()][1];
+    told.unsure += tells ? 1 : 0;
+    const Status status = import_->read(kOwn + first * kWord, std::as_writable_bytes(std::span(words)),
+                                        patience(), {.tell_exporter = tells});
+    if (tells) is_told(told, status);
     if (status != Status::ok) return ended(status);
     stage_.demand(!late, "a segment was read that was revoked, or has gone");
     for (std::size_t i = 0; i != words.size(); ++i) {
@@ -349,8 +392,13 @@ class Importing {
     const Sends sends(stage_);
     const Doing doing(stage_, OperationKind::segment_swap, place.owner);
     const bool adds = stage_.chance().one_in(3);
-    const Outcome outcome = adds ? import_->fetch(kCounter, {.operand = more}, patience())
-                                 : import_->compare_and_swap(kCounter, expected, expected + more, patience());
+    const FetchOptions options{.notify = stage_.chance().one_in(4)};
+    Tells& told = place.tells[stage_.me()][2];
+    told.unsure += options.notify ? 1 : 0;
+    const Outcome outcome =
+        adds ? import_->fetch(kCounter, {.operand = more}, patience(), options)
+             : import_->compare_and_swap(kCounter, expected, expected + more, patience(), options);
+    if (options.notify) is_told(told, outcome.status);
     const bool refused = outcome.status == Status::stale || outcome.status == Status::refused;
     if (outcome.status == Status::ok || (refused && !import_->writes_by_stores())) place.unsure -= more;
     if (outcome.status != Status::ok) return ended(outcome.status);
@@ -363,7 +411,8 @@ class Importing {
   // Of all but a write it goes on: what is answered late hurts nobody.
   void ended(Status how, bool torn = false) {
     ++stage_.counts.failed;
-    if (how == Status::timed_out) {
+    // (no_place: a word of a mapped one was swapped, and the exporter was not told.)
+    if (how == Status::timed_out || how == Status::no_place) {
       if (torn) import_.reset();
       return;
     }
@@ -414,10 +463,10 @@ std::unique_ptr<Part> Segments::come(Manager& manager) {
 void Segments::check() {
   for (const Export& place : exports) {
     if (place.gone || !stage.host.inhabitant(place.owner).alive) continue;
-    for (const Lane& lane : place.lanes) {
-      const bool excused = lane.generation != place.generation || !stage.host.inhabitant(lane.writer).alive ||
-                           stage.may_be_lost(lane.writer, place.owner);
-      stage.host.demand(lane.told >= lane.sure || excused, "the exporter of a segment was not told");
+    for (const auto& [writer, all] : place.tells) {
+      const bool excused = !stage.host.inhabitant(writer).alive || stage.may_be_lost(writer, place.owner);
+      for (const Tells& tells : all)
+        stage.host.demand(tells.told >= tells.sure || excused, "the exporter of a segment was not told");
     }
   }
 }

@@ -242,6 +242,8 @@ class Receiving {
     stage_.demand(status == Status::ok || status == Status::timed_out, "a receiver cannot close", status);
     flow.stopped = status == Status::ok;
     for (const Held& each : held_) check(flow, each);
+    // What of a record was not read yet is not of the next stream.
+    if (flow.stopped && held_.empty() && stage_.chance().one_in(2)) return offer();
     receive(1000, std::chrono::nanoseconds{0});
   }
   void go() {
@@ -276,7 +278,7 @@ class Sending {
     if (closing_) {
       close(stage_.chance().below(2'000'000));
     } else if (dice < 8) {
-      send_piece();
+      send_pieces();
     } else if (dice < 12) {
       take_back(stage_.a_while());
     } else if (dice < 13) {
@@ -415,6 +417,11 @@ class Sending {
     } else {
       go();
     }
+  }
+  void send_pieces() {
+    for (std::uint64_t count = stage_.chance().between(1, kStretches); count != 0 && sender_; --count)
+      send_piece();
+    if (sender_ && stage_.chance().one_in(3)) flush();
   }
   void send_piece() {
     take_back(std::chrono::nanoseconds{0});
