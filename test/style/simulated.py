@@ -8,7 +8,7 @@ PAGE = "docs/simulation.md"
 
 
 def problems():
-    section = (tree.ROOT / PAGE).read_text().split("\n## What runs there\n")[1].split("\n## ")[0]
+    section = (tree.ROOT / PAGE).read_text().split("\n## What runs there\n")[1].split("\n##")[0]
     rows = re.findall(r"^\| (`[^|]+) \|([^|]*)\|([^|]*)\|$", section, re.M)
     named = [header for row in rows for header in re.findall(r"`(\w+\.h)`", row[0])]
     there = sorted(path.name for path in (tree.ROOT / "include/hamlyn").glob("*.h"))
