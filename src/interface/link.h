@@ -84,6 +84,8 @@ struct Outlet {
   std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
   std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
   std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
+  std::uint64_t given_up =
+      0;  // those nobody of whom waits any more for the answer to a fence, which is to come
   // By what levels it is used, a bit each; and of the opening whose place it takes, by what levels it was,
   // and the link's count behind all that left by it (giving_back.cc).
   std::uint8_t levels = 0;

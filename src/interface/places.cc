@@ -213,6 +213,7 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.generation = outlet.generation;
   anew.key = outlet.key;
   anew.lost = outlet.lost | outlet.unfenced;
+  anew.given_up = outlet.given_up;
   anew.put_mark = outlet.put_mark;
   anew.levels = outlet.levels;
   outlet = anew;

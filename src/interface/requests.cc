@@ -116,6 +116,8 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
     if (link->taken_count() < mark->count) return Status::queue_full;
   }
   Outlet* const outlet = terminus_.outlet_of(ticket);
+  if (outlet != nullptr && (outlet->given_up & terminus_.bit()) != 0) [[unlikely]]
+    return Status::queue_full;
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
   set_entry(packet, kNoEntry, terminus_.opening_of(outlet));
@@ -210,6 +212,15 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   record.word = options.word;
   if (handle != nullptr) handle->sequence = record.sequence;
   return Status::pending;
+}
+
+void Requests::give_up(Place place) noexcept {
+  Link* const asked_over = link(place);
+  if (asked_over == nullptr) return;
+  for (const Asked& asked : asked_over->remote.asked) {
+    if (asked.busy && asked.owner == this && asked.record == place.index && asked.fenced_by != 0)
+      asked.outlet->given_up |= asked.fenced_by;
+  }
 }
 
 Outcome Requests::outcome(RemoteHandle handle) const noexcept { return outcome(find(handle)); }

@@ -72,6 +72,9 @@ class Requests {
     Record& record = records_[place.index];
     return place.sequence == record.sequence && std::exchange(record.held, false);
   }
+  // Nobody waits for it any more. What the answer to a fence says of puts that were refused, or are lost, the
+  // next fence of this terminus says: it does not leave before.
+  void give_up(Place place) noexcept;
   // The link by which the answer will come; null if it is over.
   Link* link(Place place) const noexcept {
     const Record& record = records_[place.index];

@@ -404,6 +404,7 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
   if (outcome.status != Status::pending) return outcome;
   outcome = wait_for_slow_outcome(handle, patience.left(), stay);
   if (const base::RunLockGuard guard(engine.lock()); guard) {
+    requests.give_up(requests.find(handle));
     requests.let_go(requests.find(handle));
     engine.settled();  // somebody may wait for a place
   }

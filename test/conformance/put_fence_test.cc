@@ -27,6 +27,28 @@ TEST_P(PutFence, a_fence_tells_once_of_a_put_that_was_refused) {
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
+// Whoever has waited in vain asks again, before the answer has come or behind it.
+TEST_P(PutFence, the_next_fence_tells_what_nobody_waited_for) {
+  bob.core.inhibit_puts(slot.index());
+  for (const bool answered : {false, true}) {
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+    interface::Requests& requests = terminus.requests();
+    RemoteHandle handle;
+    ASSERT_TRUE(
+        until([&] { return requests.fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+    requests.give_up(requests.find(handle));
+    if (answered) rest();
+    EXPECT_EQ(fence(slot.ticket()).status, Status::refused);
+    EXPECT_EQ(fence(slot.ticket()).status, Status::ok) << "and only that one";
+  }
+  RemoteHandle handle;
+  interface::Requests& requests = terminus.requests();
+  ASSERT_TRUE(until([&] { return requests.fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+  requests.give_up(requests.find(handle));
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok)
+      << "of one whose puts have all landed there is nothing to say";
+}
+
 TEST_P(PutFence, a_fence_tells_of_the_first_of_several_refusals) {
   Ticket wide = slot.ticket();
   wide.bound += 8;
