@@ -253,11 +253,11 @@ hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64
 // Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
 // who cares which user it leads to looks here before sending anything there.
 typedef struct hamlyn_registrant {
-  uint64_t interface;
-  uint32_t uid;
-  uint32_t gid;
-  uint32_t pid;       // on its own host
-  uint32_t reserved;  // 0
+  uint64_t interface;  // its number
+  uint32_t uid;        // the user's, on its own host
+  uint32_t gid;        // the group's there
+  uint32_t pid;        // the process's there
+  uint32_t reserved;   // 0
 } hamlyn_registrant;
 
 // As hamlyn_lookup, and says whose it is.

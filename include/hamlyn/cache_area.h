@@ -12,7 +12,7 @@
 // Clerks and servers trust each other (see hamlyn/versioned.h): a bucket that was made to deceive deceives,
 // but whatever stands in it, a call ends in its time. Keys that clients choose can be chosen to push each
 // other out, unless all sides have a `salt` that no client knows. Threads: any; an area has one writer at a
-// time, its owner or another.
+// time, its owner or another. Owner: whoever made the segment, or the import, keeps it for longer.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -30,7 +30,7 @@ namespace hamlyn {
 // Where something was seen: a value to keep, and to give to others. What is found by one proves itself, so it
 // may be old, of another area, or any number: then it costs a read, and is put right.
 struct Hint {
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // leads nowhere
   std::uint64_t place = kNone;  // of the record, in bytes from the segment's begin
 };
 
@@ -39,17 +39,20 @@ struct Hint {
 template <class Key, class Value>
 class CacheShape {
  public:
+  // What a record holds.
   struct Entry {
     std::uint64_t turn = 0;  // by which those of a bucket were put there; 0: nothing
-    Key key{};
-    Value value{};
+    Key key{};               // under which it is found
+    Value value{};           // what was put there
   };
-  using Record = Versioned<Entry>;
-  static constexpr std::size_t kWays = 4;
+  using Record = Versioned<Entry>;         // one place of the area
+  static constexpr std::size_t kWays = 4;  // records of a bucket
+  // What one read brings: all places where a key may stand.
   using Bucket = std::array<Record, kWays>;
   static_assert(std::has_unique_object_representations_v<Key>);
   static_assert(sizeof(Entry) == sizeof(std::uint64_t) + sizeof(Key) + sizeof(Value));
 
+  // Of an area with so many.
   static constexpr std::size_t bytes(std::size_t buckets) noexcept { return buckets * sizeof(Bucket); }
 
   // `buckets`: at least 1. It lies from `offset`, a multiple of 8, on.
@@ -60,10 +63,12 @@ class CacheShape {
   std::size_t home(const Key& key) const noexcept {
     return offset_ + Versioned<Key>::of(key, salt_).check % buckets_ * sizeof(Bucket);
   }
+  // Whether it leads to a record of the area.
   bool has(const Hint& hint) const noexcept {
     return hint.place >= offset_ && hint.place - offset_ < bytes(buckets_) &&
            (hint.place - offset_) % sizeof(Record) == 0;
   }
+  // Whether it is whole and that key's.
   static bool is(const Record& record, const Key& key) noexcept {
     return record.whole() && record.value.turn != 0 && std::memcmp(&record.value.key, &key, sizeof key) == 0;
   }
@@ -105,12 +110,13 @@ class CacheShape {
 template <class Key, class Value>
 class OwnCacheArea {
  public:
-  using Shape = CacheShape<Key, Value>;
+  using Shape = CacheShape<Key, Value>;  // how it lies
 
   // Goes on from what is there; zeros are an empty one. Throws Error(invalid_argument): it is not inside of
   // the segment.
   OwnCacheArea(Segment& segment, const Shape& shape) : segment_(segment), shape_(shape) {}
 
+  // Puts it there, or in the place of what stands there under that key.
   void put(const Key& key, const Value& value) {
     std::uint64_t turn = 0;
     const std::size_t way = Shape::place_for(bucket(key), key, turn);
@@ -157,8 +163,9 @@ class OwnCacheArea {
 template <class Key, class Value>
 class FarCacheArea {
  public:
-  using Shape = CacheShape<Key, Value>;
+  using Shape = CacheShape<Key, Value>;  // how it lies
 
+  // Of the segment that `import` leads to, where it lies as all sides have agreed.
   FarCacheArea(Import& import, const Shape& shape) noexcept : import_(import), shape_(shape) {}
 
   // One read; two, if there is a hint and it is wrong; up to eight, while a record of its bucket is being

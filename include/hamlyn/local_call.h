@@ -28,7 +28,7 @@ struct LocalCall {
   std::uint32_t record = 0;                 // of the library
 };
 
-// The clerk's side. Threads: any; a call is answered by one.
+// The clerk's side. Threads: any; a call is answered by one. Owner: its interface is there for longer.
 class LocalService {
  public:
   struct Options {
@@ -54,7 +54,8 @@ class LocalService {
   // than the client has room for: answer otherwise; invalid: no call that is to be answered; forked.
   Status answer(const LocalCall& call, std::span<const std::byte> reply) noexcept;
 
-  // For epoll: readable when there may be a call. Take until timed_out before going back. Throws Error.
+  // For epoll: readable when there may be a call. Take until timed_out before going back. Owned by the
+  // service. Throws Error: system, forked.
   int descriptor();
   std::size_t clients() const;  // there are now
 
@@ -64,12 +65,12 @@ class LocalService {
 };
 
 // The client's side. Of each service an interface has one: another takes the first one's place. Threads: one
-// at a time.
+// at a time. Owner: its interface is there for longer.
 class LocalClient {
  public:
   struct Options {
-    std::size_t reply = 256;  // bytes, at most; 48 at least
-    std::chrono::milliseconds timeout{5000};
+    std::size_t reply = 256;                  // bytes, at most; 48 at least
+    std::chrono::milliseconds timeout{5000};  // to find the clerk and to be let in
   };
 
   // Finds the clerk by its service's name, for which it waits, and is let in. Throws Error: as
