@@ -285,9 +285,9 @@ class Sending {
       drop_area();
     } else if (dice < 16 && flow_->bytes) {
       write();
-    } else if (dice < 75) {
+    } else if (dice < 70) {
       send(stage_.chance().between(1, 12));
-    } else if (dice < 88) {
+    } else if (dice < 82) {
       flush();
     } else if (dice < 94) {
       close(stage_.chance().below(2'000'000));
