@@ -185,14 +185,23 @@ class StreamSource {
       if (next_ - other > next_ - sequence) sequence = other;
     };
     if (cut_) ends_before(cut_sequence_);
-    if (staged_lent_ && port_.status(staged_handle_) == Status::pending) ends_before(staged_sequence_);
+    bool more = false;  // than has left
+    if (staged_lent_ && port_.status(staged_handle_) == Status::pending) {
+      ends_before(staged_sequence_);
+      more = true;
+    }
     // Nor can we know whether an area stays until it is read.
     for (std::size_t i = 0; i != lent_count_; ++i) {
-      if (port_.status(lent_[i].handle) != Status::ok) ends_before(lent_[i].sequence);
+      if (port_.status(lent_[i].handle) == Status::ok) continue;
+      ends_before(lent_[i].sequence);
+      more = true;
     }
-    word =
-        word_of(leaves ? StreamWord::abandoned : StreamWord::end, sequence, needs_sent_ & kStreamValueLimit);
-    return leaves || owes_end;
+    // An end that was said behind it would be waited for in vain; and it may have come after all, which is no
+    // fault behind `abandoned`.
+    const bool cut_off = end_said_ && more;
+    word = word_of(leaves || cut_off ? StreamWord::abandoned : StreamWord::end, sequence,
+                   needs_sent_ & kStreamValueLimit);
+    return leaves || owes_end || cut_off;
   }
 
   // A message, or a failure, at a slot of ours.
