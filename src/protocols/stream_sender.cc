@@ -328,7 +328,12 @@ Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
 }
 
 Status StreamSender::close(std::chrono::nanoseconds timeout) noexcept {
-  return drive([&] { return inside_->source.close(); }, timeout);
+  const Status status = drive([&] { return inside_->source.close(); }, timeout);
+  if (status == Status::abandoned) [[unlikely]] {
+    const Dispatcher::Guard guard(inside_->dispatcher);
+    if (guard) inside_->say_what_is_due();
+  }
+  return status;
 }
 
 Status StreamSender::end() const noexcept {

@@ -159,6 +159,7 @@ class StreamSource {
 
   // Closes: ok when the receiver has everything; pending while it is to wait for that; otherwise as `post`.
   Status close() noexcept {
+    take_back();  // whose area has gone has cut the stream short
     if (end_ != Status::ok) return end_ == Status::closed && complete_ ? Status::ok : end_;
     if (state_ != State::ending) {
       const Status flushed = flush();
@@ -176,7 +177,7 @@ class StreamSource {
   // What is to be said for a sender that goes away without closing: into which slot, and what. False:
   // nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
-    const bool leaves = (end_ == Status::ok || (cut_ && !cut_said_)) && state_ == State::open;
+    const bool leaves = (end_ == Status::ok && state_ == State::open) || (cut_ && !cut_said_);
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
     // What has not left goes with our terminus: nobody would hear of an end behind it.

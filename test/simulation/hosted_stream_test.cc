@@ -158,6 +158,36 @@ TEST(HostedStreams, are_closed_by_their_receiver_though_their_sender_only_flushe
   }
 }
 
+// Of two records out of an area the second has not left when the area goes.
+TEST(HostedStreams, tell_who_closes_that_an_area_has_gone) {
+  Hosted hosted({.least_delay = 50'000, .most_delay = 50'000, .mtu = 128, .window = 2});
+  hosted.add([](Hosted&) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    Status status = Status::ok;
+    while (status == Status::ok) status = receiver.receive(record, 1s);
+    EXPECT_EQ(status, Status::abandoned) << name(status);
+    manager.wait(100ms);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s));
+    SendHandle handle;
+    {
+      SendBufferArea area(manager.interface(), 8192);
+      all.expect(sender.bind(0, area) == Status::ok, "it cannot be bound");
+      for (const std::size_t at : {std::size_t{0}, std::size_t{4096}})
+        all.expect(sender.send({0, at, 4000}, handle) == Status::ok, "it is not sent");
+    }
+    Status status = sender.close(10ms);
+    for (int i = 0; i < 20 && status == Status::timed_out; ++i) status = sender.close(10ms);
+    all.expect(status == Status::abandoned, name(status));
+  });
+  hosted.run();
+}
+
 // What a receiver that closes still waits to hear is not worth waiting for when it has died since.
 TEST(HostedStreams, do_not_hold_up_who_sends_to_a_receiver_that_has_closed_and_died) {
   Hosted hosted;
