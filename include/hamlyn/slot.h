@@ -141,13 +141,13 @@ class Slot {
   Interface& interface() noexcept { return interface_; }
 
  private:
+  std::uint32_t index() const noexcept;
   Status set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept;
   void write_ticket(const interface::SlotRecord& slot, std::uint32_t entry, Ticket& ticket) const noexcept;
 
   Interface& interface_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::uint32_t index_ = 0;
   std::uint32_t number_ = 0;
 };
 

@@ -27,6 +27,9 @@ void store_pair(std::uint32_t& first, std::uint32_t one, std::uint32_t other) no
 
 }  // namespace
 
+// Its place among the slots of this interface.
+inline std::uint32_t Slot::index() const noexcept { return interface::index_of(number_); }
+
 Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : interface_(area.interface()) {
   const std::size_t area_size = area.bytes().size();
   if (&queue.interface() != &interface_)
@@ -66,19 +69,20 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  index_ = library::with_memory("a slot and its metadata entries", [&] {
+  const std::uint32_t made = library::with_memory("a slot and its metadata entries", [&] {
     return engine.core().make_slot(data_, size_, &queue.inside(), options);
   });
-  if (area.sharing() == Sharing::mapped_read_write) engine.core().slot(index_).mapping = area.generation_;
-  engine.core().slot(index_).store = area.durable_.get();
-  number_ = engine.core().slot(index_).number(index_);
+  interface::SlotRecord& slot = engine.core().slot(made);
+  if (area.sharing() == Sharing::mapped_read_write) slot.mapping = area.generation_;
+  slot.store = area.durable_.get();
+  number_ = slot.number(made);
 }
 
 Slot::~Slot() {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return;
-  engine.core().drop_slot(index_);
+  engine.core().drop_slot(index());
   engine.departure_waits();  // who has it open may wait for a place of another slot
 }
 
@@ -86,7 +90,7 @@ Ticket Slot::ticket() const {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  const interface::SlotRecord& slot = engine.core().slot(index_);
+  const interface::SlotRecord& slot = engine.core().slot(index());
   const bool remote = slot.mode == Mode::guarded && (slot.fetches || slot.gets != 0);
   const bool opened = slot.fast || slot.puts != nullptr;
   if (!opened && !remote && slot.access != Access::read_only)
@@ -95,7 +99,7 @@ Ticket Slot::ticket() const {
   Ticket ticket;
   ticket.entry = opened ? Ticket::kFast : Ticket::kRemote;
   ticket.interface = engine.id();
-  ticket.slot = index_;
+  ticket.slot = index();
   ticket.generation = slot.generation;
   ticket.key = slot.key;
   ticket.bound = slot.bound;
@@ -106,7 +110,7 @@ Ticket Slot::ticket(std::uint32_t entry) const {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  const interface::SlotRecord& slot = engine.core().slot(index_);
+  const interface::SlotRecord& slot = engine.core().slot(index());
   if (entry >= slot.entry_count)
     throw Error(ErrorCode::invalid_argument, "this slot has no such metadata entry");
   if (paranoid(slot) && slot.entries[entry].state != slot.armed_state())
@@ -121,7 +125,7 @@ void Slot::write_ticket(const interface::SlotRecord& slot, std::uint32_t entry,
   const interface::MetadataEntry& metadata = slot.entries[entry];
   ticket.host = 0;
   ticket.interface = interface_.engine().id();
-  store_pair(ticket.slot, index_, slot.generation);
+  store_pair(ticket.slot, index(), slot.generation);
   ticket.key = paranoid(slot) ? metadata.key : slot.key;
   store_pair(ticket.entry, entry, metadata.incarnation);
   ticket.base = paranoid(slot) ? metadata.base : 0;
@@ -133,14 +137,14 @@ Status Slot::arm(std::uint32_t entry) noexcept {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().arm(index_, entry);
+  return engine.core().arm(index(), entry);
 }
 
 Status Slot::arm(std::uint32_t entry, Limits limits) noexcept {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().arm_anew(index_, entry, limits);
+  return engine.core().arm_anew(index(), entry, limits);
 }
 
 Status Slot::arm_group(std::uint32_t entry, std::uint32_t members, GroupShares& shares, Limits limits) {
@@ -149,9 +153,9 @@ Status Slot::arm_group(std::uint32_t entry, std::uint32_t members, GroupShares& 
     library::Engine& engine = interface_.engine();
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
-    const Status status = engine.core().arm_group(index_, entry, limits);
+    const Status status = engine.core().arm_group(index(), entry, limits);
     if (status == Status::ok) {
-      write_ticket(engine.core().slot(index_), entry, shares.ticket_);
+      write_ticket(engine.core().slot(index()), entry, shares.ticket_);
       shares.begin(members);
     }
     return status;
@@ -164,33 +168,33 @@ Status Slot::fail_after(std::uint32_t entry, std::chrono::nanoseconds time) noex
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.fail_entry_at(index_, entry, library::deadline_in(time));
+  return engine.fail_entry_at(index(), entry, library::deadline_in(time));
 }
 
 Status Slot::expect(std::uint32_t entry, std::uint64_t peer) noexcept {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().expect(index_, entry, peer);
+  return engine.core().expect(index(), entry, peer);
 }
 
 void Slot::notify_after(std::uint32_t messages) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
-  if (guard) interface_.engine().core().notify_after(index_, messages);
+  if (guard) interface_.engine().core().notify_after(index(), messages);
 }
 
 Status Slot::revoke(std::uint32_t entry) noexcept {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().revoke(index_, entry);
+  return engine.core().revoke(index(), entry);
 }
 
 Status Slot::disarm(std::uint32_t entry) noexcept {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().disarm(index_, entry);
+  return engine.core().disarm(index(), entry);
 }
 
 namespace {
@@ -207,30 +211,30 @@ Status with_puts(library::Engine& engine, std::uint32_t index, What what) noexce
 
 Status Slot::set_control(Control control) noexcept {
   if (control > Control::conditional) return Status::invalid;
-  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
-    core.set_control(index_, control);
+  return with_puts(interface_.engine(), index(), [&](interface::Core& core) {
+    core.set_control(index(), control);
     return Status::ok;
   });
 }
 
 Status Slot::inhibit() noexcept {
-  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
-    core.inhibit_puts(index_);
+  return with_puts(interface_.engine(), index(), [&](interface::Core& core) {
+    core.inhibit_puts(index());
     return Status::ok;
   });
 }
 
 Status Slot::release() noexcept {
-  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
-    core.release_puts(index_);
+  return with_puts(interface_.engine(), index(), [&](interface::Core& core) {
+    core.release_puts(index());
     return Status::ok;
   });
 }
 
 Status Slot::set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept {
   if (offset > size_ || length > size_ - offset) return Status::out_of_bounds;
-  return with_puts(interface_.engine(), index_, [&](interface::Core& core) {
-    if (length != 0) core.pin_puts(index_, offset, offset + length, pinned);
+  return with_puts(interface_.engine(), index(), [&](interface::Core& core) {
+    if (length != 0) core.pin_puts(index(), offset, offset + length, pinned);
     return Status::ok;
   });
 }
@@ -240,28 +244,28 @@ Status Slot::protect(const Protection& protection) {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  const interface::SlotRecord& slot = engine.core().slot(index_);
+  const interface::SlotRecord& slot = engine.core().slot(index());
   if (slot.fast || slot.entry_count != 0) return Status::invalid;
-  engine.core().set_guests(index_, std::move(guests));
+  engine.core().set_guests(index(), std::move(guests));
   engine.departure_waits();
   return Status::ok;
 }
 
 Status Slot::take_held(HeldPut& held, std::span<std::byte> into) noexcept {
-  return with_puts(interface_.engine(), index_,
-                   [&](interface::Core& core) { return core.take_held(index_, held, into); });
+  return with_puts(interface_.engine(), index(),
+                   [&](interface::Core& core) { return core.take_held(index(), held, into); });
 }
 
 void Slot::change_key() {
   library::Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  engine.core().change_key(index_);
+  engine.core().change_key(index());
   engine.departure_waits();
 }
 
 std::span<const std::byte> Slot::metadata(std::uint32_t entry) const noexcept {
-  const interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  const interface::SlotRecord& slot = interface_.engine().core().slot(index());
   if (entry >= slot.entry_count) return {};
   return {slot.entries[entry].user, slot.entries[entry].user_length};
 }
@@ -271,12 +275,12 @@ std::span<std::byte> Slot::bytes(const Notification& notification) noexcept {
 }
 
 void Slot::set_pointer(std::uint32_t entry, void* pointer) noexcept {
-  interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  interface::SlotRecord& slot = interface_.engine().core().slot(index());
   if (entry < slot.entry_count) slot.pointers[entry] = pointer;
 }
 
 void* Slot::pointer(std::uint32_t entry) const noexcept {
-  const interface::SlotRecord& slot = interface_.engine().core().slot(index_);
+  const interface::SlotRecord& slot = interface_.engine().core().slot(index());
   return entry < slot.entry_count ? slot.pointers[entry] : nullptr;
 }
 
