@@ -8,11 +8,8 @@ namespace {
 using interface::Terminus;
 
 TEST_P(AreaSends, are_cancelled_when_their_area_goes) {
-  TestSlot slot(bob, area, queue, {.entries = 3});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 3);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 100000};
   SendHandle handle;
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
@@ -35,11 +32,8 @@ TEST_P(AreaSends, are_cancelled_when_their_area_goes) {
 }
 
 TEST_P(AreaSends, end_with_their_link) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 100000};
   SendHandle handle;
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
@@ -52,11 +46,8 @@ TEST_P(AreaSends, end_with_their_link) {
 // The receiver may stand still for as long as it likes: what its sender does with the buffer once the handle
 // says that it is over is never taken for the message.
 TEST_P(AreaSends, are_not_delivered_with_what_is_written_after_their_area_has_gone) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   for (const std::uint64_t packets : {std::uint64_t{2}, std::uint64_t{1}}) {
     const Piece piece{0, 0, packets * 50000};
     SendHandle handle;
@@ -80,11 +71,8 @@ TEST_P(AreaSends, are_not_delivered_with_what_is_written_after_their_area_has_go
 }
 
 TEST_P(AreaSends, are_not_delivered_with_what_is_written_after_their_link_has_ended) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 50000};
   SendHandle handle;
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
@@ -103,11 +91,8 @@ TEST_P(AreaSends, are_not_delivered_with_what_is_written_after_their_link_has_en
 
 // It had no time to take anything back, and writes nothing any more.
 TEST_P(AreaSends, of_a_sender_that_has_died_are_delivered) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 50000};
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, nullptr), Status::pending);
   fabric->settle();

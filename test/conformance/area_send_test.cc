@@ -41,11 +41,8 @@ TEST_P(AreaSends, are_acknowledged_when_all_has_landed) {
 // Arguments of a call are built where they will be sent from, and its header, which is known last, in front
 // of them: nothing is moved, and all of it is one message (paper 1, section 4.1).
 TEST_P(AreaSends, are_built_with_slack_for_a_header_that_is_written_last) {
-  TestSlot slot(bob, area, queue, {.entries = 1});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 1);
+  auto& [slot, terminus, source] = made;
   constexpr std::size_t kSlack = 64;
   for (const std::size_t header_bytes : {8u, 24u, 64u}) {
     const std::vector<std::byte> arguments = pattern(100000, header_bytes);
@@ -120,11 +117,8 @@ TEST_P(AreaSends, gather_pieces_of_several_areas_in_their_order) {
 }
 
 TEST_P(AreaSends, lend_the_buffer_until_the_receiver_has_copied) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 100000};
   SendHandle handle;
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);
@@ -152,11 +146,8 @@ TEST_P(AreaSends, lend_the_buffer_until_the_receiver_has_copied) {
 // All of it has left, and the receiver may copy at any moment: the buffer is not free because somebody wants
 // that.
 TEST_P(AreaSends, that_are_lent_are_not_taken_back_before_they_were_copied) {
-  TestSlot slot(bob, area, queue, {.entries = 2});
-  Terminus terminus(alice.core, 8);
-  const Source source = make_source(alice, 1);
-  ASSERT_EQ(terminus.bind(0, source.number), Status::ok);
-  have_shown(terminus, slot, 0, source);
+  Shown made(*this, 2);
+  auto& [slot, terminus, source] = made;
   const Piece piece{0, 0, 100000};
   SendHandle handle;
   ASSERT_EQ(terminus.send_gathered(slot.ticket(1), {&piece, 1}, {}, &handle), Status::pending);

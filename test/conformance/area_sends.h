@@ -31,6 +31,19 @@ class AreaSends : public Conformance {
     next_message();
     ASSERT_EQ(slot.arm(entry), Status::ok);
   }
+  // A slot of bob's with so many entries, and an area of alice's that her terminus names 0 and he is shown.
+  struct Shown {
+    Shown(AreaSends& of, std::uint32_t entries)
+        : slot(of.bob, of.area, of.queue, {.entries = entries}),
+          terminus(of.alice.core, 8),
+          source(of.make_source(of.alice, 1)) {
+      EXPECT_EQ(terminus.bind(0, source.number), Status::ok);
+      of.have_shown(terminus, slot, 0, source);
+    }
+    TestSlot slot;
+    interface::Terminus terminus;
+    const Source source;
+  };
   // All that alice has sent is there, and bob takes a turn's worth of it.
   void take_some() {
     ASSERT_EQ(alice.core.find_link(bob.id)->departures, 0u);
