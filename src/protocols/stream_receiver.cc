@@ -66,7 +66,6 @@ StreamReceiver::~StreamReceiver() {
 Seed StreamReceiver::make_seed() {
   const Dispatcher::Guard guard(manager().inside());
   if (!guard) throw_forked();
-  // Who has come with the seed that was must not be taken for one who comes with the next.
   Ticket ticket;
   if (inside_->sink.offer(ticket) != Status::ok)
     throw Error(ErrorCode::invalid_argument, "this stream has a sender, or records that were not received");
