@@ -440,6 +440,70 @@ TEST(StreamEnds, are_not_over_before_the_sender_has_heard_that_the_receiver_has_
   there.end_link();
 }
 
+// Its sender has said where the stream ends, and goes with the area that a record before that was to be
+// copied out of.
+TEST(StreamEnds, are_told_to_a_receiver_who_closes_though_a_record_never_comes) {
+  sim::SimNet net(1, {});
+  StreamNode here{1}, there{2};
+  std::tie(here.link, there.link) = net.join(1, 2);
+  here.party.core.add_link(*here.link);
+  there.party.core.add_link(*there.link);
+  std::vector<std::byte> area(65536);
+  const std::uint32_t number = here.party.core.add_area(area.data(), area.size());
+  SimPort receives(
+      there, [](const Notification&) {}, 4);
+  std::optional<SimPort> sends;
+  sends.emplace(
+      here, [](const Notification&) {}, 4);
+  sends->bind(number);
+  protocols::StreamSink<SimPort> sink(receives, {65536, 65536, 64});
+  Ticket door;
+  ASSERT_EQ(sink.offer(door), Status::ok);
+  std::optional<protocols::StreamSource<SimPort>> source;
+  source.emplace(*sends, door, 2048);
+  // `takes`: the receiver's interface runs.
+  const auto settle = [&](bool takes) {
+    for (int turn = 0; turn < 8; ++turn) {
+      net.step(), net.settle(), net.pass(1000);
+      here.party.core.run();
+      if (takes) there.party.core.run();
+      while (const auto next = simulation::take(there.party, there.queue))
+        sink.arrived(*next, [](std::uint64_t) { return true; });
+      while (const auto next = simulation::take(here.party, here.queue))
+        if (source) source->arrived(*next);
+      sink.settle();
+    }
+  };
+  for (int turn = 0; turn < 100 && source->open() != Status::ok; ++turn) settle(true);
+  const interface::SendArea& shown = here.party.core.area(number);
+  there.link->shown = std::make_unique<interface::ShownAreas>();
+  (*there.link->shown)[number] = {shown.data, shown.size, shown.generation};
+  here.link->set_areas_shown(std::uint64_t{1} << number);
+  SendHandle piece;
+  ASSERT_EQ(source->post(simulation::pattern(64, 1), &piece), Status::ok);
+  for (int turn = 0; turn < 100 && protocols::for_now(source->flush()); ++turn) settle(true);
+  settle(true);
+  sink.stop();
+  ASSERT_EQ(source->post(Piece{.tag = 0, .offset = 0, .length = 20000}, &piece), Status::pending);
+  for (int turn = 0; turn < 100 && source->end() == Status::ok; ++turn) settle(false);
+  ASSERT_EQ(source->end(), Status::closed);
+  ASSERT_TRUE(source->settle());
+  ASSERT_EQ(sends->status(piece), Status::pending);
+  Ticket to;
+  std::uint64_t word = 0;
+  ASSERT_TRUE(source->farewell(to, word));
+  EXPECT_EQ(protocols::message_of(word).what, protocols::StreamWord::abandoned);
+  source.reset();
+  sends.reset();
+  here.party.core.drop_area(number);
+  interface::Terminus farewells(here.party.core, 4);
+  for (int turn = 0; turn < 100 && farewells.send_fast(to, {}, word, 0) != Status::ok; ++turn) settle(true);
+  for (int turn = 0; turn < 100 && !sink.over(); ++turn) settle(true);
+  EXPECT_TRUE(sink.over());
+  here.end_link();
+  there.end_link();
+}
+
 // While the sender does not look, its receiver agrees, their link ends, and another one is made.
 TEST(StreamEnds, are_told_to_a_sender_who_finds_the_answer_and_another_link) {
   sim::SimNet net(1, {});
