@@ -22,8 +22,7 @@ void PollRest::next(std::uint64_t now) noexcept {
     trial_ = 0;
   } else {
     const std::uint64_t time = (now - started_) * kFraction / messages_;
-    std::uint64_t& best = trial_ < kBetweenTrials ? best_between_[trial_ % kPauses.size()]
-                                                  : best_first_[(trial_ - kBetweenTrials) % kFirsts.size()];
+    std::uint64_t& best = trial_ < kBetweenTrials ? best_between_[between_] : best_first_[sixteenths_];
     best = std::min(best, time);
     ++trial_;
   }
@@ -45,11 +44,17 @@ void PollRest::begin_trial() noexcept {
     between_ = best_of(best_between_);
     turn_time_ = best_between_[between_] / kFraction;
   }
-  first_ = first_of(trial_ == kTrials ? best_of(best_first_) : (trial_ - kBetweenTrials) % kFirsts.size());
+  sixteenths_ = sixteenths_to_try();
+  first_ = std::min(turn_time_ * sixteenths_ / 16, kMostFirst);
 }
 
-std::uint64_t PollRest::first_of(std::size_t candidate) const noexcept {
-  return std::min(turn_time_ * kFirsts[candidate] / 16, kMostFirst);
+std::uint32_t PollRest::sixteenths_to_try() noexcept {
+  if (trial_ < kFirstTrials) return kFirsts[(trial_ - kBetweenTrials) % kFirsts.size()];
+  if (trial_ == kFirstTrials) best_tried_ = best_of(best_first_);
+  if (trial_ == kTrials) return best_of(best_first_);
+  // Beside none at all there is nothing to try.
+  const auto beside = best_tried_ == 0 ? 0 : kBeside[(trial_ - kFirstTrials) % kBeside.size()];
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(best_tried_) + beside);
 }
 
 }  // namespace hamlyn::library

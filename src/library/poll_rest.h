@@ -84,36 +84,44 @@ class PollRest {
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
   static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
-  // Of the time from one message to the next, in sixteenths. An answer comes half way at the earliest, and
-  // its line is best asked for a little after it was written, not while its writer still asks for it.
-  static constexpr std::array<std::uint32_t, 6> kFirsts = {0, 7, 8, 9, 10, 11};
+  // Of the time from one message to the next, in sixteenths: tried first, and then the neighbours of the
+  // best. An answer is written half way at the earliest, and its line is best asked for so that this arrives
+  // right behind that: before half way where the way of a question is a large part of it, behind it where the
+  // writer must first get the line (docs/performance.md).
+  static constexpr std::array<std::uint32_t, 5> kFirsts = {0, 4, 6, 8, 10};
+  static constexpr std::array<std::int32_t, 3> kBeside = {-1, 0, 1};
+  static constexpr std::uint32_t kMostSixteenths = 11;
   static constexpr std::uint64_t kMostFirst = 4096;  // cycles
   static constexpr std::uint32_t kTrialMessages = 32;
   static constexpr std::uint32_t kTrialRounds = 2;  // the better of two counts: an interruption spoils one
   static constexpr std::uint32_t kKeptMessages = 20000;
   static constexpr std::uint32_t kMostInVain = 8;
   static constexpr std::uint32_t kProbeEvery = 16;
-  static constexpr std::uint32_t kMostEarly = 2;  // probes in a row that found the answer there
+  static constexpr std::uint32_t kMostEarly = 4;  // probes in a row that found the answer there
   static constexpr std::uint32_t kRowPauses = 2;  // between two looks for a row, of one look for each packet
   static constexpr std::uint32_t kMostLeftOut = 1023;
   static constexpr auto kBetweenTrials = static_cast<std::uint32_t>(kPauses.size()) * kTrialRounds;
-  static constexpr auto kTrials = kBetweenTrials + static_cast<std::uint32_t>(kFirsts.size()) * kTrialRounds;
+  static constexpr auto kFirstTrials =
+      kBetweenTrials + static_cast<std::uint32_t>(kFirsts.size()) * kTrialRounds;
+  static constexpr auto kTrials = kFirstTrials + static_cast<std::uint32_t>(kBeside.size()) * kTrialRounds;
 
-  // One probe says that the answer was there before the rest. Two in a row: once, this thread may have been
-  // held up.
+  // One probe says that the answer was there before the rest. Several in a row: once or twice, this thread
+  // may have been held up.
   bool too_late(bool there) noexcept {
     unprobed_ = 0;
     early_ = there ? early_ + 1 : 0;
     return early_ == kMostEarly;
   }
   void begin_trial() noexcept;
-  std::uint64_t first_of(std::size_t candidate) const noexcept;
+  std::uint32_t sixteenths_to_try() noexcept;
 
   std::uint32_t messages_ = 0;  // of this turn
   std::uint32_t due_ = kTrialMessages;
-  std::uint32_t between_ = 1;  // candidate
-  std::uint64_t first_ = 0;    // cycles
-  std::uint32_t in_vain_ = 0;  // rests before a first look since one brought an answer
+  std::uint32_t between_ = 1;     // candidate
+  std::uint32_t sixteenths_ = 0;  // of the present rest before the first look
+  std::uint32_t best_tried_ = 0;  // whose neighbours are tried
+  std::uint64_t first_ = 0;       // cycles
+  std::uint32_t in_vain_ = 0;     // rests before a first look since one brought an answer
   std::uint32_t unprobed_ = 0, early_ = 0;
   std::uint32_t rows_left_out_ = 0;  // so often no row is waited for
   std::uint32_t rows_in_vain_ = 0;
@@ -121,7 +129,7 @@ class PollRest {
   std::uint64_t started_ = 0;    // 0: the trials begin with the next turn
   std::uint64_t turn_time_ = 0;  // from one message to the next, with the best rest between looks; in cycles
   std::array<std::uint64_t, kPauses.size()> best_between_{};
-  std::array<std::uint64_t, kFirsts.size()> best_first_{};
+  std::array<std::uint64_t, kMostSixteenths + 1> best_first_{};  // by sixteenths
 };
 
 }  // namespace hamlyn::library

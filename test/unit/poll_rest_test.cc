@@ -13,7 +13,7 @@ constexpr std::uint64_t kBetween = 1000;  // cycles from message to message
 // Messages come, each after `time(rest)` cycles, until the trials are over.
 void try_all(PollRest& rest, const std::function<std::uint64_t(const PollRest&)>& time) {
   std::uint64_t now = 1;
-  for (int turn = 0; turn < 23; ++turn) {
+  for (int turn = 0; turn < 27; ++turn) {
     rest.next(now);
     now += 32 * time(rest);
     rest.taken(32);
@@ -33,6 +33,16 @@ TEST(PollRest, keeps_what_was_fastest) {
     });
     EXPECT_EQ(rest.pauses(), pauses);
     EXPECT_LE(distance(rest.first(), 400), kBetween / 16);
+  }
+}
+
+TEST(PollRest, finds_the_rest_before_an_answer_to_a_sixteenth) {
+  PollRest rest;
+  for (const std::uint64_t best : {3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u}) {
+    try_all(rest, [&](const PollRest& at) {
+      return at.first() == 0 ? kBetween : kBetween / 2 + distance(at.first(), best * kBetween / 16);
+    });
+    EXPECT_EQ(rest.first(), best * kBetween / 16);
   }
 }
 
@@ -77,10 +87,10 @@ TEST(PollRest, gives_up_a_rest_before_what_is_there_already) {
     });
     rest.answered();
   };
-  for (int i = 0; i < 160; ++i) answer([](std::uint32_t look) { return look % 2 == 0; });  // held up
+  for (int i = 0; i < 160; ++i) answer([](std::uint32_t look) { return look % 4 != 0; });  // held up
   EXPECT_EQ(looks, 10u) << "one of sixteen looks at once";
   EXPECT_GT(rest.first(), 0u);
-  for (int i = 0; i < 32; ++i) answer([](std::uint32_t) { return true; });
+  for (int i = 0; i < 64; ++i) answer([](std::uint32_t) { return true; });
   EXPECT_EQ(rest.first(), 0u);
 }
 
