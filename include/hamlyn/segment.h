@@ -242,8 +242,8 @@ class Import {
   // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
   // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
   // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time
-  // of one begins with its turn. ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to
-  // land in.
+  // of one begins with its turn; but for those of up to 48 bytes without strides from a multiple of 8 on.
+  // ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to land in.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
   // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.

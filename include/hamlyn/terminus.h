@@ -205,6 +205,11 @@ class Terminus {
   base::Stays& stays() noexcept;
 
  private:
+  friend class Import;  // whose short reads land where they are wanted
+
+  // `get` that waits, into memory of the caller's.
+  Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
+              std::chrono::nanoseconds timeout) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, library::Patience& patience, library::Stay& stay,
                      Try attempt) noexcept;

@@ -124,6 +124,13 @@ inline void copy_from_shared(std::byte* to, const std::byte* from, std::size_t b
   while (bytes != 0) copy(std::uint8_t{});
 }
 
+// One word of such a place, aligned, in little-endian order.
+inline std::uint64_t load_little_shared(const std::byte* from) noexcept {
+  auto& place = *reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from));
+  const std::uint64_t word = std::atomic_ref<std::uint64_t>(place).load(std::memory_order_relaxed);
+  return kLittleEndian ? word : turned(word);
+}
+
 // One word to such a place, aligned, in little-endian order.
 inline void store_little_shared(std::byte* to, std::uint64_t word) noexcept {
   std::byte bytes[sizeof word];

@@ -51,10 +51,11 @@ struct Asked {
   std::uint32_t length = 0;     // of a get
   std::uint32_t until = 0;      // bytes that will come: `length`, unless the other side stopped before
   std::uint32_t landed = 0;
-  std::uint32_t slot = 0;  // where a get lands
+  std::uint32_t slot = 0;  // where a get lands; kNoEntry: at `to`
   std::uint32_t generation = 0;
   std::uint64_t key = 0;  // of that slot when it was asked
   std::uint64_t offset = 0;
+  std::byte* to = nullptr;                           // null: whoever waited for it has gone
   std::array<std::uint64_t, kPieces / 64> pieces{};  // which have come
 };
 

@@ -75,8 +75,9 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
                      RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   if (landing.length > kGetLimit) return Status::too_long;
-  if (landing.length == 0 || !inside(landing.offset, landing.length, core_.slot(landing.slot).bound))
-    return Status::invalid;
+  const bool fits =
+      landing.to != nullptr || inside(landing.offset, landing.length, core_.slot(landing.slot).bound);
+  if (landing.length == 0 || !fits) return Status::invalid;
   if (!is_element(options.element)) return Status::invalid;
   const Strides* const strides = options.strides;
   if (strides != nullptr) {
@@ -189,16 +190,22 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   asked.cause = Refusal::none;
   asked.owner = this;
   asked.record = index;
+  asked.to = nullptr;
   if (landing != nullptr) {
-    const SlotRecord& slot = core_.slot(landing->slot);
     asked.lost = false;
     asked.length = asked.until = static_cast<std::uint32_t>(landing->length);
     asked.landed = 0;
-    asked.slot = landing->slot;
-    asked.generation = slot.generation;
-    asked.key = slot.key;
     asked.offset = landing->offset;
     asked.pieces = {};
+    if (landing->to != nullptr) {
+      asked.slot = kNoEntry;
+      asked.to = landing->to;
+    } else {
+      const SlotRecord& slot = core_.slot(landing->slot);
+      asked.slot = landing->slot;
+      asked.generation = slot.generation;
+      asked.key = slot.key;
+    }
   } else {
     asked.length = asked.until = asked.landed = 0;
     asked.slot = kNoEntry;
@@ -217,9 +224,10 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
 void Requests::give_up(Place place) noexcept {
   Link* const asked_over = link(place);
   if (asked_over == nullptr) return;
-  for (const Asked& asked : asked_over->remote.asked) {
-    if (asked.busy && asked.owner == this && asked.record == place.index && asked.fenced_by != 0)
-      asked.outlet->given_up |= asked.fenced_by;
+  for (Asked& asked : asked_over->remote.asked) {
+    if (!asked.busy || asked.owner != this || asked.record != place.index) continue;
+    asked.to = nullptr;
+    if (asked.fenced_by != 0) asked.outlet->given_up |= asked.fenced_by;
   }
 }
 

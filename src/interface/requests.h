@@ -14,11 +14,13 @@ namespace hamlyn::interface {
 
 class Terminus;
 
-// Where a get lands: a part of a slot of this interface.
+// Where a get lands: a part of a slot of this interface, or memory of the caller's.
 struct Landing {
   std::uint32_t slot = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  // The caller's, who waits, and says so if it waits no more (give_up). Null: the slot.
+  std::byte* to = nullptr;
 };
 
 class Requests {
@@ -73,7 +75,8 @@ class Requests {
     return place.sequence == record.sequence && std::exchange(record.held, false);
   }
   // Nobody waits for it any more. What the answer to a fence says of puts that were refused, or are lost, the
-  // next fence of this terminus says: it does not leave before.
+  // next fence of this terminus says: it does not leave before. What was to land in the caller's memory does
+  // not.
   void give_up(Place place) noexcept;
   // The link by which the answer will come; null if it is over.
   Link* link(Place place) const noexcept {

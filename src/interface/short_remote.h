@@ -9,17 +9,39 @@
 
 namespace hamlyn::interface {
 
-// Up to kPutInline bytes of a slot, whose owner may write there, into words 2 to 7 of `reply`.
+// Up to kPutInline bytes of a slot, whose owner may write there, into words 2 to 7 of `reply`. Whole words go
+// from registers to registers: compilers copy by wide loads what was put together in memory, and these wait
+// for the narrow stores before them.
 inline void load_tight(Words& reply, const std::byte* from, std::size_t length) noexcept {
-  alignas(8) std::byte bytes[kPutInline] = {};
-  if ((reinterpret_cast<std::uintptr_t>(from) | length) % sizeof(std::uint64_t) == 0) [[likely]] {
-    for (std::size_t at = 0; at != length; at += sizeof(std::uint64_t))
-      base::copy_words<1>(bytes + at, from + at);
-  } else {
-    base::copy_from_shared(bytes, from, length);
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if ((reinterpret_cast<std::uintptr_t>(from) | length) % kWord == 0) [[likely]] {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kPutInline / kWord; ++i)
+      reply.word[kKeyWord + i] = i * kWord < length ? base::load_little_shared(from + i * kWord) : 0;
+    return;
   }
-  for (std::size_t i = 0; i < kPutInline / sizeof(std::uint64_t); ++i)
-    reply.word[kKeyWord + i] = base::load_little<std::uint64_t>(bytes + i * sizeof(std::uint64_t));
+  std::byte bytes[kPutInline] = {};
+  base::copy_from_shared(bytes, from, length);
+  for (std::size_t i = 0; i < kPutInline / kWord; ++i)
+    reply.word[kKeyWord + i] = base::load_little<std::uint64_t>(bytes + i * kWord);
+}
+
+// Up to kPutInline bytes of words 2 to 7 of an answer. Word by word: a copy of what was just stored so waits
+// for the stores.
+inline void land_tight(std::byte* to, const Words& words, std::size_t length) noexcept {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kPutInline / kWord; ++i) {
+    if (length < (i + 1) * kWord) {
+      if (length % kWord == 0) [[likely]]
+        return;
+      std::byte last[kWord];
+      base::store_little(last, words.word[kKeyWord + i]);
+      std::memcpy(to + i * kWord, last, length % kWord);
+      return;
+    }
+    base::store_little(to + i * kWord, words.word[kKeyWord + i]);
+  }
 }
 
 // Every check of serve_get and serve_fetch, for a request like one that passed them at a guarded slot: which,
@@ -67,23 +89,17 @@ __attribute__((always_inline)) inline Refusal Core::take_short_answer(Link& link
   if (asked.length > kPutInline || asked.landed != 0 || asked.cause != Refusal::none) [[unlikely]]
     return Refusal::unasked_reply;
   std::byte* const to = landing_of(asked, 0);
-  if (to != nullptr) [[likely]] {
-    std::byte data[kPutInline];
-    for (std::size_t i = 0; i < kPutInline / sizeof(std::uint64_t); ++i)
-      base::store_little(data + i * sizeof(std::uint64_t), words.word[kKeyWord + i]);
-    if (asked.length == kInlineData) {
-      std::memcpy(to, data, kInlineData);
-    } else {
-      std::memcpy(to, data, asked.length);
-    }
-  }
+  if (to != nullptr) [[likely]]
+    land_tight(to, words, asked.length);
   finish(link, asked, to != nullptr ? Status::ok : Status::cancelled, 0);
   return Refusal::none;
 }
 
 // Where a get's byte `from` lands, under the requester's own key: its slot must still be the one, and its key
-// the one, that it named. Null: it does not.
+// the one, that it named; or in the memory of whoever still waits for it. Null: it does not.
 inline std::byte* Core::landing_of(const Asked& asked, std::uint32_t from) noexcept {
+  if (asked.slot == kNoEntry)
+    return asked.owner != nullptr && asked.to != nullptr ? asked.to + from : nullptr;
   const SlotRecord& slot = slots_[asked.slot];
   if (asked.owner == nullptr || !slot.live || slot.generation != asked.generation || slot.key != asked.key)
     return nullptr;

@@ -337,6 +337,14 @@ Outcome Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::s
   });
 }
 
+Outcome Terminus::get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
+                      std::chrono::nanoseconds timeout) noexcept {
+  return ask(ticket, timeout, [&](RemoteHandle* handle) {
+    return terminus_->requests().get(ticket, {.length = into.size(), .to = into.data()}, options, nullptr,
+                                     handle);
+  });
+}
+
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);

@@ -135,6 +135,27 @@ TEST_P(RemoteReply, nothing_lands_in_a_slot_that_has_gone) {
   EXPECT_EQ(landed(), 0u);
 }
 
+// As long as it waits.
+TEST_P(RemoteReply, what_lands_in_memory_of_the_callers_lands_while_it_waits) {
+  const std::vector<std::byte> data = pattern(1000, 3);
+  std::copy(data.begin(), data.end(), area.bytes().begin());
+  for (const std::size_t length : {1u, 8u, 13u, 16u, 40u, 47u, 48u, 49u, 600u}) {
+    for (const bool waits : {true, false}) {
+      std::vector<std::byte> into(length + 16, std::byte{0xEE});
+      RemoteHandle handle;
+      ASSERT_EQ(asks.get(slot.ticket(), {.length = length, .to = into.data() + 8}, {.offset = 24}, nullptr,
+                         &handle),
+                Status::pending);
+      if (!waits) asks.give_up(asks.find(handle));
+      EXPECT_EQ(end_of(handle).status, waits ? Status::ok : Status::cancelled) << length;
+      std::vector<std::byte> wanted(length + 16, std::byte{0xEE});
+      if (waits) std::copy_n(data.begin() + 24, length, wanted.begin() + 8);
+      EXPECT_TRUE(same(into, wanted)) << length;
+    }
+  }
+  EXPECT_EQ(unasked(), 0u);
+}
+
 // Whoever keeps the links ends it in a while.
 TEST_P(RemoteReply, answers_that_a_broken_link_owes_keep_nobody_awake) {
   RemoteHandle handle;

@@ -23,6 +23,7 @@ struct Asked {
   std::uint64_t key_flip;
   std::uint32_t generation_more;
   bool answered;
+  bool in_memory = false;  // of the caller's, not in a slot
 };
 
 class ShmShortRemote : public ShortWays {
@@ -46,17 +47,20 @@ class ShmShortRemote : public ShortWays {
     a.key_flip = random.one_in(12) ? std::uint64_t{1} << random.below(64) : 0;
     a.generation_more = random.one_in(20) ? 1 : 0;
     a.answered = !random.one_in(10);
+    a.in_memory = random.one_in(2);
     return last = a;
   }
-  RemoteHandle ask(Requests& asks, Ticket ticket, const Asked& a, TestSlot& landing) {
+  RemoteHandle ask(Requests& asks, Ticket ticket, const Asked& a, TestSlot& landing, Area& own) {
     RemoteHandle handle;
     ticket.key ^= a.key_flip;
     ticket.generation += a.generation_more;
     ticket.bound = 2 * kBytes;  // the other side sees to it
     const RemoteOptions options{.offset = a.offset, .answered = a.answered || !a.fetch};
-    const Status status = a.fetch
-                              ? asks.fetch(ticket, a.what, options, nullptr, &handle)
-                              : asks.get(ticket, {landing.index(), 0, a.length}, options, nullptr, &handle);
+    const interface::Landing into {
+      landing.index(), 0, a.length, a.in_memory ? own.bytes().data() : nullptr
+    };
+    const Status status = a.fetch ? asks.fetch(ticket, a.what, options, nullptr, &handle)
+                                  : asks.get(ticket, into, options, nullptr, &handle);
     EXPECT_EQ(status, options.answered ? Status::pending : Status::ok);
     return handle;
   }
@@ -123,7 +127,7 @@ TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
     random = sim::Generator(seed);
     if (random.one_in(50)) long_way.change_key(), short_way.change_key();
     const Asked a = any_request();
-    const RemoteHandle second = ask(asks, short_way.ticket(), a, into_short);
+    const RemoteHandle second = ask(asks, short_way.ticket(), a, into_short, from_carol);
     shm::ShmLink& at = link_of(carol);
     like_before += at.same_request.key == short_way.ticket().key ? 1 : 0;
     ASSERT_TRUE(at.take_request(carol.core));
@@ -132,7 +136,7 @@ TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
         ASSERT_TRUE(way_to(carol).take_reply(alice.core)) << "seed " << seed;
       EXPECT_FALSE(way_to(carol).take_reply(alice.core));
     }
-    const RemoteHandle first = ask(asks, long_way.ticket(), a, into_long);
+    const RemoteHandle first = ask(asks, long_way.ticket(), a, into_long, from_bob);
     bob.core.run();
     alice.core.run();
     const Outcome one = asks.outcome(first), two = asks.outcome(second);
@@ -160,7 +164,7 @@ TEST_P(ShmShortRemote, remembers_nothing_that_has_changed) {
   Requests& asks = terminus.requests();
   const Ticket ticket = slot.ticket();
   const auto served = [&](const Asked& a) {
-    const RemoteHandle handle = ask(asks, ticket, a, landing);
+    const RemoteHandle handle = ask(asks, ticket, a, landing, own);
     EXPECT_TRUE(link_of(bob).take_request(bob.core));
     rest();
     return asks.outcome(handle);
@@ -212,7 +216,7 @@ TEST_P(ShmShortRemote, takes_no_answer_that_was_not_asked_for) {
             .key_flip = 0,
             .generation_more = 0,
             .answered = true};
-    const RemoteHandle handle = ask(asks, slot.ticket(), a, landing);
+    const RemoteHandle handle = ask(asks, slot.ticket(), a, landing, own);
     std::uint32_t id = 0;
     for (const interface::Asked& each : way_to(carol).remote.asked) id = each.busy ? each.id : id;
     const auto forge = [&](Operation operation, std::uint64_t named) {
