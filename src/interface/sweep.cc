@@ -159,10 +159,21 @@ bool Sweep::run(Core& core) noexcept {
   return moved;
 }
 
+// The words of the look so many links on. Each stands in a page of its own: of a thousand links the nearest
+// caches do not hold them from one look to the next.
+void Sweep::fetch(std::size_t ahead) const noexcept {
+  const std::size_t at = next_ + ahead;
+  const ColdLook& look = cold_[at < cold_.size() ? at : at - cold_.size()];
+  __builtin_prefetch(look.turn_at);
+  __builtin_prefetch(look.announced_at);
+}
+
 bool Sweep::slice(Core& core) noexcept {
   bool moved = false;
+  const bool many = links_.size() >= kFetchedFrom;
   const std::size_t grown = kLeastSlice << std::min(quiet_ / kGrowEvery, kMostDoublings);
   for (std::size_t left = std::min(grown, links_.size()); left != 0; --left) {
+    if (many) fetch(kLeastSlice);
     if (arrived(cold_[next_])) [[unlikely]]
       moved |= look_at(core, *links_[next_]);
     if (++next_ == links_.size()) next_ = 0;

@@ -46,6 +46,7 @@ class Sweep {
   static constexpr std::uint32_t kGrowEvery = 8;      // runs without anything double the slice,
   static constexpr std::uint32_t kMostDoublings = 3;  // so often at most
   static constexpr std::uint32_t kCoolEvery = 1024;   // runs; hot links that brought nothing are cold then
+  static constexpr std::size_t kFetchedFrom = 256;    // links; of fewer the caches hold what is looked at
   static constexpr std::uint32_t kDemotedFrom = 256;  // guilt; at none the link is as others again
   static constexpr std::uint32_t kMostGuilt = 512;
   static constexpr std::uint32_t kGoodWeighs = 4;       // refused ones
@@ -74,6 +75,7 @@ class Sweep {
   bool arrive(Core& core, Link& link) noexcept;
   bool look_at(Core& core, Link& link) noexcept;
   bool slice(Core& core) noexcept;
+  void fetch(std::size_t ahead) const noexcept;
   std::uint32_t judge(Link& link, unsigned taken) noexcept;
   std::uint32_t look_at_demoted(Core& core, unsigned budget) noexcept;
   void cool(Link& link) noexcept;
