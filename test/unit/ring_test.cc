@@ -131,6 +131,30 @@ TEST_F(Ring, a_block_is_what_a_packet_with_its_words_is) {
   EXPECT_GT(blocks, 500);
 }
 
+TEST_F(Ring, its_first_lap_may_begin_at_any_cell) {
+  for (std::uint32_t first = 0; first < kCells; ++first) {
+    std::fill(std::begin(cells), std::end(cells), Packet{});
+    writer = {};
+    reader = {};
+    writer.reset(cells, kCells, 0, 1, first);
+    reader.reset(cells, kCells, 1, first);
+    sim::Generator random(first);
+    std::uint64_t put_so_far = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      const std::size_t length = random.below(4 * kCell), metadata = random.below(2) * 8;
+      const std::uint32_t wanted = cells_of(packet_with(length, metadata).lead);
+      EXPECT_EQ(writer.has_room(wanted), put_so_far + wanted < reader.taken() + kCells);
+      EXPECT_FALSE(reader.something_there());
+      put(length, metadata, seed);
+      EXPECT_EQ(writer.written(), put_so_far += wanted);
+      take(length, metadata, seed);
+      EXPECT_EQ(reader.taken(), put_so_far);
+      ASSERT_TRUE(writer.credit(reader.taken()));
+      ASSERT_FALSE(HasFailure()) << "from cell " << first << ", packet " << seed;
+    }
+  }
+}
+
 TEST_F(Ring, nothing_of_the_senders_memory_beyond_its_data_is_shown) {
   for (std::byte* each = reinterpret_cast<std::byte*>(cells); each != reinterpret_cast<std::byte*>(cells + 1);
        ++each)

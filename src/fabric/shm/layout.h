@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/memory.h"
 #include "interface/packet.h"
 
 namespace hamlyn::shm {
 
 inline constexpr std::uint64_t kPageMagic = 0x31304B4E4C4D4148u;  // "HAMLNK01", little-endian
-inline constexpr std::uint16_t kPageVersion = 3;  // of the page, and of what its rings may hold
+inline constexpr std::uint16_t kPageVersion = 4;  // of the page, and of what its rings may hold
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uint32_t kReplyCells = 12;
 inline constexpr std::uint32_t kUrgentCells = 8;  // the urgent ring never grows: it is for short messages
@@ -25,7 +26,8 @@ struct alignas(64) PageHeader {
   std::uint16_t cell_bytes;
   std::uint32_t mtu;
   std::uint64_t interface;  // the owner's number
-  std::uint8_t reserved[40];
+  std::uint32_t first;      // where the main ring begins (first_cell)
+  std::uint8_t reserved[36];
 };
 
 // What the owner of the page, as a receiver, tells the sender at the other side.
@@ -65,6 +67,13 @@ static_assert(sizeof(Page) == kPage && std::is_trivially_copyable_v<Page>);
 static_assert(offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
               offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
               offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536);
+
+// The cell at which the main ring's first lap begins. Whoever has many links looks at one cell of each, most
+// of which are at their beginning: were that the same in all pages, the lines would share a few sets of the
+// caches, which hold no thousand (docs/performance.md). Total: the page is a stranger's.
+inline std::uint32_t first_cell(const Page& page) noexcept {
+  return base::RealMemory::load_relaxed(page.header.first) % kHomeCells;
+}
 
 // Null if the header is one we can talk to, otherwise what is wrong with it. `header` is a private copy.
 inline const char* invalid(const PageHeader& header, std::uint64_t peer) noexcept {

@@ -44,12 +44,15 @@ class RingWriter {
 
  public:
   // `written`: cells written before, in earlier rings of the same link. `turn`: of the first lap; only tests
-  // begin late.
-  void reset(Packet* cells, std::uint32_t count, std::uint64_t written, std::uint32_t turn = 1) noexcept {
-    cells_ = next_ = cells;
+  // begin late. `first`: the cell at which that lap begins.
+  void reset(Packet* cells, std::uint32_t count, std::uint64_t written, std::uint32_t turn = 1,
+             std::uint32_t first = 0) noexcept {
+    cells_ = cells;
+    next_ = cells + first;
     count_ = count;
     turn_ = turn;
-    base_ = lap_ = written;
+    base_ = written;
+    lap_ = written - first;  // modulo 2^64
     room_until_ = base_ + count_;
     data_until_ = 0;
     find_quick_end();
@@ -270,9 +273,11 @@ class RingWriter {
 template <class Memory = base::RealMemory>
 class RingReader {
  public:
-  void reset(const Packet* cells, std::uint32_t count, std::uint32_t turn = 1) noexcept {
-    lap_ = taken();
-    cells_ = next_ = cells;
+  void reset(const Packet* cells, std::uint32_t count, std::uint32_t turn = 1,
+             std::uint32_t first = 0) noexcept {
+    lap_ = taken() - first;  // modulo 2^64
+    cells_ = cells;
+    next_ = cells + first;
     count_ = count;
     turn_ = turn;
     find_stop();
