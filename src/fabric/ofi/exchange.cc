@@ -55,20 +55,23 @@ bool Exchange::arrive(interface::Core& core) noexcept {
   }
   if (moved) core.depart();
   running_ = false;
-  if (sending_waits_) send_due(moved);
-  const std::uint64_t now = wire_.now();
-  if (now >= next_time_) look_at_clocks(now);
+  if (sending_waits_) {
+    send_due(moved);
+  } else {
+    time_ = wire_.now();
+  }
+  if (time_ >= next_time_) look_at_clocks(time_);
   return moved;
 }
 
 bool Exchange::pump() noexcept { return wire_.poll(*this); }
 
 void Exchange::send_due(bool all) noexcept {
-  const std::uint64_t now = wire_.now();
+  time_ = wire_.now();
   sending_waits_ = false;
   bool waits = false;
   for (OfiLink* link : links_) {
-    waits |= link->send_due(now, all);
+    waits |= link->send_due(time_, all);
     next_time_ = std::min(next_time_, link->protocol_.next_time());
   }
   sending_waits_ = waits;
@@ -104,7 +107,10 @@ void Exchange::arrived(Arrival& arrival) noexcept {
   FrameHeader header;
   if (decode({arrival.bytes, arrival.length}, header) == nullptr) {
     const auto found = link_of_.find(header.link);
-    if (found != link_of_.end()) return found->second->take(header, arrival);
+    if (found != link_of_.end()) {
+      time_ = wire_.now();
+      return found->second->take(header, arrival, time_);
+    }
   }
   ++strangers_;
   wire_.give_back(arrival);

@@ -71,6 +71,7 @@ class Exchange final : public interface::Gate, private Sink {
   };
   std::vector<Retired> retired_;
   std::uint64_t next_time_ = 0;
+  std::uint64_t time_ = 0;        // as it was read last: each reading is a part of what a short message takes
   std::uint64_t bad_frames_ = 0;  // of all links
   std::uint64_t strangers_ = 0;
   bool sending_waits_ = false;  // some link has something that could, or should, leave

@@ -246,15 +246,15 @@ void OfiLink::free_acknowledged() noexcept {
   given_ = std::max(given_, freed_);  // a liar may acknowledge what has a number and has not left
 }
 
-void OfiLink::take(const FrameHeader& header, Arrival& arrival) noexcept {
-  const LinkProtocol::Verdict verdict = protocol_.take(header, exchange_.now());
+void OfiLink::take(const FrameHeader& header, Arrival& arrival, std::uint64_t now) noexcept {
+  const LinkProtocol::Verdict verdict = protocol_.take(header, now);
   if (verdict > LinkProtocol::Verdict::empty) {
     ++counters->bad_frames;
     ++exchange_.bad_frames_;
   }
   if (verdict <= LinkProtocol::Verdict::empty) {
     free_acknowledged();
-    protocol_.set_window(exchange_.window(), exchange_.now());
+    protocol_.set_window(exchange_.window(), now);
     exchange_.sending_waits_ = true;  // there may be an acknowledgement to send, or room
   }
   if (retired_) exchange_.next_time_ = 0;  // it may be able to go
@@ -331,7 +331,7 @@ void OfiLink::hand_over(Core& core, Lane lane, unsigned& count, unsigned most) n
     arrivals(lane).remove(*arrival);
     --standing_;
     exchange_.wire().give_back(*arrival);
-    protocol_.handed_over(lane, exchange_.now());
+    protocol_.handed_over(lane, exchange_.time_);
     exchange_.sending_waits_ = true;
   }
 }

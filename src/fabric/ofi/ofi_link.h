@@ -61,7 +61,7 @@ class OfiLink final : public interface::Link {
   using Arrivals = base::Chain<Arrival, &Arrival::in_lane>;
 
   // For the exchange.
-  void take(const FrameHeader& header, Arrival& arrival) noexcept;
+  void take(const FrameHeader& header, Arrival& arrival, std::uint64_t now) noexcept;
   bool send_due(std::uint64_t now, bool all) noexcept;  // true: something still waits
   void look_at_clock(std::uint64_t now) noexcept;
 
