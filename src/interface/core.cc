@@ -377,7 +377,7 @@ void Core::drop_terminus(Terminus& terminus) noexcept {
     for (const auto& outlet : outlets) {
       outlet->unfenced &= ~terminus.bit();
       outlet->lost &= ~terminus.bit();
-      outlet->given_up &= ~terminus.bit();
+      outlet->untold &= ~terminus.bit();
     }
   };
   for (const Link* link : links()) forget(link->outlets);

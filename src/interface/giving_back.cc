@@ -14,7 +14,7 @@ namespace hamlyn::interface {
 bool Core::may_give_back(const Link& link, const Outlet& outlet) const noexcept {
   if (!outlet.asked || !outlet.open() || outlet.refused) return false;
   // What was refused of puts is asked for by a fence, which is to be asked by that opening.
-  if (((outlet.unfenced | outlet.lost) & terminus_bits()) != 0) return false;
+  if (((outlet.unfenced | outlet.amiss()) & terminus_bits()) != 0) return false;
   // Of one that is not in use the receiver has told so much: who has more standing there gets no place anew.
   if (outlet.left < outlet.granted - outlet.granted / 2) return false;
   // The question is to come behind what has left by it: by one of the levels it could not be behind both.

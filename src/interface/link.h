@@ -3,6 +3,7 @@
 // packets between two interfaces, never twice, none lost while it lives (design, section 6).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -84,8 +85,10 @@ struct Outlet {
   std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
   std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
   std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
-  std::uint64_t given_up =
-      0;  // those nobody of whom waits any more for the answer to a fence, which is to come
+  // Those to whom a fence was answered that puts were refused when nobody of them waited for it any more; and
+  // why, by the place of their bit.
+  std::uint64_t untold = 0;
+  std::array<Refusal, 64> untold_cause{};
   // By what levels it is used, a bit each; and of the opening whose place it takes, by what levels it was,
   // and the link's count behind all that left by it (giving_back.cc).
   std::uint8_t levels = 0;
@@ -96,6 +99,18 @@ struct Outlet {
     return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
   }
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
+  // Those whose next fence there must say that something is amiss.
+  std::uint64_t amiss() const noexcept { return lost | untold; }
+  void tell_later(std::uint64_t bit, Refusal what) noexcept {
+    untold |= bit;
+    untold_cause[static_cast<std::size_t>(std::countr_zero(bit))] = what;
+  }
+  // none: there is nothing that was not told.
+  Refusal take_untold(std::uint64_t bit) noexcept {
+    if ((untold & bit) == 0) return Refusal::none;
+    untold &= ~bit;
+    return untold_cause[static_cast<std::size_t>(std::countr_zero(bit))];
+  }
 };
 
 // What the last fast-mode packet of a link was, and where it went. What was checked then is not looked up

@@ -213,7 +213,8 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.generation = outlet.generation;
   anew.key = outlet.key;
   anew.lost = outlet.lost | outlet.unfenced;
-  anew.given_up = outlet.given_up;
+  anew.untold = outlet.untold;
+  anew.untold_cause = outlet.untold_cause;
   anew.put_mark = outlet.put_mark;
   anew.levels = outlet.levels;
   outlet = anew;
@@ -223,7 +224,7 @@ void Core::reopen(Outlet& outlet) noexcept {
 void Core::remember_lost(Link& link) noexcept {
   std::erase_if(link.outlets, [](const auto& outlet) {
     reopen(*outlet);
-    return outlet->lost == 0;
+    return outlet->amiss() == 0;
   });
   if (link.outlets.empty()) return;
   try {

@@ -379,7 +379,8 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
 void Core::fail_requests(Link& link) noexcept {
   for (Asked& asked : link.remote.asked) {
     if (!asked.busy) continue;
-    if (asked.fenced_by != 0) asked.outlet->lost |= asked.fenced_by;  // the next one must say so
+    if (asked.fenced_by != 0 && asked.owner != nullptr)
+      asked.outlet->lost |= asked.fenced_by;  // the next one must say so
     finish(link, asked, Status::link_ended, 0);
   }
   link.remote.owed_busy = 0;

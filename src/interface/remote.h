@@ -46,6 +46,8 @@ struct Asked {
   Outlet* outlet = nullptr;     // of a fence: by which puts had left, that it answers for; of what the owner
                                 // is to be told of: by which it is; otherwise null
   std::uint64_t fenced_by = 0;  // the bit of their terminus; 0: there are none
+  Refusal untold{};             // if there are: what an earlier fence was answered, and nobody has heard
+  bool given_up = false;        // if there are: nobody waits for the answer any more
   Requests* owner = nullptr;    // null: nobody wants to hear of it any more
   std::uint32_t record = 0;     // the owner's name for it
   std::uint32_t length = 0;     // of a get

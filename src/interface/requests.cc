@@ -1,5 +1,6 @@
 #include "interface/requests.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -117,7 +118,7 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
     if (link->taken_count() < mark->count) return Status::queue_full;
   }
   Outlet* const outlet = terminus_.outlet_of(ticket);
-  if (outlet != nullptr && (outlet->given_up & terminus_.bit()) != 0) [[unlikely]]
+  if (outlet != nullptr && awaits_given_up(*link, *outlet)) [[unlikely]]
     return Status::queue_full;
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
@@ -129,7 +130,9 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   if (status != Status::pending) return status;
   if (outlet != nullptr) {
     asked.outlet = outlet;
-    asked.fenced_by = (outlet->lost | outlet->unfenced) & terminus_.bit();
+    asked.fenced_by = (outlet->amiss() | outlet->unfenced) & terminus_.bit();
+    asked.given_up = false;
+    asked.untold = outlet->take_untold(terminus_.bit());
     outlet->lost &= ~terminus_.bit();
     // What was put since it began to wait, by another thread, it says nothing of.
     if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
@@ -227,8 +230,28 @@ void Requests::give_up(Place place) noexcept {
   for (Asked& asked : asked_over->remote.asked) {
     if (!asked.busy || asked.owner != this || asked.record != place.index) continue;
     asked.to = nullptr;
-    if (asked.fenced_by != 0) asked.outlet->given_up |= asked.fenced_by;
+    if (asked.fenced_by != 0) asked.given_up = true;
   }
+}
+
+bool Requests::awaits_given_up(const Link& link, const Outlet& outlet) const noexcept {
+  return std::ranges::any_of(link.remote.asked, [&](const Asked& asked) {
+    return asked.busy && asked.owner == this && asked.fenced_by != 0 && asked.given_up &&
+           asked.outlet == &outlet;
+  });
+}
+
+Status Requests::settle_fence(Asked& asked, Status status) noexcept {
+  if (asked.owner == nullptr) return status;
+  const bool answered = status != Status::link_ended;
+  if (answered && asked.untold != Refusal::none) {
+    status = Status::refused;
+    asked.cause = asked.untold;
+  }
+  const Refusal unheard = answered ? asked.cause : asked.untold;
+  if (unheard != Refusal::none && (asked.given_up || !answered))
+    asked.outlet->tell_later(asked.fenced_by, unheard);
+  return status;
 }
 
 Outcome Requests::outcome(RemoteHandle handle) const noexcept { return outcome(find(handle)); }

@@ -78,6 +78,8 @@ class Requests {
   // next fence of this terminus says: it does not leave before. What was to land in the caller's memory does
   // not.
   void give_up(Place place) noexcept;
+  // What the answer to a fence comes to: the first refusal that nobody has heard of, if there is one.
+  static Status settle_fence(Asked& asked, Status status) noexcept;
   // The link by which the answer will come; null if it is over.
   Link* link(Place place) const noexcept {
     const Record& record = records_[place.index];
@@ -105,6 +107,8 @@ class Requests {
     bool held = false;
   };
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
+
+  bool awaits_given_up(const Link& link, const Outlet& outlet) const noexcept;
 
   // Of a request of which the owner may be told.
   struct Telling {

@@ -123,7 +123,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
     return left_at_once(status, options);
   }
   if (options.signal != Signal::none) {
-    if ((outlet.lost & bit_) != 0) return Status::refused;  // what it would signal
+    if ((outlet.amiss() & bit_) != 0) return Status::refused;  // what it would signal
     const bool behind = link.in_order || link.taken_count() >= outlet.put_mark;
     if (alone && behind) status = put_signal(ticket, data, options);
     return left_at_once(status, options);

@@ -38,7 +38,9 @@ TEST_P(PutFence, the_next_fence_tells_what_nobody_waited_for) {
         until([&] { return requests.fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
     requests.give_up(requests.find(handle));
     if (answered) rest();
-    EXPECT_EQ(fence(slot.ticket()).status, Status::refused);
+    const Outcome next = fence(slot.ticket());
+    EXPECT_EQ(next.status, Status::refused);
+    EXPECT_EQ(next.cause, Refusal::hold_full);
     EXPECT_EQ(fence(slot.ticket()).status, Status::ok) << "and only that one";
   }
   RemoteHandle handle;
@@ -47,6 +49,79 @@ TEST_P(PutFence, the_next_fence_tells_what_nobody_waited_for) {
   requests.give_up(requests.find(handle));
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok)
       << "of one whose puts have all landed there is nothing to say";
+}
+
+// Each of what it would have been told, though others ask by the same opening, and by the next.
+TEST_P(PutFence, what_nobody_waited_for_is_told_to_its_terminus_as_it_was) {
+  Terminus other{alice.core, 63};
+  const auto give_up = [&](Terminus& by) {
+    RemoteHandle handle;
+    ASSERT_TRUE(
+        until([&] { return by.requests().fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+    by.requests().give_up(by.requests().find(handle));
+    rest();
+  };
+  Ticket wide = slot.ticket();
+  wide.bound += 8;
+  ASSERT_EQ(put(wide, pattern(8, 1), {.offset = area.size()}), Status::ok);
+  give_up(terminus);
+  ASSERT_TRUE(until([&] { return other.put(slot.ticket(), pattern(8, 1), {}, nullptr) == Status::ok; }));
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  give_up(other);
+  give_up(terminus);  // and what it would say stays what it was first
+  const std::uint64_t one = 1;
+  const auto word = std::as_bytes(std::span(&one, 1));
+  EXPECT_EQ(put(slot.ticket(), word, {.offset = 64, .signal = Signal::set}), Status::refused);
+  bob.core.set_guests(slot.index(), nullptr);
+  rest();
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::out_of_bounds);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+  RemoteHandle handle;
+  ASSERT_TRUE(
+      until([&] { return other.requests().fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+  ASSERT_TRUE(until([&] { return other.requests().outcome(handle).status != Status::pending; }));
+  EXPECT_EQ(other.requests().outcome(handle).cause, Refusal::hold_full);
+}
+
+// A fence that somebody waits for is answered while one that nobody does is still to be.
+TEST_P(PutFence, one_that_is_waited_for_takes_nothing_from_one_that_is_not) {
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
+  Ticket wide = slot.ticket();
+  wide.bound += 8;
+  interface::Requests& requests = terminus.requests();
+  RemoteHandle first, second;
+  ASSERT_EQ(terminus.put(slot.ticket(), pattern(8, 1), {}, nullptr), Status::ok);
+  ASSERT_TRUE(until([&] { return requests.fence(slot.ticket(), {}, nullptr, &first) == Status::pending; }));
+  ASSERT_EQ(terminus.put(wide, pattern(8, 1), {.offset = area.size()}, nullptr), Status::ok);
+  ASSERT_TRUE(until([&] { return requests.fence(slot.ticket(), {}, nullptr, &second) == Status::pending; }));
+  requests.give_up(requests.find(second));
+  rest();
+  EXPECT_EQ(requests.outcome(first).status, Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::out_of_bounds);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+// Its link ends before the fence that would have said it is answered.
+TEST_P(PutFence, what_nobody_waited_for_outlives_the_link) {
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(put(slot.ticket(), pattern(1000, 1)), Status::ok);
+  interface::Requests& requests = terminus.requests();
+  RemoteHandle handle;
+  ASSERT_TRUE(until([&] { return requests.fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+  requests.give_up(requests.find(handle));
+  rest();
+  for (const bool asked : {true, false}) {
+    if (asked) {
+      ASSERT_EQ(requests.fence(slot.ticket(), {}, nullptr, &handle), Status::pending);
+    }
+    fabric->end(alice, bob);
+    fabric->end(bob, alice);
+    fabric->join(alice, bob);
+  }
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::hold_full);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
 }
 
 TEST_P(PutFence, a_fence_tells_of_the_first_of_several_refusals) {
