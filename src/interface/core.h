@@ -185,6 +185,7 @@ class Core {
   // The same, made if there is none; null: there are kPlacesLimit, of which none can be given back.
   Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
+  bool ask_whether_gone(Link& link, Priority level) noexcept;
   static void reopen(Outlet& outlet) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
 
@@ -332,6 +333,8 @@ class Core {
 
   // Openings that are given back for others (giving_back.cc).
   std::uint64_t terminus_bits() const noexcept;
+  bool would_be_missed(const Link& link, const Outlet& outlet) const noexcept;
+  bool is_free(const Link& link, const Outlet& outlet) const noexcept;
   bool may_give_back(const Link& link, const Outlet& outlet) const noexcept;
   Outlet* find_to_give_back(Link& link) noexcept;
   void take_back_earlier(Link& link, const Packet& packet, bool may) noexcept;

@@ -10,18 +10,29 @@ namespace hamlyn::interface {
 
 // --- sender's side
 
-// Whether nobody would miss it. An opening that is used again is asked for again, which takes a round trip.
+// Whether somebody may still hear by it of something: a fence of puts that were refused, which is to be asked
+// by that opening, or are lost; and whoever waits for what is under way.
+bool Core::would_be_missed(const Link& link, const Outlet& outlet) const noexcept {
+  // (Of a slot that has gone a fence says so, whatever has become of the puts.)
+  if (!outlet.gone() && ((outlet.unfenced | outlet.amiss()) & terminus_bits()) != 0) return true;
+  const auto asks = [&](const Asked& asked) { return asked.busy && asked.outlet == &outlet; };
+  if (std::ranges::any_of(link.remote.asked, asks)) return true;
+  return std::ranges::any_of(termini_, [&](const Terminus* each) { return each->puts_by(outlet); });
+}
+
+// Whether it leads nowhere, and nobody would miss it.
+bool Core::is_free(const Link& link, const Outlet& outlet) const noexcept {
+  return (!outlet.asked || outlet.refused) && !would_be_missed(link, outlet);
+}
+
+// An opening that is used again is asked for again, which takes a round trip.
 bool Core::may_give_back(const Link& link, const Outlet& outlet) const noexcept {
   if (!outlet.asked || !outlet.open() || outlet.refused) return false;
-  // What was refused of puts is asked for by a fence, which is to be asked by that opening.
-  if (((outlet.unfenced | outlet.amiss()) & terminus_bits()) != 0) return false;
   // Of one that is not in use the receiver has told so much: who has more standing there gets no place anew.
   if (outlet.left < outlet.granted - outlet.granted / 2) return false;
   // The question is to come behind what has left by it: by one of the levels it could not be behind both.
   if (link.in_order && std::popcount(outlet.levels) > 1) return false;
-  const auto asks = [&](const Asked& asked) { return asked.busy && asked.outlet == &outlet; };
-  if (std::ranges::any_of(link.remote.asked, asks)) return false;
-  return std::ranges::none_of(termini_, [&](const Terminus* each) { return each->puts_by(outlet); });
+  return !would_be_missed(link, outlet);
 }
 
 // The one that was asked for longest ago, ended as if its receiver had; null: each is in use.
@@ -36,6 +47,18 @@ Outlet* Core::find_to_give_back(Link& link) noexcept {
   oldest->former_levels = oldest->levels;
   oldest->former_mark = link.put_count();
   return oldest;
+}
+
+// All are in use. Of some nobody may ask any more what has become of their puts: whether their slots are
+// there is asked now, since those of slots that have gone are free. True: there is an answer to come.
+bool Core::ask_whether_gone(Link& link, Priority level) noexcept {
+  bool to_come = false;
+  for (const auto& outlet : link.outlets) {
+    if (outlet->open() || outlet->refused) continue;
+    ask_for_places(link, *outlet, level);
+    to_come = true;
+  }
+  return to_come;
 }
 
 // --- receiver's side

@@ -99,6 +99,11 @@ struct Outlet {
     return slot == ticket.slot && generation == ticket.generation && key == ticket.key;
   }
   bool open() const noexcept { return granted != 0 || takes_puts || gives_gets; }
+  // For good: a ticket to it leads nowhere any more.
+  bool gone() const noexcept {
+    return refused &&
+           (cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key);
+  }
   // Those whose next fence there must say that something is amiss.
   std::uint64_t amiss() const noexcept { return lost | untold; }
   void tell_later(std::uint64_t bit, Refusal what) noexcept {

@@ -270,11 +270,10 @@ Outlet* Core::find_outlet(const Link& link, const Ticket& ticket) noexcept {
 Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
   if (Outlet* const found = find_outlet(link, ticket)) return found;
   Outlet* reusable = nullptr;
-  for (const auto& outlet : link.outlets) {
-    if (outlet->refused || (!outlet->asked && reusable == nullptr)) reusable = outlet.get();
-  }
   if (link.outlets.size() == Link::kPlacesLimit) {
-    if (reusable == nullptr) reusable = find_to_give_back(link);
+    const auto free =
+        std::ranges::find_if(link.outlets, [&](const auto& each) { return is_free(link, *each); });
+    reusable = free != link.outlets.end() ? free->get() : find_to_give_back(link);
     if (reusable == nullptr) return nullptr;
     Outlet anew;
     anew.former_levels = reusable->former_levels;

@@ -37,16 +37,6 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
   return element_divides(options.element, strides.chunk, first) ? Status::ok : Status::misaligned;
 }
 
-namespace {
-
-Status why_refused(Refusal cause) noexcept {
-  const bool gone =
-      cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
-  return gone ? Status::stale : Status::refused;
-}
-
-}  // namespace
-
 // ok: last_of_level() leads there, and puts may go.
 Status Terminus::way_of(const Ticket& ticket) noexcept {
   const Status found = recall(ticket);
@@ -54,7 +44,7 @@ Status Terminus::way_of(const Ticket& ticket) noexcept {
   const Last& last = last_of_level();
   if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
   const Outlet& outlet = *last.outlet;
-  if (outlet.refused) return why_refused(outlet.cause);
+  if (outlet.refused) return outlet.gone() ? Status::stale : Status::refused;
   if (!outlet.open()) return without_place();
   return outlet.takes_puts ? Status::ok : Status::refused;
 }

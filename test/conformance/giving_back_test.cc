@@ -146,6 +146,54 @@ TEST_P(GivingBack, forgets_no_put_that_was_refused) {
   EXPECT_EQ(fence(held.ticket()).cause, Refusal::hold_full);
 }
 
+TEST_P(GivingBack, forgets_no_put_that_may_be_lost) {
+  make(kMany + 1, {.fast = false, .puts = true});
+  const std::vector<std::byte> data = pattern(8, 1);
+  ASSERT_EQ(put(slots[0]->ticket(), data), Status::ok);
+  rest();
+  bob.core.set_guests(slots[0]->index(), nullptr);  // its opening ends
+  rest();
+  for (std::size_t i = 1; i <= kMany; ++i) {
+    ASSERT_EQ(put(slots[i]->ticket(), data), Status::ok) << i;
+    ASSERT_EQ(fence(slots[i]->ticket()).status, Status::ok) << i;
+  }
+  EXPECT_EQ(fence(slots[0]->ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slots[0]->ticket()).status, Status::ok);
+}
+
+// The slot goes while a fence of it is under way, and another's opening may have the place of its own.
+TEST_P(GivingBack, tells_nobody_of_a_slot_what_a_fence_was_answered_of_another) {
+  make(kMany + 1, {.fast = false, .puts = true});
+  const std::vector<std::byte> data = pattern(8, 1);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    ASSERT_EQ(put(slots[i]->ticket(), data), Status::ok) << i;
+    if (i != 0) {
+      ASSERT_EQ(fence(slots[i]->ticket()).status, Status::ok) << i;
+    }
+  }
+  rest();
+  const Ticket gone = slots[0]->ticket();
+  slots[0].reset();
+  bob.core.run();
+  interface::Requests& requests = terminus.requests();
+  RemoteHandle handle;
+  ASSERT_EQ(requests.fence(gone, {}, nullptr, &handle), Status::pending);
+  const interface::Outlet& outlet = *interface::Core::find_outlet(to_bob(), gone);
+  for (int i = 0; !outlet.refused && i < 10000; ++i) {
+    fabric->pass();
+    alice.core.run();
+  }
+  ASSERT_TRUE(outlet.refused);
+  ASSERT_EQ(requests.outcome(handle).status, Status::pending) << "the case is not this one";
+  ASSERT_EQ(terminus.ready(slots[kMany]->ticket()), Status::connecting);
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  fabric->join(alice, bob);
+  ASSERT_EQ(put(slots[kMany]->ticket(), data), Status::ok);
+  EXPECT_EQ(fence(slots[kMany]->ticket()).status, Status::ok);
+  EXPECT_EQ(fence(gone).cause, Refusal::stale_generation);
+}
+
 TEST_P(GivingBack, is_kept_from_by_no_puts_of_a_terminus_that_has_gone) {
   make(kMany + 70, {.fast = false, .puts = true});
   const std::vector<std::byte> data = pattern(8, 1);
