@@ -16,7 +16,8 @@ import tempfile
 
 import tree
 
-HEADERS = [tree.ROOT / "include/hamlyn" / name for name in ("c.h", "c_protocols.h", "c_segment.h", "rr.h")]
+FOLDER = tree.ROOT / "include/hamlyn"
+HEADERS = [FOLDER / "c.h", *sorted(FOLDER.glob("c_*.h")), FOLDER / "rr.h"]
 RECORD = tree.ROOT / "src/c/abi.txt"
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror")
 

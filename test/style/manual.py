@@ -11,7 +11,8 @@ import sys
 import tree
 
 PAGES = tree.ROOT / "docs/man"
-HEADERS = ("c.h", "c_protocols.h", "c_segment.h")
+FOLDER = tree.ROOT / "include/hamlyn"
+HEADERS = [FOLDER / "c.h", *sorted(FOLDER.glob("c_*.h"))]
 COMMANDS = ("send", "receive", "node", "top", "doctor", "sim", "perf")
 
 
@@ -45,7 +46,7 @@ def main(hamlyn, hamlynd):
         listed = re.findall(r"^  (\w+) {2,}\w", subprocess.run([hamlyn, "--help"], capture_output=True, text=True,
                                                                check=True).stdout.split("Subcommands:")[1], re.MULTILINE)
         problems += [f"hamlyn --help names {command}, which has no page" for command in listed if command not in COMMANDS]
-        headers = "".join((tree.ROOT / "include/hamlyn" / name).read_text() for name in HEADERS)
+        headers = "".join(header.read_text() for header in HEADERS)
         functions = re.findall(r"\b(hamlyn_\w+)\(", re.sub(r"//[^\n]*", "", headers))
         shown = set(re.findall(r"^\.Fn (hamlyn_\w+)", said("hamlyn.3"), re.MULTILINE))
         problems += [f"docs/man/hamlyn.3: does not name {name}" for name in functions if name not in shown]
