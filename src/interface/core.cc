@@ -114,6 +114,7 @@ bool Core::something_to_do() noexcept {
     if (link->replies_due && link->has_reply_room())
       return true;  // a peer that takes none must not keep us awake
     if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
+    if (link->wanted_was_taken()) return true;
   }
   return false;
 }

@@ -185,6 +185,7 @@ class Core {
   // The same, made if there is none; null: there are kPlacesLimit, of which none can be given back.
   Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
+  static bool behind_former(Link& link, const Outlet& outlet, Priority& level) noexcept;
   bool ask_whether_gone(Link& link, Priority level) noexcept;
   static void reopen(Outlet& outlet) noexcept;
   const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record

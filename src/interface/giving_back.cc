@@ -30,8 +30,6 @@ bool Core::may_give_back(const Link& link, const Outlet& outlet) const noexcept 
   if (!outlet.asked || !outlet.open() || outlet.refused) return false;
   // Of one that is not in use the receiver has told so much: who has more standing there gets no place anew.
   if (outlet.left < outlet.granted - outlet.granted / 2) return false;
-  // The question is to come behind what has left by it: by one of the levels it could not be behind both.
-  if (link.in_order && std::popcount(outlet.levels) > 1) return false;
   return !would_be_missed(link, outlet);
 }
 
@@ -47,6 +45,20 @@ Outlet* Core::find_to_give_back(Link& link) noexcept {
   oldest->former_levels = oldest->levels;
   oldest->former_mark = link.put_count();
   return oldest;
+}
+
+// Whether a question that leaves now, by `level`, comes behind all that has left by the opening that it gives
+// back: of one level of a link that keeps the order it does, and of all that was taken. (Of two it is to be
+// the urgent one: what is counted are the normal ones, and where urgent ones have a way of their own, those
+// alone.)
+bool Core::behind_former(Link& link, const Outlet& outlet, Priority& level) noexcept {
+  if (outlet.former_levels == 0) return true;
+  const bool one = std::popcount(outlet.former_levels) == 1;
+  if (link.in_order)
+    level = one ? static_cast<Priority>(std::countr_zero(outlet.former_levels)) : Priority::urgent;
+  if ((link.in_order && one) || link.taken_count() >= outlet.former_mark) return true;
+  link.wait_for_taken(outlet.former_mark);
+  return false;
 }
 
 // All are in use. Of some nobody may ask any more what has become of their puts: whether their slots are

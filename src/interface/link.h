@@ -281,6 +281,17 @@ class Link {
     return level == Priority::normal ? payload_limit() : urgent_payload_limit();
   }
 
+  // Whoever waits until so much was taken is woken then.
+  void wait_for_taken(std::uint64_t count) noexcept {
+    taken_wanted = taken_wanted == 0 ? count : std::min(taken_wanted, count);
+  }
+  // Whether that has come; once.
+  bool wanted_was_taken() noexcept {
+    if (taken_wanted == 0 || taken_count() < taken_wanted) return false;
+    taken_wanted = 0;
+    return true;
+  }
+
   Way& way(Priority level) noexcept { return ways[static_cast<std::size_t>(level)]; }
   // Whether those who wait for room come before a direct send: it has its turn when each of them had one.
   bool others_first(Priority level) noexcept {
@@ -296,11 +307,12 @@ class Link {
   std::uint32_t index = 0;            // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;             // the interface at the other side
   User user;
-  std::uint32_t departures = 0;  // messages in termini that wait for this link
-  std::uint32_t lent = 0;        // messages whose buffers the other side has not given back yet
-  std::uint64_t taken_seen = 0;  // taken_count() when buffers were taken back last
-  bool room_wanted = false;      // somebody asked for room in vain since there last was some
-  bool broken = false;           // the peer broke the protocol: to be ended by whoever keeps the links
+  std::uint32_t departures = 0;    // messages in termini that wait for this link
+  std::uint32_t lent = 0;          // messages whose buffers the other side has not given back yet
+  std::uint64_t taken_seen = 0;    // taken_count() when buffers were taken back last
+  std::uint64_t taken_wanted = 0;  // somebody waits until taken_count() is that; 0: nobody
+  bool room_wanted = false;        // somebody asked for room in vain since there last was some
+  bool broken = false;             // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   bool in_order = false;  // packets of one level arrive as they were put
   bool by_gate = false;   // its packets come in by the gate (gate.h); said before it is added

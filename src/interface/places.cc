@@ -296,10 +296,7 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
 
 void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   if (outlet.asked) return;
-  // Behind all that has left by the opening that this gives back.
-  if (!link.in_order && link.taken_count() < outlet.former_mark) return;
-  if (link.in_order && outlet.former_levels != 0)
-    level = static_cast<Priority>(std::countr_zero(outlet.former_levels));
+  if (!behind_former(link, outlet, level)) return;
   std::uint64_t name = 0;
   while (link.outlets[name].get() != &outlet) ++name;
   Packet packet{};

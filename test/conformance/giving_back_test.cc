@@ -206,7 +206,7 @@ TEST_P(GivingBack, is_kept_from_by_no_puts_of_a_terminus_that_has_gone) {
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 
-TEST_P(GivingBack, comes_by_the_level_that_was_used_and_of_two_in_no_order) {
+TEST_P(GivingBack, comes_by_the_level_that_was_used_and_of_two_when_all_was_taken) {
   make(kMany + 1, {.places = 8});
   Terminus urgent(alice.core, 63, Priority::urgent);
   for (std::size_t i = 0; i < kMany; ++i) ASSERT_EQ(send_fast(urgent, slots[i]->ticket(), {}), Status::ok);
@@ -214,8 +214,18 @@ TEST_P(GivingBack, comes_by_the_level_that_was_used_and_of_two_in_no_order) {
   EXPECT_EQ(send_fast(terminus, slots[kMany]->ticket(), {}), Status::ok);
   for (std::size_t i = 1; i < kMany; ++i) send_fast(terminus, slots[i]->ticket(), {});
   send_fast(urgent, slots[kMany]->ticket(), {});
-  const Status by_both = send_fast(terminus, slots[0]->ticket(), {});
-  EXPECT_EQ(by_both, to_bob().in_order ? Status::no_place : Status::ok);
+  terminus.send_fast(slots[1]->ticket(), {}, 0, 0);
+  urgent.send_fast(slots[1]->ticket(), {}, 0, 0);
+  const std::uint64_t asked = to_bob().questions;
+  to_bob().taken_wanted = 0;  // by those before
+  EXPECT_EQ(terminus.send_fast(slots[0]->ticket(), {}, 0, 0), Status::connecting);
+  EXPECT_EQ(to_bob().questions, asked) << "it could overtake what has left by the other level";
+  EXPECT_FALSE(to_bob().wanted_was_taken());
+  rest();
+  EXPECT_EQ(to_bob().questions, asked);
+  EXPECT_TRUE(to_bob().wanted_was_taken());
+  EXPECT_FALSE(to_bob().wanted_was_taken()) << "nobody is kept awake by it";
+  EXPECT_EQ(send_fast(terminus, slots[0]->ticket(), {}), Status::ok);
   rest();
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }

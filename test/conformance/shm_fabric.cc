@@ -51,7 +51,10 @@ class ShmFabric final : public Fabric {
     return static_cast<std::byte*>(memories_.back().mapping.data());
   }
   void withdraw(Party& owner, std::uint32_t area) override { ends_.withdraw(owner, area); }
-  void settle() override {}
+  // What whoever keeps the links says now and then.
+  void settle() override {
+    ends_.each([](std::uint64_t, std::uint64_t, shm::ShmLink& end) { end.tell_taken(); });
+  }
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
   void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
 

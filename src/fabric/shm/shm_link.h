@@ -197,7 +197,9 @@ class ShmLink final : public interface::Link {
   void tell_areas(std::uint64_t good) noexcept override {
     interface::GoodAreas<>::tell(mine_->watch.areas, good);
   }
-  bool wakes_for_room() const noexcept { return departures != 0 || lent != 0 || replies_due || room_wanted; }
+  bool wakes_for_room() const noexcept {
+    return departures != 0 || lent != 0 || taken_wanted != 0 || replies_due || room_wanted;
+  }
   void break_off() noexcept;
   bool make_room(std::uint32_t cells) noexcept;
   Status no_room() noexcept {
