@@ -83,6 +83,9 @@ class Slot {
   // An armed entry fails also if the link with interface `peer` ends before `peer` has sent anything; of a
   // group, several may be named. connecting: there is no link with it now; invalid: the entry is not armed.
   Status expect(std::uint32_t entry, std::uint64_t peer) noexcept;
+  // Of the library: the same of the link that the message in entry `from` came by, as long as that entry is
+  // not armed again. connecting: it has ended; another one with that peer is not it.
+  Status expect_as(std::uint32_t entry, std::uint32_t from) noexcept;
   // One notification for the next `messages` messages of this slot together, that of the last; then each has
   // its own again (paper 1, section 3.5.3). Entries of the others may be armed again when it has come.
   // Failures are always told. 0: each has its own.

@@ -147,6 +147,8 @@ class Core {
   Status revoke(std::uint32_t slot, std::uint32_t entry) noexcept;
   // The entry fails if the link with `peer` ends before it is complete.
   Status expect(std::uint32_t slot, std::uint32_t entry, std::uint64_t peer) noexcept;
+  // The same of the link that filled entry `from` of that slot.
+  Status expect_as(std::uint32_t slot, std::uint32_t entry, std::uint32_t from) noexcept;
   // The entry fails if it is not complete at `time`, of the clock that `expire` is told of.
   Status fail_at(std::uint32_t slot, std::uint32_t entry, std::uint64_t time) noexcept;
   void notify_after(std::uint32_t slot, std::uint32_t messages) noexcept;

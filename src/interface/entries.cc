@@ -116,6 +116,14 @@ Status Core::revoke(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
 
 // --- what ends it
 
+Status Core::expect_as(std::uint32_t slot_index, std::uint32_t entry_index, std::uint32_t from) noexcept {
+  const SlotRecord& slot = slots_[slot_index];
+  if (from >= slot.entry_count) return Status::invalid;
+  const auto is_it = [&](const Link* link) { return link->serial == slot.entries[from].link; };
+  const auto link = std::ranges::find_if(links(), is_it);
+  return link == links().end() ? Status::connecting : expect(slot_index, entry_index, (*link)->peer);
+}
+
 Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::uint64_t peer) noexcept {
   SlotRecord& slot = slots_[slot_index];
   if (entry_index >= slot.entry_count) return Status::invalid;

@@ -178,6 +178,12 @@ Status Slot::expect(std::uint32_t entry, std::uint64_t peer) noexcept {
   return engine.core().expect(index(), entry, peer);
 }
 
+Status Slot::expect_as(std::uint32_t entry, std::uint32_t from) noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  return guard ? engine.core().expect_as(index(), entry, from) : Status::forked;
+}
+
 void Slot::notify_after(std::uint32_t messages) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   if (guard) interface_.engine().core().notify_after(index(), messages);

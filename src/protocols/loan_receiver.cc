@@ -204,10 +204,12 @@ struct LoanReceiver::Inside {
     if (!tell(open.desk)) end = Status::link_ended;
   }
 
-  // An entry that nobody can fill: it fails with the link, which is how we hear of the end.
+  // An entry that nobody can fill: it fails with the link, which is how we hear of the end. It is the one
+  // that the sender has asked by: if that has ended meanwhile, the sender has heard so, and will not be there
+  // by the next.
   bool watch() noexcept {
     door.disarm(kWatch);
-    return door.arm(kWatch, {0, 0}) == Status::ok && door.expect(kWatch, opening.opener) == Status::ok;
+    return door.arm(kWatch, {0, 0}) == Status::ok && door.expect_as(kWatch, 0) == Status::ok;
   }
   bool tell(const Ticket& desk) noexcept {
     const Ticket here = landing.ticket(), page = returns.ticket();

@@ -54,6 +54,38 @@ TEST_P(LinkEnds, what_a_full_link_holds_of_both_levels_is_handed_over) {
   EXPECT_EQ(take(bob, queue)->kind, Notification::Kind::link_ended);
 }
 
+// Who has read a message, and waits for the end of whoever sent it, may find another link in the place of
+// its.
+TEST_P(LinkEnds, an_entry_fails_with_the_link_that_filled_another_and_not_with_a_later_one) {
+  TestSlot slot(bob, area, queue, {.mode = Mode::paranoid, .entries = 2});
+  Terminus terminus(alice.core, 63);
+  const auto fill = [&] {
+    ASSERT_EQ(slot.arm(0, {0, 64}), Status::ok);
+    ASSERT_EQ(terminus.send(slot.ticket(0), std::span(large).first(20), {}, nullptr), Status::ok);
+    ASSERT_EQ(next().kind, Notification::Kind::message);
+    ASSERT_EQ(slot.arm(1, {0, 0}), Status::ok);
+  };
+  const auto end = [&] {
+    fabric->kill(alice, bob);
+    fabric->end(bob, alice);
+    fabric->join(alice, bob);
+  };
+  fill();
+  EXPECT_EQ(bob.core.expect_as(slot.index(), 1, 1), Status::connecting) << "it was never filled";
+  EXPECT_EQ(bob.core.expect_as(slot.index(), 1, 2), Status::invalid);
+  ASSERT_EQ(bob.core.expect_as(slot.index(), 1, 0), Status::ok);
+  end();
+  const Notification failed = next();
+  EXPECT_EQ(failed.kind, Notification::Kind::failed);
+  EXPECT_EQ(failed.entry, 1u);
+  while (take(bob, queue)) {
+  }
+  fill();
+  end();
+  EXPECT_EQ(bob.core.expect_as(slot.index(), 1, 0), Status::connecting);
+  EXPECT_EQ(bob.core.expect(slot.index(), 1, alice.id), Status::ok) << "there is another";
+}
+
 TEST_P(LinkEnds, half_a_message_fails_its_entry_and_no_other) {
   TestSlot slot(bob, area, queue, {.entries = 3});
   Terminus from_alice(alice.core, 63), from_carol(carol.core, 63);
