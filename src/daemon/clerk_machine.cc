@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,12 @@ class ThisMachine final : public ClerkMachine {
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);
   }
+  std::span<std::byte> map(int memory, std::size_t bytes) noexcept override {
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory, 0);
+    if (at == MAP_FAILED) return {};
+    return {static_cast<std::byte*>(at), bytes};
+  }
+  void unmap(std::span<std::byte> mapping) noexcept override { ::munmap(mapping.data(), mapping.size()); }
   std::int64_t now_ns() noexcept override {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())

@@ -141,14 +141,12 @@ std::span<std::byte> ClerkProcess::make_memory(std::size_t bytes) {
   const std::size_t size = whole_pages(bytes);
   memory_.reset(::memfd_create("hamlyn-names", MFD_CLOEXEC));
   if (!memory_ || ::ftruncate(memory_.get(), static_cast<off_t>(size)) != 0) return {};
-  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_.get(), 0);
-  if (at == MAP_FAILED) return {};
-  mapping_ = {static_cast<std::byte*>(at), size};
-  return mapping_.first(bytes);
+  mapping_ = machine_.map(memory_.get(), size);
+  return mapping_.empty() ? mapping_ : mapping_.first(bytes);
 }
 
 void ClerkProcess::drop_memory() {
-  if (!mapping_.empty()) ::munmap(mapping_.data(), mapping_.size());
+  if (!mapping_.empty()) machine_.unmap(mapping_);
   mapping_ = {};
   memory_.reset();
 }

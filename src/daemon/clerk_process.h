@@ -13,12 +13,16 @@
 
 namespace hamlyn::daemon {
 
-// What starts clerks' processes and ends them, and the clock: the machine, or a simulation of one.
+// What starts clerks' processes and ends them, memory that they share with the daemon, and the clock: the
+// machine, or a simulation of one.
 class ClerkMachine {
  public:
   // Of a clerk at the other end of `socket`; `node`: where processes attach. Its number; -1: it could not be.
   virtual pid_t start(base::FileDescriptor socket, const std::string& node) = 0;
   virtual void end(pid_t process) noexcept = 0;
+  // Memory of that descriptor, as the daemon has it and writes it; empty: there is none.
+  virtual std::span<std::byte> map(int memory, std::size_t bytes) noexcept = 0;
+  virtual void unmap(std::span<std::byte> mapping) noexcept = 0;
   virtual std::int64_t now_ns() noexcept = 0;
 
  protected:

@@ -3,16 +3,19 @@
 // look for them. Daemons and clerks die and come again, stop, and are parted.
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
+#include <random>
 
 #include "base/file_descriptor.h"
 #include "daemon/clerk_process.h"
 #include "segment/clerk.h"
+#include "segment/registry.h"
 #include "test/simulation/hosted.h"
 #include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
@@ -50,6 +53,51 @@ struct Spell {
 };
 
 class Names;
+
+// A registry's memory as the machine has it: what the daemon writes is its own at first, and comes to where
+// the clerk has it read word by word, in any order, between which others run; but the number of changes comes
+// behind the changes, as it is said to (registry_words.h).
+class SlowMemory {
+ public:
+  SlowMemory(int memory, std::size_t bytes)
+      : written_(bytes / kWord),
+        seen_(static_cast<std::uint64_t*>(
+                  ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)),
+              bytes / kWord) {}
+  ~SlowMemory() {
+    settle([] {}, std::minstd_rand(1));
+    ::munmap(seen_.data(), seen_.size_bytes());
+  }
+  SlowMemory(const SlowMemory&) = delete;
+  SlowMemory& operator=(const SlowMemory&) = delete;
+
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(written_)); }
+  // Whoever looks finds it whole, at first.
+  bool fresh() const { return !settled_; }
+  // `between` two words.
+  template <class Between, class Chance>
+  void settle(Between between, Chance&& chance) {
+    settled_ = true;
+    constexpr std::size_t kHeader = segment::kRegistryHeader / kWord;
+    const std::vector<std::uint64_t> now = written_;
+    std::vector<std::size_t> changed;
+    for (std::size_t i = kHeader; i != now.size(); ++i) {
+      if (now[i] != seen_[i]) changed.push_back(i);
+    }
+    std::shuffle(changed.begin(), changed.end(), chance);
+    for (const std::size_t i : changed) {
+      seen_[i] = now[i];
+      between();
+    }
+    std::copy_n(now.begin(), kHeader, seen_.begin());
+  }
+
+ private:
+  static constexpr std::size_t kWord = sizeof(std::uint64_t);
+  std::vector<std::uint64_t> written_;
+  const std::span<std::uint64_t> seen_;
+  bool settled_ = false;
+};
 
 // A node: its daemon, while there is one, and its clerk.
 class Site final : public node::OtherNodes, public daemon::ClerkMachine {
@@ -89,6 +137,7 @@ class Site final : public node::OtherNodes, public daemon::ClerkMachine {
 
   void serve(simulation::Inhabitant& self);
   void begin();
+  void settle_memory();
   void give_out();
   library::Deadline deadline() const;
   node::Cluster* cluster() const;
@@ -116,9 +165,14 @@ class Site final : public node::OtherNodes, public daemon::ClerkMachine {
   // daemon::ClerkMachine
   pid_t start(base::FileDescriptor socket, const std::string& node) override;
   void end(pid_t process) noexcept override;
+  std::span<std::byte> map(int memory, std::size_t bytes) noexcept override;
+  void unmap(std::span<std::byte> mapping) noexcept override;
   std::int64_t now_ns() noexcept override;
 
   Names& names_;
+  std::map<const std::byte*, std::shared_ptr<SlowMemory>> memories_;  // of daemons that were killed, too
+  std::shared_ptr<SlowMemory> memory_;
+  bool settling_ = false;
   Daemon* daemon_ = nullptr;
   simulation::Inhabitant* self_ = nullptr;
   simulation::Inhabitant* clerk_ = nullptr;
@@ -191,6 +245,7 @@ void Site::kill() {
   if (daemon_ == nullptr) return;
   names_.cluster.kill(id);
   daemon_ = nullptr;
+  settling_ = false;
   ++runs_;
   requests_.clear();
   for (auto& [connection, box] : boxes_) box.word.fetch_add(1);
@@ -215,6 +270,7 @@ void Site::have(What what) {
   if (daemon_ == nullptr) return;
   daemon_->mind.now = names_.cluster.now;
   what(daemon_->mind.node, names_.cluster.now);
+  if (memory_ != nullptr && (memory_->fresh() || !settling_)) memory_->settle([] {}, std::minstd_rand(1));
   give_out();
 }
 
@@ -258,6 +314,8 @@ void Site::serve(simulation::Inhabitant& self) {
     daemon.clerk.receive_some(daemon.mind.now);
     daemon.clerk.tick(daemon.mind.now);
     daemon.mind.node.tick(daemon.mind.now);
+    settle_memory();
+    if (!self.alive) return;
     give_out();
   }
 }
@@ -270,7 +328,23 @@ library::Deadline Site::deadline() const {
   return library::Clock::now() + std::max(until - now, node::Time{1});
 }
 
+// What the daemon has written comes to be seen before anybody is told of it.
+void Site::settle_memory() {
+  const std::shared_ptr<SlowMemory> memory = memory_;
+  if (memory == nullptr) return;
+  const std::uint64_t run = runs_;
+  settling_ = true;
+  memory->settle(
+      [&, fresh = memory->fresh()] {
+        if (!fresh && runs_ == run && names_.chance().one_in(8))
+          names_.hosted.host.pause(names_.chance().below(20'000));
+      },
+      std::minstd_rand(static_cast<std::uint32_t>(names_.chance().next())));
+  if (runs_ == run) settling_ = false;
+}
+
 void Site::give_out() {
+  if (settling_) return;  // it is done behind that
   for (auto& [connection, box] : boxes_) {
     while (!daemon_->mind.quiet(connection)) {
       const Reply reply = daemon_->mind.reply(connection);
@@ -315,6 +389,17 @@ pid_t Site::start(base::FileDescriptor socket, const std::string&) {
     if (self.alive) segment::serve_as_clerk(std::move(*held), {});
   });
   return static_cast<pid_t>(clerk_->number & 0xFFFFFF);
+}
+
+std::span<std::byte> Site::map(int memory, std::size_t bytes) noexcept {
+  memory_ = std::make_shared<SlowMemory>(memory, bytes);
+  memories_[memory_->bytes().data()] = memory_;
+  return memory_->bytes();
+}
+
+void Site::unmap(std::span<std::byte> mapping) noexcept {
+  if (memory_ != nullptr && memory_->bytes().data() == mapping.data()) memory_.reset();
+  memories_.erase(mapping.data());
 }
 
 // A daemon that was killed ends nobody: its clerk finds its socket closed.
