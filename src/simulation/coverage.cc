@@ -48,7 +48,13 @@ constexpr const char* kKindNames[] = {"message",
                                       "importing a segment",
                                       "segment, written",
                                       "segment, read",
-                                      "segment, swapped"};
+                                      "segment, swapped",
+                                      "swap, surely",
+                                      "record, written",
+                                      "record, read",
+                                      "write, scattered",
+                                      "read, gathered",
+                                      "rows"};
 constexpr const char* kFaultNames[] = {"overtaken",  "lost",     "repeated",  "partition",   "cut",
                                        "stop",       "stall",    "death",     "restart",     "link refused",
                                        "queue full", "no place", "slow disk", "disk failure"};
@@ -69,7 +75,8 @@ bool waits_for_link(OperationKind kind) noexcept {
          kind == OperationKind::stream_opening || kind == OperationKind::tagged_opening ||
          kind == OperationKind::loan_opening || kind == OperationKind::multicast ||
          kind == OperationKind::bulk || kind == OperationKind::bulk_ring || kind == OperationKind::mapping ||
-         kind == OperationKind::board_message || kind == OperationKind::segment_opening;
+         kind == OperationKind::board_message || kind == OperationKind::segment_opening ||
+         kind == OperationKind::fast_row;
 }
 
 const char* impossible(OperationKind kind, Fault fault, Topology topology) noexcept {
@@ -93,7 +100,8 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
     case Fault::queue_full:
       return !of_protocols(kind) || kind == OperationKind::tagged_writes || kind == OperationKind::loan ||
                      kind == OperationKind::bulk || kind == OperationKind::bulk_ring ||
-                     kind == OperationKind::stored_message || kind == OperationKind::board_message
+                     kind == OperationKind::stored_message || kind == OperationKind::board_message ||
+                     kind == OperationKind::fast_row
                  ? nullptr
                  : "it waits for room";
     case Fault::no_place:
@@ -101,7 +109,7 @@ const char* impossible(OperationKind kind, Fault fault, Topology topology) noexc
                      kind == OperationKind::put || kind == OperationKind::scattered_put ||
                      kind == OperationKind::put_turned || kind == OperationKind::tagged_writes ||
                      kind == OperationKind::loan || kind == OperationKind::fetch_told ||
-                     kind == OperationKind::bulk_ring
+                     kind == OperationKind::bulk_ring || kind == OperationKind::fast_row
                  ? nullptr
                  : "it takes no place in a queue";
     case Fault::slow_disk:

@@ -54,9 +54,15 @@ enum class OperationKind : std::uint8_t {
   stored_message,  // into a mapped slot, and a packet that says so
   board_message,   // as packets, to one that others have mapped
   segment_opening,
-  segment_write,  // by packets; of a mapped one there is nothing that anything could happen to
-  segment_read,   // likewise
-  segment_swap,   // likewise
+  segment_write,    // by packets; of a mapped one there is nothing that anything could happen to
+  segment_read,     // likewise
+  segment_swap,     // likewise
+  sure_swap,        // likewise
+  record_write,     // likewise
+  record_read,      // likewise
+  scattered_write,  // likewise
+  gathered_read,    // likewise
+  fast_row,         // for as long as there is who sends them
   count
 };
 

@@ -46,5 +46,9 @@ std::unique_ptr<Book> make_multicasts(Stage& stage);
 std::unique_ptr<Book> make_bulk(Stage& stage);
 std::unique_ptr<Book> make_mapped_slots(Stage& stage);
 std::unique_ptr<Book> make_segments(Stage& stage);
+std::unique_ptr<Book> make_sure_swaps(Stage& stage);
+std::unique_ptr<Book> make_records(Stage& stage);
+std::unique_ptr<Book> make_scattered_writes(Stage& stage);
+std::unique_ptr<Book> make_fast_rows(Stage& stage);
 
 }  // namespace hamlyn::simulation

@@ -54,7 +54,8 @@ class ProtocolRun {
   ProtocolRun(const Program& program, Trace::Reader reader)
       : program_(program), host_(program.seed, rules_of(program.seed), std::move(reader)), stage_(host_) {
     for (const auto make :
-         {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk, make_segments})
+         {make_datagrams, make_streams, make_tagged_writes, make_multicasts, make_bulk, make_segments,
+          make_sure_swaps, make_records, make_scattered_writes, make_fast_rows})
       books_.push_back(make(stage_));
     host_.on_fault = [this](Fault fault, const Inhabitant& one, const Inhabitant& other) {
       stage_.struck(fault, one.number, other.number);
@@ -62,9 +63,10 @@ class ProtocolRun {
     // Memory is lent within a host, whose links keep the order.
     if (host_.in_order()) books_.push_back(make_loans(stage_));
     if (host_.topology() != Topology::hosts) books_.push_back(make_mapped_slots(stage_));
+    if (host_.chance().one_in(2)) keep_a_few();
     for (std::uint64_t left = host_.chance().between(2, 4); left != 0; --left) come();
     if (!host_.chance().one_in(4)) {
-      const std::uint64_t count = host_.chance().between(2, 8);
+      const std::uint64_t count = host_.chance().between(4, 14);
       for (std::uint32_t i = 0; i != count; ++i) expect_fault(kFaults + i);
     }
     host_.after(kRun, [this] { end(); });
@@ -99,6 +101,11 @@ class ProtocolRun {
     all.partitions = host_.partitions;
     all.refusals = host_.refusals;
     return all;
+  }
+  // What hides among everything else shows where it is nearly alone.
+  void keep_a_few() {
+    for (std::uint64_t few = host_.chance().between(1, 4); books_.size() > few;)
+      books_.erase(books_.begin() + static_cast<std::ptrdiff_t>(host_.chance().below(books_.size())));
   }
   void come() {
     host_.come([this](Inhabitant& me) { live(me); });

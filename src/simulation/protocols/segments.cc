@@ -231,7 +231,7 @@ class Importing {
 
   void act() {
     if (!import_) return open();
-    for (std::uint64_t count = stage_.chance().between(1, 4); count != 0 && import_; --count) do_something();
+    for (std::uint64_t count = stage_.chance().between(1, 6); count != 0 && import_; --count) do_something();
   }
 
  private:

@@ -18,13 +18,13 @@ class Sending {
     const std::uint64_t dice = stage_.chance().below(100);
     if (closing_) {
       close(stage_.chance().below(2'000'000));
-    } else if (dice < 8) {
+    } else if (dice < 20) {
       send_pieces();
-    } else if (dice < 12) {
+    } else if (dice < 24) {
       take_back(stage_.a_while());
-    } else if (dice < 13) {
+    } else if (dice < 25) {
       drop_area();
-    } else if (dice < 16 && flow_->bytes) {
+    } else if (dice < 28 && flow_->bytes) {
       write();
     } else if (dice < 70) {
       send(stage_.chance().between(1, 12));

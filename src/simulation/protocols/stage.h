@@ -136,6 +136,15 @@ inline std::vector<std::byte> numbered(std::uint64_t number, std::size_t length,
   return bytes;
 }
 
+// One of the last that were made, of another process; null: there is none.
+template <class Place>
+Place* any_of_others(std::deque<Place>& all, Stage& stage) {
+  if (all.empty()) return nullptr;
+  const std::size_t back = stage.chance().below(std::min<std::size_t>(all.size(), 4));
+  Place& place = all[all.size() - 1 - back];
+  return place.owner == stage.me() ? nullptr : &place;
+}
+
 inline const Offer* Offers::any(Stage& stage) const {
   if (all_.empty()) return nullptr;
   const std::size_t back =
