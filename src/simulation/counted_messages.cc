@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulation/entry_slot.h"
 #include "simulation/operations.h"
 #include "simulation/world.h"
 
@@ -77,13 +78,9 @@ void CountedMessages::come(Process& process) {
   receiver.kind = mode == Mode::guarded    ? OperationKind::message
                   : mode == Mode::paranoid ? OperationKind::message_paranoid
                                            : OperationKind::message_one_shot;
-  receiver.area = &process.make_area(kEntries * kStride);
-  receiver.slot =
-      &process.make_slot(*this, *receiver.area, {.mode = mode, .entries = kEntries}, world_.chance());
-  for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-    receiver.area->guard(entry * kStride + kRegion);
-    if (mode != Mode::guarded) receiver.slot->arm(entry, {entry * kStride, kRegion});
-  }
+  const EntrySlot made = make_entry_slot(world_, *this, process, mode, kEntries, kRegion);
+  receiver.area = made.area;
+  receiver.slot = made.slot;
 }
 
 void CountedMessages::start(Process& from) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulation/entry_slot.h"
 #include "simulation/operations.h"
 #include "simulation/world.h"
 
@@ -112,12 +113,9 @@ void GatheredMessages::come(Process& process) {
   sim::Generator& chance = world_.chance();
   Place& place = places_[process.number()];
   const auto mode = static_cast<Mode>(chance.below(3));
-  place.area = &process.make_area(kEntries * kStride);
-  place.slot = &process.make_slot(*this, *place.area, {.mode = mode, .entries = kEntries}, chance);
-  for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-    place.area->guard(entry * kStride + kRegion);
-    if (mode != Mode::guarded) place.slot->arm(entry, {entry * kStride, kRegion});
-  }
+  const EntrySlot made = make_entry_slot(world_, *this, process, mode, kEntries, kRegion);
+  place.area = made.area;
+  place.slot = made.slot;
   // What is urgent carries its data, wherever it stands.
   const Priority second = chance.one_in(4) ? Priority::urgent : Priority::normal;
   place.termini = {&process.make_terminus(chance.between(1, 6)),

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulation/entry_slot.h"
 #include "simulation/operations.h"
 #include "simulation/world.h"
 
@@ -66,13 +67,9 @@ class MergedMessages final : public Operation {
 void MergedMessages::come(Process& process) {
   Receiver& receiver = receivers_[process.number()];
   const auto mode = static_cast<Mode>(world_.chance().below(3));
-  receiver.area = &process.make_area(kEntries * kStride);
-  receiver.slot =
-      &process.make_slot(*this, *receiver.area, {.mode = mode, .entries = kEntries}, world_.chance());
-  for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-    receiver.area->guard(entry * kStride + kRegion);
-    if (mode != Mode::guarded) receiver.slot->arm(entry, {entry * kStride, kRegion});
-  }
+  const EntrySlot made = make_entry_slot(world_, *this, process, mode, kEntries, kRegion);
+  receiver.area = made.area;
+  receiver.slot = made.slot;
   begin_row(process, static_cast<std::uint32_t>(world_.chance().between(2, 5)));
 }
 

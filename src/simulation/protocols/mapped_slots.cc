@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "hamlyn/mapped_slot.h"
+#include "simulation/protocols/own_slot.h"
 #include "simulation/protocols/part.h"
 #include "simulation/protocols/stage.h"
 
@@ -109,8 +110,7 @@ class Owner {
     } else if (dice < 45) {
       reclaim(static_cast<std::uint32_t>(chance.below(kEntries)));
     } else if (dice < 60) {
-      Notification arrival;
-      if (queue_->receive(arrival, stage_.a_while()) == Status::ok) hear(arrival);
+      slot_.wait(stage_, [this](const Notification& arrival) { hear(arrival); });
     } else if (dice < 70) {
       revoke();
     } else if (dice < 71) {
@@ -118,14 +118,7 @@ class Owner {
     }
   }
   bool take() {
-    bool any = false;
-    while (slot_ && stage_.alive()) {
-      const std::optional<Notification> arrival = queue_->poll();
-      if (!arrival) break;
-      any = true;
-      hear(*arrival);
-    }
-    return any;
+    return slot_.take(stage_, [this](const Notification& arrival) { hear(arrival); });
   }
 
  private:
@@ -134,11 +127,9 @@ class Owner {
     board_->number = book_.boards.size();
     board_->owner = stage_.me();
     board_->all_write = !stage_.chance().one_in(4);
-    queue_.emplace(manager_.interface(), 16);
-    area_.emplace(manager_.interface(), kBytes,
-                  board_->all_write ? Sharing::mapped_read_write : Sharing::mapped_read_only);
-    slot_.emplace(*area_, *queue_, Slot::Options{.entries = kEntries, .fast = false, .fetches = true});
-    board_->bytes = area_->bytes().data();
+    slot_.make(manager_.interface(), 16, kBytes, {.entries = kEntries, .fast = false, .fetches = true},
+               board_->all_write ? Sharing::mapped_read_write : Sharing::mapped_read_only);
+    board_->bytes = slot_.area().bytes().data();
     board_->ticket = slot_->ticket();
     for (std::uint32_t i = 0; i != kEntries; ++i) board_->entries[i].ticket = slot_->ticket(i);
     stage_.host.note("has board %", {board_->number});
@@ -151,10 +142,10 @@ class Owner {
   // Who has it mapped keeps the pages of before; the bytes are the same.
   void revoke() {
     const std::vector<std::byte> before(board_->bytes, board_->bytes + kBytes);
-    area_->revoke();
+    slot_.area().revoke();
     ++board_->age;
     stage_.host.note("takes the memory of board % away", {board_->number});
-    stage_.demand(area_->bytes().data() == board_->bytes && same(area_->bytes(), before),
+    stage_.demand(slot_.area().bytes().data() == board_->bytes && same(slot_.area().bytes(), before),
                   "an area has moved, or has other bytes, when its memory was taken away");
   }
   void hear(const Notification& arrival) {
@@ -193,17 +184,13 @@ class Owner {
     if (stage_.alive()) book_.check_words(*board_);
     board_->gone = !stage_.ending;
     board_->bytes = nullptr;
-    slot_.reset();
-    area_.reset();
-    queue_.reset();
+    slot_.go();
   }
 
   MappedSlots& book_;
   Stage& stage_;
   Manager& manager_;
-  std::optional<NotificationQueue> queue_;
-  std::optional<MessageArea> area_;
-  std::optional<Slot> slot_;
+  OwnSlot slot_;
   Board* board_ = nullptr;
 };
 
@@ -255,12 +242,7 @@ class User {
     std::unique_ptr<Doing> doing;
   };
 
-  Board* any_board() {
-    if (book_.boards.empty()) return nullptr;
-    const std::size_t back = stage_.chance().below(std::min<std::size_t>(book_.boards.size(), 4));
-    Board& board = book_.boards[book_.boards.size() - 1 - back];
-    return board.owner == stage_.me() ? nullptr : &board;
-  }
+  Board* any_board() { return any_of_others(book_.boards, stage_); }
   bool may_have_gone(const Board& board) { return board.gone || stage_.may_have_gone(board.owner); }
 
   void map() {

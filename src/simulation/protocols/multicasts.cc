@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hamlyn/multicast.h"
+#include "simulation/protocols/own_slot.h"
 #include "simulation/protocols/part.h"
 #include "simulation/protocols/stage.h"
 
@@ -85,32 +86,22 @@ class Recipient {
     if (dice < 20) {
       reclaim(static_cast<std::uint32_t>(chance.below(kEntries)), chance.one_in(8));
     } else if (dice < 30) {
-      Notification arrival;
-      if (queue_->receive(arrival, stage_.a_while()) == Status::ok) hear(arrival);
+      slot_.wait(stage_, [this](const Notification& arrival) { hear(arrival); });
     } else if (dice < 31) {
       go();
     }
   }
   bool take() {
-    bool any = false;
-    while (slot_ && stage_.alive()) {
-      const std::optional<Notification> arrival = queue_->poll();
-      if (!arrival) break;
-      any = true;
-      hear(*arrival);
-    }
-    return any;
+    return slot_.take(stage_, [this](const Notification& arrival) { hear(arrival); });
   }
 
  private:
   void make() {
-    queue_.emplace(manager_.interface(), 16);
-    area_.emplace(manager_.interface(), kEntries * kRoom);
-    slot_.emplace(*area_, *queue_,
-                  Slot::Options{.mode = Mode::paranoid_one_shot, .entries = kEntries, .fast = false});
+    slot_.make(manager_.interface(), 16, kEntries * kRoom,
+               {.mode = Mode::paranoid_one_shot, .entries = kEntries, .fast = false});
     board_ = &book_.boards.emplace_back();
     board_->owner = stage_.me();
-    board_->bytes = area_->bytes().data();
+    board_->bytes = slot_.area().bytes().data();
     for (std::uint32_t entry = 0; entry != kEntries; ++entry) arm(entry);
   }
   // False: something stands there that was not taken.
@@ -168,22 +159,19 @@ class Recipient {
   void go() {
     if (!slot_) return;
     if (stage_.ending) take();  // one whose sender has stopped may have been late
-    slot_.reset();
+    slot_.end();
     for (std::uint32_t entry = 0; entry != kEntries; ++entry) {
       if (board_->places[entry].copy != nullptr) has_landed(*board_->places[entry].copy, entry);
     }
     board_->bytes = nullptr;
     board_->gone = !stage_.ending;
-    area_.reset();
-    queue_.reset();
+    slot_.go();
   }
 
   Multicasts& book_;
   Stage& stage_;
   Manager& manager_;
-  std::optional<NotificationQueue> queue_;
-  std::optional<MessageArea> area_;
-  std::optional<Slot> slot_;
+  OwnSlot slot_;
   Board* board_ = nullptr;
 };
 

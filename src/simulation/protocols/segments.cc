@@ -9,6 +9,7 @@
 #include <string>
 
 #include "hamlyn/segment.h"
+#include "simulation/protocols/own_and_others.h"
 #include "simulation/protocols/part.h"
 #include "simulation/protocols/stage.h"
 
@@ -258,11 +259,10 @@ class Importing {
   std::chrono::nanoseconds patience() { return stage_.a_while() + std::chrono::microseconds{100}; }
 
   void open() {
-    if (book_.exports.empty()) return;
+    Export* const found = any_of_others(book_.exports, stage_);
+    if (found == nullptr || found->lanes.size() + 1 >= kLanes || found->gone) return;
+    Export& place = *found;
     sim::Generator& chance = stage_.chance();
-    const std::size_t back = chance.below(std::min<std::size_t>(book_.exports.size(), 4));
-    Export& place = book_.exports[book_.exports.size() - 1 - back];
-    if (place.owner == stage_.me() || place.lanes.size() + 1 >= kLanes || place.gone) return;
     const Import::Options options{
         .map = !chance.one_in(4), .reads = 4096, .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
     const std::uint64_t generation = place.generation;
@@ -432,32 +432,8 @@ class Importing {
   std::uint64_t seen_ = 0;
 };
 
-class SegmentPart final : public Part {
- public:
-  SegmentPart(Segments& book, Manager& manager)
-      : book_(book), stage_(book.stage), manager_(manager), exporting_(book, manager) {}
-
-  void act() override {
-    if (stage_.chance().one_in(3)) return exporting_.act();
-    if (!importing_) importing_.emplace(book_, manager_);
-    importing_->act();
-  }
-  bool stop_sending() override {
-    importing_.reset();
-    return false;
-  }
-  bool take_all() override { return exporting_.take(); }
-
- private:
-  Segments& book_;
-  Stage& stage_;
-  Manager& manager_;
-  Exporting exporting_;
-  std::optional<Importing> importing_;
-};
-
 std::unique_ptr<Part> Segments::come(Manager& manager) {
-  return std::make_unique<SegmentPart>(*this, manager);
+  return std::make_unique<OwnAndOthers<Segments, Exporting, Importing>>(*this, manager);
 }
 
 void Segments::check() {
