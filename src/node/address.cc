@@ -29,6 +29,12 @@ bool private_directory(const std::string& path) {
 
 }  // namespace
 
+void check_place(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
+    throw Error(ErrorCode::invalid_argument, path + " is something else than the socket of a node daemon");
+}
+
 std::string own_socket() {
   const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
   // After su or sudo the variable may still name another user's directory: that one is not ours to use.
@@ -70,7 +76,11 @@ base::FileDescriptor connect_to(const std::string& path) {
   do failed = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   while (failed != 0 && errno == EINTR);
   if (failed != 0) {
-    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return {};
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    if (errno == ECONNREFUSED) {
+      check_place(path);
+      return {};
+    }
     if (errno == EAGAIN)
       throw Error(ErrorCode::timed_out, "the node daemon at " + path + " takes no connections");
     if (errno == EPROTOTYPE)

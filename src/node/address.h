@@ -17,8 +17,13 @@ std::string own_socket();
 // service's.
 bool trusted(unsigned uid);
 
+// What is to be replaced by a daemon's socket is an old socket, or nothing: whoever has named a file of his
+// by mistake keeps it. Throws Error(invalid_argument).
+void check_place(const std::string& path);
+
 // A connected socket; empty if nobody listens there. Throws Error: node_not_trusted, not_permitted, timed_out
-// (the daemon does not accept), invalid_argument (a path too long for a socket), system.
+// (the daemon does not accept), invalid_argument (a path too long for a socket, or of something else),
+// system.
 base::FileDescriptor connect_to(const std::string& path);
 
 }  // namespace hamlyn::node

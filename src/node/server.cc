@@ -22,6 +22,7 @@
 #include <fstream>
 
 #include "base/throw_system.h"
+#include "node/address.h"
 #include "node/attest.h"
 #include "node/state_files.h"
 
@@ -101,6 +102,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
 
 Server::Server(const ServerOptions& options) : options_(options) {
   if (::sodium_init() < 0) throw Error(ErrorCode::system, "libsodium cannot start");
+  check_place(options_.socket);
   const std::uint64_t descriptors = raise_descriptor_limit();
   most_unread_ = descriptors / kUnreadShare;
   lock_ = lock_socket(options_.socket);

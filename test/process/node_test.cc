@@ -171,6 +171,25 @@ TEST(NodeProcess, OnlyOneServesAPath) {
   EXPECT_NO_THROW(node::list(at(folder.file("s"))));
 }
 
+// Whoever names a file of his as the socket, or a folder, by mistake.
+TEST(NodeProcess, WhatIsNoSocketStaysWhereItIs) {
+  const Folder folder;
+  const std::string file = folder.file("letter");
+  test::write_file(file, "dear");
+  node::ClientOptions options = at(file);
+  options.start_node = true;
+  options.daemon = test::program("hamlynd");
+  EXPECT_EQ(attach_error(options), ErrorCode::invalid_argument);
+  options.socket = folder.file("");
+  EXPECT_EQ(attach_error(options), ErrorCode::invalid_argument);
+  test::Command daemon{{test::program("hamlynd"), "--socket", file}, {}};
+  const auto finished = daemon.wait();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find(file + " is something else"), std::string::npos) << finished.err;
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"letter"});
+  EXPECT_EQ(std::filesystem::file_size(file), 4u);
+}
+
 TEST(NodeProcess, NamesAndNumbersComeBackAfterKill) {
   const Folder folder;
   Daemon first{folder.file("s")};
