@@ -129,6 +129,7 @@ int run(int count, char** words) {
 int main(int count, char** words) {
   hamlyn::base::ask_for_short_slices();
   hamlyn::base::fill_standard_descriptors();  // the log must go into no file of ours
+  ::signal(SIGXFSZ, SIG_IGN);  // whoever started us may be limited: what cannot be written any more fails
   try {
     return run(count, words);
   } catch (const std::exception& error) {

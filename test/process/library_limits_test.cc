@@ -64,6 +64,35 @@ TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
   });
 }
 
+// Whose limit for files is lower would be sent a signal that ends it.
+TEST_F(Library, SharedMemoryBeyondTheLimitForFilesIsAnErrorWithAName) {
+  in_child([&] {
+    ReceivingEnd to(options());
+    Interface other(options());
+    const Ticket ticket = to.slot.ticket();
+    Terminus terminus(other);
+    ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+    const rlimit few{4096, 4096};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &few), 0);
+    const auto fails = [](auto make) {
+      try {
+        make();
+        ADD_FAILURE() << "taken";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+        EXPECT_NE(std::string(error.what()).find("RLIMIT_FSIZE"), std::string::npos) << error.what();
+      }
+    };
+    fails([&] { Interface{options()}; });
+    fails([&] { SendBufferArea{other, 8192}; });
+    fails([&] { MessageArea{other, 8192, Sharing::mapped_read_only}; });
+    // What there was goes on.
+    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
+    Notification arrival;
+    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+  });
+}
+
 // Makes objects until there are too many, and says what ended that.
 template <class Make>
 ErrorCode until_too_many(Make make) {

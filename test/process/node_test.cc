@@ -1,6 +1,7 @@
 // The daemon as a process, with processes around it.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -159,6 +160,21 @@ TEST(NodeProcess, LeavesWhenIdleAndTidiesUp) {
   { const Client client = Client::attach(at(folder.file("s"))); }
   EXPECT_EQ(daemon.command().wait().status, 0);
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"s.key", "s.lock"}));
+}
+
+TEST(NodeProcess, GoesOnWhereWhoHasStartedItMayHaveNoLongFiles) {
+  const Folder folder;
+  Child starts{-1, [&] {
+                 const rlimit few{64, 64};
+                 if (::setrlimit(RLIMIT_FSIZE, &few) != 0) return 2;
+                 node::ClientOptions options = at(folder.file("s"));
+                 options.start_node = true;
+                 options.daemon = test::program("hamlynd");
+                 return Client::attach(options).interface_id() != 0 ? 0 : 1;
+               }};
+  EXPECT_EQ(starts.wait(), 0);
+  EXPECT_EQ(::kill(static_cast<pid_t>(node::list(at(folder.file("s"))).pid), SIGTERM), 0);
+  EXPECT_TRUE(test::eventually([&] { return !node::connect_to(folder.file("s")); }));
 }
 
 TEST(NodeProcess, OnlyOneServesAPath) {

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "base/throw_system.h"
@@ -76,6 +78,12 @@ OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers) {
   OwnedMemory made;
   made.memfd.reset(memfd_create("hamlyn", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!made.memfd) base::throw_system("memfd_create");
+  rlimit limit{};
+  // Beyond it there would be a signal.
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+    throw Error(ErrorCode::out_of_memory,
+                "shared memory of " + std::to_string(bytes) +
+                    " bytes: the limit of this process for files (RLIMIT_FSIZE) is lower");
   if (ftruncate(made.memfd.get(), static_cast<off_t>(bytes)) != 0) base::throw_system("ftruncate of a memfd");
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.memfd.get(), 0);
   if (data == MAP_FAILED) throw Error(ErrorCode::out_of_memory, "mmap of a link's memory failed");
