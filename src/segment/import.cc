@@ -126,9 +126,13 @@ void Import::open(const Options& options) {
     if (error.code() != ErrorCode::not_permitted) throw;
     return;
   }
-  // A ticket may say anything; by packets the exporter sees to it.
+  // A ticket may say anything, and so may the exporter of where its slot begins; by packets it sees to it. A
+  // word across two lines would hold up every processor.
+  const auto words_whole = [&] {
+    return reinterpret_cast<std::uintptr_t>(memory()) % sizeof(std::uint64_t) == 0;
+  };
   const std::size_t there = mapped_->bytes().size();
-  if (!interface::inside(ticket_.base, ticket_.bound, there)) mapped_.reset();
+  if (!interface::inside(ticket_.base, ticket_.bound, there) || !words_whole()) mapped_.reset();
 }
 
 // What is done through a mapping cannot be undone if the exporter can never be told of it.

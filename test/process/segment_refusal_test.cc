@@ -72,6 +72,23 @@ TEST_F(SegmentsRefuse, words_at_and_past_every_edge) {
   });
 }
 
+// A ticket may say anything, and a locked instruction across two lines would hold up every processor.
+TEST_F(SegmentsRefuse, words_of_a_ticket_that_begins_at_no_words_place) {
+  with_each_kind([](Segment& segment, Import&, Interface& importer) {
+    Ticket ticket = importer.lookup("kinds", kPatience);
+    ticket.base = 60;
+    ticket.bound = 4096;
+    Import import(importer, ticket);
+    EXPECT_FALSE(import.reads_by_loads());
+    EXPECT_FALSE(import.writes_by_stores());
+    EXPECT_EQ(import.fetch(0, {.operand = 1}, kPatience).status, Status::refused);
+    EXPECT_EQ(import.fetch(4, {.operand = 1}, kPatience).status, Status::misaligned);
+    import.write_signal(0, {}, 0, 1, Import::Signal::add, kPatience);
+    import.flush(kPatience);
+    EXPECT_TRUE(untouched(segment.bytes()));
+  });
+}
+
 TEST_F(SegmentsRefuse, shapes_that_overflow) {
   with_each_kind([](Segment& segment, Import& import, Interface& importer) {
     Segment own(importer, {.bytes = 4096});
