@@ -52,7 +52,8 @@ struct FailureDetectorOptions {
 class FailureDetector {
  public:
   // Called whenever it begins to be suspected, and no longer is; from a thread of the detector's own, which
-  // waits until it returns. It may use anything but this detector's end, and throws nothing.
+  // waits until it returns. It may use anything but this detector's end, and throws nothing. May be empty:
+  // then `suspicion` alone tells.
   using Callback = std::function<void(const Suspicion&)>;
 
   // Watches the segment that `import` is of; `import` need not outlive it, its interface must. Throws Error:

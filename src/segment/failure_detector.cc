@@ -90,7 +90,7 @@ void FailureDetector::Watch::tell(Event event) {
   if (!event(suspicions)) return;
   const Suspicion now = suspicions.suspicion();
   lock.unlock();
-  callback(now);
+  if (callback) callback(now);
 }
 
 // How a read ended; nothing: it is time to stop.

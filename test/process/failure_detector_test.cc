@@ -174,6 +174,18 @@ TEST_F(Detector, suspects_a_process_that_is_killed) {
   });
 }
 
+TEST_F(Detector, without_a_callback_says_what_it_suspects_when_it_is_asked) {
+  Actor process = watched();
+  ASSERT_TRUE(process.line().take<char>());
+  in_child([&] {
+    Interface interface(other_options());
+    Import import(interface, "alive");
+    const FailureDetector detector(import, options_, nullptr);
+    process.signal(SIGKILL);
+    EXPECT_TRUE(eventually([&] { return detector.suspicion().cause == Cause::failed; }));
+  });
+}
+
 TEST_F(Detector, suspects_a_process_that_is_stopped_and_hears_of_its_return) {
   Actor process = watched();
   ASSERT_TRUE(process.line().take<char>());
