@@ -21,6 +21,7 @@
 #include <span>
 #include <type_traits>
 
+#include "hamlyn/error.h"
 #include "hamlyn/segment.h"
 #include "hamlyn/status.h"
 #include "hamlyn/versioned.h"
@@ -59,6 +60,11 @@ class CacheShape {
   constexpr CacheShape(std::size_t offset, std::size_t buckets, std::uint64_t salt = 0) noexcept
       : offset_(offset), buckets_(buckets), salt_(salt) {}
 
+  // Whether it is an area, and lies inside of a segment of `size` bytes.
+  bool fits(std::size_t size) const noexcept {
+    return buckets_ != 0 && offset_ % sizeof(std::uint64_t) == 0 && offset_ <= size &&
+           buckets_ <= (size - offset_) / sizeof(Bucket);
+  }
   // Of the bucket where `key` stands, or is not.
   std::size_t home(const Key& key) const noexcept {
     return offset_ + Versioned<Key>::of(key, salt_).check % buckets_ * sizeof(Bucket);
@@ -114,7 +120,10 @@ class OwnCacheArea {
 
   // Goes on from what is there; zeros are an empty one. Throws Error(invalid_argument): it is not inside of
   // the segment.
-  OwnCacheArea(Segment& segment, const Shape& shape) : segment_(segment), shape_(shape) {}
+  OwnCacheArea(Segment& segment, const Shape& shape) : segment_(segment), shape_(shape) {
+    if (!shape.fits(segment.bytes().size()))
+      throw Error(ErrorCode::invalid_argument, "a cache area has a bucket, and lies inside of its segment");
+  }
 
   // Puts it there, or in the place of what stands there under that key.
   void put(const Key& key, const Value& value) {
@@ -170,8 +179,10 @@ class FarCacheArea {
 
   // One read; two, if there is a hint and it is wrong; up to eight, while a record of its bucket is being
   // written. ok, and `hint` leads to it; not_ready: it is missing, or is written without end, and `hint`
-  // leads nowhere; or as Import::read. `timeout` is for each read.
+  // leads nowhere; or as Import::read, also out_of_bounds: the segment is shorter than the area. `timeout` is
+  // for each read.
   Status read(const Key& key, Value& out, std::chrono::nanoseconds timeout, Hint* hint = nullptr) noexcept {
+    if (!shape_.fits(import_.size())) return Status::out_of_bounds;
     if (hint != nullptr && shape_.has(*hint)) {
       typename Shape::Record record;
       const Status status = import_.read(hint->place, std::as_writable_bytes(std::span(&record, 1)), timeout);
@@ -200,6 +211,7 @@ class FarCacheArea {
   // landed; or as Import::read, write and flush. `timeout` is for each.
   Status push(const Key& key, const Value& value, std::chrono::nanoseconds timeout,
               bool notify = false) noexcept {
+    if (!shape_.fits(import_.size())) return Status::out_of_bounds;
     typename Shape::Bucket bucket;
     const Status status = load(key, bucket, timeout);
     if (status != Status::ok) return status;
@@ -209,6 +221,7 @@ class FarCacheArea {
   }
   // The same, takes it out. not_ready: it was not there.
   Status remove(const Key& key, std::chrono::nanoseconds timeout) noexcept {
+    if (!shape_.fits(import_.size())) return Status::out_of_bounds;
     typename Shape::Bucket bucket;
     const Status status = load(key, bucket, timeout);
     if (status != Status::ok) return status;

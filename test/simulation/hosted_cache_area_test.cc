@@ -186,5 +186,44 @@ TEST(HostedCacheAreas, are_read_to_an_end_whatever_their_owner_does_to_them) {
   hosted.run();
 }
 
+// Of no bucket, at no word's place, or beyond the segment, if by a number that is too large to be added.
+TEST(HostedCacheAreas, that_do_not_fit_into_their_segment_are_refused) {
+  static constexpr std::size_t kTold = Shape::bytes(2), kMany = ~std::size_t{0} / sizeof(Shape::Bucket);
+  static constexpr Shape kWrong[] = {{0, 0},  {4, 1},         {16, 2},    {0, 3},
+                                     {64, 2}, {0, kMany + 1}, {8, kMany}, {~std::size_t{7}, 1}};
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Interface interface;
+    Segment segment(interface, {.name = "areas", .bytes = kTold + 8});
+    for (const Shape& wrong : kWrong) {
+      bool refused = false;
+      try {
+        Own{segment, wrong};
+      } catch (const Error& error) {
+        refused = error.code() == ErrorCode::invalid_argument;
+      }
+      all.expect(refused, "it was taken");
+    }
+    Own{segment, Shape(8, 2)}.put(1, Price::of(1));
+    while (segment.at<std::uint64_t>(0) == 0) all.host.pause(kMillisecond);
+  });
+  hosted.add([](Hosted& all) {
+    Interface interface;
+    Import import(interface, "areas");
+    Price price;
+    for (const Shape& wrong : kWrong) {
+      Far far(import, wrong);
+      Hint hint{0};
+      all.expect(far.read(1, price, 1s, &hint) == Status::out_of_bounds, "it was read");
+      all.expect(far.push(1, price, 1s) == Status::out_of_bounds, "it was pushed to");
+      all.expect(far.remove(1, 1s) == Status::out_of_bounds, "it was removed from");
+    }
+    const std::uint64_t told = 1;
+    all.expect(import.store(0, told) == Status::ok, "not said");
+    all.host.pause(kMillisecond);
+  });
+  hosted.run();
+}
+
 }  // namespace
 }  // namespace hamlyn::test
