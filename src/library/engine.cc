@@ -44,13 +44,13 @@ shm::ShmLink& shm_link(interface::Link* link) noexcept { return static_cast<shm:
 
 Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
   if (timeout > base::kLongestTime) return std::nullopt;
-  return Clock::now() + timeout;
+  return Clock::now() + std::max(timeout, std::chrono::nanoseconds{0});
 }
 
 // As many of these as may be are more than there are nanoseconds.
 Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
   if (timeout > base::kLongestTime) return std::nullopt;
-  return deadline_in(std::chrono::nanoseconds{std::max(timeout, std::chrono::milliseconds{0})});
+  return deadline_in(std::chrono::nanoseconds{base::within_clock(timeout)});
 }
 
 Engine::Engine(const Interface::Options& options)

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "base/longest_time.h"
 #include "hamlyn/local_call.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/notification_queue.h"
@@ -111,7 +112,7 @@ Status LocalClient::Phone::settle(library::Patience& patience, std::span<const s
 
 LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options)
     : phone_(std::make_unique<Phone>(interface, room(options))) {
-  library::Patience patience(options.timeout);
+  library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();
   const Ticket door = interface.lookup(service, options.timeout);
   if (door.purpose != 0 || !door.fast())

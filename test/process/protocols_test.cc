@@ -326,6 +326,31 @@ TEST_F(Protocols, tags_are_taken_as_they_come_or_by_name) {
   });
 }
 
+// As a deadline that was never set, less the time that it is now.
+TEST_F(Protocols, a_time_that_is_over_for_longer_than_the_clock_counts_is_none) {
+  with_both([](Managers& both) {
+    constexpr auto kLongOver = std::chrono::nanoseconds::min();
+    TaggedReceiver tags{both.receiver, 64};
+    Tagged tagged;
+    EXPECT_EQ(tags.get_tag(tagged, kLongOver), Status::timed_out);
+    EXPECT_EQ(tags.get_specific_tag(1, tagged, kLongOver), Status::timed_out);
+    StreamReceiver stream{both.receiver};
+    Record record;
+    EXPECT_EQ(stream.receive(record, kLongOver), Status::timed_out);
+    DatagramReceiver door{both.receiver, 64};
+    Datagram datagram;
+    EXPECT_EQ(door.receive(datagram, kLongOver), Status::timed_out);
+    EXPECT_EQ(both.receiver.wait(kLongOver), Status::timed_out);
+    NotificationQueue queue{both.sender.interface()};
+    Notification arrival;
+    EXPECT_EQ(queue.receive(arrival, kLongOver), Status::timed_out);
+    Segment segment{both.sender.interface(), {.bytes = 64}};
+    EXPECT_EQ(segment.wait_until(
+                  0, [](std::uint64_t word) { return word != 0; }, kLongOver),
+              Status::timed_out);
+  });
+}
+
 TEST_F(Protocols, tags_are_bounded_at_their_senders_side) {
   with_both([](Managers& both) {
     TaggedReceiver board{both.receiver, 64, {.places = 8, .capacity = 16, .aside = 3}};

@@ -154,6 +154,24 @@ TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_record_and_to
   EXPECT_EQ(clerk.wait(), 0);
 }
 
+// More than there are nanoseconds is no less than none.
+TEST_F(Services, let_a_client_in_that_waits_for_as_long_as_can_be) {
+  with_two([](Interface& clerk, Interface& importer) {
+    LocalService service(clerk, "desk");
+    std::thread serving([&] {
+      LocalCall call;
+      EXPECT_EQ(service.take(call, kPatience), Status::ok);
+      EXPECT_EQ(service.answer(call, call.request), Status::ok);
+    });
+    LocalClient client(importer, "desk", {.timeout = std::chrono::milliseconds::max()});
+    std::span<const std::byte> reply;
+    const std::vector<std::byte> request = numbers(8);
+    EXPECT_EQ(client.call(std::span<const std::byte>(request), reply, kPatience), Status::ok);
+    EXPECT_TRUE(same(reply, request));
+    serving.join();
+  });
+}
+
 // By loads and by packets, while another thread of the owner's puts good records there, and bad words.
 TEST_F(Services, find_whole_records_or_none_in_an_area_whose_owner_scribbles_over_it) {
   with_each_kind(
