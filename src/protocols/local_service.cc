@@ -201,13 +201,15 @@ LocalService::~LocalService() {
 Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   library::Stay stay(desk_->queue.interface().engine().lock(), desk_->queue.inside().stays);
-  for (;;) {
+  for (std::size_t late = 0;;) {
     Notification next;
     const Status status = desk_->queue.receive(next, patience.left(), stay);
     if (status != Status::ok) return status;
     if (desk_->take(next, out)) return Status::ok;
-    // Of what is no call there may be some without end.
-    if (patience.deadline() && patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    // Of what is no call there may be some without end. But the descriptor tells once of all that stands
+    // there, so whoever is told that there is no call has seen all of it.
+    const bool over = patience.deadline() && patience.left() <= std::chrono::nanoseconds{0};
+    if (over && ++late == desk_->queue.capacity()) return Status::timed_out;
   }
 }
 

@@ -1,4 +1,6 @@
 // Clerks, and others that do the worst that they can to them.
+#include <sys/epoll.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -151,6 +153,40 @@ TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_record_and_to
   EXPECT_GT(others.value_or(0), 0u);
   EXPECT_EQ(honest.wait(), 0);
   clerk.line().put('e');
+  EXPECT_EQ(clerk.wait(), 0);
+}
+
+// What is said at the door stands before a call, and an edge tells of both.
+TEST_F(Services, take_each_call_that_stands_behind_what_is_none_before_they_say_that_there_is_none) {
+  constexpr std::uint64_t kCalls = 30;
+  Actor clerk([&](Line& line) {
+    Interface interface(options());
+    LocalService service(interface, "desk", {.request = 128, .reply = 128});
+    const base::FileDescriptor poll(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{EPOLLIN | EPOLLET, {}};
+    if (::epoll_ctl(poll.get(), EPOLL_CTL_ADD, service.descriptor(), &event) != 0) return 2;
+    line.put('r');
+    for (std::uint64_t taken = 0; taken <= kCalls;) {
+      if (::epoll_wait(poll.get(), &event, 1, std::chrono::milliseconds(kPatience).count()) != 1) return 3;
+      for (LocalCall call; service.take(call, 0ns) == Status::ok; ++taken) service.answer(call, call.request);
+    }
+    return 0;
+  });
+  ASSERT_TRUE(clerk.line().take<char>());
+  Actor client([&](Line&) {
+    Interface interface(options());
+    const Ticket door = interface.lookup("desk", kPatience);
+    Terminus terminus(interface);
+    if (terminus.connect(door, kPatience) != Status::ok) return 2;
+    LocalClient client(interface, "desk");
+    for (std::uint64_t left = kCalls + 1; left-- != 0;) {
+      for (int i = 0; i < 3; ++i) terminus.send_fast(door, {}, ~std::uint64_t{0});
+      Request reply{};
+      if (client.call(request(left), reply, kPatience) != Status::ok) return 3;
+    }
+    return 0;
+  });
+  EXPECT_EQ(client.wait(), 0);
   EXPECT_EQ(clerk.wait(), 0);
 }
 
