@@ -25,7 +25,8 @@ const char* take_options(const Options* given, Options& options,
   options = {};
   if (given == nullptr) return nullptr;
   const std::size_t size = given->size;
-  if (size < first) return "the options' size is none that they ever had";
+  // One between two versions would have but a part of a member.
+  if (size < first || size % alignof(Options) != 0) return "the options' size is none that they ever had";
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
   if (size > sizeof(Options) &&
       std::any_of(bytes + sizeof(Options), bytes + size, [](unsigned char byte) { return byte != 0; }))

@@ -201,8 +201,11 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
       ASSERT_OK(hamlyn_interface_free(std::exchange(other, nullptr)));
     }
     hamlyn_interface_options wrong = here.options();
-    wrong.size = 8;
-    EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_INVALID_ARGUMENT);
+    // Too short, and with a part of `dead`.
+    for (const std::size_t size : {std::size_t{8}, offsetof(hamlyn_interface_options, dead) + 4}) {
+      wrong.size = size;
+      EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_INVALID_ARGUMENT);
+    }
     wrong = here.options();
     wrong.flags = 1u << 31;
     EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_INVALID_ARGUMENT);
