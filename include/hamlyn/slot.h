@@ -69,7 +69,8 @@ class Slot {
   // Takes a group of messages in `entry`, from any senders, and notifies once when all have come (paper 0,
   // section 2.5): `shares` then hands out what each of `members` needs to send. An entry that is armed, as
   // those of a guarded slot are at first, is to be disarmed before. Shares of earlier armings are worth
-  // nothing; in the paranoid modes there is a new key, too, and `limits` are the group's bounds. It fails
+  // nothing; in the paranoid modes there is a new key, too, and `limits` are the group's bounds (of a guarded
+  // slot they count for nothing: there every member may write anywhere in the slot). It fails
   // when a link that had contributed ends; for members that never send, give it a time with `fail_after`.
   // invalid: as for arm, or not 1 to 65536 members; out_of_bounds. Throws Error(out_of_memory), for the
   // first group of a slot.
