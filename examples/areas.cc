@@ -31,11 +31,7 @@ int send(const char* name) {
   return terminus.wait(handle, 30s) == hamlyn::Status::ok ? 0 : 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc > 1) return send(argv[1]);
-
+int receive_from_second_process() {
   const std::string name = "areas." + std::to_string(getpid());
   SecondProcess sender{name};
   hamlyn::Interface interface;
@@ -49,4 +45,15 @@ int main(int argc, char** argv) {
   const auto bytes = slot.bytes(arrival);
   std::printf("%.10s%zu bytes\n", reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return sender.wait() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return count > 1 ? send(words[1]) : receive_from_second_process();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "areas: %s\n", error.what());
+    return 1;
+  }
 }

@@ -30,11 +30,8 @@ int receive(const std::string& name) {
   return 1;  // nothing more was to come
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc > 1) return receive(argv[1]);
-
+// Sends a message to another process, has it crash, and looks into what it has left.
+int send_and_find() {
   const auto file = std::filesystem::temp_directory_path() / ("durable." + std::to_string(getpid()));
   {
     SecondProcess receiver{file.string()};
@@ -50,4 +47,16 @@ int main(int argc, char** argv) {
   hamlyn::MessageArea area{interface, {.path = file.string()}, kBytes};
   std::printf("In the file: %s\n", reinterpret_cast<const char*>(area.bytes().data()));
   std::filesystem::remove(file);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return count > 1 ? receive(words[1]) : send_and_find();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "durable: %s\n", error.what());
+    return 1;
+  }
 }

@@ -4,7 +4,7 @@
 // which nobody may miss: a multicast, of which the publisher knows who has got it.
 //
 //   market_data          publishes; starts itself four times as a subscriber
-//   market_data NAME     subscribes to the market that was published as NAME
+//   market_data NAME.3   subscribes to the market that was published as NAME, as number 3
 #include <hamlyn/hamlyn.h>
 
 #include <algorithm>
