@@ -57,7 +57,7 @@ class LocalService {
   // For epoll: readable when there may be a call. Take until timed_out before going back. Owned by the
   // service. Throws Error: system, forked.
   int descriptor();
-  std::size_t clients() const;  // there are now
+  std::size_t clients() const;  // there are now; of a forked child 0
 
  private:
   struct Desk;

@@ -236,6 +236,8 @@ Status LocalService::answer(const LocalCall& call, std::span<const std::byte> re
 int LocalService::descriptor() { return desk_->queue.descriptor(); }
 
 std::size_t LocalService::clients() const {
+  // As in `answer`.
+  if (desk_->queue.interface().engine().lock().forked()) return 0;
   const std::lock_guard guard(desk_->mutex);
   return static_cast<std::size_t>(
       std::ranges::count_if(desk_->all, [](const Desk::Client& each) { return each.interface != 0; }));

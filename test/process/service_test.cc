@@ -1,5 +1,7 @@
 // Clerks, and others that do the worst that they can to them.
 #include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -188,6 +190,29 @@ TEST_F(Services, take_each_call_that_stands_behind_what_is_none_before_they_say_
   });
   EXPECT_EQ(client.wait(), 0);
   EXPECT_EQ(clerk.wait(), 0);
+}
+
+// A thread of the parent's has the mutex at any moment.
+TEST_F(Services, have_no_clients_in_a_forked_child) {
+  with_two([](Interface& clerk, Interface&) {
+    LocalService service(clerk, "desk");
+    std::atomic<bool> over{false};
+    std::thread asking([&] {
+      while (!over) service.clients();
+    });
+    for (int i = 0; i < 20; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(std::chrono::seconds(kPatience).count());
+        ::_exit(service.clients() == 0 ? 0 : 1);
+      }
+      int end = -1;
+      EXPECT_EQ(::waitpid(child, &end, 0), child);
+      EXPECT_EQ(end, 0);
+    }
+    over = true;
+    asking.join();
+  });
 }
 
 // More than there are nanoseconds is no less than none.
