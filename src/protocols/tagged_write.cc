@@ -24,6 +24,8 @@ Seed TaggedReceiver::make_seed() const { return protocols::make_seed(slot_.ticke
 
 bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept {
   if (aside_count_.load(std::memory_order_relaxed) == 0) return false;
+  // They are the parent's, and so may be whoever has the mutex.
+  if (queue_.interface().engine().lock().forked()) return false;
   const std::lock_guard guard(mutex_);
   const auto found = tag == nullptr ? aside_.begin() : std::ranges::find(aside_, *tag, &Tagged::tag);
   if (found == aside_.end()) return false;
@@ -64,7 +66,8 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
     // Another thread may put aside what we wait for while we sleep, so a sleep is short.
     constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds{1};
     if (take_aside(out, &tag)) return Status::ok;
-    if (aside_count_.load(std::memory_order_relaxed) >= most_aside_) return Status::queue_full;
+    if (aside_count_.load(std::memory_order_relaxed) >= most_aside_)
+      return queue_.interface().engine().lock().forked() ? Status::forked : Status::queue_full;
     const Clock::time_point now = Clock::now();
     Notification next;
     const std::chrono::nanoseconds left =

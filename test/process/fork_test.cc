@@ -23,10 +23,13 @@ TEST_F(Forked, managers_and_datagrams_and_tagged_writes_are_nothing_to_a_child) 
   with_both([](Managers& both) {
     auto door = std::make_unique<DatagramReceiver>(both.receiver, 64);
     auto knocks = std::make_unique<DatagramSender>(both.sender, door->make_seed());
-    auto board = std::make_unique<TaggedReceiver>(both.receiver, 64);
+    auto board = std::make_unique<TaggedReceiver>(both.receiver, 64, TaggedReceiver::Options{.aside = 1});
     auto writes = std::make_unique<TaggedSender>(both.sender, board->make_seed(), kPatience);
     ASSERT_EQ(knocks->deliver(bytes_of("before"), kPatience), Status::ok);
     ASSERT_EQ(writes->send(bytes_of("before"), 0, 1), Status::ok);
+    ASSERT_EQ(writes->send(bytes_of("before"), 0, 9), Status::ok);
+    Tagged aside_is_the_other;
+    ASSERT_EQ(board->get_specific_tag(9, aside_is_the_other, kPatience), Status::ok);
     const Seed seed = door->make_seed();
     const int wrong = in_forked_child([&] {
       Datagram datagram;
@@ -40,7 +43,8 @@ TEST_F(Forked, managers_and_datagrams_and_tagged_writes_are_nothing_to_a_child) 
       if (knocks->deliver(bytes_of("x"), kPatience) != Status::forked) return 7;
       if (knocks->send(bytes_of("x")) != Status::forked) return 8;
       if (board->get_tag() || board->get_tag(tagged, kPatience) != Status::forked) return 9;
-      if (board->get_specific_tag(1, tagged, kPatience) != Status::forked) return 10;
+      for (const std::uint64_t tag : {1u, 2u})
+        if (board->get_specific_tag(tag, tagged, kPatience) != Status::forked) return 10;
       if (writes->send(bytes_of("x"), 0, 1) != Status::forked) return 11;
       if (writes->send(bytes_of("x"), 0, 1, kPatience) != Status::forked) return 12;
       if (thrown_by([&] { DatagramReceiver(both.receiver, 64); }) != ErrorCode::forked) return 13;
