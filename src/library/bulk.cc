@@ -1,6 +1,7 @@
 #include "hamlyn/bulk.h"
 
 #include "hamlyn/error.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -31,12 +32,14 @@ const char* invalid(const BulkRingOffer& offer) noexcept {
   return offer.version == 1 ? nullptr : "the offer's version is not 1";
 }
 
-BulkRing::BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces)
+BulkRing::BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces) try
     : area_(queue.interface(), bytes),
       slot_(area_, queue, {.entries = pieces, .fast = false}),
       pieces_(pieces) {
   if (pieces == 0 || pieces > kMostPieces)
     throw Error(ErrorCode::invalid_argument, "a ring has 1 to 4096 pieces");
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a ring");
 }
 
 BulkRingOffer BulkRing::offer() const {

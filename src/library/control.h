@@ -162,11 +162,12 @@ class Control final : public Outside {
   std::list<std::shared_ptr<Request>> requests_;
   struct Errand {
     const std::function<void()>* work;
+    Errand* next;
     bool done = false;
     std::exception_ptr failure;
   };
-  std::vector<Errand*> errands_;
-  std::mutex area_bytes_mutex_;   // one change at a time
+  Errand* errands_ = nullptr;    // in a list of their own: destructors have some done, and may need no memory
+  std::mutex area_bytes_mutex_;  // one change at a time
   std::uint64_t area_bytes_ = 0;  // as the node has granted
   std::list<std::shared_ptr<Import>> imports_;
   bool unsent_ = false;    // the node's socket is watched for room, too

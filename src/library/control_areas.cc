@@ -1,25 +1,29 @@
 // The control thread's part of send buffer areas: it has their memfds, and shows them to the peers of links.
+#include <utility>
+
 #include "library/control.h"
 #include "library/engine.h"
 
 namespace hamlyn::library {
 
 void Control::have_done(const std::function<void()>& errand) {
-  Errand mine{&errand, false, nullptr};
   std::unique_lock lock(requests_mutex_);
-  errands_.push_back(&mine);
+  Errand mine{&errand, errands_, false, nullptr};
+  errands_ = &mine;
   attention();
   request_done_.wait(lock, [&] { return mine.done; });
   if (mine.failure) std::rethrow_exception(mine.failure);
 }
 
 void Control::do_errands() {
-  std::vector<Errand*> errands;
+  Errand* next = nullptr;
   {
     const std::lock_guard lock(requests_mutex_);
-    errands.swap(errands_);
+    std::swap(next, errands_);
   }
-  for (Errand* errand : errands) {
+  while (next != nullptr) {
+    Errand* const errand = next;
+    next = errand->next;  // it goes with who waits for it
     try {
       (*errand->work)();
     } catch (...) {

@@ -2,10 +2,11 @@
 
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
-MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout)
+MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout) try
     : interface_(interface), peer_(ticket.interface) {
   library::Engine& engine = interface.engine();
   if (engine.lock().forked())
@@ -29,6 +30,8 @@ MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::
   }
   answer.memory.release();
   answer.page.release();
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a mapped slot");
 }
 
 MappedSlot::~MappedSlot() {

@@ -8,6 +8,7 @@
 #include "library/durable_area.h"
 #include "library/engine.h"
 #include "library/huge_pages.h"
+#include "library/with_memory.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -66,7 +67,7 @@ void count(Interface& interface, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing)
+MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharing) try
     : interface_(interface), size_(bytes), sharing_(sharing) {
   check(interface, bytes);
   check(sharing);
@@ -81,9 +82,11 @@ MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharin
   }
   wired_ = mlock(data_, whole_pages(size_)) == 0;
   count(interface, size_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a message area");
 }
 
-MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing)
+MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing) try
     : interface_(interface), data_(memory.data()), size_(memory.size()), callers_(true), sharing_(sharing) {
   check(sharing);
   if (size_ == 0 || size_ % kPage != 0 || reinterpret_cast<std::uintptr_t>(data_) % kPage != 0)
@@ -103,6 +106,8 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Shar
   }
   wired_ = mlock(data_, size_) == 0;
   count(interface, size_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a message area");
 }
 
 // Fresh memory, or, if it is the caller's, fresh pages where that is.
@@ -119,7 +124,7 @@ void MessageArea::make_mapped() {
   }
 }
 
-MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes)
+MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes) try
     : interface_(interface), size_(bytes) {
   check(interface, bytes);
   shm::Mapping memory = private_memory(bytes);  // first: the file is not touched if there is none
@@ -131,6 +136,8 @@ MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t
   data_ = static_cast<std::byte*>(memory.release());
   wired_ = mlock(data_, whole_pages(size_)) == 0;
   count(interface, size_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a durable area");
 }
 
 MessageArea::~MessageArea() {

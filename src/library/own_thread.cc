@@ -32,9 +32,11 @@ class AllSignalsBlocked {
 
 class ThreadTask final : public Task {
  public:
-  ThreadTask(const base::RunLock& lock, std::thread thread) noexcept
-      : lock_(lock), thread_(std::move(thread)) {}
-  ~ThreadTask() override { lock_.forked() ? thread_.detach() : thread_.join(); }
+  explicit ThreadTask(const base::RunLock& lock) noexcept : lock_(lock) {}
+  ~ThreadTask() override {
+    if (thread_.joinable()) lock_.forked() ? thread_.detach() : thread_.join();
+  }
+  void begin(std::thread thread) noexcept { thread_ = std::move(thread); }
 
  private:
   const base::RunLock& lock_;
@@ -63,7 +65,9 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
 
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main) {
   if (simulation != nullptr) return simulation->start(std::move(main));
-  return std::make_unique<ThreadTask>(lock, start_own_thread(name, std::move(main)));
+  auto task = std::make_unique<ThreadTask>(lock);  // first: a thread that runs must have an owner
+  task->begin(start_own_thread(name, std::move(main)));
+  return task;
 }
 
 }  // namespace hamlyn::library

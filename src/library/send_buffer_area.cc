@@ -2,6 +2,7 @@
 
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -9,7 +10,7 @@ namespace {
 constexpr std::size_t kMost = std::size_t{1} << 40;
 }  // namespace
 
-SendBufferArea::SendBufferArea(Interface& interface, std::size_t bytes)
+SendBufferArea::SendBufferArea(Interface& interface, std::size_t bytes) try
     : interface_(interface), size_((bytes + 4095) / 4096 * 4096) {
   if (bytes == 0 || bytes > kMost)
     throw Error(ErrorCode::invalid_argument, "a send buffer area has 1 to 2^40 bytes");
@@ -25,6 +26,8 @@ SendBufferArea::SendBufferArea(Interface& interface, std::size_t bytes)
     throw;
   }
   data_ = static_cast<std::byte*>(mapping.release());
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a send buffer area");
 }
 
 SendBufferArea::~SendBufferArea() {

@@ -7,12 +7,16 @@
 
 namespace hamlyn::library {
 
+[[noreturn]] inline void throw_no_memory(const char* what) {
+  throw Error(ErrorCode::out_of_memory, std::string("no memory for ") + what);
+}
+
 template <class Make>
 auto with_memory(const char* what, Make make) {
   try {
     return make();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory, std::string("no memory for ") + what);
+    throw_no_memory(what);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "library/with_memory.h"
 #include "protocols/datagram_wire.h"
 #include "protocols/dispatcher.h"
 #include "protocols/seeds.h"
@@ -12,11 +13,13 @@ namespace hamlyn {
 using protocols::DatagramReply;
 using protocols::Dispatcher;
 
-DatagramReceiver::DatagramReceiver(Manager& manager, std::size_t bytes)
+DatagramReceiver::DatagramReceiver(Manager& manager, std::size_t bytes) try
     : Receiver(manager),
       area_(manager.interface(), bytes),
       slot_(area_, manager.queue(), {.entries = 1, .fast = false}) {
   attach(slot_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a receiver of datagrams");
 }
 
 DatagramReceiver::~DatagramReceiver() { retire(); }

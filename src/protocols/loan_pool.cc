@@ -2,6 +2,7 @@
 
 #include "hamlyn/loan.h"
 #include "hamlyn/mapped_slot.h"
+#include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/library_port.h"
 #include "protocols/loan_book.h"
@@ -206,7 +207,7 @@ void Loan::withdraw() noexcept {
 
 // --- pools
 
-LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) : manager_(manager) {
+LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) try : manager_(manager) {
   protocols::LoanCuts cuts{};
   if (classes.empty() || classes.size() > cuts.size())
     throw Error(ErrorCode::invalid_argument, "a pool of loans has 1 to 8 classes of buffers");
@@ -219,6 +220,8 @@ LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) : ma
                 "a pool of loans has 1 to 1024 buffers of 1 to 2^30 bytes, and 2^36 bytes at most");
   if (manager.interface().engine().lock().forked()) throw_forked();
   inside_ = std::make_unique<Inside>(manager, cuts);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a pool of loans");
 }
 
 LoanPool::~LoanPool() {

@@ -5,6 +5,7 @@
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/slot.h"
+#include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/dispatcher.h"
 #include "protocols/loan_wire.h"
@@ -301,11 +302,13 @@ void Borrowed::give_back() noexcept {
 
 // --- the receiver
 
-LoanReceiver::LoanReceiver(Manager& manager, const Options& options) : manager_(manager) {
+LoanReceiver::LoanReceiver(Manager& manager, const Options& options) try : manager_(manager) {
   if (options.places == 0 || options.places > protocols::kLoanBuffers)
     throw Error(ErrorCode::invalid_argument, "a receiver of loans has 1 to 1024 places");
   if (manager.interface().engine().lock().forked()) throw_forked();
   inside_ = std::make_unique<Inside>(manager, options.places);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a receiver of loans");
 }
 
 LoanReceiver::~LoanReceiver() {

@@ -9,6 +9,7 @@
 #include "hamlyn/slot.h"
 #include "hamlyn/terminus.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 #include "protocols/dispatcher.h"
 #include "protocols/local_call.h"
 
@@ -110,7 +111,7 @@ Status LocalClient::Phone::settle(library::Patience& patience, std::span<const s
   return Status::stale;  // of its own key, in its own bounds, and armed since its last reply
 }
 
-LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options)
+LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options) try
     : phone_(std::make_unique<Phone>(interface, room(options))) {
   library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();
@@ -130,6 +131,8 @@ LocalClient::LocalClient(Interface& interface, std::string_view service, const O
   phone_->record.host = door.host;
   phone_->record.purpose = 0;
   phone_->slot.arm(0);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a client of a service");
 }
 
 LocalClient::~LocalClient() = default;

@@ -10,6 +10,7 @@
 #include "hamlyn/slot.h"
 #include "hamlyn/terminus.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 #include "protocols/local_call.h"
 
 namespace hamlyn {
@@ -183,10 +184,12 @@ void LocalService::Desk::tell(const Ticket& reply, std::span<const std::byte> me
   if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending) terminus.cancel(handle);
 }
 
-LocalService::LocalService(Interface& interface, std::string_view name, const Options& options)
+LocalService::LocalService(Interface& interface, std::string_view name, const Options& options) try
     : desk_(std::make_unique<Desk>(interface, options)) {
   interface.publish(name, desk_->door.ticket(), options.rights);
   desk_->name = name;
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a service");
 }
 
 LocalService::~LocalService() {
@@ -194,7 +197,8 @@ LocalService::~LocalService() {
   interface.engine().see_off(desk_->queue.inside().stays);
   try {
     interface.withdraw(desk_->name);
-  } catch (const Error&) {  // the node has gone, and will not know it
+  } catch (
+      const std::exception&) {  // the node has gone, and will not know it; or there is no memory to ask it
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "library/with_memory.h"
 #include "protocols/dispatcher.h"
 
 namespace hamlyn {
@@ -10,7 +11,8 @@ namespace hamlyn {
 using protocols::Dispatcher;
 
 Manager::Manager() : Manager(Options{}) {}
-Manager::Manager(const Options& options) : dispatcher_(std::make_unique<Dispatcher>(options)) {}
+Manager::Manager(const Options& options)
+    : dispatcher_(library::with_memory("a manager", [&] { return std::make_unique<Dispatcher>(options); })) {}
 Manager::~Manager() { dispatcher_->see_off(dispatcher_->stays); }
 
 void Manager::publish(std::string_view name, const Seed& seed, Rights rights) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "hamlyn/stream.h"
+#include "library/with_memory.h"
 #include "protocols/library_port.h"
 #include "protocols/seeds.h"
 #include "protocols/stream_sink.h"
@@ -43,11 +44,13 @@ protocols::StreamLimits checked(const StreamOptions& options) {
 
 }  // namespace
 
-StreamReceiver::StreamReceiver(Manager& manager, const Options& options) : Receiver(manager) {
+StreamReceiver::StreamReceiver(Manager& manager, const Options& options) try : Receiver(manager) {
   const protocols::StreamLimits limits = checked(options);
   const Dispatcher::Guard guard(manager.inside());
   if (!guard) throw_forked();
   inside_ = std::make_unique<Inside>(*this, limits);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a receiver of streams");
 }
 
 StreamReceiver::~StreamReceiver() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "library/with_memory.h"
 #include "protocols/dispatcher.h"
 #include "protocols/seeds.h"
 
@@ -12,11 +13,14 @@ using library::Clock;
 using library::Deadline;
 using protocols::throw_forked;
 
-TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options)
+TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options) try
     : area_(manager.interface(), bytes),
       queue_(manager.interface(), options.capacity),
       slot_(area_, queue_, {.places = options.places}),
-      most_aside_(options.aside) {}
+      most_aside_(options.aside) {
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a receiver of tagged writes");
+}
 
 TaggedReceiver::~TaggedReceiver() { queue_.interface().engine().see_off(queue_.inside().stays); }
 

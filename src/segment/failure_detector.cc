@@ -9,6 +9,7 @@
 #include "library/engine.h"
 #include "library/futex.h"
 #include "library/own_thread.h"
+#include "library/with_memory.h"
 #include "segment/suspicions.h"
 
 namespace hamlyn {
@@ -137,10 +138,12 @@ void FailureDetector::Watch::run() {
   }
 }
 
-FailureDetector::FailureDetector(Import& import, const FailureDetectorOptions& options, Callback callback)
+FailureDetector::FailureDetector(Import& import, const FailureDetectorOptions& options, Callback callback) try
     : watch_(std::make_unique<Watch>(import, options, std::move(callback))) {
   watch_->task = library::start_task(import.interface().engine().lock(), "hamlyn-watch",
                                      [watch = watch_.get()] { watch->run(); });
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a failure detector");
 }
 
 FailureDetector::~FailureDetector() {

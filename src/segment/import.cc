@@ -12,6 +12,7 @@
 #include "interface/put_packet.h"
 #include "library/engine.h"
 #include "library/futex.h"
+#include "library/with_memory.h"
 #include "segment/segments.h"
 
 namespace hamlyn {
@@ -83,7 +84,7 @@ Import::Import(Interface& interface, std::string_view name, const Options& optio
 
 Import::Import(Interface& interface, const Found& found) : Import(interface, found.ticket, found.options) {}
 
-Import::Import(Interface& interface, const Ticket& ticket, const Options& options)
+Import::Import(Interface& interface, const Ticket& ticket, const Options& options) try
     : interface_(interface),
       ticket_(ticket),
       terminus_(interface, {.entries = 64}),
@@ -96,6 +97,8 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
   if (kind_of(ticket) < SeedKind::segment || !ticket.fast())
     throw Error(ErrorCode::seed_wrong_kind, "that is no segment");
   open(options);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("an import");
 }
 
 Import::~Import() = default;

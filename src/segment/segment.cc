@@ -6,6 +6,7 @@
 
 #include "hamlyn/seed.h"
 #include "library/engine.h"
+#include "library/with_memory.h"
 #include "segment/descriptors.h"
 #include "segment/segments.h"
 
@@ -95,7 +96,7 @@ Slot::Options Segment::slot_options(const SegmentOptions& options) {
           .hold = options.hold};
 }
 
-Segment::Segment(Interface& interface, const SegmentOptions& options)
+Segment::Segment(Interface& interface, const SegmentOptions& options) try
     : interface_(interface),
       name_(options.name),
       claim_(name_.empty() ? nullptr : std::make_unique<segment::NameClaim>(interface, name_)),
@@ -108,6 +109,8 @@ Segment::Segment(Interface& interface, const SegmentOptions& options)
     throw Error(ErrorCode::invalid_argument, "a segment has one of the controls that hamlyn/put.h names");
   if (!name_.empty() && is_own(interface, name_)) throw_taken(name_);
   publish();
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a segment");
 }
 
 Segment::~Segment() {
@@ -115,8 +118,9 @@ Segment::~Segment() {
   if (name_.empty() || interface_.engine().lock().forked()) return;
   try {
     interface_.withdraw(name_);
-  } catch (const Error&) {
-    // The node has gone: its successor does not hear of the name from us any more.
+  } catch (const std::exception&) {
+    // The node has gone: its successor does not hear of the name from us any more. Or there is no memory to
+    // ask it: then the name leads to what is no more until this process ends.
   }
 }
 
@@ -226,7 +230,9 @@ segment::Descriptors& Segment::descriptors() {
   if (interface_.engine().lock().forked() && descriptors_ != nullptr) return *descriptors_;
   refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
-  if (descriptors_ == nullptr) descriptors_ = std::make_unique<segment::Descriptors>(*this, queue_);
+  if (descriptors_ == nullptr)
+    descriptors_ = library::with_memory(
+        "descriptors", [&] { return std::make_unique<segment::Descriptors>(*this, queue_); });
   return *descriptors_;
 }
 
