@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -139,6 +140,38 @@ TEST_F(Far, what_was_sent_arrives_though_its_sender_leaves_at_once) {
   EXPECT_EQ(other.next().kind, Notification::Kind::message);
   EXPECT_TRUE(std::equal(data.begin(), data.end(), other.area.bytes().begin()));
   EXPECT_EQ(other.next().kind, Notification::Kind::link_ended) << "and then its end is told, at once";
+}
+
+// libfabric is loaded, looks around and holds locks of its own when the children come to be.
+TEST_F(Far, children_forked_while_their_parent_opens_its_way_out_open_their_own) {
+  Actor parent([](Line&) {
+    Party own(nodes->at(1));
+    own.interface.publish("forks", own.slot.ticket());  // opens it
+    std::vector<pid_t> children;
+    for (int child = 0; child < 6; ++child) {
+      children.push_back(::fork());
+      if (children.back() == 0) {
+        {
+          Party forked(nodes->at(1));
+          forked.interface.publish("forked." + std::to_string(child), forked.slot.ticket());
+        }
+        ::_exit(0);
+      }
+      // Meanwhile it goes on with that.
+      for (int turn = 0; turn < 20; ++turn) own.interface.lookup("forks");
+    }
+    int wrong = 0;
+    for (const pid_t child : children) {
+      int status = -1;
+      if (!eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, 20s)) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
+      }
+      wrong += status == 0 ? 0 : 1;
+    }
+    return wrong;
+  });
+  EXPECT_EQ(parent.wait(), 0);
 }
 
 TEST_F(Far, a_descriptor_tells_of_arrivals) {

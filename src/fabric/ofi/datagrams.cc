@@ -73,6 +73,7 @@ struct Datagrams::Parts {
 };
 
 Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts>()) {
+  const NoForks guard;
   Parts& parts = *parts_;
   parts.info.reset(find(address));
   parts.limit = parts.info->ep_attr->max_msg_size;
@@ -89,7 +90,10 @@ Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts
   parts.post();
 }
 
-Datagrams::~Datagrams() = default;
+Datagrams::~Datagrams() {
+  const NoForks guard;
+  parts_.reset();
+}
 
 std::size_t Datagrams::limit() const noexcept { return parts_->limit - kHeader; }
 std::span<const std::byte> Datagrams::address() const noexcept { return parts_->opened.name; }

@@ -86,6 +86,7 @@ struct Endpoint::Parts {
 };
 
 Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
+  const NoForks guard;
   Parts& parts = *parts_;
   parts.choice = choose_engine(options.address, options.engine);
   if (parts.choice.info == nullptr) {
@@ -105,7 +106,10 @@ Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
   parts.post();
 }
 
-Endpoint::~Endpoint() = default;
+Endpoint::~Endpoint() {
+  const NoForks guard;
+  parts_.reset();
+}
 
 const std::string& Endpoint::engine() const noexcept { return parts_->choice.name; }
 const std::vector<std::byte>& Endpoint::address() const noexcept { return parts_->opened.name; }

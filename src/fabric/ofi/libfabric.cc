@@ -1,6 +1,9 @@
 #include "fabric/ofi/libfabric.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+
+#include <mutex>
 
 #include "hamlyn/error.h"
 
@@ -30,7 +33,30 @@ Libfabric load() {
   return found;
 }
 
+std::mutex forks_wait;
+thread_local bool own_forks_do_not = false;  // of a provider's library, should it fork while it is loaded
+
+void before_fork() {
+  if (!own_forks_do_not) forks_wait.lock();
+}
+// In the parent, and in the child, whose only thread has it.
+void after_fork() {
+  if (!own_forks_do_not) forks_wait.unlock();
+}
+
 }  // namespace
+
+NoForks::NoForks() {
+  static const int watched = pthread_atfork(before_fork, after_fork, after_fork);
+  if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
+  forks_wait.lock();
+  own_forks_do_not = true;
+}
+
+NoForks::~NoForks() {
+  own_forks_do_not = false;
+  forks_wait.unlock();
+}
 
 KeptSignals::KeptSignals() noexcept {
   for (int signal = 1; signal <= kLast; ++signal) sigaction(signal, nullptr, &before_[signal]);

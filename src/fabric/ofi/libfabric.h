@@ -29,6 +29,17 @@ class KeptSignals {
   struct sigaction before_[kLast + 1];
 };
 
+// While it is loaded, looks around, opens or closes it holds locks of its own, of the dynamic linker and of
+// the compiler's. A child that is forked meanwhile would have them as they stand, without the thread that
+// gives them back, and could open nothing for ever: so who forks waits while there is one of these.
+class NoForks {
+ public:
+  NoForks();
+  ~NoForks();
+  NoForks(const NoForks&) = delete;
+  NoForks& operator=(const NoForks&) = delete;
+};
+
 // Throws Error(system) if it is not installed.
 const Libfabric& libfabric();
 
