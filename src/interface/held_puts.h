@@ -20,7 +20,8 @@ struct Waiting : HeldPut {
 
 class HeldPuts {
  public:
-  explicit HeldPuts(std::size_t bytes) : memory_(std::make_unique<std::byte[]>(bytes)), size_(bytes) {}
+  explicit HeldPuts(std::size_t bytes)
+      : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes)), size_(bytes) {}
 
   bool empty() const noexcept { return used_ == head_; }
   std::size_t used() const noexcept { return used_; }

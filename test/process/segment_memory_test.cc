@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "library/area_range.h"
@@ -43,6 +44,20 @@ TEST_F(SegmentsMemory, may_be_there_already) {
     EXPECT_EQ(error_of([&] { Segment(exporter, {.memory = bytes.subspan(1)}); }),
               ErrorCode::invalid_argument);
     ::munmap(bytes.data(), bytes.size());
+  });
+}
+
+TEST_F(SegmentsMemory, for_writes_that_wait_is_not_used_until_one_does) {
+  with_two([](Interface& exporter, Interface&) {
+    const auto resident = [] {
+      std::size_t all = 0, pages = 0;
+      std::ifstream("/proc/self/statm") >> all >> pages;
+      return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    };
+    constexpr std::uint32_t kHold = 1u << 30;
+    const std::size_t before = resident();
+    Segment segment(exporter, {.bytes = 64, .hold = kHold});
+    EXPECT_LT(resident(), before + kHold / 2);
   });
 }
 
