@@ -83,7 +83,8 @@ typedef struct rr_held {
 
 // Imports the segment of that name; `access` is O_RDONLY, O_WRONLY or O_RDWR. Gives its number.
 int rr_import(const char* name, int access);
-// Waits until what was written there has landed, and deletes the number; -1: it is deleted, but not all has.
+// Waits until what was written there has landed, and deletes the number; -1: it is deleted, but not all has,
+// or a read was not done of which nothing has told.
 int rr_cleanimport(int segment);
 
 // --- the instructions (section 4.2.3)
@@ -98,7 +99,8 @@ int rwi(int segment, uint32_t offset, uint32_t word0, uint32_t word1, uint32_t w
 // Writes `count` bytes from `data`, which may be used again when this returns.
 int rwblk(int segment, uint32_t offset, uint32_t count, const void* data);
 // Reads ten words from <remote, from> to <local, to>, a segment of one's own. It does not wait for them: look
-// at the memory, or set the notify bit of `to`. That of `from` tells the exporter.
+// at the memory, or set the notify bit of `to`. That of `from` tells the exporter. That it was not done is
+// told by the record, or else by the next call that uses `remote`, which does nothing else then.
 int rri(int remote, int local, uint32_t from, uint32_t to);
 // The same with `count` bytes. Of more than 64 KiB it waits for all but the last piece, and that is what is
 // told of.

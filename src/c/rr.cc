@@ -264,6 +264,12 @@ Status start_read(Imported& source, Segment& into, std::size_t from, std::size_t
   }
 }
 
+// -1, and errno: a read that was begun before has not been done, as is known by now.
+int told_of_reads(Imported& source) noexcept {
+  const Outcome failure = source.reads.first_failure(source.import);
+  return answer(failure.status, failure.cause);
+}
+
 int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std::uint32_t count) noexcept {
   const auto source = imported(remote, true, false);
   if (source == nullptr) return -1;
@@ -271,6 +277,7 @@ int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std:
   if (landing == nullptr) return -1;
   std::uint64_t at = to & ~RR_NOTIFY, place = from & ~RR_NOTIFY;
   if (!inside(at, count, landing->segment.bytes().size())) return fail(EFAULT);
+  if (told_of_reads(*source) != 0) return -1;
   const Control control = landing->control.load(std::memory_order_relaxed);
   const bool notify =
       control == Control::always || (control == Control::conditional && (to & RR_NOTIFY) != 0);
@@ -284,6 +291,8 @@ int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std:
     if (!last) {
       const Outcome outcome = source->import.wait(handle, kPatience);
       if (outcome.status != Status::ok) return answer(outcome.status, outcome.cause);
+    } else if (!notify) {
+      source->reads.add(handle);
     }
     left -= length;
     place += length;
@@ -294,7 +303,7 @@ int read_block(int remote, int local, std::uint32_t from, std::uint32_t to, std:
 
 int write_block(int segment, std::uint32_t offset, const void* data, std::uint32_t count) noexcept {
   const auto target = imported(segment, false, true);
-  if (target == nullptr) return -1;
+  if (target == nullptr || told_of_reads(*target) != 0) return -1;
   const std::span bytes(static_cast<const std::byte*>(data), count);
   const WriteOptions options{.notify = (offset & RR_NOTIFY) != 0};
   return answer(target->import.write(offset & ~RR_NOTIFY, bytes, kPatience, options));
@@ -427,9 +436,8 @@ int rr_cleanimport(int segment) {
   if (imported(segment, false, false) == nullptr) return -1;
   const auto gone = made()->table.remove(segment).second;
   if (gone == nullptr) return fail(EBADF);
-  if (gone->access == Access::read_only) return 0;
-  const Status status = gone->import.flush(kPatience);
-  return answer(status, gone->import.refusal());
+  const Status status = gone->access == Access::read_only ? Status::ok : gone->import.flush(kPatience);
+  return status != Status::ok ? answer(status, gone->import.refusal()) : told_of_reads(*gone);
 }
 
 // --- the instructions
@@ -469,7 +477,7 @@ int rrcsi(int remote, int local, std::uint32_t at, std::uint32_t to, std::uint32
     outcome = swap_here(*own, here, expected, {desired, nonce}, found);
   } else {
     const auto target = imported(remote, true, true);
-    if (target == nullptr) return -1;
+    if (target == nullptr || told_of_reads(*target) != 0) return -1;
     outcome = swap_there(*target, at, expected, {desired, nonce}, found);
   }
   if (outcome.status != Status::ok) return answer(outcome.status, outcome.cause);

@@ -2,6 +2,7 @@
 // The numbers of hamlyn/rr.h: an index and a generation, as a segment descriptor has in paper 4, section
 // 4.2.1. Places are taken in turn, so that a number comes again after 2^31 exports at the earliest.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,12 +19,48 @@ struct Exported {
   std::atomic<Control> control{Control::conditional};
 };
 
+// Reads that were begun, are not waited for, and of which no record tells: the operation behind them does
+// (docs/rr.md). As many as an import has under way at most; of each it is known for as long how it has ended.
+class BegunReads {
+ public:
+  void add(RemoteHandle read) noexcept {
+    const std::lock_guard guard(mutex_);
+    if (count_ == kMost) drop_first();
+    reads_[(first_ + count_) % kMost] = read;
+    ++count_;
+  }
+  // Of those that are over: how the first has ended that was not done, and not told of before; ok: none.
+  Outcome first_failure(const Import& import) noexcept {
+    const std::lock_guard guard(mutex_);
+    while (count_ != 0) {
+      const Outcome outcome = import.outcome(reads_[first_]);
+      if (outcome.status == Status::pending) break;
+      drop_first();
+      if (outcome.status != Status::ok && outcome.status != Status::invalid) return outcome;
+    }
+    return {Status::ok, {}, 0};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  void drop_first() noexcept {
+    first_ = (first_ + 1) % kMost;
+    --count_;
+  }
+
+  std::mutex mutex_;
+  std::array<RemoteHandle, kMost> reads_{};
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
 struct Imported {
   Imported(Interface& interface, const Ticket& ticket, const Import::Options& options)
       : access(options.access), import(interface, ticket, options), link(interface, {.entries = 16}) {}
   const Access access;
   Import import;
-  Terminus link;                        // to wait for a link that has ended, and can be made again or not
+  Terminus link;  // to wait for a link that has ended, and can be made again or not
+  BegunReads reads;
   std::atomic<std::uint32_t> nonce{0};  // that stood where the last rrcsi was done: the next begins with it
 };
 

@@ -94,8 +94,43 @@ TEST_F(Rr, what_was_deleted_is_stale) {
         line.put('i');
         line.take<char>();
         EXPECT_ERRNO(rrcsi(segment, results.segment, 0, 0, 0, 1, 1), ESTALE);
-        write_ten(segment, 0);
+        // What is not waited for is told of by the next call, whichever that is.
+        int error = 0;
+        const auto told = [&](int answer) {
+          error = errno;
+          return answer == -1;
+        };
+        EXPECT_TRUE(eventually([&] { return told(rri(segment, results.segment, 0, 0)); }));
+        EXPECT_EQ(error, ESTALE);
+        EXPECT_TRUE(eventually([&] { return told(write_ten(segment, 0)); }));
+        EXPECT_EQ(error, ESTALE);
         EXPECT_ERRNO(rr_cleanimport(segment), ESTALE);
+      });
+}
+
+TEST_F(Rr, reads_that_were_not_done_are_told_of) {
+  with_exporter(
+      [](Line& line) {
+        char* address = nullptr;
+        const int segment = fragment_export(&address);
+        EXPECT_EQ(rr_remap(segment, address + 4096, 1, nullptr, 0), address);
+        line.put('e');
+        line.take<char>();
+        EXPECT_EQ(address[0], 1) << "the write behind it was done when it was asked for again";
+      },
+      [] {
+        const int segment = fragment_import(), reads = rr_import("ServiceFubar", O_RDONLY);
+        Results results;
+        // The swap says how it ends; by then the read before it is over.
+        EXPECT_EQ(rri(segment, results.segment, 4096, 0), 0);
+        EXPECT_TRUE(eventually([&] { return rrcsi(segment, results.segment, 64, 64, 0, 1, 1) == -1; }));
+        EXPECT_EQ(rri(segment, results.segment, 4096, 0), 0) << "it was told of once";
+        EXPECT_TRUE(eventually([&] { return write_ten(segment, 0) == -1; }));
+        EXPECT_EQ(write_ten(segment, 0), 0);
+        EXPECT_EQ(rr_cleanimport(segment), 0);
+        EXPECT_EQ(rri(reads, results.segment, 4096, 0), 0);
+        EXPECT_TRUE(eventually([&] { return rri(reads, results.segment, 0, 0) == -1 && errno == EAGAIN; }));
+        EXPECT_EQ(rr_cleanimport(reads), 0);
       });
 }
 
