@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cstddef>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -34,7 +36,14 @@ class ThreadTask final : public Task {
  public:
   explicit ThreadTask(const base::RunLock& lock) noexcept : lock_(lock) {}
   ~ThreadTask() override {
-    if (thread_.joinable()) lock_.forked() ? thread_.detach() : thread_.join();
+    if (!lock_.forked()) {
+      if (thread_.joinable()) thread_.join();
+      return;
+    }
+    // With the stack of the parent's thread one of the child's own may have got its handle, and have ended or
+    // not: it is let go of, and not asked.
+    alignas(std::thread) std::byte nowhere[sizeof(std::thread)];
+    new (nowhere) std::thread(std::move(thread_));
   }
   void begin(std::thread thread) noexcept { thread_ = std::move(thread); }
 

@@ -248,6 +248,24 @@ TEST_F(Segments, give_signals_by_descriptors) {
   });
 }
 
+// Threads of the child's own get the stacks of its parent's, and so what those are known by.
+TEST_F(Segments, go_in_a_forked_child_that_has_had_threads_of_its_own) {
+  in_child([this] {
+    Interface exporter(options());
+    auto segment = std::make_unique<Segment>(exporter, SegmentOptions{.name = "copied", .bytes = 64});
+    segment->control_descriptor();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      { Interface one(options()), two(options()); }
+      segment.reset();
+      ::_exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  });
+}
+
 // As in the paper: requests are ignored then, and an heir goes on with what came before.
 TEST_F(Segments, leave_what_came_to_heirs_of_their_descriptors) {
   Actor exporter([&](Line& line) {
