@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "hamlyn/hamlyn.h"
 #include "test/process/on_nodes.h"
@@ -67,15 +69,18 @@ class NoMemory : public OnNodes {
 
 TEST_F(NoMemory, for_what_the_interface_is_made_of) {
   in_child([&] {
+    // What is given is made before, or needs no memory.
+    std::filesystem::current_path(folder_.file(""));
+    const AreaFile file{.path = "area"};
     Interface here(options()), there(options());
     NotificationQueue queue(here);
     MessageArea area(here, 4096), shared(here, 4096, Sharing::mapped_read_write);
     Slot slot(shared, queue, {.entries = 1});
-    refuses("Interface", [&] { Interface{options()}; });
+    refuses("Interface", [&] { Interface({.node = "node", .start_node = false}); });
     refuses("NotificationQueue", [&] { NotificationQueue{here}.descriptor(); });
     refuses("MessageArea", [&] { MessageArea{here, 4096}; });
-    refuses("MessageArea, mapped", [&] { MessageArea(here, 4096, Sharing::mapped_read_only).revoke(); });
-    refuses("MessageArea, durable", [&] { MessageArea{here, AreaFile{.path = folder_.file("area")}, 4096}; });
+    refuses("MessageArea, mapped", [&] { MessageArea(here, 4096, Sharing::mapped_read_only); });
+    refuses("MessageArea, durable", [&] { MessageArea(here, file, 4096); });
     refuses("SendBufferArea", [&] { SendBufferArea{here, 4096}; });
     refuses("Slot", [&] { Slot(area, queue, {.entries = 4, .puts = true}); });
     refuses("Terminus", [&] { Terminus{here}; });
@@ -88,13 +93,15 @@ TEST_F(NoMemory, for_what_the_interface_is_made_of) {
 
 TEST_F(NoMemory, for_the_protocols) {
   in_child([&] {
-    Manager manager({.interface = options()});
-    refuses("Manager", [&] { Manager{Manager::Options{.interface = options()}}; });
-    refuses("DatagramReceiver", [&] { DatagramReceiver(manager, 64).make_seed(); });
-    refuses("StreamReceiver", [&] { StreamReceiver{manager}.make_seed(); });
-    refuses("TaggedReceiver", [&] { TaggedReceiver(manager, 64).make_seed(); });
-    refuses("LoanPool", [&] { LoanPool(manager, {{64, 4}}).revoke(); });
-    refuses("LoanReceiver", [&] { LoanReceiver{manager}.make_seed(); });
+    const Manager::Options how{.interface = options()};
+    const std::vector<LoanClass> classes{{64, 4}};
+    Manager manager(how);
+    refuses("Manager", [&] { Manager{how}; });
+    refuses("DatagramReceiver", [&] { DatagramReceiver(manager, 64); });
+    refuses("StreamReceiver", [&] { StreamReceiver{manager}; });
+    refuses("TaggedReceiver", [&] { TaggedReceiver(manager, 64); });
+    refuses("LoanPool", [&] { LoanPool(manager, classes); });
+    refuses("LoanReceiver", [&] { LoanReceiver{manager}; });
     int services = 0;
     refuses("LocalService", [&] { LocalService(manager.interface(), std::to_string(++services)); });
   });

@@ -180,11 +180,11 @@ TEST_F(Services, take_each_call_that_stands_behind_what_is_none_before_they_say_
     const Ticket door = interface.lookup("desk", kPatience);
     Terminus terminus(interface);
     if (terminus.connect(door, kPatience) != Status::ok) return 2;
-    LocalClient client(interface, "desk");
+    LocalClient caller(interface, "desk");
     for (std::uint64_t left = kCalls + 1; left-- != 0;) {
       for (int i = 0; i < 3; ++i) terminus.send_fast(door, {}, ~std::uint64_t{0});
       Request reply{};
-      if (client.call(request(left), reply, kPatience) != Status::ok) return 3;
+      if (caller.call(request(left), reply, kPatience) != Status::ok) return 3;
     }
     return 0;
   });

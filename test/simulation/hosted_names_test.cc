@@ -41,6 +41,7 @@ constexpr std::uint64_t kClusters = 6;
 constexpr std::uint64_t kRefreshed = 2 * kSecond;     // so old may be what a look-up finds that says `cached`
 constexpr std::uint64_t kMostStop = 3 * kSecond / 2;  // of a clerk, which refreshes nothing meanwhile
 constexpr std::uint64_t kNames = 50;                  // of a node: more than its first table takes
+constexpr std::uint64_t kFew = 4;                     // that are changed, and looked for, again and again
 constexpr std::uint64_t kPublisher = 1, kSeeker = 2, kStranger = 3;  // connections
 
 enum class Trouble { none, clerks_die, daemons_die, partitions };
@@ -336,8 +337,8 @@ void Site::settle_memory() {
   settling_ = true;
   memory->settle(
       [&, fresh = memory->fresh()] {
-        if (!fresh && runs_ == run && names_.chance().one_in(8))
-          names_.hosted.host.pause(names_.chance().below(20'000));
+        if (!fresh && runs_ == run && names_.chance().one_in(2))
+          names_.hosted.host.pause(names_.chance().below(3 * kMillisecond));
       },
       std::minstd_rand(static_cast<std::uint32_t>(names_.chance().next())));
   if (runs_ == run) settling_ = false;
@@ -490,7 +491,7 @@ void Names::register_names(NodeId node) {
   while (phase_ == Phase::joining && !failed()) hosted.host.pause(kMillisecond);
   while (phase_ == Phase::busy && !failed()) {
     for (std::uint64_t left = chance().below(40); left != 0 && phase_ == Phase::busy && !failed(); --left) {
-      const std::uint64_t number = chance().below(kNames);
+      const std::uint64_t number = chance().below(chance().one_in(3) ? kNames : kFew);
       if (chance().one_in(3)) {
         withdraw(node, number);
       } else {
@@ -543,7 +544,7 @@ void Names::seek(NodeId at_node, std::uint64_t connection) {
   while (phase_ != Phase::last_looks && !failed()) {
     const auto owner = static_cast<NodeId>(1 + chance().below(kNodes));
     // The same few again and again, and now and then any.
-    const std::uint64_t number = chance().below(chance().one_in(4) ? kNames : 6);
+    const std::uint64_t number = chance().below(chance().one_in(4) ? kNames : kFew);
     const std::uint32_t flags = chance().one_in(2) ? Request::kCached : 0;
     const auto hint = static_cast<NodeId>(chance().one_in(2) ? 0 : 1 + chance().below(kNodes + 1));
     if (at(at_node).runs()) look(at_node, connection, owner, number, flags, hint, false);

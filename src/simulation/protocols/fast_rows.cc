@@ -70,7 +70,8 @@ class TrackOwner {
     track_ = &book_.tracks.emplace_back();
     track_->number = book_.tracks.size();
     track_->owner = stage_.me();
-    slot_.make(manager_.interface(), 64, kLanes * kCells * kCell,
+    // The queue has places for all who may come, also where those of some who have gone stand unread.
+    slot_.make(manager_.interface(), 256, kLanes * kCells * kCell,
                {.places = static_cast<std::uint32_t>(stage_.chance().between(1, 16))});
     track_->ticket = slot_->ticket();
     stage_.host.note("has track %", {track_->number});
