@@ -46,9 +46,12 @@ void after_fork() {
 
 }  // namespace
 
-NoForks::NoForks() {
+void NoForks::watch() {
   static const int watched = pthread_atfork(before_fork, after_fork, after_fork);
   if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
+}
+
+NoForks::NoForks() noexcept {
   forks_wait.lock();
   own_forks_do_not = true;
 }

@@ -34,7 +34,10 @@ class KeptSignals {
 // gives them back, and could open nothing for ever: so who forks waits while there is one of these.
 class NoForks {
  public:
-  NoForks();
+  // Before there is any: forks are heard of from here on. Throws Error(out_of_memory).
+  static void watch();
+
+  NoForks() noexcept;
   ~NoForks();
   NoForks(const NoForks&) = delete;
   NoForks& operator=(const NoForks&) = delete;
