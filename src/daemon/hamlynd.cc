@@ -117,7 +117,14 @@ int run(int count, char** words) {
   // By the daemon itself: the clerk of its names, which talks to it by this descriptor.
   app.add_option("--clerk", arguments.clerk)->check(CLI::Range(3, 1023))->group("");
   app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
-  CLI11_PARSE(app, count, words);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& wrong) {
+    std::fprintf(stderr, "hamlynd: %s (usage): see 'hamlynd --help'\n", wrong.what());
+    return 2;
+  }
   arguments.idle_exit_given = idle->count() != 0;
   if (arguments.clerk >= 0) segment::run_clerk(base::FileDescriptor{arguments.clerk}, arguments.socket);
   serve(arguments);

@@ -196,7 +196,7 @@ TEST_P(PutFence, a_fence_of_another_terminus_says_nothing_of_what_has_not_left) 
   ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
   ASSERT_EQ(fence(slot.ticket()).status, Status::ok);
   SendHandle handle;
-  for (int i = 0; i < 20; ++i) terminus.put(slot.ticket(), data, {}, &handle);
+  for (int i = 0; i < 5; ++i) terminus.put(slot.ticket(), data, {}, &handle);
   // It leaves while more of the other one's stands in the link.
   RemoteHandle asked;
   ASSERT_TRUE(

@@ -456,6 +456,16 @@ TEST(NodeProcess, QuotasComeFromTheConfig) {
       << "given back when it ends";
 }
 
+TEST(NodeProcess, WordsThatItDoesNotKnowAreToldWithTheirNameAndAdvice) {
+  for (const std::string wrong : {"--bogus", "more", "--idle-exit=soon", "--socket"}) {
+    const auto finished = test::Command({test::program("hamlynd"), wrong}, {}).wait();
+    EXPECT_EQ(finished.status, 2) << wrong;
+    EXPECT_EQ(finished.err.rfind("hamlynd: ", 0), 0u) << finished.err;
+    EXPECT_NE(finished.err.find(" (usage): see 'hamlynd --help'\n"), std::string::npos) << finished.err;
+  }
+  EXPECT_EQ(test::Command({test::program("hamlynd"), "--help"}, {}).wait().status, 0);
+}
+
 TEST(NodeProcess, AConfigThatCannotBeIsRefusedWithItsPlace) {
   const Folder folder;
   test::write_file(folder.file("config"), "[quotas]\nlinks = 4\nlinsk = 5\n");
