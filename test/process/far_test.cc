@@ -142,6 +142,7 @@ TEST_F(Far, what_was_sent_arrives_though_its_sender_leaves_at_once) {
   EXPECT_EQ(other.next().kind, Notification::Kind::link_ended) << "and then its end is told, at once";
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // whose own locks a child finds as another thread had them
 // libfabric is loaded, looks around and holds locks of its own when the children come to be.
 TEST_F(Far, children_forked_while_their_parent_opens_its_way_out_open_their_own) {
   Actor parent([](Line&) {
@@ -173,6 +174,7 @@ TEST_F(Far, children_forked_while_their_parent_opens_its_way_out_open_their_own)
   });
   EXPECT_EQ(parent.wait(), 0);
 }
+#endif
 
 TEST_F(Far, a_descriptor_tells_of_arrivals) {
   Party one(nodes->at(1)), other(nodes->at(2));
