@@ -21,6 +21,7 @@ namespace hamlyn {
 namespace interface {
 struct SlotRecord;
 }
+class LoanReceiver;
 
 // Tells where messages may land, and who may send them.
 class Slot {
@@ -84,9 +85,6 @@ class Slot {
   // An armed entry fails also if the link with interface `peer` ends before `peer` has sent anything; of a
   // group, several may be named. connecting: there is no link with it now; invalid: the entry is not armed.
   Status expect(std::uint32_t entry, std::uint64_t peer) noexcept;
-  // Of the library: the same of the link that the message in entry `from` came by, as long as that entry is
-  // not armed again. connecting: it has ended; another one with that peer is not it.
-  Status expect_as(std::uint32_t entry, std::uint32_t from) noexcept;
   // One notification for the next `messages` messages of this slot together, that of the last; then each has
   // its own again (paper 1, section 3.5.3). Entries of the others may be armed again when it has come.
   // Failures are always told. 0: each has its own.
@@ -147,6 +145,10 @@ class Slot {
  private:
   std::uint32_t index() const noexcept;
   Status set_pinned(std::size_t offset, std::size_t length, bool pinned) noexcept;
+  // `expect` of the link that the message in entry `from` came by, as long as that entry is not armed again.
+  // connecting: it has ended; another one with that peer is not it.
+  Status expect_as(std::uint32_t entry, std::uint32_t from) noexcept;
+  friend class LoanReceiver;
   void write_ticket(const interface::SlotRecord& slot, std::uint32_t entry, Ticket& ticket) const noexcept;
 
   Interface& interface_;

@@ -26,7 +26,7 @@ LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std
       budget_(budget),
       socket_(std::move(socket)),
       pidfd_(std::move(introduction.pidfd)) {
-  shm::OwnedMemory page = shm::ShmLink::prepare_page(interface, mtu, interface);
+  shm::OwnedMemory page = shm::ShmLink::prepare_page(interface, mtu);
   my_page_ = std::move(page.mapping);
   say(LinkWord::page, 0, page.memfd.get());  // if the peer has gone already, reading will tell
 }

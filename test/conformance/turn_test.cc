@@ -14,7 +14,7 @@ TEST(Turns, of_a_link_are_no_longer_than_their_budget) {
                     shm::map_foreign_memory(page.memfd, sizeof(shm::Page)).mapping};
   auto& theirs = *static_cast<shm::Page*>(page.mapping.data());
   shm::RingWriter<> writer, urgent;
-  writer.reset(theirs.cells, shm::kHomeCells, 0);
+  writer.reset(theirs.cells, shm::kHomeCells, 0, 1, shm::first_cell(kPeer));
   urgent.reset(theirs.urgent, shm::kUrgentCells, 0);
   interface::Packet packet {};
   set_lead(packet, interface::Operation::write, 0, 0);

@@ -29,7 +29,7 @@ using interface::CounterPage;
 using interface::Operation;
 using interface::Packet;
 
-constexpr std::uint64_t kPeer = 77;
+constexpr std::uint64_t kPeer = 80;
 constexpr std::size_t kSlotBytes = 4096;
 constexpr std::uint32_t kEntries = 4;
 constexpr std::byte kGuard{0xC3};

@@ -213,7 +213,7 @@ class Sender {
     link_ =
         std::make_unique<shm::ShmLink>(surroundings_, kPeer, kMtu, std::move(mine), std::move(seen.mapping));
     core_.add_link(*link_);
-    reader_.reset(page_->cells, shm::kHomeCells, 1, shm::first_cell(*page_));
+    reader_.reset(page_->cells, shm::kHomeCells, 1, shm::first_cell(page_->header.interface));
   }
   ~Sender() { core_.end_link(*link_); }
 

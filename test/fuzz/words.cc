@@ -39,7 +39,7 @@ using library::LinkMessage;
 using library::LinkWord;
 using shm::Writers;
 
-constexpr std::uint64_t kSelf = 1, kPeer = 77;
+constexpr std::uint64_t kSelf = 1, kPeer = 80;
 constexpr std::size_t kMtu = 8192;
 constexpr std::size_t kSlotBytes = 4096;
 constexpr std::uint64_t kPlaces = 4;  // numbers of areas that are used mostly

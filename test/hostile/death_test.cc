@@ -38,15 +38,16 @@ TEST_P(HostileDeath, StopsInTheMiddleOfAPacket) {
   World world(options());
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
     RogueLink link = self.connect(world.victim());
+    if (!link.grow(shm::kGrownCells[0])) return 1;
     // The data stands in its cells, most of the header too; the word that publishes it comes after the stop.
     interface::Packet packet = packet_for(world.tickets().counted[0], 1024);
-    std::memset(link.mine().cells + 1, 0x42, 512);
-    std::memcpy(reinterpret_cast<std::byte*>(link.mine().cells) + 8,
-                reinterpret_cast<const std::byte*>(&packet) + 8, 56);
+    interface::Packet* const cells = link.cells().data();
+    std::memset(cells + 1, 0x42, 512);
+    std::memcpy(reinterpret_cast<std::byte*>(cells) + 8, reinterpret_cast<const std::byte*>(&packet) + 8, 56);
     ::raise(SIGSTOP);
-    std::memset(reinterpret_cast<std::byte*>(link.mine().cells + 1) + 512, 0x42, 512);
+    std::memset(reinterpret_cast<std::byte*>(cells + 1) + 512, 0x42, 512);
     packet.lead.turn = 1;
-    base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(link.mine().cells),
+    base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(cells),
                                     shm::word_of(packet.lead));
     link.ring();
     return line.take<char>() ? 0 : 1;
@@ -135,11 +136,12 @@ TEST_P(HostileDeath, DiesInTheMiddleOfAPacketAndOfAMessage) {
   World world(options());
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
     RogueLink link = self.connect(world.victim());
+    if (!link.grow(shm::kGrownCells[0])) return 1;
     interface::Packet packet = packet_for(world.tickets().counted[0], 16);
     packet.delta = 1u - 3;  // three packets, of which one comes
     link.put(packet);
     link.put(packet_for(world.tickets().counted[1], 16));
-    std::memset(link.mine().cells + 3, 0x42, 512);
+    std::memset(&link.cells()[3], 0x42, 512);
     line.put('.');
     ::raise(SIGKILL);
     return 0;

@@ -305,10 +305,10 @@ std::vector<Trial> wrong_cells() {
   enum class Ring { main, reply, urgent };
   const auto cell = [&](const std::string& what, interface::Lead lead, Ring ring = Ring::main) {
     out.push_back({what,
-                   [lead, ring](RogueLink& link, std::uint64_t) {
+                   [lead, ring](RogueLink& link, std::uint64_t self) {
                      interface::Packet* to = ring == Ring::reply    ? link.mine().replies
                                              : ring == Ring::urgent ? link.mine().urgent
-                                                                    : link.mine().cells;
+                                                                    : &link.mine().cells[shm::first_cell(self)];
                      base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(to),
                                                      shm::word_of(lead));
                      base::RealMemory::store_release(link.mine().announcement.announced, 1u);

@@ -224,7 +224,7 @@ TEST(RingMemory, CannotBeTakenAwayOrPunchedOnceItIsSealed) {
 class Scribe {
  public:
   Scribe(RogueLink& link, std::uint64_t seed) : link_(link), random_(seed) {
-    in_.reset(link.theirs().cells, shm::kHomeCells, 1, shm::first_cell(link.theirs()));
+    in_.reset(link.theirs().cells, shm::kHomeCells, 1, shm::first_cell(link.theirs().header.interface));
   }
 
   // Takes what has come, without telling the victim, until it shows a longer ring.

@@ -53,7 +53,7 @@ bool RogueLink::say(LinkWord word, std::uint64_t value, int fd) const {
 bool RogueLink::exchange(std::uint64_t interface, shm::OwnedMemory page) {
   mine_ = page.mapping ? std::move(page) : shm::ShmLink::prepare_page(interface, interface::kPacketLimit);
   cells_ = mine().cells;
-  out_.reset(cells_.data(), shm::kHomeCells, 0);
+  out_.reset(cells_.data(), shm::kHomeCells, 0, 1, shm::first_cell(interface));
   urgent_.reset(mine().urgent, shm::kUrgentCells, 0);
   if (!say(LinkWord::page, 0, mine_.memfd.get())) return false;
   pollfd readable{event_.socket.get(), POLLIN, 0};

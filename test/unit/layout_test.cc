@@ -42,8 +42,7 @@ static_assert(offsetof(Packet, slot) == 8 && offsetof(Packet, generation) == 12 
               offsetof(Packet, word) == 40 && offsetof(Packet, data) == 48 && sizeof(Packet) == 64);
 static_assert(offsetof(PageHeader, magic) == 0 && offsetof(PageHeader, structures) == 8 &&
               offsetof(PageHeader, cell_bytes) == 10 && offsetof(PageHeader, mtu) == 12 &&
-              offsetof(PageHeader, interface) == 16 && offsetof(PageHeader, first) == 24 &&
-              sizeof(PageHeader) == 64);
+              offsetof(PageHeader, interface) == 16 && sizeof(PageHeader) == 64);
 static_assert(offsetof(shm::Credits, taken) == 0 && offsetof(shm::Credits, replies_taken) == 8 &&
               offsetof(shm::Credits, urgent_taken) == 16);
 static_assert(offsetof(shm::Watch, watch) == 0 && offsetof(shm::Watch, doorbell) == 4 &&

@@ -26,8 +26,7 @@ struct alignas(64) PageHeader {
   std::uint16_t cell_bytes;
   std::uint32_t mtu;
   std::uint64_t interface;  // the owner's number
-  std::uint32_t first;      // where the main ring begins (first_cell)
-  std::uint8_t reserved[36];
+  std::uint8_t reserved[40];
 };
 
 // What the owner of the page, as a receiver, tells the sender at the other side.
@@ -68,11 +67,11 @@ static_assert(offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
               offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
               offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536);
 
-// The cell at which the main ring's first lap begins. Whoever has many links looks at one cell of each, most
-// of which are at their beginning: were that the same in all pages, the lines would share a few sets of the
-// caches, which hold no thousand (docs/performance.md). Total: the page is a stranger's.
-inline std::uint32_t first_cell(const Page& page) noexcept {
-  return base::RealMemory::load_relaxed(page.header.first) % kHomeCells;
+// The cell at which the first lap of a main ring begins, by its owner's number. Whoever has many links looks at
+// one cell of each, most of which are at their beginning: were that the same in all pages, the lines would
+// share a few sets of the caches, which hold no thousand (docs/performance.md).
+constexpr std::uint32_t first_cell(std::uint64_t owner) noexcept {
+  return static_cast<std::uint32_t>(owner % kHomeCells);
 }
 
 // Null if the header is one we can talk to, otherwise what is wrong with it. `header` is a private copy.

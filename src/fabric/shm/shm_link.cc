@@ -35,7 +35,7 @@ constexpr int kWoken = 8;
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
 }  // namespace
 
-OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu, std::uint64_t first) {
+OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
   OwnedMemory made = make_sealed_memory(sizeof(Page));
   PageHeader& header = static_cast<Page*>(made.mapping.data())->header;
   header.magic = kPageMagic;
@@ -43,7 +43,6 @@ OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu, std:
   header.cell_bytes = interface::kCell;
   header.mtu = static_cast<std::uint32_t>(mtu);
   header.interface = interface;
-  header.first = static_cast<std::uint32_t>(first % kHomeCells);
   return made;
 }
 
@@ -65,8 +64,8 @@ ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_inter
       their_page_(std::move(theirs)) {
   peer = peer_interface;
   in_order = true;
-  out_.reset(mine_->cells, kHomeCells, 0, 1, first_cell(*mine_));
-  in_.reset(theirs_->cells, kHomeCells, 1, first_cell(*theirs_));
+  out_.reset(mine_->cells, kHomeCells, 0, 1, first_cell(mine_->header.interface));
+  in_.reset(theirs_->cells, kHomeCells, 1, first_cell(peer_interface));
   replies_out_.reset(mine_->replies, kReplyCells, 0);
   replies_in_.reset(theirs_->replies, kReplyCells);
   urgent_out_.reset(mine_->urgent, kUrgentCells, 0);

@@ -23,8 +23,8 @@ class ShmLink final : public interface::Link {
   ShmLink(interface::Surroundings& surroundings, std::uint64_t peer, std::size_t mtu, Mapping mine,
           Mapping theirs);
 
-  // A page to show to a peer. `first`: any number, by which the pages of many owners differ (first_cell).
-  static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu, std::uint64_t first = 0);
+  // A page to show to a peer.
+  static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu);
   // What a peer's page says of itself, read once; `refusal` if no link with `peer` can be made of it.
   struct PageCheck {
     const char* refusal;
