@@ -2,23 +2,12 @@
 // which read each other's registries over links that lose and repeat, and processes that register names and
 // look for them. Daemons and clerks die and come again, stop, and are parted.
 #include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
-#include <random>
 
-#include "base/file_descriptor.h"
-#include "daemon/clerk_process.h"
-#include "segment/clerk.h"
-#include "segment/registry.h"
-#include "test/simulation/hosted.h"
-#include "test/support/cluster_world.h"
-#include "test/support/node_world.h"
+#include "test/simulation/site.h"
 
 namespace hamlyn::test {
 namespace {
@@ -42,7 +31,6 @@ constexpr std::uint64_t kRefreshed = 2 * kSecond;     // so old may be what a lo
 constexpr std::uint64_t kMostStop = 3 * kSecond / 2;  // of a clerk, which refreshes nothing meanwhile
 constexpr std::uint64_t kNames = 50;                  // of a node: more than its first table takes
 constexpr std::uint64_t kFew = 4;                     // that are changed, and looked for, again and again
-constexpr std::uint64_t kPublisher = 1, kSeeker = 2, kStranger = 3;  // connections
 
 enum class Trouble { none, clerks_die, daemons_die, partitions };
 
@@ -51,136 +39,6 @@ struct Spell {
   Ticket ticket;
   std::uint64_t asked = 0, there = kNever;
   std::uint64_t leaves = kNever, gone = kNever;
-};
-
-class Names;
-
-// A registry's memory as the machine has it: what the daemon writes is its own at first, and comes to where
-// the clerk has it read word by word, in any order, between which others run; but the number of changes comes
-// behind the changes, as it is said to (registry_words.h).
-class SlowMemory {
- public:
-  SlowMemory(int memory, std::size_t bytes)
-      : written_(bytes / kWord),
-        seen_(static_cast<std::uint64_t*>(
-                  ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)),
-              bytes / kWord) {}
-  ~SlowMemory() {
-    settle([] {}, std::minstd_rand(1));
-    ::munmap(seen_.data(), seen_.size_bytes());
-  }
-  SlowMemory(const SlowMemory&) = delete;
-  SlowMemory& operator=(const SlowMemory&) = delete;
-
-  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(written_)); }
-  // Whoever looks finds it whole, at first.
-  bool fresh() const { return !settled_; }
-  // `between` two words.
-  template <class Between, class Chance>
-  void settle(Between between, Chance&& chance) {
-    settled_ = true;
-    constexpr std::size_t kHeader = segment::kRegistryHeader / kWord;
-    const std::vector<std::uint64_t> now = written_;
-    std::vector<std::size_t> changed;
-    for (std::size_t i = kHeader; i != now.size(); ++i) {
-      if (now[i] != seen_[i]) changed.push_back(i);
-    }
-    std::shuffle(changed.begin(), changed.end(), chance);
-    for (const std::size_t i : changed) {
-      seen_[i] = now[i];
-      between();
-    }
-    std::copy_n(now.begin(), kHeader, seen_.begin());
-  }
-
- private:
-  static constexpr std::size_t kWord = sizeof(std::uint64_t);
-  std::vector<std::uint64_t> written_;
-  const std::span<std::uint64_t> seen_;
-  bool settled_ = false;
-};
-
-// A node: its daemon, while there is one, and its clerk.
-class Site final : public node::OtherNodes, public daemon::ClerkMachine {
- public:
-  Site(Names& names, NodeId of) : id(of), names_(names) {}
-
-  void start();
-  void kill();  // nothing is said, and nothing ended, in good order
-  void stop(bool stops);
-  bool runs() const noexcept { return daemon_ != nullptr; }
-  bool stopped() const noexcept { return self_ != nullptr && self_->stopped; }
-  simulation::Inhabitant* clerk() const noexcept {
-    return clerk_ != nullptr && clerk_->alive ? clerk_ : nullptr;
-  }
-  // By a process of that node, one request of it at a time. Nothing: the daemon has gone meanwhile.
-  std::optional<Reply> ask(std::uint64_t connection, Request request);
-
-  const NodeId id;
-  std::uint64_t asked = 0;  // of other daemons, names
-
- private:
-  struct Daemon {
-    explicit Daemon(Site& site) : clerk(site), mind(options(site), &site) {}
-    static node::NodeOptions options(const Site& site) {
-      node::NodeOptions out;
-      out.first_number = std::uint64_t{site.id} << node::kNodeShift | 1000 * site.runs_ | 100;
-      return out;
-    }
-    daemon::ClerkProcess clerk;
-    NodeWorld mind;
-  };
-  struct Box {
-    std::atomic<std::uint32_t> word{0};
-    std::optional<Reply> reply;
-    std::uint64_t wanted = 0;
-  };
-
-  void serve(simulation::Inhabitant& self);
-  void begin();
-  void settle_memory();
-  void give_out();
-  library::Deadline deadline() const;
-  node::Cluster* cluster() const;
-  template <class What>
-  void have(What what);
-
-  // node::OtherNodes
-  NodeId self() const override { return id; }
-  std::uint64_t incarnation() const override { return cluster() == nullptr ? 0 : cluster()->incarnation(); }
-  std::uint64_t incarnation_of(NodeId node) const override {
-    return cluster() == nullptr ? 0 : cluster()->incarnation_of(node);
-  }
-  std::vector<NodeId> there() const override {
-    return cluster() == nullptr ? std::vector<NodeId>{} : cluster()->alive();
-  }
-  std::string reached_at(NodeId) const override { return "10.0.0.1"; }
-  std::optional<node::Address> place_of(NodeId node) const override {
-    return cluster() == nullptr ? std::nullopt : cluster()->place_of(node);
-  }
-  bool has_room(NodeId node) const override { return cluster() != nullptr && cluster()->has_room(node); }
-  void tell(NodeId node, std::vector<std::byte> message) override;
-  void random(std::span<std::byte> out) override;
-  std::vector<node::MemberReply> members() const override { return {}; }
-
-  // daemon::ClerkMachine
-  pid_t start(base::FileDescriptor socket, const std::string& node) override;
-  void end(pid_t process) noexcept override;
-  std::span<std::byte> map(int memory, std::size_t bytes) noexcept override;
-  void unmap(std::span<std::byte> mapping) noexcept override;
-  std::int64_t now_ns() noexcept override;
-
-  Names& names_;
-  std::map<const std::byte*, std::shared_ptr<SlowMemory>> memories_;  // of daemons that were killed, too
-  std::shared_ptr<SlowMemory> memory_;
-  bool settling_ = false;
-  Daemon* daemon_ = nullptr;
-  simulation::Inhabitant* self_ = nullptr;
-  simulation::Inhabitant* clerk_ = nullptr;
-  std::uint64_t runs_ = 0;
-  base::FileDescriptor bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::deque<std::pair<std::uint64_t, Request>> requests_;
-  std::map<std::uint64_t, Box> boxes_;
 };
 
 // All of it, and what was registered when.
@@ -230,187 +88,6 @@ class Names {
   int done_ = 0;  // publishers, and then seekers
 };
 
-// --- a node
-
-node::Cluster* Site::cluster() const {
-  const auto found = names_.cluster.hosts.find(id);
-  return found == names_.cluster.hosts.end() ? nullptr : found->second->cluster.get();
-}
-
-void Site::start() {
-  ++runs_;
-  self_ = &names_.hosted.host.come_at(id, [this](simulation::Inhabitant& self) { serve(self); });
-}
-
-void Site::kill() {
-  if (daemon_ == nullptr) return;
-  names_.cluster.kill(id);
-  daemon_ = nullptr;
-  settling_ = false;
-  ++runs_;
-  requests_.clear();
-  for (auto& [connection, box] : boxes_) box.word.fetch_add(1);
-  names_.hosted.host.kill(*self_);
-  names_.node_died(id);
-}
-
-void Site::stop(bool stops) {
-  if (daemon_ == nullptr || stopped() == stops) return;
-  if (stops) {
-    names_.hosted.host.stop(*self_);
-    names_.cluster.hosts.at(id)->stopped = true;
-  } else {
-    names_.hosted.host.go_on(*self_);
-    names_.cluster.go_on(id);
-  }
-}
-
-// What the cluster has to say to the daemon.
-template <class What>
-void Site::have(What what) {
-  if (daemon_ == nullptr) return;
-  daemon_->mind.now = names_.cluster.now;
-  what(daemon_->mind.node, names_.cluster.now);
-  if (memory_ != nullptr && (memory_->fresh() || !settling_)) memory_->settle([] {}, std::minstd_rand(1));
-  give_out();
-}
-
-void Site::begin() {
-  auto& there = names_.cluster.start(id, id == 1, {static_cast<NodeId>(id == 1 ? 2 : 1)});
-  there.on_came = [this](NodeId other) {
-    have([&](node::Node& mind, node::Time now) { mind.node_came(other, now); });
-  };
-  there.on_gone = [this](NodeId other) {
-    have([&](node::Node& mind, node::Time now) { mind.node_gone(other, "gone", now); });
-  };
-  there.on_message = [this](NodeId other, std::span<const std::byte> message) {
-    have([&](node::Node& mind, node::Time now) { mind.node_said(other, message, now); });
-  };
-  node::ClerkPort::Options options;
-  options.key.fill(std::byte{9});
-  options.generation = there.incarnation;
-  options.after = 1;
-  daemon_->clerk.serve(daemon_->mind.node, options);
-  daemon_->mind.now = names_.cluster.now;
-  for (const std::uint64_t each : {kPublisher, kSeeker, kStranger}) {
-    const std::uint32_t user = each == kStranger ? 2000 : 1000;
-    daemon_->mind.attach(each, user, user);
-  }
-}
-
-// As node::Server::run.
-void Site::serve(simulation::Inhabitant& self) {
-  Daemon daemon(*this);
-  if (!self.alive) return;
-  daemon_ = &daemon;
-  begin();
-  for (;;) {
-    std::array<pollfd, 2> waits{{{bell_.get(), POLLIN, 0}, {daemon.clerk.descriptor(), POLLIN, 0}}};
-    if (!library::wait_for_descriptors(waits, deadline())) return;
-    std::uint64_t rings;
-    [[maybe_unused]] const ssize_t rung = ::read(bell_.get(), &rings, sizeof rings);
-    daemon.mind.now = names_.cluster.now;
-    for (const auto& [connection, request] : std::exchange(requests_, {}))
-      daemon.mind.say(connection, request);
-    daemon.clerk.receive_some(daemon.mind.now);
-    daemon.clerk.tick(daemon.mind.now);
-    daemon.mind.node.tick(daemon.mind.now);
-    settle_memory();
-    if (!self.alive) return;
-    give_out();
-  }
-}
-
-library::Deadline Site::deadline() const {
-  const node::Time now = names_.cluster.now;
-  node::Time until = daemon_->clerk.deadline(now);
-  if (const auto of_mind = daemon_->mind.node.deadline()) until = std::min(until, *of_mind);
-  if (until == node::Time::max()) return std::nullopt;
-  return library::Clock::now() + std::max(until - now, node::Time{1});
-}
-
-// What the daemon has written comes to be seen before anybody is told of it.
-void Site::settle_memory() {
-  const std::shared_ptr<SlowMemory> memory = memory_;
-  if (memory == nullptr) return;
-  const std::uint64_t run = runs_;
-  settling_ = true;
-  memory->settle(
-      [&, fresh = memory->fresh()] {
-        if (!fresh && runs_ == run && names_.chance().one_in(2))
-          names_.hosted.host.pause(names_.chance().below(3 * kMillisecond));
-      },
-      std::minstd_rand(static_cast<std::uint32_t>(names_.chance().next())));
-  if (runs_ == run) settling_ = false;
-}
-
-void Site::give_out() {
-  if (settling_) return;  // it is done behind that
-  for (auto& [connection, box] : boxes_) {
-    while (!daemon_->mind.quiet(connection)) {
-      const Reply reply = daemon_->mind.reply(connection);
-      if (reply.request != box.wanted) continue;
-      box.reply = reply;
-      box.word.fetch_add(1);
-    }
-  }
-}
-
-std::optional<Reply> Site::ask(std::uint64_t connection, Request request) {
-  if (daemon_ == nullptr) return std::nullopt;
-  const std::uint64_t run = runs_;
-  Box& box = boxes_[connection];
-  box.reply.reset();
-  request.request = ++box.wanted;
-  requests_.emplace_back(connection, request);
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
-  for (;;) {
-    const std::uint32_t value = box.word.load();
-    if (runs_ != run || names_.failed()) return std::nullopt;
-    if (box.reply) return std::exchange(box.reply, std::nullopt);
-    library::futex_sleep({}, box.word, value, std::nullopt);
-  }
-}
-
-void Site::tell(NodeId node, std::vector<std::byte> message) {
-  if (cluster() == nullptr) return;
-  asked += node::split_message(message)->first == static_cast<std::uint16_t>(node::FarKind::lookup);
-  cluster()->tell(node, std::move(message), names_.cluster.now);
-}
-
-void Site::random(std::span<std::byte> out) {
-  for (std::byte& each : out) each = static_cast<std::byte>(names_.chance().below(256));
-}
-
-pid_t Site::start(base::FileDescriptor socket, const std::string&) {
-  const auto held = std::make_shared<base::FileDescriptor>(std::move(socket));
-  clerk_ = &names_.hosted.host.come_at(id, [this, held](simulation::Inhabitant& self) {
-    names_.hosted.host.pause(names_.chance().below(20 * kMillisecond));
-    if (self.alive) segment::serve_as_clerk(std::move(*held), {});
-  });
-  return static_cast<pid_t>(clerk_->number & 0xFFFFFF);
-}
-
-std::span<std::byte> Site::map(int memory, std::size_t bytes) noexcept {
-  memory_ = std::make_shared<SlowMemory>(memory, bytes);
-  memories_[memory_->bytes().data()] = memory_;
-  return memory_->bytes();
-}
-
-void Site::unmap(std::span<std::byte> mapping) noexcept {
-  if (memory_ != nullptr && memory_->bytes().data() == mapping.data()) memory_.reset();
-  memories_.erase(mapping.data());
-}
-
-// A daemon that was killed ends nobody: its clerk finds its socket closed.
-void Site::end(pid_t process) noexcept {
-  auto& host = names_.hosted.host;
-  if (host.here().alive) host.kill(host.inhabitant(static_cast<std::uint64_t>(process)));
-}
-
-std::int64_t Site::now_ns() noexcept { return static_cast<std::int64_t>(names_.time()); }
-
 // --- processes
 
 simulation::Host::Rules Names::rules(std::uint64_t seed) {
@@ -427,7 +104,8 @@ Names::Names(std::uint64_t seed, Trouble what)
     : trouble(what),
       hosted(rules(seed), seed),
       cluster(seed, {.loss = 0.03, .repeat = 0.03, .least_delay = 1, .most_delay = 4}) {
-  for (NodeId id = 1; id <= kNodes; ++id) sites_.push_back(std::make_unique<Site>(*this, id));
+  for (NodeId id = 1; id <= kNodes; ++id)
+    sites_.push_back(std::make_unique<Site>(hosted, cluster, id, [this, id] { node_died(id); }));
 }
 
 void Names::run() {
@@ -435,7 +113,7 @@ void Names::run() {
   hosted.add([this](Hosted&) { direct(); });
   for (NodeId id = 1; id <= kNodes; ++id) {
     hosted.add([this, id](Hosted&) { register_names(id); });
-    for (const std::uint64_t each : {kSeeker, kStranger})
+    for (const std::uint64_t each : {Site::kSeeker, Site::kStranger})
       hosted.add([this, id, each](Hosted&) { seek(id, each); });
   }
   hosted.run();
@@ -469,7 +147,7 @@ bool Names::publish(NodeId node, std::uint64_t number) {
   if (!at(node).runs()) return false;
   if (!spells.empty()) spells.back().leaves = std::min(spells.back().leaves, time());
   spells.push_back({request.ticket, time()});
-  const auto reply = at(node).ask(kPublisher, request);
+  const auto reply = at(node).ask(Site::kPublisher, request);
   if (!reply) return false;
   demand(reply->kind == ReplyKind::published, "a name cannot be registered");
   spells.back().there = time();
@@ -481,7 +159,8 @@ void Names::withdraw(NodeId node, std::uint64_t number) {
   auto& spells = spells_[name_of(node, number)];
   if (spells.empty() || spells.back().leaves != kNever) return;
   spells.back().leaves = time();
-  const auto reply = at(node).ask(kPublisher, test::ask(RequestKind::withdraw, 0, name_of(node, number)));
+  const auto reply =
+      at(node).ask(Site::kPublisher, test::ask(RequestKind::withdraw, 0, name_of(node, number)));
   if (!reply) return;
   demand(reply->kind == ReplyKind::withdrawn, "a name cannot be withdrawn");
   spells.back().gone = std::min(spells.back().gone, time());
@@ -519,7 +198,7 @@ void Names::look(NodeId at_node, std::uint64_t connection, NodeId owner, std::ui
   if (!reply) return demand(!last, "there is no daemon");
   if (at_node != owner) ++looks;
   const bool cached = (flags & Request::kCached) != 0;
-  const bool permitted = connection != kStranger || for_all(number);
+  const bool permitted = connection != Site::kStranger || for_all(number);
   const auto& spells = spells_[name];
   if (reply->kind == ReplyKind::found) {
     demand(permitted, "somebody is told what is not for him");
