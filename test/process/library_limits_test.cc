@@ -11,6 +11,22 @@
 namespace hamlyn::test {
 namespace {
 
+// What there is when something runs out: a terminus of one interface, which is connected to another's.
+struct LinkInUse {
+  explicit LinkInUse(const Interface::Options& options) : to(options), from(options) {
+    EXPECT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+  }
+  void goes_on() {
+    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
+    Notification arrival;
+    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+  }
+  ReceivingEnd to;
+  Interface from;
+  const Ticket ticket = to.slot.ticket();
+  Terminus terminus{from};
+};
+
 TEST_F(Library, WhatNoHeaderNamesIsRefused) {
   in_child([&] {
     ReceivingEnd to(options());
@@ -37,11 +53,7 @@ TEST(Attachment, ThatFailsClosesNoDescriptorOfTheApplication) {
 
 TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
   in_child([&] {
-    ReceivingEnd to(options());
-    Interface other(options());
-    const Ticket ticket = to.slot.ticket();
-    Terminus terminus(other);
-    ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+    LinkInUse link(options());
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit few{48, limit.rlim_max};
@@ -49,16 +61,14 @@ TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
     std::list<NotificationQueue> queues;
     ErrorCode ended{};
     try {
-      for (int i = 0; i < 100; ++i) queues.emplace_back(other, 16).descriptor();
+      for (int i = 0; i < 100; ++i) queues.emplace_back(link.from, 16).descriptor();
     } catch (const Error& error) {
       ended = error.code();
       EXPECT_NE(std::string(error.what()).find("eventfd"), std::string::npos) << error.what();
     }
     EXPECT_EQ(ended, ErrorCode::out_of_memory);
-    // What there was goes on, and what is given back can be had again.
-    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
-    Notification arrival;
-    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+    link.goes_on();
+    // And what is given back can be had again.
     queues.pop_front();
     EXPECT_GE(queues.back().descriptor(), 0);
   });
@@ -67,11 +77,7 @@ TEST_F(Library, DescriptorsThatHaveRunOutAreAnErrorWithAName) {
 // Whose limit for files is lower would be sent a signal that ends it.
 TEST_F(Library, SharedMemoryBeyondTheLimitForFilesIsAnErrorWithAName) {
   in_child([&] {
-    ReceivingEnd to(options());
-    Interface other(options());
-    const Ticket ticket = to.slot.ticket();
-    Terminus terminus(other);
-    ASSERT_EQ(terminus.connect(ticket, kPatience), Status::ok);
+    LinkInUse link(options());
     const rlimit few{4096, 4096};
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &few), 0);
     const auto fails = [](auto make) {
@@ -84,12 +90,9 @@ TEST_F(Library, SharedMemoryBeyondTheLimitForFilesIsAnErrorWithAName) {
       }
     };
     fails([&] { Interface{options()}; });
-    fails([&] { SendBufferArea{other, 8192}; });
-    fails([&] { MessageArea{other, 8192, Sharing::mapped_read_only}; });
-    // What there was goes on.
-    EXPECT_EQ(terminus.send_fast(ticket, {}), Status::ok);
-    Notification arrival;
-    EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::ok);
+    fails([&] { SendBufferArea{link.from, 8192}; });
+    fails([&] { MessageArea{link.from, 8192, Sharing::mapped_read_only}; });
+    link.goes_on();
   });
 }
 
