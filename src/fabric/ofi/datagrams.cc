@@ -73,7 +73,7 @@ struct Datagrams::Parts {
 };
 
 Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts>()) {
-  NoForks::watch();
+  NoForks::check();
   const NoForks guard;
   Parts& parts = *parts_;
   parts.info.reset(find(address));

@@ -86,7 +86,7 @@ struct Endpoint::Parts {
 };
 
 Endpoint::Endpoint(const Options& options) : parts_(std::make_unique<Parts>()) {
-  NoForks::watch();
+  NoForks::check();
   const NoForks guard;
   Parts& parts = *parts_;
   parts.choice = choose_engine(options.address, options.engine);

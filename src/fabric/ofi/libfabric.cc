@@ -44,11 +44,14 @@ void after_fork() {
   if (!own_forks_do_not) forks_wait.unlock();
 }
 
+// From the program's start on, when nobody forks: a fork that has begun before it does not wait, and its
+// child would wait for the thread that was about to do it.
+const int heard_of = pthread_atfork(before_fork, after_fork, after_fork);
+
 }  // namespace
 
-void NoForks::watch() {
-  static const int watched = pthread_atfork(before_fork, after_fork, after_fork);
-  if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
+void NoForks::check() {
+  if (heard_of != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
 }
 
 NoForks::NoForks() noexcept {

@@ -34,8 +34,8 @@ class KeptSignals {
 // gives them back, and could open nothing for ever: so who forks waits while there is one of these.
 class NoForks {
  public:
-  // Before there is any: forks are heard of from here on. Throws Error(out_of_memory).
-  static void watch();
+  // Before there is any. Throws Error(out_of_memory) if forks are not heard of.
+  static void check();
 
   NoForks() noexcept;
   ~NoForks();
