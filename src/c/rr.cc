@@ -57,6 +57,12 @@ struct Process {
 std::atomic<Process*> current{nullptr};
 std::atomic<Process*> parents{nullptr};  // a forked child's: of no use but for its numbers
 
+// From the program's start on: a child that is forked at the moment at which this is done would wait for the
+// thread that does it.
+[[maybe_unused]] const int children_begin_anew = pthread_atfork(nullptr, nullptr, [] {
+  if (Process* const parent = current.exchange(nullptr)) parents.store(parent);
+});
+
 // Null: there is none yet.
 Process* made() noexcept {
   if (library::simulation != nullptr) return static_cast<Process*>(library::simulation->own().get());
@@ -69,9 +75,6 @@ Process& process() {
     library::simulation->own() = std::make_shared<Process>(nullptr);
     return *made();
   }
-  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] {
-    if (Process* const parent = current.exchange(nullptr)) parents.store(parent);
-  });
   auto fresh = std::make_unique<Process>(parents.load());
   Process* other = nullptr;
   if (!current.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel)) return *other;

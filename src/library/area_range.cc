@@ -22,12 +22,10 @@ namespace {
 std::mutex mutex;
 std::vector<const AreaRange*> ranges;
 
-// A child that is forked while another thread has the mutex could never take it.
-void watch_forks() {
-  static const int watched =
-      pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
-  if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
-}
+// A child that is forked while another thread has the mutex could never take it. From the program's start on:
+// a child that is forked at the moment at which this is done would wait for the thread that does it.
+const int forks_heard_of =
+    pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 
 [[noreturn]] void refuse(const char* why) {
   throw Error(ErrorCode::invalid_argument, std::string("memory that is to be mapped by others ") + why);
@@ -37,7 +35,7 @@ void watch_forks() {
 
 AreaRange::AreaRange(std::span<const std::byte> memory, bool alone)
     : begin_(memory.data()), end_(memory.data() + memory.size()) {
-  watch_forks();
+  if (forks_heard_of != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
   const std::lock_guard guard(mutex);
   const auto overlaps = [this](const AreaRange* other) {
     return other->begin_ < end_ && begin_ < other->end_;

@@ -39,16 +39,15 @@ void close_in_child() {
   not_inherited_mutex.unlock();
 }
 
-void watch_forks() {
-  static const int watched = pthread_atfork([] { not_inherited_mutex.lock(); },
-                                            [] { not_inherited_mutex.unlock(); }, close_in_child);
-  if (watched != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
-}
+// From the program's start on: a child that is forked at the moment at which this is done would wait for the
+// thread that does it.
+const int forks_heard_of =
+    pthread_atfork([] { not_inherited_mutex.lock(); }, [] { not_inherited_mutex.unlock(); }, close_in_child);
 
 }  // namespace
 
 NotInherited::NotInherited(base::FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {
-  watch_forks();
+  if (forks_heard_of != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
   const std::lock_guard guard(not_inherited_mutex);
   not_inherited.push_back(descriptor_.get());
 }

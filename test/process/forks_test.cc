@@ -1,12 +1,15 @@
-// Children that are forked while their parent loads libfabric, when that and the dynamic linker hold locks of
-// their own. A program of its own: nobody may have loaded it before.
+// Children that are forked while their parent does something for the first time, or loads libfabric, when
+// that and the dynamic linker hold locks of their own. A program of its own, each test in a process of its
+// own.
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -14,6 +17,8 @@
 
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/libfabric.h"
+#include "library/area_range.h"
+#include "segment/descriptors.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {
@@ -26,8 +31,6 @@ bool loaded() {
   return std::string(std::istreambuf_iterator<char>(maps), {}).find("libfabric.so") != std::string::npos;
 }
 
-// Each can wait for forks, and, if its parent had begun to load libfabric, opens its own: without that it
-// would only take its time.
 class Children {
  public:
   ~Children() {
@@ -36,12 +39,10 @@ class Children {
       ::waitpid(child, nullptr, 0);
     }
   }
-  void fork() {
+  void fork(const std::function<void()>& work) {
     there_.push_back(::fork());
     if (there_.back() != 0) return;
-    ofi::NoForks::check();
-    { const ofi::NoForks guard; }
-    if (loaded()) open_and_close();
+    work();
     ::_exit(0);
   }
   // How many have not ended yet.
@@ -59,19 +60,40 @@ class Children {
   std::vector<pid_t> there_;
 };
 
+// For the first time in this process, while others come to be; each of those can do what it does.
+void is_done_while_it_forks(const std::function<void()>& parents, const std::function<void()>& childs) {
+  Children children;
+  std::atomic<bool> done = false;
+  std::thread does([&] {
+    parents();
+    done = true;
+  });
+  while (!done) {
+    if (children.left() < 8) children.fork(childs);
+  }
+  does.join();
+  EXPECT_TRUE(eventually([&] { return children.left() == 0; })) << children.left() << " wait for ever";
+}
+
+// A child opens its own if its parent had begun to load libfabric: without that it would only take its time.
 TEST(Forks, before_and_while_libfabric_is_loaded_make_children_that_can_load_it) {
   ASSERT_FALSE(loaded()) << "the case is not this one";
-  Children children;
-  std::atomic<bool> opened = false;
-  std::thread opens([&] {
-    open_and_close();
-    opened = true;
+  is_done_while_it_forks(open_and_close, [] {
+    ofi::NoForks::check();
+    { const ofi::NoForks guard; }
+    if (loaded()) open_and_close();
   });
-  while (!opened) {
-    if (children.left() < 8) children.fork();
-  }
-  opens.join();
-  EXPECT_TRUE(eventually([&] { return children.left() == 0; })) << children.left() << " wait for ever";
+}
+
+TEST(Forks, before_there_is_a_first_area_make_children_that_can_have_one) {
+  static std::byte memory[64];
+  const auto one = [] { const library::AreaRange range(memory, false); };
+  is_done_while_it_forks(one, one);
+}
+
+TEST(Forks, before_a_segment_has_descriptors_make_children_whose_segments_can) {
+  const auto one = [] { const segment::NotInherited own(base::FileDescriptor(::eventfd(0, EFD_CLOEXEC))); };
+  is_done_while_it_forks(one, one);
 }
 
 }  // namespace
