@@ -3,8 +3,8 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conver
                     "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast;-Woverloaded-virtual>" -Werror)
 if(HAMLYN_SANITIZE)
   # UBSan's vptr check asks the kernel through a pipe, and calls an object wrong where descriptors have run out, as they
-  # do in a test.
-  add_compile_options(-fsanitize=${HAMLYN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # do in a test. Its check for null doubles AddressSanitizer's, for a fourth of the time that a compilation takes.
+  add_compile_options(-fsanitize=${HAMLYN_SANITIZE} -fno-sanitize=vptr,null -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HAMLYN_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # The sanitizers' own instrumentation makes gcc 12 warn about libstdc++'s insides.
@@ -24,7 +24,7 @@ function(hamlyn_layer name)
   set(together node node_server noded perf segment_clerk segment_names simulation_host tool
       tool_transfer)
   if(HAMLYN_SANITIZE)
-    list(APPEND together base fabric_shm fabric_sim interface library protocols)
+    list(APPEND together base c fabric_shm fabric_sim interface library protocols segment)
   endif()
   if(name IN_LIST together)
     set_target_properties(hamlyn_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
