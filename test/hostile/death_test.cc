@@ -47,8 +47,7 @@ TEST_P(HostileDeath, StopsInTheMiddleOfAPacket) {
     ::raise(SIGSTOP);
     std::memset(reinterpret_cast<std::byte*>(cells + 1) + 512, 0x42, 512);
     packet.lead.turn = 1;
-    base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(cells),
-                                    shm::word_of(packet.lead));
+    base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(cells), shm::word_of(packet.lead));
     link.ring();
     return line.take<char>() ? 0 : 1;
   });

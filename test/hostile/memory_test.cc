@@ -304,17 +304,17 @@ std::vector<Trial> wrong_cells() {
   std::vector<Trial> out;
   enum class Ring { main, reply, urgent };
   const auto cell = [&](const std::string& what, interface::Lead lead, Ring ring = Ring::main) {
-    out.push_back({what,
-                   [lead, ring](RogueLink& link, std::uint64_t self) {
-                     interface::Packet* to = ring == Ring::reply    ? link.mine().replies
-                                             : ring == Ring::urgent ? link.mine().urgent
-                                                                    : &link.mine().cells[shm::first_cell(self)];
-                     base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(to),
-                                                     shm::word_of(lead));
-                     base::RealMemory::store_release(link.mine().announcement.announced, 1u);
-                     link.ring();
-                   },
-                   true});
+    out.push_back(
+        {what,
+         [lead, ring](RogueLink& link, std::uint64_t self) {
+           interface::Packet* to = ring == Ring::reply    ? link.mine().replies
+                                   : ring == Ring::urgent ? link.mine().urgent
+                                                          : &link.mine().cells[shm::first_cell(self)];
+           base::RealMemory::store_release(*reinterpret_cast<std::uint64_t*>(to), shm::word_of(lead));
+           base::RealMemory::store_release(link.mine().announcement.announced, 1u);
+           link.ring();
+         },
+         true});
   };
   cell("no operation", {1, 0, Operation::none, 0});
   cell("operation 127", {1, 0, Operation{127}, 0});

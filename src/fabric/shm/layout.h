@@ -67,8 +67,8 @@ static_assert(offsetof(Page, credits) == 64 && offsetof(Page, watch) == 128 &&
               offsetof(Page, announcement) == 192 && offsetof(Page, replies) == 256 &&
               offsetof(Page, urgent) == 1024 && offsetof(Page, cells) == 1536);
 
-// The cell at which the first lap of a main ring begins, by its owner's number. Whoever has many links looks at
-// one cell of each, most of which are at their beginning: were that the same in all pages, the lines would
+// The cell at which the first lap of a main ring begins, by its owner's number. Whoever has many links looks
+// at one cell of each, most of which are at their beginning: were that the same in all pages, the lines would
 // share a few sets of the caches, which hold no thousand (docs/performance.md).
 constexpr std::uint32_t first_cell(std::uint64_t owner) noexcept {
   return static_cast<std::uint32_t>(owner % kHomeCells);
