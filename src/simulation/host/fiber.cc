@@ -11,6 +11,7 @@
 #include "base/throw_system.h"
 
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef __SANITIZE_THREAD__
@@ -67,6 +68,12 @@ Fiber::Fiber(std::function<void()> main) : main_(std::move(main)), stack_(stacks
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   makecontext(&own_.context, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self),
               static_cast<unsigned>(self >> 32));
+#ifdef __SANITIZE_ADDRESS__
+  // What it knows of the stack's last user is cleared once, and not with every switch, as it does to the
+  // stack that a context names: half of a simulation's time.
+  own_.context.uc_stack.ss_size = 0;
+  __asan_unpoison_memory_region(stack_, kStack);
+#endif
 }
 
 Fiber::~Fiber() {
