@@ -16,6 +16,8 @@ constexpr Time kElderWaits{300};  // the later of two nodes says hello; the othe
 constexpr Time kApart{300};       // tables that differ for so long are compared
 constexpr Time kSync{1000};       // how often at most
 constexpr Time kSilent{2000};     // without an answer: people are told
+constexpr Time kToBeMet{2000};    // of which others tell: longer than two nodes need to greet each other
+constexpr Time kAside{5000};      // longer than two halves of a cluster need to find each other
 
 // Of one row, for a sum over all of them that two nodes can compare.
 std::uint64_t hash_of(const Member& member) {
@@ -34,6 +36,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time no
     : options_(options),
       outside_(outside),
       keys_(options.secret),
+      started_(now),
       now_(now),
       ticked_(now),
       incarnation_(options.incarnation) {
@@ -136,6 +139,7 @@ void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
     if (!other.pair || other.epoch != epoch) return;  // a message has ended it
   }
   if (plain.digest == digest_) {
+    informed_ = true;
     pair.apart.reset();
   } else if (!pair.apart) {
     pair.apart = now_;
@@ -155,6 +159,7 @@ void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in
   other.pair->asked = asked;
   other.trying = {};
   other.since = now_;
+  other.awaited = {};
   other.broken = false;
   kept_out_ = Reason::none;
   said_.erase(id);
@@ -178,9 +183,14 @@ void Cluster::end_all(const char* why) {
   }
 }
 
-// Somebody else has had this node's id since.
+// Somebody else has had this node's id since. If both were let in, by boot servers that could not see each
+// other, they may not know of each other yet: whoever asks at once could be let in over the one that lives.
 void Cluster::become(std::uint64_t incarnation, const char* why) {
   end_all(why);
+  if (std::exchange(informed_, false)) {
+    aside_until_ = now_ + kAside;
+    kept_out_ = Reason::id_alive;
+  }
   digest_ ^= hash_of({options_.id, false, incarnation_, {}});
   incarnation_ = incarnation;
   digest_ ^= hash_of({options_.id, false, incarnation_, {}});
@@ -215,6 +225,7 @@ bool Cluster::learn(const Member& member) {
   }
   set(other, member);
   other.since = now_;
+  other.awaited = member.left ? Time{} : now_ + kToBeMet;
   if (other.trying.attempt && other.trying.attempt->incarnation != member.incarnation) other.trying = {};
   other.trying.pause = kFirstPause;
   other.trying.next = member.incarnation < incarnation_ ? now_ : now_ + kElderWaits + jitter(kElderWaits);
@@ -222,6 +233,7 @@ bool Cluster::learn(const Member& member) {
 }
 
 void Cluster::take_members(NodeId from, std::span<const Member> members) {
+  informed_ = true;
   const std::uint64_t epoch = others_.at(from).epoch;
   for (const Member& member : members) {
     learn(member);
@@ -323,6 +335,7 @@ void Cluster::tick(Time now) {
   now_ = now;
   ticked_ = now;
   hellos_left_ = kHellosPerTick;
+  if (now_ < aside_until_) return;
   for (auto& [id, other] : others_) {
     if (other.pair) {
       look_after(id, other);
@@ -384,6 +397,7 @@ void Cluster::look_after(NodeId id, Other& other) {
 }
 
 Time Cluster::deadline() const {
+  if (ticked_ < aside_until_) return aside_until_;
   const Time beat = options_.dead_after / 5;
   Time out = ticked_ + kTargetPause;
   const auto at = [&](Time time) { out = std::min(out, time); };

@@ -119,6 +119,7 @@ class Cluster {
     std::optional<Pair> pair;
     Try trying;
     Time since{};
+    Time awaited{};  // until then it counts as alive, without a pair: others have just told of it
     bool broken = false;
   };
   struct Target {  // a boot server that is known by its address
@@ -138,6 +139,7 @@ class Cluster {
   void take_plain(NodeId id, Other& other, const Plain& plain);
   void take_members(NodeId from, std::span<const Member> members);
 
+  bool may_hear_of(NodeId id, const Address& address) const;
   Reason vet(NodeId id, std::uint64_t incarnation, const Address& address) const;
   void refuse(const Address& to, const Handshake& hello, Reason reason);
   std::array<std::byte, 32> challenge_for(const Address& from, NodeId id, std::uint64_t incarnation,
@@ -167,6 +169,7 @@ class Cluster {
   ClusterOutside& outside_;
   const ClusterKeys keys_;
   Secret run_key_{};  // makes challenges; of this run alone
+  const Time started_;
   Time now_;
   Time ticked_;
   std::uint64_t incarnation_;
@@ -175,6 +178,8 @@ class Cluster {
   std::uint64_t digest_ = 0;
   Time next_sync_{};
   std::size_t hellos_left_ = 0;  // of this tick
+  bool informed_ = false;        // let in as this incarnation, and told who there is
+  Time aside_until_{};           // until then it neither greets nor answers
   Reason kept_out_ = Reason::none;
   std::map<NodeId, Reason> said_;
   Counts counts_;

@@ -11,9 +11,17 @@ namespace {
 constexpr Time kHelloAgain{60};
 constexpr Time kAttempt{600};
 constexpr Time kMostPause{2000};
+constexpr Time kToHear{1500};  // shorter than who asks waits until it says that nobody answers
 constexpr Time kMoment{4000};  // a challenge is good for this and the next
 
 }  // namespace
+
+// A boot server that has just started does not know yet who is alive; the others that it is to join do.
+bool Cluster::may_hear_of(NodeId id, const Address& address) const {
+  if (!options_.boot || targets_.empty() || informed_ || now_ - started_ >= kToHear || others_.contains(id))
+    return false;
+  return std::ranges::find(targets_, address, &Target::address) == targets_.end();
+}
 
 // Whether that incarnation of that node may talk to this one.
 Reason Cluster::vet(NodeId id, std::uint64_t incarnation, const Address& address) const {
@@ -24,8 +32,10 @@ Reason Cluster::vet(NodeId id, std::uint64_t incarnation, const Address& address
     return Reason::old_incarnation;
   if (incarnation == member.incarnation) return Reason::none;
   if (!options_.boot) return Reason::not_boot;
+  const Other& other = found->second;
+  const bool alive = other.pair || now_ < other.awaited;
   // Two daemons cannot listen at one address: the newer one has taken the place of the older.
-  if (found->second.pair && found->second.pair->address != address) return Reason::id_alive;
+  if (alive && (other.pair ? other.pair->address : member.address) != address) return Reason::id_alive;
   return Reason::none;
 }
 
@@ -69,6 +79,7 @@ void Cluster::take_hello(const Address& from, const Handshake& hello) {
     }
     return refuse(from, hello, Reason::id_alive);
   }
+  if (now_ < aside_until_ || may_hear_of(hello.from, from)) return void(++counts_.unvetted);
   if (const Reason reason = vet(hello.from, hello.incarnation, from); reason != Reason::none)
     return refuse(from, hello, reason);
   // Nothing is remembered of it, for it may be an old one that somebody plays back.
@@ -200,7 +211,8 @@ void Cluster::take_refusal(const Handshake& refusal) {
   if (trying == nullptr) return void(++counts_.repeated);
   const Address address = trying->attempt->address;
   trying->attempt.reset();
-  if (Target* const target = find_target(trying)) target->silent.reset();
+  Target* const target = find_target(trying);
+  if (target != nullptr) target->silent.reset();
   const std::string who = "node " + std::to_string(refusal.from) + " at " + to_text(address);
   if (refusal.reason == Reason::version) {
     ++counts_.versions;
@@ -212,7 +224,9 @@ void Cluster::take_refusal(const Handshake& refusal) {
     say_once(refusal.from, refusal.reason,
              who + " does not let this node in: " + reason_text(refusal.reason));
   }
-  if (alive().empty()) kept_out_ = refusal.reason;
+  // Those that are not to let it in need not know it.
+  if (alive().empty() && (target != nullptr || refusal.reason == Reason::id_alive))
+    kept_out_ = refusal.reason;
   if (refusal.reason == Reason::old_incarnation && refusal.known >= incarnation_)
     become(refusal.known + 1, "another daemon has taken this node's id");
 }

@@ -322,6 +322,62 @@ TEST(SimulatedCluster, AnIdHasOneLivingNode) {
   }
 }
 
+// The same, let in by boot servers that could not see each other, and then can: the younger one stays, and is
+// told of no end.
+TEST(SimulatedCluster, OfTwoThatWereLetInWithOneIdTheYoungerStaysWhenAPartitionHeals) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    ClusterWorld world{seed, {.loss = 0.02, .repeat = 0.05, .least_delay = 1, .most_delay = 10}};
+    world.unique_ids = false;
+    for (NodeId id = 1; id <= 4; ++id)
+      world.start(id, id <= 2, id == 1 ? std::vector<NodeId>{2} : std::vector<NodeId>{1, 2});
+    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
+    bool apart = true;
+    world.cut = [&](NodeId from, NodeId to) { return apart && from % 2 != to % 2; };
+    auto& older = world.start(9, false, {1, 2}, 109);
+    world.run(Time{3000});
+    auto& younger = world.start(9, false, {1, 2}, 210);
+    world.run(Time{3000});
+    ASSERT_EQ(older.there.size(), 2u) << seed;
+    ASSERT_EQ(younger.there.size(), 2u) << seed;
+    younger.on_gone = [&](NodeId) { world.check(false, "the younger is told of an end"); };
+    apart = false;
+    EXPECT_TRUE(
+        world.run_until([&] { return younger.there.size() == 4 && older.there.empty(); }, Time{10000}))
+        << seed;
+    world.run(Time{10000});
+    EXPECT_TRUE(older.there.empty()) << seed;
+    EXPECT_EQ(older.cluster->kept_out(), node::Reason::id_alive) << seed;
+    EXPECT_EQ(younger.cluster->incarnation(), younger.incarnation) << seed;
+    younger.on_gone = nullptr;
+    world.kill(210);
+    EXPECT_TRUE(world.run_until([&] { return older.there.size() == 4; }, Time{8000})) << seed;
+    expect_right(world, seed);
+  }
+}
+
+// Another that has asked for that id all the time is not let in by a boot server that has just started,
+// either, where there is another one that knows better.
+TEST(SimulatedCluster, AnIdHasOneLivingNodeThoughABootServerIsStartedAgain) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    ClusterWorld world{seed, {.loss = 0.02, .repeat = 0.05, .least_delay = 1, .most_delay = 10}};
+    world.unique_ids = false;
+    for (NodeId id = 1; id <= 4; ++id)
+      world.start(id, id <= 2, id == 1 ? std::vector<NodeId>{2} : std::vector<NodeId>{1, 2});
+    auto& first = world.start(9, false, {1, 2}, 109);
+    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
+    auto& second = world.start(9, false, {1, 2}, 210);
+    world.run(Time{3000});
+    world.kill(1);
+    world.run(Time{static_cast<int>(world.random() % 3000)});
+    world.start(1, true, {2});
+    EXPECT_TRUE(world.run_until([&] { return first.there.size() == 4; }, Time{8000})) << seed;
+    world.run(Time{3000});
+    EXPECT_TRUE(second.there.empty()) << seed;
+    EXPECT_EQ(first.cluster->incarnation(), first.incarnation) << seed;
+    expect_right(world, seed);
+  }
+}
+
 // Messages between two nodes come in order, each once, for as long as they have each other.
 TEST(SimulatedCluster, MessagesComeInOrderOverABadWire) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {

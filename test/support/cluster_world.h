@@ -211,6 +211,7 @@ class ClusterWorld {
 
   void carry(const Host& from, const node::Address& to, std::span<const std::byte> bytes) {
     ++packets;
+    runs[from.id].insert(from.cluster->incarnation());  // it may have taken a newer one
     Packet packet{{}, 0, from.address, to, {bytes.begin(), bytes.end()}};
     if (recording) record.push_back(packet);
     if (cut && cut(host_of(from.address), host_of(to))) return;
