@@ -78,6 +78,15 @@ bool is_port(const std::string& text) {
   return wrong == std::errc{} && end == text.data() + text.size() && port != 0;
 }
 
+// Null: a node may be there. Of an address that is good on one link only, the link is not kept.
+const char* why_nobodys(const Address& address) {
+  const auto first = std::to_integer<unsigned>(address.ip[0]),
+             second = std::to_integer<unsigned>(address.ip[1]);
+  if (multicast(address)) return "it is the address of a group";
+  if (host_text(address) == "255.255.255.255") return "it is everybody's";
+  return first == 0xFE && (second & 0xC0) == 0x80 ? "it is good on one link only" : nullptr;
+}
+
 Address resolve(const std::string& text, int family, bool to_listen) {
   std::string host;
   std::string port;
@@ -99,7 +108,11 @@ Address resolve(const std::string& text, int family, bool to_listen) {
   sockaddr_storage storage{};
   std::memcpy(&storage, found->ai_addr, std::min<std::size_t>(found->ai_addrlen, sizeof storage));
   ::freeaddrinfo(found);
-  return address_of(storage);
+  const Address address = address_of(storage);
+  if (const char* const why = why_nobodys(address)) {
+    throw Error(ErrorCode::invalid_argument, "cluster: no node is reached at \"" + text + "\": " + why);
+  }
+  return address;
 }
 
 bool is_v4(const Address& address) { return to_text(address).front() != '['; }

@@ -507,6 +507,15 @@ TEST(NodeProcess, AClusterThatStrangersCouldReachIsNotStarted) {
         std::string::npos)
         << port;
   }
+  for (const std::string nobodys :
+       {"224.0.0.5", "ff02::1", "255.255.255.255", "fe80::1", "[fe80::1%lo]:7471"}) {
+    EXPECT_NE(refusal(id + "listen = \"" + nobodys + "\"\n").find("no node is reached at \"" + nobodys),
+              std::string::npos)
+        << nobodys;
+  }
+  EXPECT_NE(refusal(id + "listen = \"[::]\"\njoin = \"ff02::1\"\nsecret = \"" + folder.file("short") + "\"\n")
+                .find("no node is reached at \"ff02::1"),
+            std::string::npos);
   EXPECT_NE(refusal("", {"--join", "127.0.0.1"}).find("[cluster] id"), std::string::npos);
   EXPECT_NE(refusal(id, {"--service"}).find("cluster.secret: a daemon that serves all users"),
             std::string::npos);
