@@ -18,6 +18,7 @@ constexpr Time kSync{1000};       // how often at most
 constexpr Time kSilent{2000};     // without an answer: people are told
 constexpr Time kToBeMet{2000};    // of which others tell: longer than two nodes need to greet each other
 constexpr Time kAside{5000};      // longer than two halves of a cluster need to find each other
+constexpr std::uint32_t kIncarnations = 1'000'000;  // of a second
 
 // Of one row, for a sum over all of them that two nodes can compare.
 std::uint64_t hash_of(const Member& member) {
@@ -185,8 +186,10 @@ void Cluster::end_all(const char* why) {
 
 // Somebody else has had this node's id since. If both were let in, by boot servers that could not see each
 // other, they may not know of each other yet: whoever asks at once could be let in over the one that lives.
-void Cluster::become(std::uint64_t incarnation, const char* why) {
+void Cluster::become(std::uint64_t known, const char* why) {
   end_all(why);
+  // There may be a third one, which is told the same at the same time.
+  const std::uint64_t incarnation = known + 1 + random_below(kIncarnations);
   if (std::exchange(informed_, false)) {
     aside_until_ = now_ + kAside;
     kept_out_ = Reason::id_alive;
@@ -212,7 +215,7 @@ void Cluster::set(Other& other, const Member& member) {
 bool Cluster::learn(const Member& member) {
   if (member.id == options_.id) {
     if (member.incarnation > incarnation_)
-      become(member.incarnation + 1, "another daemon has taken this node's id");
+      become(member.incarnation, "another daemon has taken this node's id");
     return false;
   }
   Other& other = others_[member.id];
@@ -324,12 +327,13 @@ void Cluster::leave(Time now) {
 
 // Time.
 
-Time Cluster::jitter(Time most) {
+std::uint32_t Cluster::random_below(std::uint32_t most) {
   std::array<std::byte, 4> bytes;
   outside_.random(bytes);
-  ByteReader reader{bytes};
-  return Time{reader.number<std::uint32_t>() % static_cast<std::uint32_t>(most.count())};
+  return ByteReader{bytes}.number<std::uint32_t>() % most;
 }
+
+Time Cluster::jitter(Time most) { return Time{random_below(static_cast<std::uint32_t>(most.count()))}; }
 
 void Cluster::tick(Time now) {
   now_ = now;

@@ -161,7 +161,8 @@ class Cluster {
   void set(Other& other, const Member& member);
   void admit(NodeId id, const Member& member);
   void send_all_members(NodeId to, Other& other);
-  void become(std::uint64_t incarnation, const char* why);
+  void become(std::uint64_t known, const char* why);
+  std::uint32_t random_below(std::uint32_t most);
   Time jitter(Time most);
   void say_once(NodeId id, Reason reason, const std::string& line);
 

@@ -228,7 +228,7 @@ void Cluster::take_refusal(const Handshake& refusal) {
   if (alive().empty() && (target != nullptr || refusal.reason == Reason::id_alive))
     kept_out_ = refusal.reason;
   if (refusal.reason == Reason::old_incarnation && refusal.known >= incarnation_)
-    become(refusal.known + 1, "another daemon has taken this node's id");
+    become(refusal.known, "another daemon has taken this node's id");
 }
 
 void Cluster::keep_trying(Try& trying, NodeId to, const Address& address) {

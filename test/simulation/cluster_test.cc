@@ -378,6 +378,78 @@ TEST(SimulatedCluster, AnIdHasOneLivingNodeThoughABootServerIsStartedAgain) {
   }
 }
 
+// Whether of all hosts of an id one is in, and the others are out, and those that are in see each other.
+bool one_of_each_id(const ClusterWorld& world, std::size_t ids) {
+  std::map<NodeId, std::uint64_t> in;
+  for (const auto& [at, host] : world.hosts) {
+    if (host->there.empty()) continue;
+    const bool first = in.emplace(host->id, host->cluster->incarnation()).second;
+    if (!first || host->there.size() != ids - 1) return false;
+  }
+  for (const auto& [at, host] : world.hosts) {
+    for (const auto& [id, incarnation] : host->there)
+      if (!in.contains(id) || in.at(id) != incarnation) return false;
+  }
+  return in.size() == ids;
+}
+
+// Three daemons with one id among others, which come, go and fail as they like: when there is peace one of
+// the three is in, and stays.
+TEST(SimulatedCluster, AnIdOfThreeHostsHasOneLivingNodeAfterTrouble) {
+  for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+    ClusterWorld world{seed, {.loss = 0.05, .repeat = 0.05, .least_delay = 1, .most_delay = 20}};
+    world.unique_ids = false;
+    const std::vector<NodeId> places{1, 2, 3, 103, 203, 4, 5, 6};
+    const auto start = [&](NodeId at) {
+      const std::vector<NodeId> all{1, 2}, first{1}, second{2};
+      world.start(at % 100, at <= 2, at == 1 ? second : at == 2 ? first : all, at);
+    };
+    for (const NodeId at : places) start(at);
+    std::set<NodeId> island;
+    world.cut = [&](NodeId from, NodeId to) { return island.contains(from) != island.contains(to); };
+    for (int i = 0; i < 24; ++i) {
+      world.run(Time{static_cast<int>(world.random() % 2500)});
+      const NodeId at = places[world.random() % places.size()];
+      auto& host = *world.hosts.at(at);
+      switch (world.random() % 6) {
+        case 0:
+          if (host.cluster) world.kill(at);
+          break;
+        case 1:
+          if (host.cluster && !host.stopped) world.leave(at);
+          break;
+        case 2:
+          if (host.cluster) world.kill(at);
+          start(at);
+          break;
+        case 3:
+          host.stopped ? world.go_on(at) : void(host.stopped = host.cluster != nullptr);
+          break;
+        case 4:
+          if (!island.insert(at).second) island.erase(at);
+          break;
+        case 5:
+          island.clear();
+          break;
+      }
+    }
+    island.clear();
+    for (const NodeId at : places) {
+      if (world.hosts.at(at)->stopped) world.go_on(at);
+      if (!world.hosts.at(at)->cluster) start(at);
+    }
+    EXPECT_TRUE(world.run_until([&] { return one_of_each_id(world, 6); }, Time{30000})) << "seed " << seed;
+    std::map<NodeId, std::uint64_t> in;
+    for (const auto& [at, host] : world.hosts)
+      if (!host->there.empty()) in[at] = host->cluster->incarnation();
+    world.run(Time{10000});
+    EXPECT_TRUE(one_of_each_id(world, 6)) << "seed " << seed;
+    for (const auto& [at, incarnation] : in)
+      EXPECT_EQ(world.cluster(at).incarnation(), incarnation) << at << ", seed " << seed;
+    expect_right(world, seed);
+  }
+}
+
 // Messages between two nodes come in order, each once, for as long as they have each other.
 TEST(SimulatedCluster, MessagesComeInOrderOverABadWire) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
