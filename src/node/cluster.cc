@@ -112,6 +112,7 @@ void Cluster::take_sealed(std::span<const std::byte> packet) {
 void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
   Pair& pair = *other.pair;
   pair.heard = now_;
+  pair.overdue = false;
   pair.boot = (plain.flags & Plain::kBoot) != 0;
   if ((plain.flags & (Plain::kLeaving | Plain::kOver)) != 0) {
     if ((plain.flags & Plain::kLeaving) != 0) {
@@ -381,7 +382,9 @@ void Cluster::notice_silence(Target& target) {
 void Cluster::look_after(NodeId id, Other& other) {
   Pair& pair = *other.pair;
   const Time beat = options_.dead_after / 5;
-  if (other.broken || now_ - pair.heard >= options_.dead_after) {
+  // At the second look: who was held up itself may find its clock before what waits to be read.
+  const bool silent = now_ - pair.heard >= options_.dead_after && std::exchange(pair.overdue, true);
+  if (other.broken || silent) {
     post(id, other, {}, 0, Plain::kOver);  // it may be that it hears us
     return end(id, other, other.broken ? "it does not take what it is sent" : "it is silent");
   }

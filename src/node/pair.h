@@ -54,6 +54,7 @@ class Pair {
   Address address;
   std::array<std::byte, 24> asked{};  // of the handshake that has made it
   Time heard;
+  bool overdue = false;  // nothing was heard for as long as there is patience, when it was looked last
   Time said;
   Time asked_for_life{};      // when an answer was last demanded
   std::optional<Time> apart;  // since its table differs from ours

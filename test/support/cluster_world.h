@@ -127,6 +127,7 @@ class ClusterWorld {
     Host& host = *hosts.at(at);
     host.stopped = false;
     host.resumed = now;
+    if (host.cluster) host.cluster->tick(now);  // what wakes it is no packet
     for (const auto& [from, packet] : std::exchange(host.waiting, {}))
       if (host.cluster) host.cluster->received(from, packet, now);
   }

@@ -270,6 +270,30 @@ TEST(Cluster, AFloodOfPacketsHoldsUpNoHeartbeat) {
   }
 }
 
+// Stopped for longer than it has patience, while the other, which has more, has gone on talking.
+TEST(Cluster, WhoWasHeldUpHearsWhatWaitsBeforeItGivesAnybodyUp) {
+  ClusterWorld world{1};
+  world.dead_after = Time{5000};
+  world.start(1, true, {});
+  world.dead_after = Time{1000};
+  auto& held_up = world.start(2, false, {1});
+  ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{5000}));
+  std::size_t ends = 0;
+  held_up.on_gone = [&](NodeId) { ++ends; };
+  held_up.stopped = true;
+  world.run(Time{1500});
+  ASSERT_FALSE(held_up.waiting.empty());
+  world.go_on(2);
+  world.run(Time{500});
+  EXPECT_EQ(ends, 0u);
+  held_up.stopped = true;
+  world.kill(1);
+  world.run(Time{1500});
+  world.go_on(2);
+  world.run(2 * ClusterWorld::kTick);
+  EXPECT_EQ(ends, 1u) << "and gives up at once who has not said anything";
+}
+
 TEST(Cluster, ANodeThatTakesNothingIsGivenUpAndMemoryStaysBounded) {
   TwoDaemons t;
   t.world.cut = [](NodeId from, NodeId) { return from == 2; };  // its confirmations are lost
