@@ -4,6 +4,7 @@
 // dead; this is for one that is not.)
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace hamlyn::library {
 
@@ -14,12 +15,14 @@ class StallClock {
   // quiet: nothing is pending, nor has moved since the look before. moves: something is, or has.
   enum class Found : std::uint8_t { quiet, moves, stalled };
 
-  explicit StallClock(Time now) noexcept : since_(now) {}
+  explicit StallClock(Time now) noexcept : since_(now), looked_(now) {}
 
   // `progress` moves when the peer takes something. `limit` 0: never stalled.
   Found look(bool pending, std::uint64_t progress, std::chrono::milliseconds limit, Time now) noexcept {
     const bool moved = progress != progress_;
     progress_ = progress;
+    // Who was stopped itself may have been stopped together with the peer: that time does not count.
+    if (const auto away = now - std::exchange(looked_, now); away > kHeldUp) since_ += away - kHeldUp;
     if (moved || !pending) {
       since_ = now;
       return moved ? Found::moves : Found::quiet;
@@ -29,11 +32,14 @@ class StallClock {
   }
 
   // Nobody has looked for a while: what is pending may have been so only since now.
-  void start_anew(Time now) noexcept { since_ = now; }
+  void start_anew(Time now) noexcept { since_ = looked_ = now; }
 
  private:
+  static constexpr std::chrono::milliseconds kHeldUp{1000};  // twice as long as between looks
+
   std::uint64_t progress_ = 0;
   Time since_;
+  Time looked_;
 };
 
 }  // namespace hamlyn::library

@@ -122,6 +122,21 @@ TEST(StallWatch, counts_no_rest_as_time_in_which_nothing_was_taken) {
   EXPECT_EQ(world.found, Found::stalled) << "as soon after what was sent as without a rest";
 }
 
+// As a container that is frozen, or a group of processes that is stopped: the peer goes on when this one
+// does.
+TEST(StallWatch, counts_no_time_in_which_its_own_process_was_stopped) {
+  World world;
+  world.pending = true;
+  world.looks(3s);
+  world.now += 1h;
+  world.looks(500ms);
+  EXPECT_EQ(world.found, Found::moves);
+  world.looks(5s);
+  EXPECT_EQ(world.found, Found::moves);
+  world.looks(2s);
+  EXPECT_EQ(world.found, Found::stalled) << "what was before and behind counts";
+}
+
 TEST(StallClock, finds_what_stands_still) {
   StallClock::Time now{1h};
   StallClock link{now};
