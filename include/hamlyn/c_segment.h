@@ -160,8 +160,8 @@ enum hamlyn_comparison {
 hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, size_t offset, uint32_t comparison,
                                         uint64_t value, int64_t timeout, uint64_t* word);
 // For select, poll, epoll, read, and for children that inherit them: each read gives a
-// hamlyn_segment_record; of `hamlyn_segment_data_descriptor` a rr_held (hamlyn/rr.h) and the data of a
-// write that waits behind it. Records come here then, and not by hamlyn_segment_wait. Owned by the
+// hamlyn_segment_record, or EAGAIN; of `hamlyn_segment_data_descriptor` a rr_held (hamlyn/rr.h) and the data
+// of a write that waits behind it. Records come here then, and not by hamlyn_segment_wait. Owned by the
 // segment.
 hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor);
 hamlyn_status hamlyn_segment_data_descriptor(hamlyn_segment* segment, int* descriptor);

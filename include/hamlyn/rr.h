@@ -49,7 +49,8 @@ enum rr_descriptor {
   RR_CONTROL = 1,  // each read(2) gives one rr_record
   RR_DATA = 2      // each read(2) gives one rr_held, and behind it the data of a write that waits
 };
-// A descriptor of the segment's own (dup it to keep it), for select, poll, read, fcntl.
+// A descriptor of the segment's own (dup it to keep it), for select, poll, read, fcntl. A read does not wait:
+// EAGAIN.
 int rr_getfd(int segment, int type);
 
 // What a record tells of.

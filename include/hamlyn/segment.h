@@ -133,10 +133,10 @@ class Segment {
   }
 
   // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
-  // section 4.2.5): each read gives one record. Of `control_descriptor` a SegmentRecord, of
-  // `data_descriptor` a HeldPut and its data behind it. Once one of them was asked for, records come here,
-  // and not by `poll` and `wait`. After this process's death what stands in them can still be read, and
-  // then the end of the file. Owned by the segment; dup them to keep them. Throws Error: system,
+  // section 4.2.5): each read gives one record, and waits for none (EAGAIN). Of `control_descriptor` a
+  // SegmentRecord, of `data_descriptor` a HeldPut and its data behind it. Once one of them was asked for,
+  // records come here, and not by `poll` and `wait`. After this process's death what stands in them can still
+  // be read, and then the end of the file. Owned by the segment; dup them to keep them. Throws Error: system,
   // out_of_memory, forked.
   int control_descriptor();
   int data_descriptor();
