@@ -56,15 +56,17 @@ int run_server() {
   hamlyn::DatagramReceiver door{manager, sizeof(hamlyn::Seed)};
   manager.publish(name, door.make_seed());
 
-  std::vector<std::thread> sessions;
+  std::vector<std::jthread> sessions;
   while (sessions.size() != 3) {
     hamlyn::Datagram knock;
-    check(door.receive(knock, 30s));
-    if (knock.reply && knock.bytes.size() == sizeof(hamlyn::Seed))
+    const hamlyn::Status status = door.receive(knock, 30s);
+    if (status == hamlyn::Status::timed_out) check(status);
+    // Otherwise, if it is not ok, somebody gave up, or died, in the middle of it.
+    if (status == hamlyn::Status::ok && knock.reply && knock.bytes.size() == sizeof(hamlyn::Seed))
       sessions.emplace_back(serve, std::ref(manager), seed_in(knock.bytes), *knock.reply);
     door.make_ready();  // one at a time: others are told `not_ready` until now
   }
-  for (std::thread& session : sessions) session.join();
+  sessions.clear();  // waits for each
   bool all = true;
   for (SecondProcess& client : clients) all &= client.wait();
   std::puts(all ? "three clients heard what they had said" : "a client has failed");

@@ -35,8 +35,9 @@ class Server {
   void take_all() {
     do {
       hamlyn::Datagram question;
-      while (questions_.receive(question, 0s) == hamlyn::Status::ok) {
-        answer(question);
+      hamlyn::Status status;
+      while ((status = questions_.receive(question, 0s)) != hamlyn::Status::timed_out) {
+        if (status == hamlyn::Status::ok) answer(question);  // or a client gave up, or died, in the middle
         questions_.make_ready();
       }
     } while (manager_.poll());

@@ -71,10 +71,12 @@ void write(std::span<std::byte> bytes, std::uint64_t update) {
 void welcome(hamlyn::DatagramReceiver& door, hamlyn::LoanPool& pool, std::list<Subscriber>& subscribers,
              std::chrono::nanoseconds patience) {
   hamlyn::Datagram wish;
-  if (door.receive(wish, patience) != hamlyn::Status::ok) return;
+  const hamlyn::Status status = door.receive(wish, patience);
+  if (status == hamlyn::Status::timed_out) return;
   try {
     Subscription subscription;
-    if (wish.bytes.size() == sizeof subscription) {
+    // One that gave up, or died, in the middle of its wish has none.
+    if (status == hamlyn::Status::ok && wish.bytes.size() == sizeof subscription) {
       std::copy_n(wish.bytes.data(), sizeof subscription, reinterpret_cast<std::byte*>(&subscription));
       subscription.name[sizeof subscription.name - 1] = 0;
       subscribers.emplace_back(pool, subscription);

@@ -70,8 +70,9 @@ class Owner {
           ++refused_;
           dismiss(arrival.peer);
           break;
-        case Notification::Kind::failed:
-          waiting_.push_back(arrival.entry);  // nothing came within its time
+        case Notification::Kind::failed:  // nothing came within its time
+          std::erase_if(doing_, [&](const auto& each) { return each.second == arrival.entry; });
+          waiting_.push_back(arrival.entry);
           hand_out();
           break;
         case Notification::Kind::link_ended:
@@ -84,6 +85,15 @@ class Owner {
     for (const auto& [peer, mailbox] : mailboxes_) say(terminus_, mailbox, std::uint64_t{0});  // it is over
   }
   unsigned refused() const { return refused_; }
+  // Whether each job's result is in its place.
+  bool all_there() {
+    for (std::uint32_t i = 0; i < kJobs; ++i) {
+      std::uint64_t result = 0;
+      std::memcpy(&result, results_.bytes().data() + 8 * std::size_t{i}, sizeof result);
+      if (result != answer_to(i)) return false;
+    }
+    return true;
+  }
 
  private:
   void greet(const Notification& arrival) {
@@ -102,11 +112,14 @@ class Owner {
       const std::uint32_t number = waiting_.front();
       idle_.pop_front();
       // A new key, the job's own bounds, one message.
-      if (results_.arm(number, {.base = 8 * std::size_t{number}, .bound = 8}) != Status::ok) continue;
+      check(results_.arm(number, {.base = 8 * std::size_t{number}, .bound = 8}));
       results_.fail_after(number, 20s);
-      if (say(terminus_, mailboxes_[worker], Job{results_.ticket(number), number}) != Status::ok) continue;
-      waiting_.pop_front();
-      doing_[worker] = number;
+      if (say(terminus_, mailboxes_[worker], Job{results_.ticket(number), number}) == Status::ok) {
+        waiting_.pop_front();
+        doing_[worker] = number;
+      } else {
+        results_.revoke(number);  // that worker has gone: the job is the next one's
+      }
     }
   }
   void take_result(const Notification& arrival) {
@@ -127,7 +140,8 @@ class Owner {
     std::erase(idle_, worker);
     if (const auto job = doing_.find(worker); job != doing_.end()) {
       results_.revoke(job->second);
-      waiting_.push_back(job->second);
+      // Unless what has become of it stands in the queue already: then that is seen to when it is read.
+      if (results_.disarm(job->second) == Status::ok) waiting_.push_back(job->second);
       doing_.erase(job);
     }
     hand_out();
@@ -153,18 +167,26 @@ int own() {
   const std::string name = "work_queue." + std::to_string(getpid());
   SecondProcess honest{name}, cheat{name, "cheat"}, another{name};
   unsigned refused = 0;
+  bool done = false;
   {
     Owner owner{name};
     owner.run();
     refused = owner.refused();
+    done = owner.all_there();
   }
   const bool all = honest.wait() && another.wait();
   cheat.wait();
   std::printf("%u jobs done\n", kJobs);
-  return all && refused != 0 ? 0 : 1;
+  return all && done && refused != 0 ? 0 : 1;
 }
 
 // --- a worker
+
+void give(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, std::span<const std::uint64_t> results) {
+  hamlyn::SendHandle handle;
+  const Status sent = terminus.send(to, std::as_bytes(results), {}, &handle);
+  check(sent == Status::pending ? terminus.wait(handle, 30s) : sent);
+}
 
 int work(const char* name, bool cheats) {
   hamlyn::Interface interface;
@@ -183,15 +205,15 @@ int work(const char* name, bool cheats) {
     Job job;
     if (arrival.length != sizeof job) return 0;  // it is over
     std::memcpy(static_cast<void*>(&job), mailbox.bytes(arrival).data(), sizeof job);
-    if (cheats) {
-      job.result.base = 0;  // what it says of its bounds binds its holder only as long as that one is honest
-      job.result.bound = 8 * kJobs;
-    }
     const std::uint64_t result = answer_to(job.number);
-    const std::vector<std::uint64_t> results(cheats ? kJobs : 1, result);
-    hamlyn::SendHandle handle;
-    const Status sent = terminus.send(job.result, std::as_bytes(std::span{results}), {}, &handle);
-    check(sent == Status::pending ? terminus.wait(handle, 30s) : sent);
+    if (cheats) {
+      // What a ticket says of its bounds binds its holder only as long as that one is honest.
+      hamlyn::Ticket all = job.result;
+      all.base = 0;
+      all.bound = 8 * kJobs;
+      give(terminus, all, std::vector<std::uint64_t>(kJobs, result));
+    }
+    give(terminus, job.result, {&result, 1});
   }
 }
 

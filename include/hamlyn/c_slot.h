@@ -61,7 +61,8 @@ hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, uint32_t entry);
 hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, uint32_t entry, uint64_t base, uint64_t bound);
 // Takes a group of messages in `entry`, with one notification when all have come (paper 0, section 2.5), and
 // fills `shares`, one for each of `members` (1 to 65536): for `part` bytes each, side by side; or, if `part`
-// is 0, for the same bytes, all of the slot's.
+// is 0, for the same bytes, all of the slot's. invalid: it is armed, as those of a guarded slot are at first,
+// or was not read.
 hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, uint32_t entry, uint32_t members, uint64_t part,
                                     hamlyn_share* shares);
 // Takes nothing more in `entry`; what was under way is forgotten.
