@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,14 @@ using Clock = std::chrono::steady_clock;
 // The descriptor through which a started daemon says that it listens.
 constexpr int kReady = 3;
 
+// What lies where the daemon's log is to be may be somebody's, as `--node` may name anything. Our own has the
+// sticky bit, which says nothing else of a file.
+constexpr mode_t kLogMode = S_ISVTX | S_IRUSR | S_IWUSR;
+bool is_own_log(const std::string& log) {
+  struct stat there {};
+  return ::lstat(log.c_str(), &there) != 0 || (there.st_mode & S_ISVTX) != 0;
+}
+
 // Signals and descriptors as a new program expects them, whatever the application has done to its own.
 class Spawn {
  public:
@@ -35,8 +44,8 @@ class Spawn {
     ::posix_spawn_file_actions_adddup2(&actions_, ready, kReady);  // first: `ready` may be 0, 1 or 2
     ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addopen(&actions_, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
-                                       0600);
+    const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (is_own_log(log) ? O_TRUNC : O_APPEND);
+    ::posix_spawn_file_actions_addopen(&actions_, 2, log.c_str(), how, kLogMode);
     ::posix_spawn_file_actions_addclosefrom_np(&actions_, kReady + 1);
     ::posix_spawnattr_init(&attributes_);
     sigset_t none;

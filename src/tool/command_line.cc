@@ -42,6 +42,11 @@ CLI::Validator whole_number() {
           "N"};
 }
 
+CLI::Validator a_name() {
+  return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
+          "USER"};
+}
+
 void add_node_option(CLI::App& command, std::string& node) {
   command
       .add_option("--node", node,
@@ -71,7 +76,8 @@ void add_send(CLI::App& app, SendOptions& options) {
   command
       .add_option("--to", options.to,
                   "Send to a receiver of this user, or of 'anyone'; by default to your own only")
-      ->type_name("USER");
+      ->type_name("USER")
+      ->check(a_name());
   command.add_flag("--json", options.json, "At the end, print one JSON object on standard output");
 }
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "base/socket.h"
@@ -204,6 +205,31 @@ TEST(NodeProcess, WhatIsNoSocketStaysWhereItIs) {
   EXPECT_NE(finished.err.find(file + " is something else"), std::string::npos) << finished.err;
   EXPECT_EQ(folder.names(), std::vector<std::string>{"letter"});
   EXPECT_EQ(std::filesystem::file_size(file), 4u);
+}
+
+// Nor does the log of a daemon that is started take the place of what has its name by chance.
+TEST(NodeProcess, WhatIsNoLogOfItsOwnStaysWhatItIs) {
+  const Folder folder;
+  const std::string mine = "of a year's work\n", log = folder.file("s.log");
+  test::write_file(log, mine);
+  node::ClientOptions options = at(folder.file("s"));
+  options.start_node = true;
+  options.daemon = test::program("hamlynd");
+  const auto start_and_end = [&] {
+    { const Client client = Client::attach(options); }
+    ASSERT_EQ(::kill(static_cast<pid_t>(node::list(at(options.socket)).pid), SIGTERM), 0);
+    ASSERT_TRUE(test::eventually([&] { return !node::connect_to(options.socket); }));
+  };
+  for (int i = 0; i < 2; ++i) {
+    start_and_end();
+    EXPECT_TRUE(test::read_file(log).starts_with(mine));
+  }
+  // Its own begins anew each time.
+  std::filesystem::remove(log);
+  start_and_end();
+  std::ofstream(log, std::ios::app) << "of a daemon before";
+  start_and_end();
+  EXPECT_EQ(test::read_file(log).find("of a daemon before"), std::string::npos);
 }
 
 TEST(NodeProcess, NamesAndNumbersComeBackAfterKill) {

@@ -40,6 +40,13 @@ TEST(CommandLine, TakesWholeNumbersWithoutASign) {
   }
 }
 
+// As of a variable that is not set: to one's own user, whoever was meant, is not what was said.
+TEST(CommandLine, RefusesToSendToNobody) {
+  EXPECT_EQ(read({"send", "name", "--to", "anyone"}).send.to, "anyone");
+  EXPECT_THROW(read({"send", "name", "--to", ""}), Failure);
+  EXPECT_THROW(read({"send", "name", "--to="}), Failure);
+}
+
 TEST(CommandLine, SaysInALineWhatANumberMayBe) {
   try {
     read({"top", "--count", "0"});
