@@ -70,7 +70,7 @@ class BufferPool {
  public:
   // One to eight classes of at least one buffer and one byte each. They lie in the area from its beginning
   // on, each buffer on whole lines of 64 bytes. The area stays the caller's and outlives the pool. Throws
-  // Error: invalid_argument, forked.
+  // Error: invalid_argument, out_of_memory, forked.
   BufferPool(MessageArea& area, const std::vector<BufferClass>& classes)
       : BufferPool(area.interface(), area.bytes(), classes) {}
   BufferPool(SendBufferArea& area, const std::vector<BufferClass>& classes)

@@ -65,16 +65,16 @@ class Interface {
 
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
   // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,
-  // invalid_argument (the ticket), forked.
+  // invalid_argument (the ticket), out_of_memory, forked.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
   // Takes back a name that this interface has registered. Throws Error: name_unknown, node_unreachable,
-  // timed_out, cancelled, forked.
+  // timed_out, cancelled, out_of_memory, forked.
   void withdraw(std::string_view name);
 
   // The ticket registered under `name`, on this node or another of its cluster; waits up to `timeout` for
   // somebody to register it. `who`, if not null, is told whose it is.
   // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable,
-  // forked.
+  // out_of_memory, forked.
   Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                 Registrant* who = nullptr);
   // The same.

@@ -102,7 +102,7 @@ class LoanPool {
 };
 
 struct LoanSenderOptions {
-  std::uint32_t most = 1024;  // buffers that this receiver may have at a time
+  std::uint32_t most = 1024;  // buffers that this receiver may have at a time, at least 1
   std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening
 };
 
@@ -113,8 +113,8 @@ class LoanSender {
 
   // Waits until the receiver's program has looked, and has mapped the pool. Throws Error: seed_invalid,
   // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused (it does not want this sender, or
-  // cannot map the pool, or the node makes no link), peer_died, timed_out, cancelled, forked;
-  // invalid_argument: inside process_arrival.
+  // cannot map the pool, or the node makes no link), peer_died, timed_out, cancelled, out_of_memory, forked;
+  // invalid_argument: inside process_arrival, or no buffer may be had.
   LoanSender(LoanPool& pool, const Seed& seed) : LoanSender(pool, seed, Options{}) {}
   LoanSender(LoanPool& pool, const Seed& seed, const Options& options);
   // Waits end with `cancelled`. The receiver is told `closed` after what was sent. What it has stays lent
@@ -198,8 +198,8 @@ class LoanReceiver {
 
   // Waits for the next loan; `out` gives back what it had. ok; timed_out (0: one look), cancelled, forked;
   // or how it has ended, after all that had come: closed (by the sender), link_ended (its process has gone,
-  // or its link), broken (it has lent what it had not shown); invalid: inside process_arrival, with a sender
-  // to be answered.
+  // or its link), broken (it has lent what it had not shown); invalid: inside process_arrival, with a
+  // time-out or with a sender to be answered.
   // A sender that opens is answered in here, for which its memory is mapped: that takes a moment, at most
   // two seconds each time if it is hostile.
   Status receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept;

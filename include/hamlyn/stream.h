@@ -151,7 +151,7 @@ class StreamSender {
 
   // Opens the stream: waits until the receiver's program has looked, and agreed. Throws Error: seed_invalid,
   // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused, peer_died, timed_out, cancelled,
-  // forked; invalid_argument: inside process_arrival.
+  // out_of_memory, forked; invalid_argument: inside process_arrival, or sizes.
   StreamSender(Manager& manager, const Seed& seed) : StreamSender(manager, seed, Options{}) {}
   StreamSender(Manager& manager, const Seed& seed, const Options& options);
   ~StreamSender();  // without close: what was not flushed is lost, the receiver is told `abandoned`

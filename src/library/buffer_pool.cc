@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "library/engine.h"
+#include "library/with_memory.h"
 
 namespace hamlyn {
 
@@ -41,7 +42,7 @@ struct BufferPool::Inside {
 };
 
 BufferPool::BufferPool(Interface& interface, std::span<std::byte> area,
-                       const std::vector<BufferClass>& classes) {
+                       const std::vector<BufferClass>& classes) try {
   if (interface.engine().lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   if (classes.empty() || classes.size() > kMostClasses)
@@ -58,6 +59,8 @@ BufferPool::BufferPool(Interface& interface, std::span<std::byte> area,
   }
   std::ranges::sort(inside->rows, {}, &Inside::Row::bytes);
   inside_ = std::move(inside);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a pool of buffers");
 }
 
 BufferPool::~BufferPool() = default;

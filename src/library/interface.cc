@@ -40,17 +40,19 @@ std::uint64_t Interface::id() const noexcept { return engine_->id(); }
 void Interface::publish(std::string_view name, const Ticket& ticket, Rights rights) {
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
-  engine_->control().publish(name, ticket, rights);
+  library::with_memory("a name", [&] { engine_->control().publish(name, ticket, rights); });
 }
 
-void Interface::withdraw(std::string_view name) { engine_->control().withdraw(name); }
+void Interface::withdraw(std::string_view name) {
+  library::with_memory("a name", [&] { engine_->control().withdraw(name); });
+}
 
 Ticket Interface::lookup(std::string_view name, std::chrono::milliseconds timeout, Registrant* who) {
   return lookup(name, LookupOptions{.timeout = timeout}, who);
 }
 
 Ticket Interface::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
-  return engine_->control().lookup(name, options, who);
+  return library::with_memory("a name", [&] { return engine_->control().lookup(name, options, who); });
 }
 
 void Interface::cancel() noexcept { engine_->cancel(); }

@@ -380,8 +380,10 @@ void reach(LoanHolder& holder, Deadline deadline) {
 
 }  // namespace
 
-LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options) : pool_(pool) {
+LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options) try : pool_(pool) {
   protocols::check_seed(seed, SeedKind::loan);
+  if (options.most == 0)
+    throw Error(ErrorCode::invalid_argument, "a receiver of loans may have at least one buffer");
   LoanPool::Inside& inside = *pool.inside_;
   const Deadline deadline = library::deadline_in(options.timeout);
   protocols::LoanOpen open;
@@ -410,6 +412,8 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
     if (guard) inside.remove(holder_);
     throw;
   }
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of loans");
 }
 
 LoanSender::~LoanSender() {

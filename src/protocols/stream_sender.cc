@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "hamlyn/stream.h"
+#include "library/with_memory.h"
 #include "protocols/library_port.h"
 #include "protocols/seeds.h"
 #include "protocols/stream_source.h"
@@ -109,7 +110,8 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
   }
 }
 
-StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options) : manager_(manager) {
+StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options) try
+    : manager_(manager) {
   protocols::check_seed(seed, SeedKind::stream);
   if (options.together < 2048 || options.together > 65536)
     throw Error(ErrorCode::invalid_argument, "small records are gathered in 2048 to 65536 bytes");
@@ -142,6 +144,8 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     default:
       throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
   }
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of streams");
 }
 
 StreamSender::~StreamSender() {

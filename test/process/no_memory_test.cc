@@ -107,6 +107,58 @@ TEST_F(NoMemory, for_the_protocols) {
   });
 }
 
+TEST_F(NoMemory, for_names) {
+  in_child([&] {
+    Interface here(options());
+    NotificationQueue queue(here);
+    MessageArea area(here, 4096);
+    const Slot slot(area, queue, {.entries = 1});
+    const Ticket ticket = slot.ticket(0);
+    int made = 0;
+    std::string name = "0";
+    refuses("publish", [&] {
+      name = std::to_string(++made);  // short enough to need none
+      here.publish(name, ticket);
+    });
+    refuses("lookup", [&] { here.lookup(name); });
+    here.publish("old", ticket);
+    refuses("withdraw", [&] {
+      try {
+        here.withdraw("old");
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::name_unknown) throw;  // it has failed behind this
+      }
+      here.publish("old", ticket);
+    });
+    const std::vector<BufferClass> classes{{64, 4}};
+    refuses("BufferPool", [&] { BufferPool(area, classes); });
+  });
+}
+
+// Of streams and loans a receiver that has gone will do: what is told then is told when all has been made.
+TEST_F(NoMemory, for_senders) {
+  in_child([&] {
+    const Manager::Options how{.interface = options()};
+    Manager there(how), here(how);
+    DatagramReceiver door(there, 64);
+    TaggedReceiver board(there, 64);
+    const Seed to_door = door.make_seed(), to_board = board.make_seed();
+    refuses("DatagramSender", [&] { DatagramSender(here, to_door); });
+    refuses("TaggedSender", [&] { TaggedSender(here, to_board); });
+    const Seed to_stream = StreamReceiver(there).make_seed(), to_loans = LoanReceiver(there).make_seed();
+    LoanPool pool(here, {{64, 4}});
+    const auto but_for_the_end = [](const std::function<void()>& make) {
+      try {
+        make();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::seed_stale) throw;
+      }
+    };
+    refuses("StreamSender", [&] { but_for_the_end([&] { StreamSender(here, to_stream); }); });
+    refuses("LoanSender", [&] { but_for_the_end([&] { LoanSender(pool, to_loans); }); });
+  });
+}
+
 TEST_F(NoMemory, for_segments) {
   in_child([&] {
     Interface here(options()), there(options());
