@@ -72,8 +72,9 @@ class Loop {
   // It begins with the next turn of `run`; tasks may start others. Throws std::bad_alloc.
   void start(Task task) { tasks_.push_back(std::move(task)); }
 
-  // Runs until every task has ended; sleeps while all of them wait. Throws what a task threw, and then may be
-  // called again for the others; Error(cancelled) after Manager::cancel; Error(forked).
+  // Runs until every task has ended; sleeps while all of them wait. Throws what a task threw, and then is to
+  // be called again for the others; Error(cancelled) after Manager::cancel; Error(forked);
+  // Error(invalid_argument): inside process_arrival, where nothing may wait.
   void run() {
     for (;;) {
       const std::uint64_t known = manager_.happened();  // a look for one may bring something for another
@@ -157,15 +158,18 @@ class Loop {
       }
     }
   }
+  // What others have thrown in the same turn, the next `run` throws.
   void end_finished() {
-    std::exception_ptr failure;
-    for (std::size_t i = begun_; i-- > 0;) {
-      if (!tasks_[i].frame_.done()) continue;
-      if (!failure) failure = tasks_[i].frame_.promise().failure;
+    for (std::size_t i = 0; i != begun_;) {
+      if (!tasks_[i].frame_.done()) {
+        ++i;
+        continue;
+      }
+      const std::exception_ptr failure = tasks_[i].frame_.promise().failure;
       tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
       --begun_;
+      if (failure) std::rethrow_exception(failure);
     }
-    if (failure) std::rethrow_exception(failure);
   }
   void sleep(std::uint64_t known) {
     bool by_arrival = true;
@@ -177,6 +181,8 @@ class Loop {
     if (status == Status::cancelled) throw Error(ErrorCode::cancelled, "cancelled while all tasks waited");
     if (status == Status::forked)
       throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    if (status == Status::invalid)
+      throw Error(ErrorCode::invalid_argument, "tasks cannot wait inside process_arrival");
   }
 
   Manager& manager_;

@@ -38,8 +38,9 @@ class Receiver {
   void detach(const Slot& slot) noexcept;
 
   // Records that a message has arrived. Called by whichever thread runs the manager, one call at a time for
-  // all receivers of a manager. It may send and take what has arrived; it must not wait (waits answer
-  // `invalid`), throw, or destroy a receiver. A class that overrides a protocol's calls that one, too.
+  // all receivers of a manager. It may send and take what has arrived; it must not wait (waits for what a
+  // manager gives answer `invalid`; others hold up all of its receivers), throw, or destroy a receiver. A
+  // class that overrides a protocol's calls that one, too.
   virtual void process_arrival(const Notification& arrival) = 0;
 
   // Gives nothing more to this receiver, and ends the waits on it with `cancelled`. A class that overrides

@@ -36,7 +36,7 @@ struct Tagged {
 class TaggedReceiver {
  public:
   struct Options {
-    std::uint32_t places = 256;   // tags of one sender that may stand here untaken
+    std::uint32_t places = 256;   // tags of one sender that may stand here untaken, at least 1
     std::size_t capacity = 4096;  // of all senders; further ones are refused
     std::size_t aside = 4096;     // tags that get_specific_tag may put aside
   };
@@ -59,8 +59,8 @@ class TaggedReceiver {
       return get_tag_slowly();
     return take_tag();
   }
-  // Waits for it. ok; timed_out, cancelled, forked; link_ended: the link with `out.sender` has ended, after
-  // all that had come from there.
+  // Waits for it (a time of 0: one look). ok; timed_out, cancelled, forked; link_ended: the link with
+  // `out.sender` has ended, after all that had come from there.
   Status get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept;
   // The next one with this tag; others are put aside for whoever asks for them. queue_full: as many are aside
   // as may be, take some.
@@ -77,19 +77,16 @@ class TaggedReceiver {
   int descriptor() { return queue_.descriptor(); }
 
  private:
-  // Of what is no tag so many are passed over in one call: there may be news of refused packets without end.
-  static constexpr int kMostNews = 16;
   std::optional<Tagged> take_tag() noexcept {
     std::optional<Tagged> out;
     Notification next;
-    for (int left = kMostNews; left != 0 && queue_.poll({&next, 1}) != 0; --left) {
-      if (next.kind != Notification::Kind::message) [[unlikely]]
-        continue;
-      out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
-      break;
-    }
+    if (queue_.poll({&next, 1}) == 0) return out;
+    if (next.kind != Notification::Kind::message) [[unlikely]]
+      return take_tag_behind_news();
+    out.emplace(Tagged{next.word, next.offset, next.length, next.peer});
     return out;
   }
+  std::optional<Tagged> take_tag_behind_news() noexcept;
   std::optional<Tagged> get_tag_slowly() noexcept;
   bool take_aside(Tagged& out, const std::uint64_t* tag) noexcept;
 

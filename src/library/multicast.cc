@@ -1,5 +1,6 @@
 #include "hamlyn/multicast.h"
 
+#include "interface/element.h"
 #include "interface/terminus.h"
 #include "library/engine.h"
 #include "library/with_memory.h"
@@ -27,10 +28,13 @@ Status Multicast::check(std::span<const Ticket> recipients, std::span<const std:
                         const SendOptions& options) const noexcept {
   if (recipients.size() > most_ || options.metadata.size() > interface::kMetadataLimit)
     return Status::too_long;
+  if (!interface::is_element(options.element)) return Status::invalid;
   for (const Ticket& ticket : recipients) {
     if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
     if (options.offset > ticket.bound || data.size() > ticket.bound - options.offset)
       return Status::out_of_bounds;
+    if (!interface::element_divides(options.element, data.size(), ticket.base + options.offset))
+      return Status::misaligned;
   }
   return Status::ok;
 }

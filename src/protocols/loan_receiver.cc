@@ -340,7 +340,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
   for (;;) {
     Status status;
     std::optional<Inside::Opening> opening;
-    bool wanted = false;
+    bool wanted = false, nested = false;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
@@ -355,8 +355,9 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
         out.bytes_ = out.lender_->bytes(out.index_, message.length);
         return status;
       }
+      nested = guard.nested();
       if (status == Status::not_ready) {
-        if (guard.nested()) return Status::invalid;  // it goes on knocking
+        if (nested) return Status::invalid;  // it goes on knocking
         opening = inside.opening;
         wanted = admit(opening->opener);
         inside.state = Inside::State::opening;
@@ -369,6 +370,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     }
     if (status != Status::pending) return status;
     if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (nested) return Status::invalid;
     if (!deadline) deadline = library::deadline_in(timeout);
     // A peer may send what is nobody's without end: then there is always something.
     if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;

@@ -18,6 +18,9 @@ TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Option
       queue_(manager.interface(), options.capacity),
       slot_(area_, queue_, {.places = options.places}),
       most_aside_(options.aside) {
+  if (options.places == 0)
+    throw Error(ErrorCode::invalid_argument,
+                "a receiver of tagged writes has at least one place for a sender");
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a receiver of tagged writes");
 }
@@ -39,6 +42,16 @@ bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept 
   return true;
 }
 
+// There may be news of refused packets without end: as much is passed over as may have stood there.
+std::optional<Tagged> TaggedReceiver::take_tag_behind_news() noexcept {
+  Notification next;
+  for (std::size_t left = queue_.capacity(); left != 0 && queue_.poll({&next, 1}) != 0; --left) {
+    if (next.kind == Notification::Kind::message)
+      return Tagged{next.word, next.offset, next.length, next.peer};
+  }
+  return std::nullopt;
+}
+
 std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
   Tagged out;
   if (take_aside(out, nullptr)) return out;
@@ -48,7 +61,7 @@ std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
 Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
   library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
-  for (;;) {
+  for (std::size_t news = 0;;) {
     if (take_aside(out, nullptr)) return Status::ok;
     Notification next;
     const Status status = queue_.receive(
@@ -58,7 +71,7 @@ Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) no
     if (next.kind == Notification::Kind::message) return Status::ok;
     if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
     // Of refused packets there may be news without end.
-    if (deadline && Clock::now() >= *deadline) return Status::timed_out;
+    if (++news >= queue_.capacity() && deadline && Clock::now() >= *deadline) return Status::timed_out;
   }
 }
 
@@ -66,7 +79,7 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
                                         std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
   library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
-  for (;;) {
+  for (std::size_t news = 0;;) {
     // Another thread may put aside what we wait for while we sleep, so a sleep is short.
     constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds{1};
     if (take_aside(out, &tag)) return Status::ok;
@@ -80,7 +93,7 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
     if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
     if (status != Status::ok) return status;
     if (next.kind == Notification::Kind::protocol_error) {
-      if (deadline && now >= *deadline) return Status::timed_out;
+      if (++news >= queue_.capacity() && deadline && now >= *deadline) return Status::timed_out;
       continue;
     }
     out = {next.word, next.offset, next.length, next.peer};

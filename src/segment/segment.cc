@@ -168,9 +168,8 @@ Status Segment::unpin(std::size_t offset, std::size_t length) noexcept {
 // --- control
 
 std::optional<SegmentRecord> Segment::poll() noexcept {
-  // Of refused packets there may be news without end.
-  constexpr int kMostNews = 16;
-  for (int left = kMostNews; left != 0; --left) {
+  // Of refused packets there may be news without end: as much is passed over as may have stood there.
+  for (std::size_t left = queue_.capacity(); left != 0; --left) {
     const std::optional<Notification> next = queue_.poll();
     if (!next) break;
     if (const auto record = segment::record_of(*next)) return record;
@@ -181,7 +180,7 @@ std::optional<SegmentRecord> Segment::poll() noexcept {
 Status Segment::wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   const Deadline deadline = patience.deadline();
-  for (;;) {
+  for (std::size_t news = 0;;) {
     Notification next;
     const Status status = queue_.receive(next, patience.left());
     if (status != Status::ok) return status;
@@ -189,7 +188,7 @@ Status Segment::wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexc
       out = *record;
       return Status::ok;
     }
-    if (deadline && Clock::now() >= *deadline) return Status::timed_out;
+    if (++news >= queue_.capacity() && deadline && Clock::now() >= *deadline) return Status::timed_out;
   }
 }
 

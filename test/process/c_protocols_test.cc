@@ -324,6 +324,31 @@ TEST_F(CInterface, tags_are_taken_in_turn_or_by_number) {
   });
 }
 
+TEST_F(CInterface, tags_for_who_has_gone_are_not_said_to_be_on_their_way) {
+  in_child([&] {
+    const Node here = node();
+    const hamlyn_interface_options where = here.options();
+    TwoManagers both(where);
+    hamlyn_manager_options options{};
+    options.size = sizeof options;
+    options.interface = &where;
+    hamlyn_manager* gone = nullptr;
+    ASSERT_OK(hamlyn_manager_make(&options, &gone));
+    hamlyn_tagged_receiver* board = nullptr;
+    ASSERT_OK(hamlyn_tagged_receiver_make(gone, 64, nullptr, &board));
+    hamlyn_seed seed{};
+    ASSERT_OK(hamlyn_tagged_make_seed(board, &seed));
+    hamlyn_tagged_sender* sender = nullptr;
+    ASSERT_OK(hamlyn_tagged_sender_make(both.sender, &seed, kLong, &sender));
+    EXPECT_OK(hamlyn_tagged_receiver_free(board));
+    EXPECT_OK(hamlyn_manager_free(gone));
+    const auto send = [&] { return hamlyn_tagged_send(sender, nullptr, 0, 0, 1, kLong); };
+    EXPECT_TRUE(eventually([&] { return send() == HAMLYN_LINK_ENDED; }));
+    for (int i = 0; i < 5; ++i) EXPECT_NE(send(), HAMLYN_CONNECTING);
+    EXPECT_OK(hamlyn_tagged_sender_free(sender));
+  });
+}
+
 TEST_F(CInterface, managers_wait_and_are_cancelled) {
   in_child([&] {
     TwoManagers both(node().options());

@@ -165,6 +165,15 @@ TEST_F(Loans, are_told_to_each_receiver_once_and_no_more_than_it_may_have) {
   });
 }
 
+TEST_F(Loans, are_for_receivers_that_may_have_any) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver receiver{both.receiver};
+    EXPECT_EQ(thrown_by([&] { LoanSender(pool, receiver.make_seed(), {.most = 0}); }),
+              ErrorCode::invalid_argument);
+  });
+}
+
 TEST_F(Loans, that_nobody_receives_hold_up_their_sender_alone) {
   with_both([](Managers& both) {
     LoanPool pool{both.sender, {{64, 40}}};
@@ -301,12 +310,14 @@ TEST_F(Loans, are_not_answered_inside_process_arrival) {
     }
     void process_arrival(const Notification&) override {
       Borrowed borrowed;
+      never_waits &= loans.receive(borrowed, 1ms) == Status::invalid;
       said = loans.receive(borrowed, 0ns);
     }
     MessageArea area;
     Slot slot;
     LoanReceiver& loans;
     Status said = Status::pending;
+    bool never_waits = true;
   };
   with_both([](Managers& both) {
     LoanPool pool{both.sender, {{64, 1}}};
@@ -314,15 +325,21 @@ TEST_F(Loans, are_not_answered_inside_process_arrival) {
     Peeping peeping(both.receiver, receiver);
     std::unique_ptr<LoanSender> sender;
     std::atomic<bool> done = false;
+    Terminus terminus(both.sender.interface());
+    const auto peep_while = [&](Status said) {
+      while (peeping.said == said) {
+        terminus.send_fast(peeping.slot.ticket(), {});
+        both.receiver.poll();
+      }
+    };
+    peep_while(Status::pending);
+    EXPECT_EQ(peeping.said, Status::timed_out);
+    EXPECT_TRUE(peeping.never_waits);
     std::thread opens([&, seed = receiver.make_seed()] {
       sender = std::make_unique<LoanSender>(pool, seed, LoanSenderOptions{.timeout = kPatience});
       done = true;
     });
-    Terminus terminus(both.sender.interface());
-    while (peeping.said == Status::pending || peeping.said == Status::timed_out) {
-      terminus.send_fast(peeping.slot.ticket(), {});
-      both.receiver.poll();
-    }
+    peep_while(Status::timed_out);
     EXPECT_EQ(peeping.said, Status::invalid);
     Borrowed borrowed;
     while (!done) receiver.receive(borrowed, 1ms);

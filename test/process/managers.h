@@ -16,7 +16,8 @@ namespace hamlyn::test {
 
 struct Managers {
   Managers(const Interface::Options& there, const Interface::Options& here)
-      : receiver({.interface = there}), sender({.interface = here}) {}
+      : sender_options(here), receiver({.interface = there}), sender({.interface = here}) {}
+  const Interface::Options sender_options;  // for more of them
   Manager receiver, sender;
 };
 

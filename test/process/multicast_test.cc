@@ -99,6 +99,10 @@ TEST_F(Multicasts, refuse_a_list_as_a_whole) {
     EXPECT_EQ(multicast.send(std::vector{good}, {}, {.offset = 65537}), Status::out_of_bounds);
     EXPECT_EQ(multicast.send(std::vector{good}, {}, {.metadata = std::span(data).first(61)}),
               Status::too_long);
+    const std::span eight = std::span(data).first(8);
+    EXPECT_EQ(multicast.send(std::vector{good}, eight, {.element = 3}), Status::invalid);
+    EXPECT_EQ(multicast.send(std::vector{good}, eight.first(6), {.element = 4}), Status::misaligned);
+    EXPECT_EQ(multicast.send(std::vector{good}, eight, {.offset = 2, .element = 4}), Status::misaligned);
     EXPECT_EQ(multicast.count().delivered, 0u);
     EXPECT_FALSE(member.queue.poll()) << "nothing of them has left";
     EXPECT_THROW(Multicast(interface, 0), Error);

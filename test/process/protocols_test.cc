@@ -87,6 +87,28 @@ TEST_F(Protocols, coroutines_share_a_thread) {
   });
 }
 
+// Two tasks that throw in the same turn.
+TEST_F(Protocols, coroutines_throw_one_after_the_other) {
+  with_both([](Managers& both) {
+    DatagramReceiver one{both.receiver, 100}, other{both.receiver, 100};
+    DatagramSender knocks{both.sender, one.make_seed()}, knocks_there{both.sender, other.make_seed()};
+    EXPECT_EQ(knocks.deliver(bytes_of("one"), kPatience), Status::ok);
+    EXPECT_EQ(knocks_there.deliver(bytes_of("other"), kPatience), Status::ok);
+    Loop loop{both.receiver};
+    loop.start(throws(loop, one));
+    loop.start(throws(loop, other));
+    std::vector<std::string> thrown;
+    for (int i = 0; i != 2; ++i) {
+      try {
+        loop.run();
+      } catch (const std::runtime_error& error) {
+        thrown.emplace_back(error.what());
+      }
+    }
+    EXPECT_EQ(thrown, (std::vector<std::string>{"one", "other"}));
+  });
+}
+
 Task waits(Loop& loop, DatagramReceiver& from, Status& status) {
   Datagram datagram;
   status = co_await loop.receive(from, datagram);
@@ -326,6 +348,45 @@ TEST_F(Protocols, tags_are_taken_as_they_come_or_by_name) {
   });
 }
 
+// Whoever waits with epoll for edges looks until there is nothing.
+TEST_F(Protocols, tags_are_found_behind_news_of_refused_packets) {
+  with_both([](Managers& both) {
+    TaggedReceiver board{both.receiver, 64};
+    TaggedSender sender{both.sender, board.make_seed()};
+    Ticket wrong = board.ticket();
+    wrong.entry = 0;  // it has none
+    std::vector<std::unique_ptr<Interface>> others;
+    const auto tag_behind_news = [&](std::size_t links, std::uint64_t tag) {
+      while (others.size() < links) others.push_back(std::make_unique<Interface>(both.sender_options));
+      for (std::size_t i = 0; i != links; ++i) {
+        Terminus terminus{*others[i]};
+        SendHandle handle;
+        EXPECT_EQ(terminus.connect(wrong, kPatience), Status::ok);
+        EXPECT_EQ(terminus.send(wrong, {}, {.acknowledged = true}, &handle), Status::pending);
+        EXPECT_EQ(terminus.wait(handle, kPatience), Status::refused);
+      }
+      EXPECT_EQ(sender.send({}, 0, tag, kPatience), Status::ok);
+      // By an acknowledgement we know that it has come.
+      DatagramReceiver door{both.receiver, 64};
+      EXPECT_EQ(DatagramSender(both.sender, door.make_seed()).deliver({}, kPatience), Status::ok);
+    };
+    Tagged tagged;
+    tag_behind_news(1, 1);
+    EXPECT_EQ(board.get_tag(tagged, 0ns), Status::ok);
+    tag_behind_news(1, 2);
+    EXPECT_EQ(board.get_specific_tag(2, tagged, 0ns), Status::ok);
+    tag_behind_news(17, 3);
+    EXPECT_TRUE(board.get_tag());
+  });
+}
+
+TEST_F(Protocols, a_receiver_of_tags_has_a_place_for_them) {
+  with_both([](Managers& both) {
+    EXPECT_EQ(thrown_by([&] { TaggedReceiver(both.receiver, 64, {.places = 0}); }),
+              ErrorCode::invalid_argument);
+  });
+}
+
 // As a deadline that was never set, less the time that it is now.
 TEST_F(Protocols, a_time_that_is_over_for_longer_than_the_clock_counts_is_none) {
   with_both([](Managers& both) {
@@ -417,6 +478,47 @@ class Counter : public Receiver {
   MessageArea area_;
   Slot slot_;
 };
+
+// Runs a task there that waits.
+class Running : public Receiver {
+ public:
+  explicit Running(Manager& manager)
+      : Receiver(manager),
+        area_(manager.interface(), 64),
+        slot_(area_, manager.queue(), {}),
+        door_(manager, 64) {
+    attach(slot_);
+  }
+  ~Running() override {
+    retire();
+    detach(slot_);
+  }
+  Ticket ticket() const { return slot_.ticket(); }
+  std::optional<ErrorCode> thrown;
+
+ private:
+  void process_arrival(const Notification&) override {
+    Loop loop{manager()};
+    Status told = Status::pending;
+    loop.start(waits(loop, door_, told));
+    thrown = thrown_by([&] { loop.run(); });
+  }
+
+  MessageArea area_;
+  Slot slot_;
+  DatagramReceiver door_;
+};
+
+TEST_F(Protocols, coroutines_do_not_wait_inside_process_arrival) {
+  with_both([](Managers& both) {
+    Running running{both.receiver};
+    Terminus terminus{both.sender.interface()};
+    EXPECT_EQ(terminus.wait_for_place(running.ticket(), kPatience), Status::ok);
+    EXPECT_EQ(terminus.send_fast(running.ticket(), {}), Status::ok);
+    EXPECT_EQ(both.receiver.wait(kPatience), Status::ok);
+    EXPECT_EQ(running.thrown, ErrorCode::invalid_argument);
+  });
+}
 
 TEST_F(Protocols, a_receiver_of_ones_own_is_given_what_comes_to_its_slot_and_nothing_else) {
   with_both([](Managers& both) {

@@ -293,6 +293,14 @@ TEST_F(SegmentsRefuse, notifications_where_no_places_are_kept_at_once) {
       {.places = 0});
 }
 
+TEST_F(SegmentsRefuse, imports_for_an_access_that_there_is_not) {
+  with_two([](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.bytes = 64});
+    EXPECT_EQ(error_of([&] { Import(importer, segment.ticket(), {.access = Access{3}}); }),
+              ErrorCode::invalid_argument);
+  });
+}
+
 TEST_F(SegmentsRefuse, controls_that_there_are_not) {
   with_two([](Interface& exporter, Interface&) {
     constexpr Control kNone = static_cast<Control>(3);
