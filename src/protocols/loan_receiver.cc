@@ -115,6 +115,17 @@ struct LoanReceiver::Inside {
 
   // All under the manager's lock, but `answer`.
 
+  void finish(Status why) noexcept {
+    end = why;
+    have_others_look();
+  }
+  // Those who wait do so for the queue, and what one of them has found there is for all.
+  void have_others_look() noexcept {
+    library::Engine& engine = dispatcher.interface.engine();
+    if (const base::RunLockGuard guard(engine.lock()); guard) ++found;
+    engine.look_again();
+  }
+
   // Who wants to be answered.
   struct Opening {
     LoanOpen open;
@@ -138,7 +149,7 @@ struct LoanReceiver::Inside {
           index = static_cast<std::uint32_t>(next.offset);
           return Status::ok;
         }
-        end = next.word == protocols::kLoansClosed ? Status::closed : Status::broken;
+        finish(next.word == protocols::kLoansClosed ? Status::closed : Status::broken);
       } else if (next.slot == door.number()) {
         if (knocks(next)) return Status::not_ready;
       }
@@ -149,7 +160,7 @@ struct LoanReceiver::Inside {
   // Whether it is a sender who is to be answered.
   bool knocks(const Notification& arrival) noexcept {
     if (arrival.entry == kWatch) {
-      if (arrival.kind == Notification::Kind::failed && state == State::open) end = Status::link_ended;
+      if (arrival.kind == Notification::Kind::failed && state == State::open) finish(Status::link_ended);
       return false;
     }
     if (arrival.kind != Notification::Kind::message && arrival.kind != Notification::Kind::failed)
@@ -202,7 +213,7 @@ struct LoanReceiver::Inside {
     made->rung = RealMemory::load_relaxed(made->header.wanted);
     sender = asked.opener;
     state = State::open;
-    if (!tell(open.desk)) end = Status::link_ended;
+    if (!tell(open.desk)) finish(Status::link_ended);
   }
 
   // An entry that nobody can fill: it fails with the link, which is how we hear of the end. It is the one
@@ -266,6 +277,7 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
+  std::uint32_t found = 0;  // that is for all; written under both locks, so that either does for reading
   base::Stays stays;
 };
 
@@ -341,6 +353,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     Status status;
     std::optional<Inside::Opening> opening;
     bool wanted = false, nested = false;
+    std::uint32_t found = 0;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
@@ -356,8 +369,12 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
         return status;
       }
       nested = guard.nested();
+      found = inside.found;
       if (status == Status::not_ready) {
-        if (nested) return Status::invalid;  // it goes on knocking
+        if (nested) {  // it goes on knocking
+          inside.have_others_look();
+          return Status::invalid;
+        }
         opening = inside.opening;
         wanted = admit(opening->opener);
         inside.state = Inside::State::opening;
@@ -375,7 +392,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
     // A peer may send what is nobody's without end: then there is always something.
     if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;
     const auto something = [&] {
-      const bool none = inside.queue.inside().empty() && !stay.going();
+      const bool none = inside.queue.inside().empty() && inside.found == found && !stay.going();
       return none ? Status::pending : Status::ok;
     };
     status = manager_.interface().engine().wait(something, *deadline);

@@ -124,6 +124,28 @@ TEST_F(Loans, can_be_read_after_everything_else_has_gone) {
   });
 }
 
+// What one of them takes out of the queue is for all.
+TEST_F(Loans, that_end_are_not_waited_for_by_any_thread) {
+  with_both([](Managers& both) {
+    LoanPool pool{both.sender, {{64, 1}}};
+    for (int i = 0; i < 10; ++i) {
+      LoanReceiver receiver{both.receiver};
+      auto sender = opened(pool, receiver);
+      Status statuses[3];
+      std::vector<std::thread> threads;
+      for (Status& status : statuses) {
+        threads.emplace_back([&] {
+          Borrowed borrowed;
+          status = receiver.receive(borrowed, kPatience);
+        });
+      }
+      sender.reset();
+      for (std::thread& thread : threads) thread.join();
+      for (const Status status : statuses) EXPECT_EQ(status, Status::closed);
+    }
+  });
+}
+
 // The receiver has answered when the sender's time is over: it is not left waiting for loans.
 TEST_F(Loans, of_who_gives_up_while_it_is_let_in_are_not_waited_for) {
   with_both([](Managers& both) {
