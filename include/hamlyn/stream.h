@@ -8,7 +8,8 @@
 // millisecond or two of it. broken: it said what no honest sender says. A receiver hears of the end after
 // every record that had come whole.
 //
-// Threads: any thread may use any stream; of one object one `read`, one `write` and one loop at a time.
+// Threads: any thread may use any stream; of one object one `read`, one `write` and one loop at a time. Those
+// who receive of one stream agree on who releases what: a record takes all before it along, whoever has them.
 // Owner: who made it; its manager outlives it. A record's bytes are the receiver's, and the sender's again
 // when they are released.
 #include <chrono>
