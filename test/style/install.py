@@ -30,7 +30,6 @@ cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 find_package(hamlyn 0.1 REQUIRED)
 add_executable(consumer consumer.cc)
-target_compile_features(consumer PRIVATE cxx_std_20)
 target_link_libraries(consumer hamlyn::hamlyn)
 """
 C_PROGRAM = """
