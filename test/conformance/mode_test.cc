@@ -126,6 +126,17 @@ TEST_P(Modes, an_entry_is_armed_only_when_nothing_is_under_way_in_it) {
   EXPECT_EQ(slot.arm(0), Status::ok);
 }
 
+TEST_P(Modes, an_arming_that_is_refused_takes_nothing_back) {
+  for (const Mode mode : {Mode::paranoid, Mode::paranoid_one_shot}) {
+    TestSlot slot(bob, area, queue, {.mode = mode, .entries = 1});
+    ASSERT_EQ(slot.arm(0, {128, 64}), Status::ok);
+    const Ticket ticket = slot.ticket(0);
+    EXPECT_EQ(slot.arm(0, {0, 32}), Status::invalid) << "it is armed";
+    EXPECT_EQ(slot.ticket(0), ticket);
+    EXPECT_EQ(try_ticket(ticket, 64), Refusal::none);
+  }
+}
+
 TEST_P(Modes, disarming_forgets_a_message_and_refuses_its_late_packets) {
   for (const Mode mode : {Mode::guarded, Mode::paranoid, Mode::paranoid_one_shot}) {
     TestSlot slot(bob, area, queue, {.mode = mode, .entries = 1});

@@ -66,6 +66,15 @@ TEST_P(RemoteReply, replies_beside_what_was_asked_for_do_nothing) {
     EXPECT_EQ(unasked(), ++sent) << lie.length << " at " << lie.offset;
   }
   EXPECT_EQ(landed(), 0u);
+  // The whole of it in one cell, as only a short one may be.
+  interface::Packet cell {};
+  set_lead(cell, Operation::got, interface::kInlineData, 0);
+  interface::set_word(cell, interface::kSlotWord, id);
+  interface::Link* const link = bob.core.find_link(alice.id);
+  ASSERT_TRUE(until([&] { return link->put_reply(cell, cell.data) != Status::queue_full; }));
+  rest_of(alice);
+  EXPECT_EQ(unasked(), ++sent);
+  EXPECT_EQ(landed(), 0u);
   // By another link than the one asked.
   forge(carol, Operation::get_data, id, 256, 0);
   forge(carol, Operation::refused_request, id, 0, 0, 1);
