@@ -140,6 +140,18 @@ TEST_P(Fast, places_belong_to_one_slot_and_one_link) {
   EXPECT_EQ(send_fast(from_carol, mine.ticket(), {}), Status::ok);
 }
 
+// By a number that no question has: an answer to it would name another.
+TEST_P(Fast, gives_no_places_to_a_question_of_no_honest_number) {
+  Area area{64};
+  TestSlot slot(bob, area, queue, {});
+  interface::Packet packet = hand_made(slot.ticket(), 0);
+  set_lead(packet, interface::Operation::open, 0, 0);
+  packet.word = std::uint64_t{1} << 32;
+  inject(packet);
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::over_budget), 1u);
+}
+
 TEST_P(Fast, is_refused_when_the_queue_has_no_places_left_to_grant) {
   Area area(64);
   interface::Queue* small = bob.core.make_queue(16);
