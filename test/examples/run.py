@@ -64,7 +64,7 @@ def watch_a_cluster(daemon, program, folder, start):
         sys.exit("printed something else")
 
 
-def main(daemon, program, gives_up):
+def main(daemon, program, gives_up=None):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HAMLYN_DAEMON": daemon, "XDG_RUNTIME_DIR": folder}
         start = {"env": environment, "stdout": subprocess.PIPE, "text": True}
