@@ -42,9 +42,10 @@ CLI::Validator whole_number() {
           "N"};
 }
 
-CLI::Validator a_name() {
+// Without a description, which the help would show behind the option's type.
+CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
-          "USER"};
+          ""};
 }
 
 void add_node_option(CLI::App& command, std::string& node) {
@@ -77,7 +78,7 @@ void add_send(CLI::App& app, SendOptions& options) {
       .add_option("--to", options.to,
                   "Send to a receiver of this user, or of 'anyone'; by default to your own only")
       ->type_name("USER")
-      ->check(a_name());
+      ->check(not_empty());
   command.add_flag("--json", options.json, "At the end, print one JSON object on standard output");
 }
 
