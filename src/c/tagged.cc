@@ -89,9 +89,6 @@ hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data,
                                  std::uint64_t offset, std::uint64_t tag, std::int64_t timeout) {
   if (sender == nullptr || !readable(data, length)) return invalid_argument(__func__, "a NULL argument");
   const std::span<const std::byte> bytes = bytes_at(data, length);
-  const hamlyn::Status status = sender->it.send(bytes, offset, tag);
-  const bool may_change = status == hamlyn::Status::no_place || status == hamlyn::Status::queue_full ||
-                          status == hamlyn::Status::connecting;
-  if (timeout == 0 || !may_change) return number(status);
-  return number(sender->it.send(bytes, offset, tag, time_of(timeout)));
+  return number(timeout == 0 ? sender->it.send(bytes, offset, tag)
+                             : sender->it.send(bytes, offset, tag, time_of(timeout)));
 }

@@ -5,6 +5,7 @@
 
 #include "library/with_memory.h"
 #include "protocols/dispatcher.h"
+#include "protocols/port.h"
 #include "protocols/seeds.h"
 
 namespace hamlyn {
@@ -131,12 +132,13 @@ TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nano
 
 Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
                           std::chrono::nanoseconds timeout) noexcept {
+  // What needs no wait pays for no look at the clock.
+  Status status = send(data, offset, tag);
+  if (!protocols::for_now(status)) [[likely]]
+    return status;
   const Deadline deadline = library::deadline_in(timeout);
   library::Stay stay(terminus_.interface().engine().lock(), terminus_.stays());
-  for (;;) {
-    const Status status = send(data, offset, tag);
-    if (status != Status::no_place && status != Status::queue_full && status != Status::connecting)
-      return status;
+  for (; protocols::for_now(status); status = send(data, offset, tag)) {
     if (!stay.enter()) return Status::forked;
     if (stay.going()) return Status::cancelled;
     const Clock::time_point now = Clock::now();
@@ -144,6 +146,7 @@ Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset,
     const Status waited = terminus_.wait_for_place(ticket_, deadline ? *deadline - now : timeout);
     if (waited != Status::ok) return waited;
   }
+  return status;
 }
 
 }  // namespace hamlyn
