@@ -11,6 +11,7 @@ namespace hamlyn::library {
 class StallClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kBetween{500};  // from one look to the next
 
   // quiet: nothing is pending, nor has moved since the look before. moves: something is, or has.
   enum class Found : std::uint8_t { quiet, moves, stalled };
@@ -35,7 +36,7 @@ class StallClock {
   void start_anew(Time now) noexcept { since_ = looked_ = now; }
 
  private:
-  static constexpr std::chrono::milliseconds kHeldUp{1000};  // twice as long as between looks
+  static constexpr std::chrono::milliseconds kHeldUp = 2 * kBetween;  // whoever looks later was stopped
 
   std::uint64_t progress_ = 0;
   Time since_;

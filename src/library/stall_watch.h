@@ -14,17 +14,16 @@ namespace hamlyn::library {
 class StallWatch {
  public:
   using Time = StallClock::Time;
-  static constexpr std::chrono::milliseconds kBetween{500};
 
   // How long until something is to be looked at; nothing: until something happens.
   std::optional<std::chrono::milliseconds> pause() const noexcept {
-    return rests_ ? std::nullopt : std::optional{kBetween};
+    return rests_ ? std::nullopt : std::optional{StallClock::kBetween};
   }
 
   // Whether a look is due, which then begins.
   bool due(Time now) noexcept {
     if (rests_ || now < next_) return false;
-    next_ = now + kBetween;
+    next_ = now + StallClock::kBetween;
     return true;
   }
 
@@ -41,7 +40,7 @@ class StallWatch {
   // Something has happened. True: there was a rest, and the clocks of links start anew.
   bool end_rest(Time now) noexcept {
     if (!std::exchange(rests_, false)) return false;
-    next_ = now + kBetween;
+    next_ = now + StallClock::kBetween;
     return true;
   }
 
