@@ -299,48 +299,34 @@ TEST_F(Loans, need_a_seed_that_is_good_and_new) {
 
 // Inside process_arrival nobody is answered, as that takes a while: it goes on knocking.
 TEST_F(Loans, are_not_answered_inside_process_arrival) {
-  struct Peeping final : public Receiver {
-    Peeping(Manager& manager, LoanReceiver& of)
-        : Receiver(manager), area(manager.interface(), 64), slot(area, manager.queue(), {}), loans(of) {
-      attach(slot);
-    }
-    ~Peeping() override {
-      retire();
-      detach(slot);
-    }
-    void process_arrival(const Notification&) override {
-      Borrowed borrowed;
-      never_waits &= loans.receive(borrowed, 1ms) == Status::invalid;
-      said = loans.receive(borrowed, 0ns);
-    }
-    MessageArea area;
-    Slot slot;
-    LoanReceiver& loans;
-    Status said = Status::pending;
-    bool never_waits = true;
-  };
   with_both([](Managers& both) {
     LoanPool pool{both.sender, {{64, 1}}};
     LoanReceiver receiver{both.receiver};
-    Peeping peeping(both.receiver, receiver);
+    Status answer = Status::pending;
+    bool never_waits = true;
+    OwnReceiver peeps{both.receiver, [&](const Notification&) {
+                        Borrowed borrowed;
+                        never_waits &= receiver.receive(borrowed, 1ms) == Status::invalid;
+                        answer = receiver.receive(borrowed, 0ns);
+                      }};
     std::unique_ptr<LoanSender> sender;
     std::atomic<bool> done = false;
     Terminus terminus(both.sender.interface());
     const auto peep_while = [&](Status said) {
-      while (peeping.said == said) {
-        terminus.send_fast(peeping.slot.ticket(), {});
+      while (answer == said) {
+        terminus.send_fast(peeps.ticket(), {});
         both.receiver.poll();
       }
     };
     peep_while(Status::pending);
-    EXPECT_EQ(peeping.said, Status::timed_out);
-    EXPECT_TRUE(peeping.never_waits);
+    EXPECT_EQ(answer, Status::timed_out);
+    EXPECT_TRUE(never_waits);
     std::thread opens([&, seed = receiver.make_seed()] {
       sender = std::make_unique<LoanSender>(pool, seed, LoanSenderOptions{.timeout = kPatience});
       done = true;
     });
     peep_while(Status::timed_out);
-    EXPECT_EQ(peeping.said, Status::invalid);
+    EXPECT_EQ(answer, Status::invalid);
     Borrowed borrowed;
     while (!done) receiver.receive(borrowed, 1ms);
     opens.join();

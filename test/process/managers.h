@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hamlyn/hamlyn.h"
 #include "protocols/dispatcher.h"
@@ -21,18 +22,40 @@ struct Managers {
   Manager receiver, sender;
 };
 
+// A receiver of one's own: what comes to its slot is told to `arrived`, inside process_arrival.
+class OwnReceiver final : public Receiver {
+ public:
+  OwnReceiver(Manager& manager, std::function<void(const Notification&)> arrived,
+              const Slot::Options& options = {})
+      : Receiver(manager),
+        arrived_(std::move(arrived)),
+        area_(manager.interface(), 64),
+        slot_(area_, manager.queue(), options) {
+    attach(slot_);
+  }
+  ~OwnReceiver() override {
+    retire();
+    detach(slot_);
+  }
+  Ticket ticket() const { return slot_.ticket(); }
+
+ private:
+  void process_arrival(const Notification& arrival) override { arrived_(arrival); }
+
+  const std::function<void(const Notification&)> arrived_;
+  MessageArea area_;
+  Slot slot_;
+};
+
 // Keeps whoever waits at a manager from hearing anything, and then has it hear so much else first that a wait
 // whose time is over ends before it hears what came meanwhile. Of one thread.
-class Deafened final : public Receiver {
+class Deafened {
  public:
   Deafened(Manager& manager, Manager& other)
-      : Receiver(manager),
-        area_(manager.interface(), 64),
-        slot_(area_, manager.queue(), {.places = kMessages}),
+      : receiver_(manager, [](const Notification&) {}, {.places = kMessages}),
         guard_(std::in_place, manager.inside()) {
-    attach(slot_);
     Terminus terminus(other.interface());
-    const Ticket ticket = slot_.ticket();
+    const Ticket ticket = receiver_.ticket();
     EXPECT_EQ(terminus.wait_for_place(ticket, kPatience), Status::ok);
     for (std::uint64_t i = 0; i < kMessages; ++i) {
       Status status = terminus.send_fast(ticket, {}, i);
@@ -40,19 +63,12 @@ class Deafened final : public Receiver {
       EXPECT_EQ(status, Status::ok);
     }
   }
-  ~Deafened() override {
-    guard_.reset();
-    retire();
-    detach(slot_);
-  }
   void hear() { guard_.reset(); }
 
  private:
   static constexpr std::uint32_t kMessages = 1000;  // a wait hears 64 of them between looks at the time
 
-  void process_arrival(const Notification&) override {}
-  MessageArea area_;
-  Slot slot_;
+  OwnReceiver receiver_;
   std::optional<protocols::Dispatcher::Guard> guard_;
 };
 

@@ -2,15 +2,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "hamlyn/coroutine.h"
 #include "test/process/managers.h"
 
 namespace hamlyn::test {
@@ -19,117 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 class Protocols : public WithManagers {};
-
-// --- coroutines
-
-Task echo(Loop& loop, StreamReceiver& from, StreamSender& to, int& ended) {
-  Record record;
-  while (co_await loop.receive(from, record) == Status::ok) {
-    EXPECT_EQ(co_await loop.send(to, record.bytes()), Status::ok);
-    from.release(record);
-  }
-  EXPECT_EQ(co_await loop.close(to), Status::ok);
-  ++ended;
-}
-
-Task throws(Loop& loop, DatagramReceiver& from) {
-  Datagram datagram;
-  EXPECT_EQ(co_await loop.receive(from, datagram), Status::ok);
-  throw std::runtime_error(text_of(datagram.bytes));
-}
-
-TEST_F(Protocols, coroutines_share_a_thread) {
-  with_both([](Managers& both) {
-    constexpr int kClients = 5, kRecords = 500;
-    StreamOptions small{.first = 1024, .most = 8192, .parcels = 4};
-    std::vector<std::unique_ptr<StreamReceiver>> heard, echoes;
-    std::vector<std::thread> clients;
-    DatagramReceiver door{both.receiver, 100};
-    std::vector<Seed> seeds;
-    for (int i = 0; i < kClients; ++i) {
-      heard.push_back(std::make_unique<StreamReceiver>(both.receiver, small));
-      echoes.push_back(std::make_unique<StreamReceiver>(both.sender, small));
-      seeds.push_back(heard.back()->make_seed());
-    }
-    for (int i = 0; i < kClients; ++i) {
-      clients.emplace_back([&, i] {
-        StreamSender said{both.sender, seeds[static_cast<std::size_t>(i)], {.timeout = kPatience}};
-        StreamReceiver& back = *echoes[static_cast<std::size_t>(i)];
-        for (int number = 0; number < kRecords; ++number) {
-          const std::string text(static_cast<std::size_t>(number % 100 == 99 ? 3000 : number % 50), 'a');
-          EXPECT_EQ(said.send(text), Status::ok);
-          Record record;
-          EXPECT_EQ(back.receive(record, kPatience), Status::ok);
-          EXPECT_EQ(record.text(), text);
-          back.release(record);
-        }
-        EXPECT_EQ(said.close(kPatience), Status::ok);
-        Record record;
-        EXPECT_EQ(back.receive(record, kPatience), Status::closed);
-      });
-    }
-    int ended = 0;
-    std::vector<std::unique_ptr<StreamSender>> to;
-    Loop loop{both.receiver};
-    for (std::size_t i = 0; i < kClients; ++i) {
-      to.push_back(std::make_unique<StreamSender>(both.receiver, echoes[i]->make_seed()));
-      loop.start(echo(loop, *heard[i], *to[i], ended));
-    }
-    loop.run();
-    EXPECT_EQ(ended, kClients);
-    for (std::thread& client : clients) client.join();
-    // What a task throws comes out of the loop; the others can go on.
-    DatagramSender knocks{both.sender, door.make_seed()};
-    loop.start(throws(loop, door));
-    EXPECT_EQ(knocks.deliver(bytes_of("on purpose"), kPatience), Status::ok);
-    EXPECT_THROW(loop.run(), std::runtime_error);
-    loop.run();  // nothing is left
-  });
-}
-
-// Two tasks that throw in the same turn.
-TEST_F(Protocols, coroutines_throw_one_after_the_other) {
-  with_both([](Managers& both) {
-    DatagramReceiver one{both.receiver, 100}, other{both.receiver, 100};
-    DatagramSender knocks{both.sender, one.make_seed()}, knocks_there{both.sender, other.make_seed()};
-    EXPECT_EQ(knocks.deliver(bytes_of("one"), kPatience), Status::ok);
-    EXPECT_EQ(knocks_there.deliver(bytes_of("other"), kPatience), Status::ok);
-    Loop loop{both.receiver};
-    loop.start(throws(loop, one));
-    loop.start(throws(loop, other));
-    std::vector<std::string> thrown;
-    for (int i = 0; i != 2; ++i) {
-      try {
-        loop.run();
-      } catch (const std::runtime_error& error) {
-        thrown.emplace_back(error.what());
-      }
-    }
-    EXPECT_EQ(thrown, (std::vector<std::string>{"one", "other"}));
-  });
-}
-
-Task waits(Loop& loop, DatagramReceiver& from, Status& status) {
-  Datagram datagram;
-  status = co_await loop.receive(from, datagram);
-}
-
-TEST_F(Protocols, coroutines_are_cancelled_from_another_thread) {
-  with_both([](Managers& both) {
-    DatagramReceiver door{both.receiver, 100};
-    Loop loop{both.receiver};
-    Status told = Status::pending;
-    loop.start(waits(loop, door, told));
-    std::thread other([&] {
-      while (!waiting_in(both.receiver)) std::this_thread::yield();
-      both.receiver.cancel();
-    });
-    // It sleeps, most likely; or it was just looking.
-    const auto thrown = thrown_by([&] { loop.run(); });
-    other.join();
-    EXPECT_TRUE(thrown == ErrorCode::cancelled || told == Status::cancelled);
-  });
-}
 
 // --- a peer that sends what is refused, without end
 
@@ -454,75 +340,14 @@ TEST_F(Protocols, a_dead_writer_is_told_after_its_last_tag) {
 
 // --- the manager
 
-// Counts what it is given.
-class Counter : public Receiver {
- public:
-  explicit Counter(Manager& manager)
-      : Receiver(manager),
-        area_(manager.interface(), 64),
-        slot_(area_, manager.queue(), {.entries = 1, .places = 8}) {
-    attach(slot_);
-  }
-  ~Counter() override { retire(); }
-  Ticket ticket() const { return slot_.ticket(); }
-  std::uint64_t sum = 0;
-  Status inside = Status::ok;
-
- protected:
-  void process_arrival(const Notification& arrival) override {
-    sum += arrival.word;
-    inside = manager().wait(0ns);
-  }
-
- private:
-  MessageArea area_;
-  Slot slot_;
-};
-
-// Runs a task there that waits.
-class Running : public Receiver {
- public:
-  explicit Running(Manager& manager)
-      : Receiver(manager),
-        area_(manager.interface(), 64),
-        slot_(area_, manager.queue(), {}),
-        door_(manager, 64) {
-    attach(slot_);
-  }
-  ~Running() override {
-    retire();
-    detach(slot_);
-  }
-  Ticket ticket() const { return slot_.ticket(); }
-  std::optional<ErrorCode> thrown;
-
- private:
-  void process_arrival(const Notification&) override {
-    Loop loop{manager()};
-    Status told = Status::pending;
-    loop.start(waits(loop, door_, told));
-    thrown = thrown_by([&] { loop.run(); });
-  }
-
-  MessageArea area_;
-  Slot slot_;
-  DatagramReceiver door_;
-};
-
-TEST_F(Protocols, coroutines_do_not_wait_inside_process_arrival) {
-  with_both([](Managers& both) {
-    Running running{both.receiver};
-    Terminus terminus{both.sender.interface()};
-    EXPECT_EQ(terminus.wait_for_place(running.ticket(), kPatience), Status::ok);
-    EXPECT_EQ(terminus.send_fast(running.ticket(), {}), Status::ok);
-    EXPECT_EQ(both.receiver.wait(kPatience), Status::ok);
-    EXPECT_EQ(running.thrown, ErrorCode::invalid_argument);
-  });
-}
-
 TEST_F(Protocols, a_receiver_of_ones_own_is_given_what_comes_to_its_slot_and_nothing_else) {
   with_both([](Managers& both) {
-    Counter one{both.receiver};
+    std::uint64_t sum = 0;
+    Status inside = Status::ok;
+    OwnReceiver one{both.receiver, [&](const Notification& arrival) {
+                      sum += arrival.word;
+                      inside = both.receiver.wait(0ns);
+                    }};
     DatagramReceiver other{both.receiver, 64};
     const Ticket ticket = one.ticket();
     ASSERT_EQ(both.sender.terminus().connect(ticket, kPatience), Status::ok);
@@ -530,11 +355,11 @@ TEST_F(Protocols, a_receiver_of_ones_own_is_given_what_comes_to_its_slot_and_not
     ASSERT_EQ(DatagramSender(both.sender, other.make_seed()).deliver({}, kPatience), Status::ok);
     Datagram datagram;
     ASSERT_EQ(other.receive(datagram, kPatience), Status::ok);
-    EXPECT_EQ(one.sum, 5u) << "whoever receives runs the manager for all";
-    EXPECT_EQ(one.inside, Status::invalid) << "nothing may wait there";
+    EXPECT_EQ(sum, 5u) << "whoever receives runs the manager for all";
+    EXPECT_EQ(inside, Status::invalid) << "nothing may wait there";
     ASSERT_EQ(both.sender.terminus().send_fast(ticket, {}, 6), Status::ok);
     EXPECT_EQ(both.receiver.wait(kPatience), Status::ok);
-    EXPECT_EQ(one.sum, 11u);
+    EXPECT_EQ(sum, 11u);
     EXPECT_TRUE(both.receiver.poll()) << "what others have brought is told of once";
     EXPECT_FALSE(both.receiver.poll());
     EXPECT_EQ(both.receiver.wait(1ms), Status::timed_out);
@@ -543,22 +368,24 @@ TEST_F(Protocols, a_receiver_of_ones_own_is_given_what_comes_to_its_slot_and_not
 
 TEST_F(Protocols, what_stood_in_the_queue_of_a_slot_that_has_gone_is_given_to_nobody) {
   with_both([](Managers& both) {
+    std::uint64_t sum = 0;
+    const auto count = [&](const Notification& arrival) { sum += arrival.word; };
     {
-      Counter gone{both.receiver};
+      OwnReceiver gone{both.receiver, count};
       const Ticket ticket = gone.ticket();
       ASSERT_EQ(both.sender.terminus().connect(ticket, kPatience), Status::ok);
       ASSERT_EQ(both.sender.terminus().send_fast(ticket, {}, 5), Status::ok);
       while (both.receiver.queue().inside().empty()) both.receiver.interface().run();
     }
-    Counter next{both.receiver};
+    OwnReceiver next{both.receiver, count};
     while (both.receiver.poll()) {
     }
-    EXPECT_EQ(next.sum, 0u);
+    EXPECT_EQ(sum, 0u);
     const Ticket ticket = next.ticket();
     ASSERT_EQ(both.sender.terminus().connect(ticket, kPatience), Status::ok);
     ASSERT_EQ(both.sender.terminus().send_fast(ticket, {}, 6), Status::ok);
     EXPECT_EQ(both.receiver.wait(kPatience), Status::ok);
-    EXPECT_EQ(next.sum, 6u);
+    EXPECT_EQ(sum, 6u);
   });
 }
 
