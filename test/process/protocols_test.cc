@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "test/process/managers.h"
+#include "test/process/refused_news.h"
 
 namespace hamlyn::test {
 namespace {
@@ -239,18 +240,9 @@ TEST_F(Protocols, tags_are_found_behind_news_of_refused_packets) {
   with_both([](Managers& both) {
     TaggedReceiver board{both.receiver, 64};
     TaggedSender sender{both.sender, board.make_seed()};
-    Ticket wrong = board.ticket();
-    wrong.entry = 0;  // it has none
-    std::vector<std::unique_ptr<Interface>> others;
+    RefusedNews news{both.sender_options, board.ticket()};
     const auto tag_behind_news = [&](std::size_t links, std::uint64_t tag) {
-      while (others.size() < links) others.push_back(std::make_unique<Interface>(both.sender_options));
-      for (std::size_t i = 0; i != links; ++i) {
-        Terminus terminus{*others[i]};
-        SendHandle handle;
-        EXPECT_EQ(terminus.connect(wrong, kPatience), Status::ok);
-        EXPECT_EQ(terminus.send(wrong, {}, {.acknowledged = true}, &handle), Status::pending);
-        EXPECT_EQ(terminus.wait(handle, kPatience), Status::refused);
-      }
+      news.bring(links);
       EXPECT_EQ(sender.send({}, 0, tag, kPatience), Status::ok);
       // By an acknowledgement we know that it has come.
       DatagramReceiver door{both.receiver, 64};

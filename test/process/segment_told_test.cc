@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "test/process/refused_news.h"
 #include "test/process/segments.h"
 
 // In the place of libc's: so many fail as when the kernel has no memory.
@@ -87,6 +88,25 @@ TEST_F(Segments, tell_who_has_read_and_swapped_where) {
     EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience, {.notify = true}).value, 2u);
     EXPECT_EQ(import.flush(kPatience), Status::ok);  // all before it has come
     EXPECT_FALSE(segment.poll());
+  });
+}
+
+// Whoever waits with epoll for edges looks until there is nothing.
+TEST_F(Segments, give_records_that_stand_behind_news_of_refused_packets) {
+  with_two([this](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "news", .bytes = 4096});
+    Import import(importer, "news");
+    RefusedNews news(other_options(), segment.ticket());
+    const auto record_behind_news = [&](std::size_t links) {
+      news.bring(links);
+      EXPECT_EQ(import.write(0, numbers(40), kPatience, {.notify = true}), Status::ok);
+      EXPECT_EQ(import.flush(kPatience), Status::ok);
+    };
+    SegmentRecord record;
+    record_behind_news(1);
+    EXPECT_EQ(segment.wait(record, std::chrono::nanoseconds{0}), Status::ok);
+    record_behind_news(17);
+    EXPECT_TRUE(segment.poll());
   });
 }
 
