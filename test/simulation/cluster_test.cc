@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "library/member_events.h"
 #include "test/support/cluster_world.h"
@@ -28,6 +33,21 @@ constexpr std::uint64_t kSeeds = 40;
 
 void expect_right(const ClusterWorld& world, std::uint64_t seed) {
   EXPECT_EQ(world.wrong, "") << "seed " << seed;
+}
+
+// Nodes 1 and 2 are boot servers.
+std::vector<NodeId> joined_by(NodeId id) {
+  if (id == 1) return {2};
+  if (id == 2) return {1};
+  return {1, 2};
+}
+ClusterWorld::Host& start_one(ClusterWorld& world, NodeId id, NodeId at = 0) {
+  return world.start(id, id <= 2, joined_by(id), at);
+}
+// Whether all see all in time.
+bool start_whole(ClusterWorld& world, NodeId count) {
+  for (NodeId id = 1; id <= count; ++id) start_one(world, id);
+  return world.run_until([&] { return world.whole(); }, Time{10000});
 }
 
 struct Joined {
@@ -200,69 +220,100 @@ class Watchers {
   std::map<NodeId, std::unique_ptr<Watcher>> watchers_;
 };
 
-// Kills, restarts, leaves, stops, cuts and partitions, `at_once` at a time, then calm.
-void trouble(std::uint64_t seed, NodeId most, int steps, int at_once, bool watched = false) {
-  ClusterWorld world{seed, {.loss = 0.1, .repeat = 0.05, .least_delay = 1, .most_delay = 30}};
-  const auto pick = [&](std::uint64_t below) { return world.random() % below; };
-  const NodeId count = static_cast<NodeId>(most - pick(7));
-  Watchers watchers(world, watched);
-  const auto start = [&](NodeId id) {
-    id == 1   ? world.start(id, true, {2})
-    : id == 2 ? world.start(id, true, {1})
-              : world.start(id, false, {1, 2});
-    watchers.begin(id);
-  };
-  const auto kill = [&](NodeId id) {
-    watchers.end(id);
-    world.kill(id);
-  };
-  for (NodeId id = 1; id <= count; ++id) start(id);
-  std::set<std::pair<NodeId, NodeId>> cuts;
-  std::set<NodeId> island;
-  world.cut = [&](NodeId from, NodeId to) {
-    return cuts.contains({from, to}) || island.contains(from) != island.contains(to);
-  };
-  for (int i = 0; i < steps * at_once; ++i) {
-    if (i % at_once == 0) world.run(Time{static_cast<int>(pick(1500))});
-    const auto id = static_cast<NodeId>(1 + pick(count));
-    const auto other = static_cast<NodeId>(1 + pick(count));
-    auto& host = *world.hosts.at(id);
-    switch (pick(8)) {
+// Kills, restarts, leaves, stops, cuts and partitions hosts, at places of which those that have one id are
+// 1000 apart. Then there is calm.
+class Disturbance {
+ public:
+  Disturbance(ClusterWorld& world, std::vector<NodeId> places) : world_(world), places_(std::move(places)) {
+    world.cut = [this](NodeId from, NodeId to) {
+      return cuts_.contains({from, to}) || island_.contains(from) != island_.contains(to);
+    };
+  }
+  Disturbance(const Disturbance&) = delete;
+  Disturbance& operator=(const Disturbance&) = delete;
+  ~Disturbance() { world_.cut = nullptr; }
+
+  // For whoever lives on top of the daemons.
+  std::function<void(NodeId)> on_start = [](NodeId) {}, on_end = [](NodeId) {};
+
+  void start_all() {
+    for (const NodeId at : places_) start(at);
+  }
+  void next() {
+    const NodeId at = somewhere(), other = somewhere();
+    auto& host = *world_.hosts.at(at);
+    switch (world_.random() % 8) {
       case 0:
-        if (host.cluster) kill(id);
+        if (host.cluster) kill(at);
         break;
       case 1:
         if (!host.cluster || host.stopped) break;
-        watchers.end(id);
-        world.leave(id);
+        on_end(at);
+        world_.leave(at);
         break;
       case 2:
       case 3:
-        if (host.cluster) kill(id);
-        start(id);
+        if (host.cluster) kill(at);
+        start(at);
         break;
       case 4:
-        host.stopped ? world.go_on(id) : void(host.stopped = host.cluster != nullptr);
+        host.stopped ? world_.go_on(at) : void(host.stopped = host.cluster != nullptr);
         break;
       case 5:
-        if (!cuts.emplace(id, other).second) cuts.erase({id, other});
+        if (!cuts_.emplace(at, other).second) cuts_.erase({at, other});
         break;
       case 6:
-        if (!island.insert(id).second) island.erase(id);
+        if (!island_.insert(at).second) island_.erase(at);
         break;
       case 7:
-        cuts.clear();
-        island.clear();
+        cuts_.clear();
+        island_.clear();
         break;
     }
+  }
+  // All of them run, and reach each other.
+  void calm() {
+    cuts_.clear();
+    island_.clear();
+    for (const NodeId at : places_) {
+      if (world_.hosts.at(at)->stopped) world_.go_on(at);
+      if (!world_.hosts.at(at)->cluster) start(at);
+    }
+  }
+
+ private:
+  NodeId somewhere() { return places_[world_.random() % places_.size()]; }
+  void start(NodeId at) {
+    start_one(world_, static_cast<NodeId>(at % 1000), at);
+    on_start(at);
+  }
+  void kill(NodeId at) {
+    on_end(at);
+    world_.kill(at);
+  }
+
+  ClusterWorld& world_;
+  const std::vector<NodeId> places_;
+  std::set<std::pair<NodeId, NodeId>> cuts_;
+  std::set<NodeId> island_;
+};
+
+// `at_once` of them at a time.
+void trouble(std::uint64_t seed, NodeId most, int steps, int at_once, bool watched = false) {
+  ClusterWorld world{seed, {.loss = 0.1, .repeat = 0.05, .least_delay = 1, .most_delay = 30}};
+  std::vector<NodeId> places(most - world.random() % 7);
+  std::iota(places.begin(), places.end(), NodeId{1});
+  Watchers watchers(world, watched);
+  Disturbance disturbance(world, places);
+  disturbance.on_start = [&](NodeId id) { watchers.begin(id); };
+  disturbance.on_end = [&](NodeId id) { watchers.end(id); };
+  disturbance.start_all();
+  for (int i = 0; i < steps * at_once; ++i) {
+    if (i % at_once == 0) world.run(Time{static_cast<int>(world.random() % 1500)});
+    disturbance.next();
     watchers.some_read();
   }
-  cuts.clear();
-  island.clear();
-  for (NodeId id = 1; id <= count; ++id) {
-    if (world.hosts.at(id)->stopped) world.go_on(id);
-    if (!world.hosts.at(id)->cluster) start(id);
-  }
+  disturbance.calm();
   EXPECT_TRUE(world.run_until([&] { return world.whole(); }, Time{20000})) << "seed " << seed;
   EXPECT_TRUE(watchers.know()) << "seed " << seed;
   expect_right(world, seed);
@@ -285,14 +336,12 @@ TEST(SimulatedCluster, HundredsOfNodesAgreeThroughTroubleAndAreWholeAfterIt) {
 TEST(SimulatedCluster, APartitionIsTwoClustersUntilItHeals) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     ClusterWorld world{seed, {.loss = 0.05, .repeat = 0, .least_delay = 1, .most_delay = 10}};
-    for (NodeId id = 1; id <= 12; ++id)
-      world.start(id, id <= 2, id == 1 ? std::vector<NodeId>{2} : std::vector<NodeId>{1, 2});
-    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
+    ASSERT_TRUE(start_whole(world, 12)) << seed;
     bool apart = true;
     world.cut = [&](NodeId from, NodeId to) { return apart && from % 2 != to % 2; };
     world.run(Time{2500});
     for (const auto& [at, host] : world.hosts) EXPECT_EQ(host->there.size(), 5u) << at << ", seed " << seed;
-    world.start(13, false, {1, 2});  // comes meanwhile, to one side
+    start_one(world, 13);  // comes meanwhile, to one side
     world.run(Time{3000});
     apart = false;
     EXPECT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
@@ -328,14 +377,12 @@ TEST(SimulatedCluster, OfTwoThatWereLetInWithOneIdTheYoungerStaysWhenAPartitionH
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     ClusterWorld world{seed, {.loss = 0.02, .repeat = 0.05, .least_delay = 1, .most_delay = 10}};
     world.unique_ids = false;
-    for (NodeId id = 1; id <= 4; ++id)
-      world.start(id, id <= 2, id == 1 ? std::vector<NodeId>{2} : std::vector<NodeId>{1, 2});
-    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
+    ASSERT_TRUE(start_whole(world, 4)) << seed;
     bool apart = true;
     world.cut = [&](NodeId from, NodeId to) { return apart && from % 2 != to % 2; };
-    auto& older = world.start(9, false, {1, 2}, 109);
+    auto& older = start_one(world, 9, 109);
     world.run(Time{3000});
-    auto& younger = world.start(9, false, {1, 2}, 210);
+    auto& younger = start_one(world, 9, 210);
     world.run(Time{3000});
     ASSERT_EQ(older.there.size(), 2u) << seed;
     ASSERT_EQ(younger.there.size(), 2u) << seed;
@@ -361,15 +408,13 @@ TEST(SimulatedCluster, AnIdHasOneLivingNodeThoughABootServerIsStartedAgain) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     ClusterWorld world{seed, {.loss = 0.02, .repeat = 0.05, .least_delay = 1, .most_delay = 10}};
     world.unique_ids = false;
-    for (NodeId id = 1; id <= 4; ++id)
-      world.start(id, id <= 2, id == 1 ? std::vector<NodeId>{2} : std::vector<NodeId>{1, 2});
-    auto& first = world.start(9, false, {1, 2}, 109);
-    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{10000})) << seed;
-    auto& second = world.start(9, false, {1, 2}, 210);
+    auto& first = start_one(world, 9, 109);
+    ASSERT_TRUE(start_whole(world, 4)) << seed;
+    auto& second = start_one(world, 9, 210);
     world.run(Time{3000});
     world.kill(1);
     world.run(Time{static_cast<int>(world.random() % 3000)});
-    world.start(1, true, {2});
+    start_one(world, 1);
     EXPECT_TRUE(world.run_until([&] { return first.there.size() == 4; }, Time{8000})) << seed;
     world.run(Time{3000});
     EXPECT_TRUE(second.there.empty()) << seed;
@@ -399,45 +444,13 @@ TEST(SimulatedCluster, AnIdOfThreeHostsHasOneLivingNodeAfterTrouble) {
   for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
     ClusterWorld world{seed, {.loss = 0.05, .repeat = 0.05, .least_delay = 1, .most_delay = 20}};
     world.unique_ids = false;
-    const std::vector<NodeId> places{1, 2, 3, 103, 203, 4, 5, 6};
-    const auto start = [&](NodeId at) {
-      const std::vector<NodeId> all{1, 2}, first{1}, second{2};
-      world.start(at % 100, at <= 2, at == 1 ? second : at == 2 ? first : all, at);
-    };
-    for (const NodeId at : places) start(at);
-    std::set<NodeId> island;
-    world.cut = [&](NodeId from, NodeId to) { return island.contains(from) != island.contains(to); };
+    Disturbance disturbance(world, {1, 2, 3, 1003, 2003, 4, 5, 6});
+    disturbance.start_all();
     for (int i = 0; i < 24; ++i) {
       world.run(Time{static_cast<int>(world.random() % 2500)});
-      const NodeId at = places[world.random() % places.size()];
-      auto& host = *world.hosts.at(at);
-      switch (world.random() % 6) {
-        case 0:
-          if (host.cluster) world.kill(at);
-          break;
-        case 1:
-          if (host.cluster && !host.stopped) world.leave(at);
-          break;
-        case 2:
-          if (host.cluster) world.kill(at);
-          start(at);
-          break;
-        case 3:
-          host.stopped ? world.go_on(at) : void(host.stopped = host.cluster != nullptr);
-          break;
-        case 4:
-          if (!island.insert(at).second) island.erase(at);
-          break;
-        case 5:
-          island.clear();
-          break;
-      }
+      disturbance.next();
     }
-    island.clear();
-    for (const NodeId at : places) {
-      if (world.hosts.at(at)->stopped) world.go_on(at);
-      if (!world.hosts.at(at)->cluster) start(at);
-    }
+    disturbance.calm();
     EXPECT_TRUE(world.run_until([&] { return one_of_each_id(world, 6); }, Time{30000})) << "seed " << seed;
     std::map<NodeId, std::uint64_t> in;
     for (const auto& [at, host] : world.hosts)
