@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs an example as a newcomer would, where no other node daemon of this user is.
 
-  run.py HAMLYND PROGRAM GIVES_UP
+  run.py HAMLYND PROGRAM [GIVES_UP]
+
+GIVES_UP is a client of those examples that have a door, which gives a message up; the others need none.
 """
 import os
 import pathlib
