@@ -80,19 +80,20 @@ ofi::Destination RoughPort::insert(std::span<const std::byte> address) noexcept 
 void RoughPort::expect(std::uint32_t links) {
   const std::uint32_t wanted = ofi::frames_for(links);
   while (frames_.size() < wanted) {
-    ofi::Frame& frame = frames_.emplace_back();
-    frame.bytes = memory_.emplace_back(new std::byte[net_.weather().frame]).get();
-    free_frames_.push_back(&frame);
-    ofi::Arrival& arrival = arrivals_.emplace_back();
-    arrival.bytes = memory_.emplace_back(new std::byte[net_.weather().frame]).get();
-    free_arrivals_.push_back(&arrival);
+    free_frames_.push_back(&frames_.emplace_back());
+    free_arrivals_.push_back(&arrivals_.emplace_back());
   }
 }
 
 ofi::Frame* RoughPort::take_frame() noexcept {
   ofi::Frame* const frame = free_frames_.back();
   free_frames_.pop_back();
+  if (frame->bytes == nullptr) frame->bytes = memory_.emplace_back(new std::byte[net_.weather().frame]).get();
   return frame;
+}
+
+void RoughPort::give_back(ofi::Arrival& arrival) noexcept {
+  free_arrivals_.push_back(static_cast<Came*>(&arrival));
 }
 
 bool RoughPort::send(ofi::Destination to, ofi::Frame& frame) noexcept {
@@ -131,17 +132,18 @@ bool RoughPort::poll(ofi::Sink& sink) noexcept {
     happened = true;
   }
   while (!inbox_.empty() && inbox_.top().time <= net_.now()) {
-    const std::vector<std::byte> bytes = inbox_.top().bytes;
+    std::vector<std::byte> bytes = inbox_.top().bytes;
     inbox_.pop();
     happened = true;
     if (free_arrivals_.empty() || bytes.size() > net_.weather().frame) {
       ++overruns;
       continue;
     }
-    ofi::Arrival& arrival = *free_arrivals_.back();
+    Came& arrival = *free_arrivals_.back();
     free_arrivals_.pop_back();
-    std::copy(bytes.begin(), bytes.end(), arrival.bytes);
-    arrival.length = static_cast<std::uint32_t>(bytes.size());
+    arrival.memory = std::move(bytes);
+    arrival.bytes = arrival.memory.data();
+    arrival.length = static_cast<std::uint32_t>(arrival.memory.size());
     sink.arrived(arrival);
   }
   return happened;

@@ -82,7 +82,7 @@ class RoughPort final : public ofi::Wire {
   ofi::Frame* take_frame() noexcept override;
   bool frame_free() const noexcept override { return !free_frames_.empty(); }
   void give_back(ofi::Frame& frame) noexcept override { free_frames_.push_back(&frame); }
-  void give_back(ofi::Arrival& arrival) noexcept override { free_arrivals_.push_back(&arrival); }
+  void give_back(ofi::Arrival& arrival) noexcept override;
   bool send(ofi::Destination to, ofi::Frame& frame) noexcept override;
   bool send_short(ofi::Destination to, std::span<const std::byte> frame) noexcept override;
   bool poll(ofi::Sink& sink) noexcept override;
@@ -101,6 +101,10 @@ class RoughPort final : public ofi::Wire {
       return time != other.time ? time > other.time : number > other.number;
     }
   };
+  // What came stands in memory that ends where it ends.
+  struct Came : ofi::Arrival {
+    std::vector<std::byte> memory;
+  };
   struct Sending {
     std::uint64_t until;
     ofi::Destination to;
@@ -109,11 +113,11 @@ class RoughPort final : public ofi::Wire {
 
   RoughNet& net_;
   std::uint64_t address_;
-  std::deque<std::unique_ptr<std::byte[]>> memory_;
+  std::deque<std::unique_ptr<std::byte[]>> memory_;  // of the frames that were ever taken: few of many
   std::deque<ofi::Frame> frames_;
-  std::deque<ofi::Arrival> arrivals_;
+  std::deque<Came> arrivals_;
   std::vector<ofi::Frame*> free_frames_;
-  std::vector<ofi::Arrival*> free_arrivals_;
+  std::vector<Came*> free_arrivals_;
   std::vector<Sending> under_way_;
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> inbox_;
   std::map<std::uint64_t, std::uint64_t> last_coming_;  // when, by who sent it
