@@ -26,10 +26,12 @@ def explore(model, mutant):
         for path in here.glob("*.pml"):
             (pathlib.Path(folder) / path.name).write_text(path.read_text())
         run("spin", *defines, "-a", source)
-        # A fault is found soon: most of a mutant's time would go into optimising.
-        run("gcc", "-O0" if mutant else "-O1", "-w", "-DSAFETY", "-DMEMLIM=2048", "-o", "pan", "pan.c")
+        # A fault is found soon: most of a mutant's time would go into optimising, and into clearing a table for all states.
+        # With the last process first it is mostly found sooner (beside, NO_ARMING_ANEW: in 28,945 states, not 6,957,117).
+        compiling, exploring = (["-O0", "-DREVERSE"], ["-w20"]) if mutant else (["-O1"], [])
+        run("gcc", *compiling, "-w", "-DSAFETY", "-DMEMLIM=2048", "-o", "pan", "pan.c")
         # -E: a state where nothing moves is judged by the model's own FINALLY.
-        report = run("./pan", "-E", "-m200000")
+        report = run("./pan", "-E", "-m200000", *exploring)
         trail = "" if "errors: 0" in report else run("spin", *defines, "-t", "-p", "-g", source)
         return report, trail
 
