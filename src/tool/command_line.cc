@@ -31,6 +31,8 @@ CLI::Validator between(double low, double high) {
           fmt::format("FLOAT in [{:g} - {:g}]", low, high), "SECONDS"};
 }
 
+// Both without a description, which the help would show behind the option's type.
+
 // CLI11 takes -1 for 2^64 - 1, and for all that is more.
 CLI::Validator whole_number() {
   return {[](const std::string& text) {
@@ -39,10 +41,9 @@ CLI::Validator whole_number() {
             const bool good = wrong == std::errc{} && end == text.data() + text.size();
             return good ? std::string() : fmt::format("'{}' is no whole number", text);
           },
-          "N"};
+          ""};
 }
 
-// Without a description, which the help would show behind the option's type.
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
           ""};
@@ -150,6 +151,7 @@ void add_perf(CLI::App& app, PerfOptions& options) {
       ->type_name("A,B")
       ->delimiter(',');
   command.add_option("--rounds", options.rounds, "How often each figure is taken")
+      ->type_name("N")
       ->check(CLI::Range(1, 1000));
   command.add_option("--nodes", options.nodes, "Sockets of two nodes, for figures between hosts")
       ->type_name("A,B")

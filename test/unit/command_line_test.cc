@@ -1,6 +1,10 @@
 // What the command line of `hamlyn` takes and refuses, as its fuzz target has found it wanting.
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <string>
+#include <vector>
+
 #include "tool/command_line.h"
 #include "tool/failure.h"
 
@@ -45,6 +49,15 @@ TEST(CommandLine, RefusesToSendToNobody) {
   EXPECT_EQ(read({"send", "name", "--to", "anyone"}).send.to, "anyone");
   EXPECT_THROW(read({"send", "name", "--to", ""}), Failure);
   EXPECT_THROW(read({"send", "name", "--to="}), Failure);
+}
+
+TEST(CommandLine, SaysOnceWhatAnOptionTakes) {
+  const std::regex twice(R"(\b(\w+):\1\b)");
+  for (const char* const command : {"send", "receive", "node", "top", "doctor", "sim"}) {
+    const std::string help = read({command, "--help"}).help;
+    ASSERT_FALSE(help.empty()) << command;
+    EXPECT_FALSE(std::regex_search(help, twice)) << help;
+  }
 }
 
 TEST(CommandLine, SaysInALineWhatANumberMayBe) {
