@@ -141,8 +141,8 @@ class StreamReceiver::Iterator {
 
 inline StreamReceiver::Iterator StreamReceiver::begin() { return Iterator(*this); }
 
-// Small records are put together and leave when enough have gathered, at `flush`, at `close`, and before this
-// thread waits for anything of the same manager.
+// Small records are put together and leave when enough have gathered, at the latest at `flush`, at `close`,
+// and before this thread waits for anything of the same manager.
 class StreamSender {
  public:
   struct Options {
@@ -155,7 +155,7 @@ class StreamSender {
   // out_of_memory, forked; invalid_argument: inside process_arrival, or sizes.
   StreamSender(Manager& manager, const Seed& seed) : StreamSender(manager, seed, Options{}) {}
   StreamSender(Manager& manager, const Seed& seed, const Options& options);
-  ~StreamSender();  // without close: what was not flushed is lost, the receiver is told `abandoned`
+  ~StreamSender();  // without close: what was not flushed may be lost, the receiver is told `abandoned`
   StreamSender(const StreamSender&) = delete;
   StreamSender& operator=(const StreamSender&) = delete;
 

@@ -211,7 +211,13 @@ TEST_F(Streams, either_sides_object_may_go_without_a_word) {
     Record record;
     ASSERT_EQ(receiver->receive(record, kPatience), Status::ok);
     EXPECT_EQ(record.text(), "flushed");
-    EXPECT_EQ(receiver->receive(record, kPatience), Status::abandoned);
+    Status end = receiver->receive(record, kPatience);
+    if (end ==
+        Status::ok) {  // it has left before: the flush has found the way full, and somebody was asked to help
+      EXPECT_EQ(record.text(), "not flushed");
+      end = receiver->receive(record, kPatience);
+    }
+    EXPECT_EQ(end, Status::abandoned);
 
     sender = grow(both, receiver->make_seed());
     ASSERT_EQ(sender->send(std::string(2000, 'x')), Status::ok);
