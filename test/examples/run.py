@@ -7,6 +7,7 @@ GIVES_UP is a client of those examples that have a door, which gives a message u
 """
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,27 @@ import time
 WORDS = "Good morning"
 # Where the services among them take datagrams from anybody, of whom one may give up in the middle.
 DOORS = {"guide": "greeter", "echo": "echo.{}", "epoll_server": "epoll_server.{}", "market_data": "market.{}"}
+
+programs = []
+
+
+def run(words, **start):
+    """Started in a group of its own, with all that it starts."""
+    programs.append(subprocess.Popen(words, process_group=0, **start))
+    return programs[-1]
+
+
+def end_all():
+    """Nothing of them stays, whatever happens here."""
+    for program in programs:
+        try:
+            os.killpg(program.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def too_long(*_):
+    sys.exit("takes too long")
 
 
 def listens(path):
@@ -31,13 +53,13 @@ def watch_a_cluster(daemon, program, folder, start):
         listen = f'listen = "127.0.0.1:{port}"\ndead_after = 30000'
         config.write_text(f"[cluster]\nid = {number}\n{listen}\n{join}\n")
         words = [daemon, "--socket", folder / f"{number}.sock", "--config", config, "--idle-exit", "0"]
-        return subprocess.Popen(words, **start)
+        return run(words, **start)
 
     def watch(number, daemon):
         path = folder / f"{number}.sock"
         while not listens(path) and daemon.poll() is None:
             time.sleep(0.01)
-        return subprocess.Popen([program, path], **start)
+        return run([program, path], **start)
 
     with socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
         for each in one, other:
@@ -73,13 +95,13 @@ def main(daemon, program, gives_up=None):
         if pathlib.Path(program).name == "membership":
             watch_a_cluster(daemon, program, pathlib.Path(folder), start)
             return
-        first = subprocess.Popen([program], **start)
+        first = run([program], **start)
         name = pathlib.Path(program).name
-        other = subprocess.Popen([gives_up, DOORS[name].format(first.pid)], **start) if name in DOORS else None
+        other = run([gives_up, DOORS[name].format(first.pid)], **start) if name in DOORS else None
         if name == "guide" and (other.communicate(timeout=60)[0] != "ok\n" or first.stdout.readline() != "\n"):
             sys.exit("a client that has given up ends the service")
         if name in ("readme", "guide"):  # the other examples start their second process themselves
-            second = subprocess.Popen([program, WORDS], **start)
+            second = run([program, WORDS], **start)
             if second.wait(60) != 0:
                 sys.exit("the sender failed")
         line = ""
@@ -127,4 +149,9 @@ def main(daemon, program, gives_up=None):
             sys.exit("printed something else")
 
 
-main(*sys.argv[1:])
+signal.signal(signal.SIGALRM, too_long)
+signal.alarm(80)  # before CTest ends this process, and nothing else
+try:
+    main(*sys.argv[1:])
+finally:
+    end_all()
