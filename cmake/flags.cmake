@@ -31,14 +31,10 @@ function(hamlyn_layer name)
   endif()
 endfunction()
 
-# hamlyn_precompile(target headers...), or (target REUSE_FROM another): what nearly every file of it includes is compiled
-# once. A compiler cache knows precompiled headers of this tree by the macro: those of another tree name files there.
+# As target_precompile_headers, where headers of this tree are among them. A compiler cache knows by the macro whose they
+# are: those of another tree name files there.
 function(hamlyn_precompile target)
   target_compile_definitions(${target} PRIVATE HAMLYN_TREE="${PROJECT_SOURCE_DIR}")
   target_compile_options(${target} PRIVATE -fpch-preprocess)
-  if("${ARGV1}" STREQUAL "REUSE_FROM")
-    target_precompile_headers(${target} ${ARGN})
-  else()
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-  endif()
+  target_precompile_headers(${target} ${ARGN})
 endfunction()
