@@ -44,6 +44,16 @@ Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time no
   outside_.random(run_key_);
   for (const Address& address : options.join) targets_.push_back({.address = address, .trying = {}});
   digest_ = hash_of({options_.id, false, incarnation_, {}});
+  for (const Member& member : options.known) await(member);
+}
+
+// They still hold this node for the one before it, miss that one first, and then greet this node as their
+// boot server: not the other way, for who has not been told of this incarnation takes none from it.
+void Cluster::await(const Member& member) {
+  if (member.id == options_.id || !learn(member)) return;
+  Other& other = others_.at(member.id);
+  other.awaited = now_ + options_.dead_after + kToBeMet;
+  other.trying.next = other.awaited;
 }
 
 void Cluster::received(const Address& from, std::span<const std::byte> packet, Time now) {
@@ -451,6 +461,14 @@ std::vector<NodeId> Cluster::alive() const {
   std::vector<NodeId> out;
   for (const auto& [id, other] : others_) {
     if (other.pair) out.push_back(id);
+  }
+  return out;
+}
+
+std::vector<Member> Cluster::living() const {
+  std::vector<Member> out;
+  for (const auto& [id, other] : others_) {
+    if (other.pair || now_ < other.awaited) out.push_back(other.member);
   }
   return out;
 }

@@ -27,6 +27,7 @@ struct ClusterOptions {
   Secret secret{};
   bool boot = false;          // admits newcomers
   std::vector<Address> join;  // boot servers
+  std::vector<Member> known;  // whom the daemon before this one knew to live (Cluster::living)
   Time dead_after{1000};      // without a sign; heartbeats come five times as often
 };
 
@@ -89,6 +90,8 @@ class Cluster {
   // Where packets for it go; of a node that there is a pair with.
   std::optional<Address> place_of(NodeId node) const;
   std::vector<NodeId> alive() const;
+  // Those, and who is awaited: whose id nobody else may have.
+  std::vector<Member> living() const;
   std::vector<Row> rows() const;
   const Counts& counts() const noexcept { return counts_; }
   std::uint64_t digest() const noexcept { return digest_; }
@@ -158,6 +161,7 @@ class Cluster {
   void post(NodeId id, Other& other, std::span<const std::vector<std::byte>> messages, std::uint64_t first,
             std::uint8_t flags);
   bool learn(const Member& member);
+  void await(const Member& member);
   void set(Other& other, const Member& member);
   void admit(NodeId id, const Member& member);
   void send_all_members(NodeId to, Other& other);

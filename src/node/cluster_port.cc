@@ -119,7 +119,8 @@ bool is_v4(const Address& address) { return to_text(address).front() != '['; }
 
 }  // namespace
 
-ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket, Time now) : now_(now) {
+ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket, Time now)
+    : beside_(socket), now_(now) {
   loopback_only_ = config.secret.empty();
   const std::string listen = !config.listen.empty() ? config.listen
                              : loopback_only_       ? "127.0.0.1"
@@ -148,7 +149,10 @@ ClusterPort::ClusterPort(const ClusterConfig& config, const std::string& socket,
   }
   options.secret = loopback_only_ ? own_secret() : load_secret(config.secret);
   names_key_ = keyed_hash(options.secret, std::as_bytes(std::span{std::string_view{"hamlyn names"}}));
+  known_key_ = keyed_hash(options.secret, std::as_bytes(std::span{std::string_view{"hamlyn known"}}));
   options.boot = config.boot.value_or(config.join.empty());
+  keeps_known_ = options.boot;
+  if (keeps_known_) options.known = known_at(socket, known_key_);
   options.dead_after = config.dead_after;
   options.incarnation = next_incarnation(socket);
 
@@ -189,6 +193,17 @@ void ClusterPort::tick(Time now) {
   now_ = now;
   if (now >= cluster_->deadline()) cluster_->tick(now);
   node_->look_at_members(now);
+  if (std::exchange(changed_, false) && keeps_known_) keep_known();
+}
+
+// So that nobody gets the id of one of them while the next daemon has not met it again.
+void ClusterPort::keep_known() {
+  try {
+    hamlyn::node::keep_known(beside_, known_key_, cluster_->living());
+  } catch (const Error& error) {
+    keeps_known_ = false;
+    spdlog::warn("whom this node knows is not kept for its next start: {}", error.what());
+  }
 }
 
 // What the network does not take now is lost, like what it loses later.
@@ -205,12 +220,14 @@ void ClusterPort::random(std::span<std::byte> out) { ::randombytes_buf(out.data(
 
 void ClusterPort::came(NodeId node, std::uint64_t incarnation) {
   spdlog::info("node {} is there, incarnation {}", node, incarnation);
+  changed_ = true;
   node_->node_came(node, now_);
   node_->look_at_members(now_);
 }
 
 void ClusterPort::gone(NodeId node, const char* why) {
   spdlog::info("node {} is gone: {}", node, why);
+  changed_ = true;
   node_->node_gone(node, why, now_);
   node_->look_at_members(now_);  // at once: it may be back before the next turn
 }

@@ -17,7 +17,8 @@ inline constexpr std::uint16_t kClusterPort = 7471;
 
 class ClusterPort final : public ClusterOutside, public OtherNodes {
  public:
-  // Resolves, listens. `socket`: the daemon's, beside which its last incarnation is kept. Throws Error.
+  // Resolves, listens. `socket`: the daemon's, beside which its last incarnation is kept, and whom it admits.
+  // Throws Error.
   ClusterPort(const ClusterConfig& config, const std::string& socket, Time now);
 
   int descriptor() const noexcept { return socket_.get(); }
@@ -41,6 +42,7 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   std::uint64_t incarnation_of(NodeId node) const override { return cluster_->incarnation_of(node); }
   std::vector<NodeId> there() const override { return cluster_->alive(); }
   std::string reached_at(NodeId by) const override;
+  void keep_known();
   std::optional<Address> place_of(NodeId node) const override { return cluster_->place_of(node); }
   bool has_room(NodeId node) const override { return cluster_->has_room(node); }
   void tell(NodeId node, std::vector<std::byte> message) override;
@@ -51,6 +53,10 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   int family_ = 0;
   bool loopback_only_ = false;
   Secret names_key_{};
+  Secret known_key_{};
+  const std::string beside_;  // the daemon's socket
+  bool keeps_known_ = false;  // as a boot server does
+  bool changed_ = false;      // whom it knows, since
   Time now_{};
   std::unique_ptr<Cluster> cluster_;
   Node* node_ = nullptr;

@@ -19,6 +19,8 @@ namespace hamlyn::node {
 namespace {
 
 constexpr Time kLeaving{2000};  // a daemon that has closed its socket ends much sooner
+constexpr std::size_t kKnownBytes = 2 + Member::kBytes;  // of a message that tells of one
+constexpr off_t kMostKnownBytes = sizeof(Secret) + 65535 * kKnownBytes;
 
 base::FileDescriptor open_or_throw(const std::string& path, int flags) {
   base::FileDescriptor out{::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)};
@@ -121,6 +123,40 @@ std::uint64_t next_incarnation(const std::string& socket) {
   const std::uint64_t out = std::max(now, before + 1);
   replace_file(path, &out, sizeof out);
   return out;
+}
+
+// Its hash under the secret, and messages that tell of members.
+std::vector<Member> known_at(const std::string& socket, const Secret& secret) {
+  const base::FileDescriptor file{
+      ::open((socket + ".members").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  struct stat info {};
+  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_size < static_cast<off_t>(sizeof(Secret)) || info.st_size > kMostKnownBytes)
+    return {};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(info.st_size));
+  if (::read(file.get(), bytes.data(), bytes.size()) != info.st_size) return {};
+  const auto said = std::span<const std::byte>{bytes}.subspan(sizeof(Secret));
+  const Secret hash = keyed_hash(secret, said);
+  if (::sodium_memcmp(hash.data(), bytes.data(), hash.size()) != 0) return {};
+  std::vector<Member> out;
+  for (std::size_t at = 0; at < said.size(); at += kKnownBytes) {
+    const auto message = split_message(said.subspan(at, std::min(kKnownBytes, said.size() - at)));
+    const auto members = message ? decode_members(message->second) : std::nullopt;
+    if (!members) return {};
+    out.insert(out.end(), members->begin(), members->end());
+  }
+  return out;
+}
+
+void keep_known(const std::string& socket, const Secret& secret, std::span<const Member> members) {
+  std::vector<std::byte> bytes(sizeof(Secret));
+  for (const Member& member : members) {
+    const auto message = encode_members(std::span{&member, 1});
+    bytes.insert(bytes.end(), message.begin(), message.end());
+  }
+  const Secret hash = keyed_hash(secret, std::span{bytes}.subspan(sizeof(Secret)));
+  std::ranges::copy(hash, bytes.begin());
+  replace_file(socket + ".members", bytes.data(), bytes.size());
 }
 
 bool marked(const std::string& socket) { return ::access((socket + ".attached").c_str(), F_OK) == 0; }

@@ -1,7 +1,9 @@
 #pragma once
 // What a daemon keeps beside its socket so that the next one can take over: the lock that makes it the only
-// one, the key that signs tokens, and the mark that processes were attached.
+// one, the key that signs tokens, whom a boot server knew, and the mark that processes were attached.
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "node/node.h"
@@ -25,6 +27,12 @@ Secret own_secret();
 
 // A number larger than any before it at this socket: microseconds since 1970 unless the clock was set back.
 std::uint64_t next_incarnation(const std::string& socket);
+
+// Whom the daemon before this one knew to live: of the same cluster, for the file is authenticated with its
+// secret. Nobody if there is no such file.
+std::vector<Member> known_at(const std::string& socket, const Secret& secret);
+void keep_known(const std::string& socket, const Secret& secret,
+                std::span<const Member> members);  // throws Error
 
 // The mark: left behind by a daemon that ended while processes were attached.
 bool marked(const std::string& socket);

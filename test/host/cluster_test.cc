@@ -297,6 +297,13 @@ TEST_F(Cluster, WhoDoesNotBelongIsKeptOut) {
   EXPECT_TRUE(eventually([&] { return !look(4).nodes.at(0).kept_out.empty(); }, kSoon));
   EXPECT_EQ(look(4).nodes.at(0).kept_out, "another node with this id is alive");
   EXPECT_TRUE(sees(1, 2));
+  // Nor does it get the id from the only boot server, started again, which has met neither of the two yet.
+  const std::uint64_t living = seen(1, 2).incarnation;
+  kill(1);
+  start(1);
+  EXPECT_TRUE(eventually([this] { return whole({1, 2}); }, kSoon));
+  EXPECT_EQ(seen(1, 2).incarnation, living);
+  EXPECT_EQ(seen(1, 2).address, Hosts::address(2) + ":7471");
   // It takes the place when that one has gone: a node is replaced by another host.
   kill(2);
   EXPECT_TRUE(

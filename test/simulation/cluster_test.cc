@@ -423,6 +423,32 @@ TEST(SimulatedCluster, AnIdHasOneLivingNodeThoughABootServerIsStartedAgain) {
   }
 }
 
+// Nor where there is no other: it knows who was there when it was killed.
+TEST(SimulatedCluster, AnIdHasOneLivingNodeThoughTheOnlyBootServerIsStartedAgain) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    ClusterWorld world{seed, {.loss = 0.02, .repeat = 0.05, .least_delay = 1, .most_delay = 10}};
+    world.unique_ids = false;
+    world.dead_after = Time{seed % 2 == 0 ? 1000 : 5000};
+    world.start(1, true, {});
+    auto& first = world.start(5, false, {1}, 105);
+    for (NodeId id = 2; id <= 4; ++id) world.start(id, false, {1});
+    ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{8000})) << seed;
+    auto& second = world.start(5, false, {1}, 205);
+    world.run(Time{3000});
+    for (int i = 0; i < 3; ++i) {
+      world.kill(1);
+      world.run(Time{static_cast<int>(world.random() % 3000)});
+      world.start(1, true, {});
+      world.run(Time{static_cast<int>(world.random() % 3000)});
+    }
+    EXPECT_TRUE(world.run_until([&] { return first.there.size() == 4; }, Time{15000})) << seed;
+    world.run(Time{10000});
+    EXPECT_TRUE(second.there.empty()) << seed;
+    EXPECT_EQ(first.cluster->incarnation(), first.incarnation) << seed;
+    expect_right(world, seed);
+  }
+}
+
 // Whether of all hosts of an id one is in, and the others are out, and those that are in see each other.
 bool one_of_each_id(const ClusterWorld& world, std::size_t ids) {
   std::map<NodeId, std::uint64_t> in;

@@ -40,7 +40,8 @@ class ClusterWorld {
     node::Address address;
     std::unique_ptr<Cluster> cluster;  // null: not running
     std::uint64_t incarnation = 0;
-    bool stopped = false;  // what arrives waits
+    std::vector<node::Member> known;  // the file of a boot server's that was killed
+    bool stopped = false;             // what arrives waits
     Time resumed{};
     std::vector<std::pair<node::Address, std::vector<std::byte>>> waiting;
     std::map<NodeId, std::uint64_t> there;
@@ -106,6 +107,7 @@ class ClusterWorld {
     options.dead_after = dead_after;
     options.incarnation = ++last_incarnation;
     for (const NodeId one : join) options.join.push_back(address_of(one));
+    if (boot) options.known = host->known;
     host->incarnation = options.incarnation;
     host->stopped = false;
     host->waiting.clear();
@@ -115,6 +117,7 @@ class ClusterWorld {
     return *host;
   }
   void kill(NodeId at) {
+    if (hosts.at(at)->cluster) hosts.at(at)->known = hosts.at(at)->cluster->living();
     hosts.at(at)->cluster.reset();
     hosts.at(at)->there.clear();
     ended[{hosts.at(at)->id, hosts.at(at)->incarnation}] = now;

@@ -232,10 +232,28 @@ TEST(Cluster, ABootServerThatForgotAllIsToldByTheOthers) {
     world.start(id, id == 1, id == 1 ? std::vector<NodeId>{} : std::vector<NodeId>{1});
   ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{5000}));
   world.kill(1);
+  world.hosts.at(1)->known.clear();
   world.run(Time{2000});
   world.start(1, true, {});
   EXPECT_TRUE(world.run_until([&] { return world.whole(); }, Time{8000}));
   EXPECT_EQ(world.wrong, "");
+}
+
+TEST(Cluster, ABootServerStartedAgainKeepsTheIdsOfThoseThatItKnew) {
+  TwoDaemons t;
+  t.world.unique_ids = false;
+  const std::uint64_t incarnation = t.world.hosts.at(2)->incarnation;
+  t.world.kill(1);
+  t.world.hosts.at(2)->stopped = true;  // longer than anybody waits for it
+  t.world.start(1, true, {});
+  auto& second = t.world.start(2, false, {1}, 102);
+  t.world.run(Time{2500});
+  EXPECT_TRUE(second.there.empty());
+  EXPECT_EQ(second.cluster->kept_out(), Reason::id_alive);
+  EXPECT_EQ(t.world.cluster(1).living().at(0).incarnation, incarnation);
+  // It does not come: whoever has asked all the time may have the id.
+  EXPECT_TRUE(t.world.run_until([&] { return !second.there.empty(); }, Time{5000}));
+  EXPECT_GT(t.world.cluster(1).incarnation_of(2), incarnation);
 }
 
 // A node whose packets arrive but that hears nothing: both ends give it up, and neither half stays.
