@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "base/throw_system.h"
 #include "node/state_files.h"
@@ -200,9 +201,10 @@ void ClusterPort::tick(Time now) {
 void ClusterPort::keep_known() {
   try {
     hamlyn::node::keep_known(beside_, known_key_, cluster_->living());
+    says_unkept_ = true;
   } catch (const Error& error) {
-    keeps_known_ = false;
-    spdlog::warn("whom this node knows is not kept for its next start: {}", error.what());
+    if (std::exchange(says_unkept_, false))
+      spdlog::warn("whom this node knows is not kept for its next start: {}", error.what());
   }
 }
 

@@ -57,6 +57,7 @@ class ClusterPort final : public ClusterOutside, public OtherNodes {
   const std::string beside_;  // the daemon's socket
   bool keeps_known_ = false;  // as a boot server does
   bool changed_ = false;      // whom it knows, since
+  bool says_unkept_ = true;   // next time, and not each time
   Time now_{};
   std::unique_ptr<Cluster> cluster_;
   Node* node_ = nullptr;
