@@ -38,6 +38,9 @@ enum class ErrorCode : std::uint16_t {
 // The name as written above. Never null.
 const char* name(ErrorCode code) noexcept;
 
+// One sentence: what the caller can do about it. Never null.
+const char* advice(ErrorCode code) noexcept;
+
 // What set-up throws: a number to decide by, and a sentence to show (`what`). Threads: a value, as any
 // exception. Owner: who catches it.
 class Error : public std::runtime_error {

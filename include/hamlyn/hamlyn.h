@@ -14,6 +14,7 @@
 #include "hamlyn/failure_detector.h"
 #include "hamlyn/interface.h"
 #include "hamlyn/limits.h"
+#include "hamlyn/link_reason.h"
 #include "hamlyn/loan.h"
 #include "hamlyn/local_call.h"
 #include "hamlyn/manager.h"

@@ -64,6 +64,65 @@ const char* name(ErrorCode code) noexcept {
   return "unknown";
 }
 
+const char* advice(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::node_unreachable:
+      return "Start hamlynd, or let the library start one (start_node); check the path of the socket.";
+    case ErrorCode::node_not_trusted:
+      return "Something else listens there, or the folder is another user's: look who, and remove it.";
+    case ErrorCode::version_mismatch:
+      return "Use the same version of Hamlyn on both sides.";
+    case ErrorCode::quota_interfaces:
+      return "End what you do not need (hamlyn node), or have the node's configuration raised.";
+    case ErrorCode::quota_links:
+      return "End links that you do not need, or have the node's configuration raised.";
+    case ErrorCode::quota_bytes:
+      return "Make areas shorter or fewer, or have the node's configuration raised.";
+    case ErrorCode::quota_names:
+      return "Withdraw names, or have the node's configuration raised.";
+    case ErrorCode::name_taken:
+      return "Choose another name; hamlyn node shows who is attached.";
+    case ErrorCode::name_unknown:
+      return "Wait for it with a time-out, or ask its owner for rights.";
+    case ErrorCode::name_invalid:
+      return "1 to 64 characters of A-Z a-z 0-9 . _ -";
+    case ErrorCode::not_permitted:
+      return "Ask the owner of the name, or of the node, for rights.";
+    case ErrorCode::timed_out:
+      return "Try again, or give more time.";
+    case ErrorCode::cancelled:
+      return "Somebody called cancel: go on, or end.";
+    case ErrorCode::invalid_argument:
+      return "The text says what cannot be.";
+    case ErrorCode::out_of_memory:
+      return "The text says which limit: memory, locked memory, descriptors, slots.";
+    case ErrorCode::system:
+      return "The text says which system call failed, and why.";
+    case ErrorCode::forked:
+      return "Make a new Interface, or Manager, in the child.";
+    case ErrorCode::disk_full:
+      return "Make space, or choose another disk.";
+    case ErrorCode::seed_invalid:
+      return "Check what was received: its length, and who sent it.";
+    case ErrorCode::seed_wrong_kind:
+      return "Make the sender that the seed is for (Seed::kind).";
+    case ErrorCode::seed_used:
+      return "Ask the receiver for another seed.";
+    case ErrorCode::seed_stale:
+      return "Ask for a new seed: that receiver has gone.";
+    case ErrorCode::seed_forged:
+      return "Ask the receiver for its latest seed.";
+    case ErrorCode::peer_refused:
+      return "The receiver does not want you: talk to whoever runs it.";
+    case ErrorCode::peer_died:
+      return "Wait for it to come again, and ask for a new seed. Of another host: hamlyn node says whether "
+             "its node is there.";
+    case ErrorCode::node_full:
+      return "Try again later, or have [total] in the node's configuration raised.";
+  }
+  return "Unknown error.";
+}
+
 const char* name(Status status) noexcept {
   switch (status) {
     case Status::ok:

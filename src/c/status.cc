@@ -70,7 +70,7 @@ const char* hamlyn_status_name(hamlyn_status status) {
 }
 
 const char* hamlyn_status_advice(hamlyn_status status) {
-  if (c::is_error(status)) return "It is an error of set-up: hamlyn_last_error says what was wrong.";
+  if (c::is_error(status)) return advice(static_cast<ErrorCode>(status - c::kFirstError));
   return status >= 0 && status <= HAMLYN_STALE ? advice(static_cast<Status>(status))
                                                : "This library does not know that number.";
 }

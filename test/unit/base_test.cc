@@ -9,6 +9,7 @@
 
 #include "base/copy.h"
 #include "base/file_descriptor.h"
+#include "base/link_reasons.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
 #include "hamlyn/error.h"
@@ -148,11 +149,16 @@ TEST(ThrowSystem, TellsWhatIsUsedUpFromWhatIsWrong) {
 
 TEST(Names, EveryValueHasItsOwn) {
   std::set<std::string> seen;
-  for (int i = 1; i <= static_cast<int>(ErrorCode::forked); ++i) seen.insert(name(static_cast<ErrorCode>(i)));
-  EXPECT_EQ(seen.size(), static_cast<std::size_t>(ErrorCode::forked));
+  std::set<std::string> advices;
+  for (int i = 1; i <= static_cast<int>(ErrorCode::node_full); ++i) {
+    seen.insert(name(static_cast<ErrorCode>(i)));
+    advices.insert(advice(static_cast<ErrorCode>(i)));
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(ErrorCode::node_full));
+  EXPECT_EQ(advices.size(), seen.size());
   EXPECT_FALSE(seen.contains("unknown"));
   seen.clear();
-  std::set<std::string> advices;
+  advices.clear();
   for (int i = 0; i <= static_cast<int>(Status::forked); ++i) {
     seen.insert(name(static_cast<Status>(i)));
     advices.insert(advice(static_cast<Status>(i)));
@@ -164,6 +170,57 @@ TEST(Names, EveryValueHasItsOwn) {
   for (int i = 0; i < static_cast<int>(Refusal::count); ++i) seen.insert(name(static_cast<Refusal>(i)));
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(Refusal::count));
   EXPECT_FALSE(seen.contains("unknown"));
+}
+
+TEST(LinkReasons, EachHasANameOfItsOwnAndSentences) {
+  std::set<std::string> names, texts;
+  std::size_t sentences = 0;
+  for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(LinkReason::daemon_restarted); ++i) {
+    const LinkReason reason = base::link_reason(i);
+    EXPECT_EQ(static_cast<std::uint64_t>(reason), i);
+    names.insert(name(reason));
+    texts.insert(text({reason, false}));
+    ++sentences;
+    EXPECT_STRNE(advice({reason, false}), "");
+    if (!base::may_be_told(i)) {
+      EXPECT_STREQ(text({reason, true}), text({reason, false})) << name(reason);
+      continue;
+    }
+    texts.insert(text({reason, true}));
+    ++sentences;
+    EXPECT_EQ(std::string(text({reason, true})).find("the other side "), 0u) << name(reason);
+    EXPECT_STRNE(advice({reason, true}), advice({reason, false}));
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(LinkReason::daemon_restarted) + 1);
+  EXPECT_EQ(texts.size(), sentences);
+}
+
+TEST(LinkReasons, NumbersThatAreNoneAreNothing) {
+  for (const std::uint64_t number : {std::uint64_t{28}, std::uint64_t{0xFFFF}, ~std::uint64_t{}}) {
+    EXPECT_EQ(base::link_reason(number), LinkReason::none);
+    EXPECT_FALSE(base::may_be_told(number));
+    EXPECT_STREQ(name(static_cast<LinkReason>(number)), "unknown");
+    EXPECT_STREQ(text({static_cast<LinkReason>(number), true}), text({}));
+  }
+  // What the node or the kernel says is for nobody else to say.
+  for (const LinkReason reason : {LinkReason::none, LinkReason::quota, LinkReason::not_permitted,
+                                  LinkReason::cut, LinkReason::died, LinkReason::node_missing})
+    EXPECT_FALSE(base::may_be_told(static_cast<std::uint64_t>(reason))) << name(reason);
+}
+
+TEST(LinkReasons, SayWhetherNobodyIsThereOrSomebodyDoesNotWantTo) {
+  for (const LinkReason reason : {LinkReason::no_process, LinkReason::died, LinkReason::left,
+                                  LinkReason::node_missing, LinkReason::silent, LinkReason::stalled})
+    EXPECT_EQ(base::status_of(reason), Status::link_ended) << name(reason);
+  for (const LinkReason reason : {LinkReason::quota, LinkReason::not_permitted, LinkReason::no_descriptors,
+                                  LinkReason::too_many_links, LinkReason::no_page})
+    EXPECT_EQ(base::status_of(reason), Status::refused) << name(reason);
+  // What has run out at the other side is no limit of this process.
+  EXPECT_EQ(base::error_of({LinkReason::no_descriptors, false}), ErrorCode::out_of_memory);
+  EXPECT_EQ(base::error_of({LinkReason::no_descriptors, true}), ErrorCode::peer_refused);
+  EXPECT_EQ(base::error_of({LinkReason::left, true}), ErrorCode::peer_died);
+  EXPECT_EQ(base::reason_of(ErrorCode::quota_links), LinkReason::quota);
+  EXPECT_EQ(base::reason_of(ErrorCode::name_unknown), LinkReason::no_process);
 }
 
 TEST(TicketForm, SaysWhatIsWrong) {

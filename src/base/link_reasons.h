@@ -1,0 +1,23 @@
+#pragma once
+// What follows from a reason why there is no link (hamlyn/link_reason.h), for those who answer a caller.
+#include <cstdint>
+
+#include "hamlyn/error.h"
+#include "hamlyn/link_reason.h"
+#include "hamlyn/status.h"
+
+namespace hamlyn::base {
+
+// Returns link_ended where nobody is there any more, refused where somebody does not want the link or cannot
+// have it.
+Status status_of(LinkReason reason) noexcept;
+// Returns the code with which setting up fails.
+ErrorCode error_of(WhyNoLink why) noexcept;
+// Returns the reason for which a daemon has refused a link, if it has named none but this code.
+LinkReason reason_of(ErrorCode code) noexcept;
+// Whether a process may give that reason to the one at the other side. Everything else is for others to say.
+bool may_be_told(std::uint64_t reason) noexcept;
+// Returns the reason of that number, or none if there is no such.
+LinkReason link_reason(std::uint64_t number) noexcept;
+
+}  // namespace hamlyn::base
