@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <semaphore>
 #include <system_error>
 #include <thread>
@@ -16,6 +20,21 @@ namespace {
 
 // Fails at once on anything else, whoever's file it is; fstat could ask a server in user space.
 bool is_memory(int fd) noexcept { return ::fcntl(fd, F_GET_SEALS) >= 0; }
+
+constexpr int kSettled = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr std::uint64_t kHugePage = 2 << 20;  // in which the kernel may keep the smallest memfd
+constexpr std::uint64_t kBlock = 512;         // of st_blocks
+
+// The bytes that it holds, as nobody can change them any more; nothing if it is no such memory. Blocks may
+// stand behind the end of a file, too. (Of a memfd fstat asks nobody.)
+std::optional<std::uint64_t> settled_bytes(int fd) noexcept {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  struct stat file {};
+  if (seals < 0 || (seals & kSettled) != kSettled || ::fstat(fd, &file) != 0) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(file.st_size);
+  const auto held = static_cast<std::uint64_t>(file.st_blocks) * kBlock;
+  return held <= std::max(size, kHugePage) ? size : held;
+}
 
 bool is_socket(int fd) noexcept {
   int type = 0;
@@ -57,11 +76,15 @@ Foreign::~Foreign() {
   for (FileDescriptor& left : grave_) left.release();
 }
 
-Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t user) {
+Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most) {
   Received got = peek_message(socket, buffer, pending(user) < kMaxPending ? kMaxDescriptors : 0);
   const std::span fds{got.fds.data(), got.fd_count};
-  if (!std::ranges::all_of(fds, [](const FileDescriptor& fd) { return is_memory(fd.get()); }))
-    got.state = SocketState::malformed;
+  const std::uint64_t may_have = fds.empty() ? 0 : most(buffer.first(std::min(got.bytes, buffer.size())));
+  const auto may_be_taken = [&](const FileDescriptor& fd) {
+    const std::optional<std::uint64_t> bytes = settled_bytes(fd.get());
+    return bytes && *bytes <= may_have;
+  };
+  if (!std::ranges::all_of(fds, may_be_taken)) got.state = SocketState::malformed;
   if (got.state == SocketState::malformed) {
     for (FileDescriptor& fd : fds) refuse(std::move(fd), user);
     return got;
@@ -86,6 +109,13 @@ void Foreign::refuse(FileDescriptor fd, std::uint32_t user) {
   }
 }
 
+void Foreign::close(FileDescriptor memory) {
+  if (!memory) return;
+  // Of unknown size: as if it were large.
+  const std::uint64_t bytes = settled_bytes(memory.get()).value_or(Disposal::kSmall + 1);
+  disposal_.close(std::move(memory), bytes);
+}
+
 std::size_t Foreign::pending(std::uint32_t user) {
   if (pending_.empty()) return 0;
   std::erase_if(pending_, [](const auto& one) { return one->done.load(); });
@@ -103,26 +133,38 @@ void Foreign::let_go(FileDescriptor socket) {
   if (!empty(socket.get())) grave_.push_back(std::move(socket));
 }
 
+// A thread is there until it has closed what it had.
+bool Foreign::may_bury() {
+  std::erase_if(ending_,
+                [](int id) { return ::syscall(SYS_tgkill, ::getpid(), id, 0) != 0 && errno == ESRCH; });
+  return ending_.size() < kMaxEnding;
+}
+
 void Foreign::bury() {
-  if (grave_.empty()) return;
+  disposal_.retry();
+  if (grave_.empty() || !may_bury()) return;
   struct Steps {
     std::binary_semaphore taken{0};
     std::binary_semaphore closed{0};
     bool alone = false;
+    int thread = 0;
   };
   try {
+    ending_.reserve(kMaxEnding);
     const auto steps = std::make_shared<Steps>();
     std::vector<unsigned> keep;
     for (const FileDescriptor& fd : grave_) keep.push_back(static_cast<unsigned>(fd.get()));
     for (const auto& one : pending_) keep.push_back(static_cast<unsigned>(one->fd));  // to close it may wait
     std::thread([steps, keep] {
       steps->alone = keep_only(keep);
+      steps->thread = static_cast<int>(::gettid());
       steps->taken.release();
       steps->closed.acquire();
     }).detach();
     // This wait is for a thread of ours that nothing foreign can hold up.
     steps->taken.acquire();
     if (steps->alone) grave_.clear();  // none of these is the last
+    ending_.push_back(steps->thread);
     steps->closed.release();
   } catch (const std::exception&) {
     // No thread or no memory: the next time.

@@ -5,10 +5,12 @@
 // may wait for that. So:
 //
 // - A message is looked at before it is taken. The kernel gives us duplicates then: ours is never the last
-//   descriptor of anything, and what there is no room for is not closed in our name. Only memfds are taken;
-//   to close them waits for nobody.
+//   descriptor of anything, and what there is no room for is not closed in our name. Only memfds are taken,
+//   of a size that is settled (sealed) and that such a message may have.
+// - A memfd that is large, and a mapping of one, is given back by a thread of its own (base/disposal.h).
 // - A socket in whose queue something lies is closed by a thread that has a descriptor table of its own and
 //   does nothing but end: a task that ends does not linger. So nothing is ever stuck, and nothing adds up.
+//   What lies there may be large: at most kMaxEnding of these threads are under way.
 // - A duplicate of a file that is neither memfd nor socket, which could be of a file system in user space, is
 //   closed by a thread that may sleep over it. From a user that has kMaxPending of those no descriptor is
 //   taken.
@@ -25,6 +27,7 @@
 #include <span>
 #include <vector>
 
+#include "base/disposal.h"
 #include "base/file_descriptor.h"
 #include "base/socket.h"
 
@@ -33,23 +36,34 @@ namespace hamlyn::base {
 class Foreign {
  public:
   static constexpr std::size_t kMaxPending = 8;  // files of one user that are being closed
+  static constexpr std::size_t kMaxEnding = 4;   // threads that end with sockets
+
+  // How many bytes each memfd of this message may have at most. The message is a stranger's, of any length.
+  using Most = std::uint64_t (*)(std::span<const std::byte> message);
 
   Foreign() = default;
   ~Foreign();  // what could not be buried is closed when the table's last thread ends
   Foreign(const Foreign&) = delete;
   Foreign& operator=(const Foreign&) = delete;
 
-  // The next message, if it is sound and all that came with it are memfds. A malformed one stays where it is:
-  // drop the socket. `user`: whose process sends. Does not wait.
-  Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user);
+  // The next message, if it is sound and all that came with it are memfds as `most` allows, sealed against a
+  // change of their size. A malformed one stays where it is: drop the socket. `user`: whose process sends.
+  // Does not wait.
+  Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most);
 
   // Ends a connection with a stranger: nobody sends into it any more.
   void drop(FileDescriptor socket);
   // Closes our copy of a socket that others have been given.
   void let_go(FileDescriptor socket);
+  // Gives back what a message had brought, and a mapping of that.
+  void close(FileDescriptor memory);
+  void unmap(void* at, std::size_t size) { disposal_.unmap(at, size); }
 
   // Closes what could not be closed at once. To be called now and then by whoever is about to wait.
   void bury();
+  // Sockets that wait for that.
+  std::size_t unburied() const noexcept { return grave_.size(); }
+  const Disposal& disposal() const noexcept { return disposal_; }
 
  private:
   struct Pending {
@@ -60,9 +74,12 @@ class Foreign {
 
   void refuse(FileDescriptor fd, std::uint32_t user);
   std::size_t pending(std::uint32_t user);
+  bool may_bury();
 
   std::vector<FileDescriptor> grave_;
   std::vector<std::shared_ptr<Pending>> pending_;
+  std::vector<int> ending_;  // ids of the threads that end with sockets
+  Disposal disposal_;
 };
 
 // A socket with a stranger at its other end.
@@ -77,9 +94,10 @@ class ForeignSocket {
   }
 
   int get() const noexcept { return socket_.get(); }
-  Received receive(std::span<std::byte> buffer, std::uint32_t user) const {
-    return foreign_->receive(socket_.get(), buffer, user);
+  Received receive(std::span<std::byte> buffer, std::uint32_t user, Foreign::Most most) const {
+    return foreign_->receive(socket_.get(), buffer, user, most);
   }
+  Foreign& foreign() const noexcept { return *foreign_; }
 
  private:
   Foreign* foreign_;

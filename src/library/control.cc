@@ -170,6 +170,7 @@ void Control::loop() {
 }
 
 int Control::pause_until_next_look() const noexcept {
+  if (foreign_.unburied() != 0) return kBuryAgain;
   if (!client_) return static_cast<int>(kAttachPause.count());
   const auto pause = stall_watch_.pause();
   return !pause || (keepers_.empty() && far_keepers_.empty()) ? -1 : static_cast<int>(pause->count());

@@ -105,6 +105,9 @@ void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
     request_done_.notify_all();
     return;
   }
+  // Nobody waits any more for what may be long.
+  const std::size_t bytes = answer.memory.size();
+  foreign_.unmap(answer.memory.release(), bytes);
 }
 
 void Control::finish(Import& import, ErrorCode error) {

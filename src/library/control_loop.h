@@ -16,5 +16,6 @@ inline constexpr std::uint64_t kFirstSerial = 4;
 inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }
 
 inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tries to find a daemon again
+inline constexpr int kBuryAgain = 5;  // ms, while sockets wait to be closed by a thread of their own
 
 }  // namespace hamlyn::library

@@ -13,6 +13,33 @@ namespace hamlyn::library {
 
 namespace {
 constexpr int kWordsInARow = 16;
+
+// Sizes from the table only: a peer does not decide how much we map.
+bool known_ring(std::uint64_t cells) noexcept {
+  return std::find(std::begin(shm::kGrownCells), std::end(shm::kGrownCells), cells) !=
+         std::end(shm::kGrownCells);
+}
+
+// The memory that comes with a word has the size that the word is about. (An area may be longer than we take:
+// it is refused, and given back by another thread.)
+std::uint64_t most_memory(std::span<const std::byte> bytes) {
+  LinkMessage message;
+  if (bytes.size() != sizeof message) return 0;
+  std::memcpy(&message, bytes.data(), sizeof message);
+  switch (message.word) {
+    case LinkWord::page:
+      return sizeof(shm::Page);
+    case LinkWord::ring:
+      return known_ring(message.value) ? message.value * interface::kCell : 0;
+    case LinkWord::area:
+      return message.bytes;
+    case LinkWord::imported:
+      return std::clamp<std::uint64_t>(message.bytes, sizeof(shm::Page), LinkKeeper::kImportBytes);
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
@@ -35,6 +62,21 @@ LinkKeeper::~LinkKeeper() {
   for (const PeersArea& area : peers_areas_) {
     if (area.mapping) budget_.give_back(user_.uid, area.mapping.size());
   }
+  for (PeersArea& area : peers_areas_) unmap(area.mapping);
+  for (std::list<shm::Mapping>* areas : {&former_areas_, &unused_areas_}) {
+    for (shm::Mapping& area : *areas) unmap(area);
+  }
+  for (ImportAnswer& answer : import_answers_) unmap(answer.memory);
+}
+
+void LinkKeeper::unmap(shm::Mapping& memory) noexcept {
+  const std::size_t bytes = memory.size();
+  socket_.foreign().unmap(memory.release(), bytes);
+}
+
+void LinkKeeper::unmap_forgotten() noexcept {
+  for (shm::Mapping& area : unused_areas_) unmap(area);
+  unused_areas_.clear();
 }
 
 bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
@@ -53,7 +95,8 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
   // A peer that talks without end gets its turn again, after the others.
   for (int words = 0; words < kWordsInARow; ++words) {
     LinkMessage message;
-    base::Received received = socket_.receive(std::as_writable_bytes(std::span(&message, 1)), user_.uid);
+    base::Received received =
+        socket_.receive(std::as_writable_bytes(std::span(&message, 1)), user_.uid, most_memory);
     if (received.state == base::SocketState::again) return End::none;
     if (received.state == base::SocketState::closed) return End::peer_gone;
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||
@@ -73,7 +116,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         ring_taken_ = true;
         break;
       case LinkWord::area:
-        end = take_area(std::move(received.fds[0]), message);
+        end = take_area(received.fds[0], message);
         break;
       case LinkWord::area_taken:
         // It may be of an area that has gone since.
@@ -95,6 +138,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         end = take_import(received, message);
         break;
     }
+    for (base::FileDescriptor& memory : received.fds) socket_.foreign().close(std::move(memory));
     if (end != End::none) return end;
     if (message.word == LinkWord::area) break;  // it may be long, and mapping it takes its time
   }
@@ -115,11 +159,9 @@ LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Sur
 }
 
 LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t cells) {
-  // Sizes from the table only, and each longer than the one before: a peer decides neither how much we map
-  // nor how often.
-  const bool known = std::find(std::begin(shm::kGrownCells), std::end(shm::kGrownCells), cells) !=
-                     std::end(shm::kGrownCells);
-  if (link_ == nullptr || peers_ring_ || !known || cells <= peers_cells_) return End::protocol_broken;
+  // Each is longer than the one before: a peer does not decide how often we map one.
+  if (link_ == nullptr || peers_ring_ || !known_ring(cells) || cells <= peers_cells_)
+    return End::protocol_broken;
   peers_cells_ = cells;
   shm::ForeignMemory ring = shm::map_foreign_memory(memfd, cells * interface::kCell, shm::Writers::both_ends);
   if (ring.no_memory) return End::none;  // it is not answered, and the shorter one goes on
@@ -204,7 +246,7 @@ bool LinkKeeper::say_withdrawn(std::uint32_t number) noexcept {
 
 // What a peer may show is bounded in number and, beside that, in bytes, and so is what all peers may: mapping
 // it costs page tables of ours.
-LinkKeeper::End LinkKeeper::take_area(base::FileDescriptor memfd, const LinkMessage& message) {
+LinkKeeper::End LinkKeeper::take_area(const base::FileDescriptor& memfd, const LinkMessage& message) {
   if (link_ == nullptr || message.number >= interface::kAreaLimit || message.generation == 0 ||
       message.bytes == 0)
     return End::protocol_broken;

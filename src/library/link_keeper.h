@@ -59,7 +59,7 @@ class LinkKeeper {
   void answer() noexcept;
   // Unmaps the areas that are forgotten since. Not under the run lock: that can take long, and a peer says
   // how often.
-  void unmap_forgotten() noexcept { unused_areas_.clear(); }
+  void unmap_forgotten() noexcept;
 
   // Send buffer areas: shows one of ours to the peer; tells it that one has gone.
   void show_area(std::uint32_t number, const interface::SendArea& area, int memfd) noexcept;
@@ -88,13 +88,14 @@ class LinkKeeper {
   StallClock stall{made};
 
  private:
+  void unmap(shm::Mapping& memory) noexcept;
   bool say_withdrawn(std::uint32_t number) noexcept;
   bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
   bool say(const LinkMessage& message, std::span<const int> fds = {}) noexcept;
   End take_import(base::Received& received, const LinkMessage& message);
   End take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings);
   End take_ring(base::FileDescriptor memfd, std::uint64_t cells);
-  End take_area(base::FileDescriptor memfd, const LinkMessage& message);
+  End take_area(const base::FileDescriptor& memfd, const LinkMessage& message);
   End forget_area(const LinkMessage& message);
 
   std::uint64_t serial_;

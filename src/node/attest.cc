@@ -16,8 +16,6 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr off_t kMaxCounters = 1 << 20;
-
 // Before Linux 6.5 the pid has to be opened, and may by then be another process's. The socket tells: while it
 // lives, so does the process that had connected it, and so the pid was still its own.
 base::FileDescriptor open_pidfd(int socket, pid_t pid) {
@@ -58,7 +56,7 @@ bool sound_counters(int fd) {
   struct stat info {};
   const int seals = ::fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW) &&
-         ::fstat(fd, &info) == 0 && info.st_size > 0 && info.st_size <= kMaxCounters;
+         ::fstat(fd, &info) == 0 && info.st_size > 0 && info.st_size <= static_cast<off_t>(kMostCounterBytes);
 }
 
 }  // namespace hamlyn::node

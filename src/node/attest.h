@@ -1,5 +1,6 @@
 #pragma once
 // Who is at the other end of a connection, from the kernel and nobody else.
+#include <cstdint>
 #include <optional>
 
 #include "base/file_descriptor.h"
@@ -14,6 +15,9 @@ struct Attested {
 
 // Empty if the process has gone already, or cannot be seen from here.
 std::optional<Attested> attest(int socket);
+
+// The most bytes of a counter page.
+inline constexpr std::uint64_t kMostCounterBytes = 1 << 20;
 
 // Whether this may be handed to `hamlyn node` as a counter page: a memfd of a sensible size that its owner
 // can no longer shrink under a reader.

@@ -68,6 +68,11 @@ std::uint64_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
+// A hello may have a counter page, and no other message any memory.
+std::uint64_t most_memory(std::span<const std::byte> message) {
+  return message.size() == sizeof(Hello) ? kMostCounterBytes : 0;
+}
+
 // Bytes that the other side of a Unix socket has not read yet.
 bool all_read(int socket) {
   int left = 0;
@@ -222,7 +227,7 @@ void Server::run(const sigset_t& signals) {
 
 // How long epoll may sleep, in ms.
 int Server::wait_time() const {
-  if (!full_.empty() || !crowded_.empty()) return kLookAgain;
+  if (!full_.empty() || !crowded_.empty() || foreign_.unburied() != 0) return kLookAgain;
   Time until = Time::max();
   if (const auto deadline = node_->deadline()) until = *deadline;
   if (options_.idle_exit.count() > 0 && node_->empty())
@@ -298,11 +303,11 @@ void Server::receive_some(std::uint64_t id) {
     if (found == peers_.end()) return;
     Peer& peer = found->second;
     std::array<std::byte, sizeof(Request) + 1> buffer;
-    base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid);
+    base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid, most_memory);
     if (got.state == base::SocketState::again) return;
     if (got.state == base::SocketState::closed) return leave(id);
     if (got.state == base::SocketState::malformed || got.fd_count > 1) {
-      return node_->malformed(id, "a message that is too long or has too many descriptors");
+      return node_->malformed(id, "a message that is too long, or has descriptors that it may not have");
     }
     const bool counters = got.fd_count == 1;
     if (counters && (peer.counters != nullptr || !sound_counters(got.fds[0].get()))) {

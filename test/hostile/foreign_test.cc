@@ -1,5 +1,6 @@
 // Descriptors that hold up whoever closes them, unread queues, and more of them than anybody may have under
 // way: neither the daemon nor a process waits for a rogue.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
@@ -376,6 +377,52 @@ TEST(LinkKeeper, UnmapsWhatIsForgottenWhenItIsToldTo) {
   EXPECT_EQ(::mincore(at, 4096, &there), 0);
   peer.keeper->unmap_forgotten();
   EXPECT_NE(::mincore(at, 4096, &there), 0);
+}
+
+// Whoever gives back the last of it frees it, which takes 180 ms for each GiB.
+TEST(LinkKeeper, LeavesWhatIsLargeToAnotherThread) {
+  constexpr std::uint64_t kBytes = base::Disposal::kSmall + 4096;
+  Speaker peer(::geteuid());
+  const auto area = [](std::uint16_t number, LinkWord word, std::uint64_t bytes) {
+    return LinkMessage{.word = word, .bytes = bytes, .number = number, .generation = 1};
+  };
+  const auto handed = [&] { return peer.foreign.disposal().handed(); };
+  for (std::uint16_t number = 0; number < 2; ++number) {
+    const shm::OwnedMemory memory = shm::make_sealed_memory(kBytes);
+    peer.say(area(number, LinkWord::area, kBytes), {memory.memfd.get()});
+    ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  }
+  EXPECT_EQ(peer.heard(LinkWord::area_taken), 2);
+  EXPECT_EQ(handed(), 2u) << "the descriptors";
+  peer.say(area(0, LinkWord::area_withdrawn, kBytes), {});
+  ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
+  peer.keeper->unmap_forgotten();
+  EXPECT_EQ(handed(), 3u) << "the mapping that is withdrawn";
+  const shm::OwnedMemory memory = shm::make_sealed_memory(kBytes);
+  peer.say(area(2, LinkWord::area, kBytes - 4096), {memory.memfd.get()});
+  EXPECT_EQ(peer.read(), library::LinkKeeper::End::protocol_broken) << "larger than it says";
+  peer.keeper.reset();
+  EXPECT_EQ(handed(), 4u) << "the mapping that the link had";
+}
+
+// A ring of 2 GiB stays where it is, and goes with the socket.
+TEST(LinkKeeper, TakesNoMemoryThatIsLargerThanItsWordMayHave) {
+  const base::FileDescriptor large{::memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  ASSERT_EQ(::ftruncate(large.get(), off_t{2} << 30), 0);
+  ASSERT_EQ(::fcntl(large.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  for (const LinkWord word : {LinkWord::page, LinkWord::ring, LinkWord::area}) {
+    Speaker peer(::geteuid());
+    ASSERT_EQ(peer.read(), library::LinkKeeper::End::none) << "its page";
+    LinkMessage message = area_of(0, word);
+    message.value = shm::kGrownCells[0];
+    peer.say(message, {large.get()});
+    EXPECT_EQ(peer.read(), library::LinkKeeper::End::protocol_broken);
+    std::byte byte{};
+    EXPECT_EQ(::recv(peer.keeper->socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT), 1);
+    peer.keeper.reset();
+    EXPECT_EQ(peer.foreign.unburied(), 1u) << "closed by a thread that ends";
+    EXPECT_EQ(peer.foreign.disposal().handed(), 0u);
+  }
 }
 
 // Its owner can punch holes into memory that everybody may write: nobody maps that of another user.
