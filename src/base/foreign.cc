@@ -133,16 +133,14 @@ void Foreign::let_go(FileDescriptor socket) {
   if (!empty(socket.get())) grave_.push_back(std::move(socket));
 }
 
-// A thread is there until it has closed what it had.
-bool Foreign::may_bury() {
-  std::erase_if(ending_,
-                [](int id) { return ::syscall(SYS_tgkill, ::getpid(), id, 0) != 0 && errno == ESRCH; });
-  return ending_.size() < kMaxEnding;
+std::size_t EndingThreads::count() {
+  std::erase_if(ids_, [](int id) { return ::syscall(SYS_tgkill, ::getpid(), id, 0) != 0 && errno == ESRCH; });
+  return ids_.size();
 }
 
 void Foreign::bury() {
   disposal_.retry();
-  if (grave_.empty() || !may_bury()) return;
+  if (grave_.empty() || ending_.count() >= kMaxEnding) return;
   struct Steps {
     std::binary_semaphore taken{0};
     std::binary_semaphore closed{0};
@@ -150,7 +148,6 @@ void Foreign::bury() {
     int thread = 0;
   };
   try {
-    ending_.reserve(kMaxEnding);
     const auto steps = std::make_shared<Steps>();
     std::vector<unsigned> keep;
     for (const FileDescriptor& fd : grave_) keep.push_back(static_cast<unsigned>(fd.get()));
@@ -164,8 +161,8 @@ void Foreign::bury() {
     // This wait is for a thread of ours that nothing foreign can hold up.
     steps->taken.acquire();
     if (steps->alone) grave_.clear();  // none of these is the last
-    ending_.push_back(steps->thread);
     steps->closed.release();
+    ending_.add(steps->thread);
   } catch (const std::exception&) {
     // No thread or no memory: the next time.
   }

@@ -33,6 +33,16 @@
 
 namespace hamlyn::base {
 
+// Threads of this process that are about to end. One is there until it has closed what it had.
+class EndingThreads {
+ public:
+  void add(int id) { ids_.push_back(id); }
+  std::size_t count();
+
+ private:
+  std::vector<int> ids_;
+};
+
 class Foreign {
  public:
   static constexpr std::size_t kMaxPending = 8;  // files of one user that are being closed
@@ -64,6 +74,7 @@ class Foreign {
   // Sockets that wait for that.
   std::size_t unburied() const noexcept { return grave_.size(); }
   const Disposal& disposal() const noexcept { return disposal_; }
+  EndingThreads& ending() noexcept { return ending_; }
 
  private:
   struct Pending {
@@ -74,11 +85,10 @@ class Foreign {
 
   void refuse(FileDescriptor fd, std::uint32_t user);
   std::size_t pending(std::uint32_t user);
-  bool may_bury();
 
   std::vector<FileDescriptor> grave_;
   std::vector<std::shared_ptr<Pending>> pending_;
-  std::vector<int> ending_;  // ids of the threads that end with sockets
+  EndingThreads ending_;
   Disposal disposal_;
 };
 
