@@ -8,9 +8,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 #include "base/descriptor_table.h"
 #include "base/short_slices.h"
+#include "base/standard_output.h"
 #include "base/throw_system.h"
 #include "daemon/clerk_process.h"
 #include "hamlyn/error.h"
@@ -94,6 +96,12 @@ void serve(const Arguments& arguments) {
   server.run(signals);
 }
 
+// Of a variable that is not set, as a rule: nothing that was meant.
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
+          ""};
+}
+
 int run(int count, char** words) {
   Arguments arguments;
   CLI::App app{
@@ -101,11 +109,14 @@ int run(int count, char** words) {
       "Programs start one of their user's own when they need it; run it as a service for links between "
       "users."};
   app.add_option("--socket", arguments.socket,
-                 "where to listen (default: the service's or this user's own place)");
-  app.add_option("--config", arguments.config, "quotas, rights and log level: a TOML file, see docs/node.md");
+                 "where to listen (default: the service's or this user's own place)")
+      ->check(not_empty());
+  app.add_option("--config", arguments.config, "quotas, rights and log level: a TOML file, see docs/node.md")
+      ->check(not_empty());
   app.add_option("--join", arguments.join,
                  "a boot server of the cluster that this node belongs to, as host or host:port; see "
-                 "docs/cluster.md");
+                 "docs/cluster.md")
+      ->check(not_empty());
   app.add_flag("--service", arguments.service, "serve all users and do not leave when idle");
   auto* idle = app.add_option("--idle-exit", arguments.idle_exit,
                               "leave after so many seconds with nobody attached; 0: never")
@@ -120,7 +131,11 @@ int run(int count, char** words) {
   try {
     app.parse(count, words);
   } catch (const CLI::Success& wanted) {  // --help, --version
-    return app.exit(wanted);
+    std::ostringstream text;
+    app.exit(wanted, text);
+    base::print(text.str());
+    base::finish_output();
+    return 0;
   } catch (const CLI::ParseError& wrong) {
     std::fprintf(stderr, "hamlynd: %s (usage): see 'hamlynd --help'\n", wrong.what());
     return 2;

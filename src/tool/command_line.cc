@@ -53,14 +53,15 @@ void add_node_option(CLI::App& command, std::string& node) {
   command
       .add_option("--node", node,
                   "The node daemon's socket; by default the service's, else your own daemon's")
-      ->type_name("SOCKET");
+      ->type_name("SOCKET")
+      ->check(not_empty());
 }
 
 void add_transfer_options(CLI::App& command, TransferOptions& options, const char* file_help) {
   command.add_option("name", options.name, "The name to meet under: 1 to 64 of A-Z a-z 0-9 . _ -")
       ->type_name("NAME")
       ->required();
-  command.add_option("file", options.file, file_help)->type_name("FILE");
+  command.add_option("file", options.file, file_help)->type_name("FILE")->check(not_empty());
   command
       .add_option_function<double>(
           "--timeout", [&options](double seconds) { options.timeout = milliseconds(seconds); },
@@ -134,8 +135,12 @@ void add_sim(CLI::App& app, SimOptions& options) {
   command.add_option("--seed", options.seed, "Run the program of this seed")
       ->type_name("N")
       ->check(whole_number());
-  command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")->type_name("A-B");
-  command.add_option("--steps", options.steps, "Run only these of its steps")->type_name("LIST");
+  command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")
+      ->type_name("A-B")
+      ->check(not_empty());
+  command.add_option("--steps", options.steps, "Run only these of its steps")
+      ->type_name("LIST")
+      ->check(not_empty());
   command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(kExitCodes);
@@ -146,7 +151,8 @@ void add_perf(CLI::App& app, PerfOptions& options) {
   CLI::App& command =
       *app.add_subcommand("perf", "Measure this machine's limits, Hamlyn, and installed peers");
   command.add_option("--only", options.only, "Measure only figures whose whole name matches")
-      ->type_name("REGEX");
+      ->type_name("REGEX")
+      ->check(not_empty());
   command.add_option("--cores", options.cores, "The two processors to measure on")
       ->type_name("A,B")
       ->delimiter(',');
@@ -163,9 +169,16 @@ void add_perf(CLI::App& app, PerfOptions& options) {
 }
 #endif
 
-std::string command_of(const CLI::App& app) {
+// What is known also of a command line that is wrong further on.
+void note_command(const CLI::App& app, CommandLine& out) {
   const auto commands = app.get_subcommands();
-  return commands.empty() ? std::string() : commands.front()->get_name();
+  if (commands.empty()) return;
+  const CLI::App& command = *commands.front();
+  out.command = command.get_name();
+  const CLI::Option* const json = command.get_option_no_throw("--json");
+  if (json == nullptr || json->count() == 0) return;
+  const bool data_on_output = out.command == "receive" && out.receive.file == "-";
+  out.json = data_on_output ? CommandLine::Json::on_error : CommandLine::Json::on_output;
 }
 
 Failure usage(const CLI::App& app, const std::string& command, const CLI::ParseError& error) {
@@ -196,13 +209,13 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
 #endif
   try {
     app.parse(count, words);
-    out.command = command_of(app);
+    note_command(app, out);
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app.exit(asked, text);
     out.help = text.str();
   } catch (const CLI::ParseError& error) {
-    out.command = command_of(app);
+    note_command(app, out);
     throw usage(app, out.command, error);
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 // What was said on the command line of `hamlyn`. Reads and checks it, and does nothing.
+#include <cstdint>
 #include <string>
 
 #include "tool/doctor.h"
@@ -12,6 +13,8 @@ namespace hamlyn::tool {
 struct CommandLine {
   std::string command;  // "send", ...
   std::string help;     // not empty: to be printed, and nothing else is to be done
+  // Where the command prints its JSON object, and a failure another one.
+  enum class Json : std::uint8_t { none, on_output, on_error } json = Json::none;
   SendOptions send;
   ReceiveOptions receive;
   NodeOptions node;

@@ -1,7 +1,7 @@
 // `hamlyn doctor`, with what takes a library that others do not need to look at: libfabric.
 #include <algorithm>
-#include <cstdio>
 
+#include "base/standard_output.h"
 #include "library/far_engines.h"
 #include "tool/doctor.h"
 #include "tool/failure.h"
@@ -15,7 +15,7 @@ int run_doctor(const DoctorOptions& options) {
   host.libfabric = far.version;
   host.engines = far.looked_at;
   const std::vector<Finding> findings = diagnose(host);
-  std::fputs((options.json ? to_json(findings) + "\n" : to_text(findings)).c_str(), stdout);
+  base::print(options.json ? to_json(findings) + "\n" : to_text(findings));
   const bool works = std::none_of(findings.begin(), findings.end(),
                                   [](const Finding& f) { return f.verdict == Finding::Verdict::problem; });
   return works ? kOk : kFailed;

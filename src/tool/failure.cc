@@ -9,7 +9,7 @@
 namespace hamlyn::tool {
 namespace {
 
-const char* advice(ErrorCode code) noexcept {
+const char* advice_for(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::node_unreachable:
       return "start hamlynd, or give the path of its socket with --node";
@@ -94,7 +94,7 @@ const char* advice_for_errno(int errnum) noexcept {
 }  // namespace
 
 Failure failure(const Error& error) {
-  return {error.what(), hamlyn::name(error.code()), advice(error.code()), exit_code(error.code())};
+  return {error.what(), hamlyn::name(error.code()), advice_for(error.code()), exit_code(error.code())};
 }
 
 Failure failure(const std::string& what, Status status) {

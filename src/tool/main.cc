@@ -1,12 +1,11 @@
 // The command `hamlyn`: reads the command line, runs one command, and turns how it ended into one line and a
 // status.
-#include <fmt/core.h>
-
 #include <cstdio>
 #include <new>
 #include <stdexcept>
 
 #include "base/descriptor_table.h"
+#include "base/standard_output.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
 
@@ -26,9 +25,35 @@ int run(const CommandLine& line) {
   return kOk;
 }
 
+// A standard error that takes nothing changes no exit status.
+void tell(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+// Says why on standard error, in a line, and as a JSON object where the command was to print one.
 int fail(const CommandLine& said, const Failure& failure) {
-  fmt::print(stderr, "{}\n", line(said.command, failure));
+  if (said.json == CommandLine::Json::on_error) {
+    tell(to_json(said.command, failure));
+    return failure.exit();
+  }
+  tell(line(said.command, failure));
+  if (said.json == CommandLine::Json::none) return failure.exit();
+  try {
+    base::print(to_json(said.command, failure) + "\n");
+    base::flush_output();
+  } catch (const Error&) {  // it is what has failed, perhaps
+  }
   return failure.exit();
+}
+
+// Exit status 0 says that the output was written, whichever command it is of.
+int run_to_the_end(const CommandLine& line) {
+  int status = kOk;
+  if (line.help.empty()) {
+    status = run(line);
+  } else {
+    base::print(line.help);
+  }
+  base::finish_output();
+  return status;
 }
 
 int run_command(int argc, char** argv) {
@@ -36,9 +61,7 @@ int run_command(int argc, char** argv) {
   CommandLine line;
   try {
     read_command_line(argc, argv, line);
-    if (line.help.empty()) return run(line);
-    fmt::print("{}", line.help);
-    return kOk;
+    return run_to_the_end(line);
   } catch (const Failure& failed) {
     return fail(line, failed);
   } catch (const Error& error) {

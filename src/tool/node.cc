@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
+#include "base/standard_output.h"
 #include "tool/node_view.h"
 #include "tool/options.h"
 #include "tool/report.h"
@@ -70,7 +70,7 @@ NodeView look_at_node(const std::string& socket) {
 
 void run_node(const NodeOptions& options) {
   const NodeView view = look_at_node(options.node);
-  std::fputs((options.json ? to_json(view) + "\n" : to_text(view)).c_str(), stdout);
+  base::print(options.json ? to_json(view) + "\n" : to_text(view));
 }
 
 Peer find_peer(std::uint64_t interface, const std::string& socket) noexcept {

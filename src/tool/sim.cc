@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/standard_output.h"
 #include "simulation/protocols/run_protocols.h"
 #include "simulation/shorten.h"
 #include "tool/failure.h"
@@ -125,8 +126,10 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
   simulation::Trace::Reader reader;
   if (options.verbose) {
     // Beside a JSON object on standard output, the events are for people.
-    std::FILE* const out = options.json ? stderr : stdout;
-    reader = [out](std::string_view event) { fmt::print(out, "{}\n", event); };
+    reader = [beside = options.json](std::string_view event) {
+      const std::string line = fmt::format("{}\n", event);
+      beside ? fmt::print(stderr, "{}", line) : base::print(line);
+    };
   }
   simulation::Program program{seed, {}, {}};
   if (options.steps == "none") {
@@ -141,9 +144,10 @@ int run_one(std::uint64_t seed, const SimOptions& options) {
     add_protocols(result, std::move(reader));
   }
   if (options.json) {
-    fmt::print("{}\n", to_json(result));
+    base::print(to_json(result) + "\n");
   } else {
-    fmt::print("seed {}: {}, digest {:016x}\n", seed, counts_text(result.counts), result.digest);
+    base::print(
+        fmt::format("seed {}: {}, digest {:016x}\n", seed, counts_text(result.counts), result.digest));
   }
   if (result.good()) return kOk;
   fmt::print(stderr, "seed {}: {}\n", seed, result.problem);
@@ -176,7 +180,7 @@ int run_range(std::uint64_t first, std::uint64_t last, const SimOptions& options
   }
   if (terminal) fmt::print(stderr, "\r\033[K");
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  fmt::print("{}\n", options.json ? to_json(sum, seconds) : to_text(sum, seconds));
+  base::print((options.json ? to_json(sum, seconds) : to_text(sum, seconds)) + "\n");
   return sum.failures == 0 ? kOk : kFailed;
 }
 

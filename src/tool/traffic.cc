@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const ProcessView* find(const NodeView& node, std::uint64_t interface) {
+const ProcessView* earlier_of(const NodeView& node, std::uint64_t interface) {
   const auto found = std::ranges::find(node.processes, interface, &ProcessView::interface);
   return found == node.processes.end() ? nullptr : &*found;
 }
@@ -49,7 +49,7 @@ double rate(std::uint64_t before, std::uint64_t now, double seconds) noexcept {
 std::vector<ProcessTraffic> traffic(const NodeView& before, const NodeView& now, double seconds) {
   std::vector<ProcessTraffic> all;
   for (const ProcessView& process : now.processes) {
-    ProcessTraffic each{.process = &process, .before = find(before, process.interface), .rates = {}};
+    ProcessTraffic each{.process = &process, .before = earlier_of(before, process.interface), .rates = {}};
     const Details* const then = details_of(each.before);
     if (process.details) {
       each.rates = rates_of(then, *process.details, seconds);

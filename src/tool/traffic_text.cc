@@ -108,10 +108,8 @@ std::string traffic_text(const NodeView& before, const NodeView& now, double sec
   text +=
       "     PID  USER         LINKS    SHARED      IN/s       B/s    OUT/s       B/s  WAKE/s REFUSED  "
       "PROGRAM\n";
-  bool found = false;
   for (const ProcessTraffic& each : traffic(before, now, seconds)) {
     if (pid && each.process->pid != *pid) continue;
-    found = true;
     text += line(each);
     if (!pid) continue;
     if (!each.process->details) {
@@ -125,7 +123,6 @@ std::string traffic_text(const NodeView& before, const NodeView& now, double sec
     text += links_text(then, details, seconds) + slots_text(then, details, seconds) + queues_text(details) +
             termini_text(details);
   }
-  if (pid && !found) text += fmt::format("  process {} is not attached\n", *pid);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/standard_output.h"
 #include "tool/input.h"
 #include "tool/options.h"
 #include "tool/output.h"
@@ -15,9 +16,11 @@
 namespace hamlyn::tool {
 namespace {
 
-void tell(const TransferOptions& options, const char* what, const Report& report, std::FILE* json_to) {
-  if (options.json) {
-    std::fprintf(json_to, "%s\n", to_json(report).c_str());
+void tell(const TransferOptions& options, const char* what, const Report& report, bool data_on_output) {
+  if (options.json && !data_on_output) {
+    base::print(to_json(report) + "\n");
+  } else if (options.json) {
+    std::fprintf(stderr, "%s\n", to_json(report).c_str());
   } else if (!options.quiet) {
     std::fprintf(stderr, "%s %s\n", what, to_text(report).c_str());
   }
@@ -30,7 +33,7 @@ void run_send(const SendOptions& options) {
   Stop stop;
   Input input(options.file);
   const Report report = Sender(options, input, stop).run();
-  tell(options, "sent", report, stdout);
+  tell(options, "sent", report, false);
 }
 
 void run_receive(const ReceiveOptions& options) {
@@ -38,7 +41,7 @@ void run_receive(const ReceiveOptions& options) {
   Stop stop;
   Output output(options.file, options.keep_partial);
   const Report report = Receiver(options, output, stop).run();
-  tell(options, "received", report, output.standard() ? stderr : stdout);
+  tell(options, "received", report, output.standard());
 }
 
 }  // namespace hamlyn::tool

@@ -7,8 +7,11 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
+#include "base/standard_output.h"
+#include "hamlyn/error.h"
 #include "test/chaos/report.h"
 
 namespace hamlyn::chaos {
@@ -22,16 +25,28 @@ std::string daemon_beside_us() {
 int run(const Plan& plan, bool as_json) {
   Conductor conductor(plan);
   std::vector<Look> looks;
-  if (!as_json) fmt::print("{}\n", heading());
+  if (!as_json) base::print(heading() + "\n");
   conductor.run([&](const Look& look) {
     looks.push_back(look);
-    if (!as_json) fmt::print("{}\n", row(look));
-    std::fflush(stdout);
+    if (!as_json) base::print(row(look) + "\n");
+    base::flush_output();
   });
   const bool good = conductor.ledger().faults == 0;
-  fmt::print("{}\n", as_json ? json(plan, conductor, looks) : summary(conductor));
+  base::print((as_json ? json(plan, conductor, looks) : summary(conductor)) + "\n");
+  base::finish_output();
   if (!good) fmt::print(stderr, "again: {}\n", command_line(plan));
   return good ? 0 : 1;
+}
+
+int print_help(const std::string& text) {
+  try {
+    base::print(text);
+    base::finish_output();
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
 }
 
 }  // namespace
@@ -62,7 +77,16 @@ int main(int count, char** words) {
   app.footer(
       "Exit status: 0 every promise was kept, 1 one was not, 2 the command line is wrong or nothing could be "
       "started.");
-  CLI11_PARSE(app, count, words);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::Success& wanted) {
+    std::ostringstream text;
+    app.exit(wanted, text);
+    return print_help(text.str());
+  } catch (const CLI::ParseError& wrong) {
+    app.exit(wrong);
+    return 2;
+  }
   if (plan.users && ::geteuid() != 0) {
     fmt::print(stderr, "SKIPPED: --users needs root\n");
     return 77;  // as ctest knows it

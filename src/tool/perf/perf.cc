@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "tool/perf/catalogue.h"
 #include "tool/perf/cores.h"
 #include "tool/perf/derived.h"
@@ -81,7 +82,7 @@ Outcome measure(const std::vector<Meter>& meters, Cores cores, int rounds) {
 }
 
 int list(const std::vector<Meter>& meters) {
-  for (const Meter& meter : meters) std::puts(meter.name.c_str());
+  for (const Meter& meter : meters) base::print(meter.name + "\n");
   return 0;
 }
 
@@ -102,8 +103,7 @@ int run_perf(const PerfOptions& options) {
   add_derived(report.figures);
   report.targets = compare(all_targets(), report.figures);
   if (options.peers) report.absent = absent_peers();
-  const std::string text = options.json ? to_json(report) : to_text(report);
-  std::fputs(text.c_str(), stdout);
+  base::print(options.json ? to_json(report) : to_text(report));
   for (const std::string& failure : outcome.failures)
     std::fprintf(stderr, "hamlyn perf: %s\n", failure.c_str());
   return outcome.failures.empty() ? 0 : 1;

@@ -1,0 +1,213 @@
+// Exit status 0 says that the output was written, whichever command of `hamlyn` it is of; and what a failure
+// prints where a JSON object was asked for.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test/process/tool_world.h"
+#include "test/support/daemon.h"
+
+namespace hamlyn::test {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+// The commands that `hamlyn --help` lists.
+Words commands(World& world) {
+  std::istringstream help{world.run({"--help"}).out};
+  Words names;
+  std::string line;
+  while (std::getline(help, line) && line.rfind("Subcommands:", 0) != 0) {
+  }
+  while (std::getline(help, line) && line.rfind("  ", 0) == 0) {
+    std::istringstream words{line};
+    if (std::string name; line[2] != ' ' && words >> name) names.push_back(name);
+  }
+  return names;
+}
+
+// What makes each command print something on standard output, apart from its help.
+const std::map<std::string, std::vector<Words>> kPrinting{
+    {"send", {{"send", "toy", "--json"}}},
+    {"receive", {{"receive", "toy", "/dev/null", "--json"}, {"receive", "toy"}}},
+    {"node", {{"node"}, {"node", "--json"}}},
+    {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
+    {"doctor", {{"doctor"}, {"doctor", "--json"}}},
+    {"sim",
+     {{"sim", "--seed", "7"}, {"sim", "--seed", "7", "--verbose"}, {"sim", "--seeds", "1-2", "--json"}}},
+    {"perf", {{"perf", "--list"}, {"perf", "--json", "--rounds", "1", "--only", R"(limit\.copy\..*)"}}},
+};
+
+// A node with a daemon, and partners for those commands that need one.
+class ToolWritten : public testing::Test {
+ protected:
+  Finished run(Words words, const Command::Options& options) {
+    if (words[0] == "perf" || words[0] == "sim" || words[0] == "doctor" || words.back() == "--help")
+      return world_.run(words, options);
+    words.insert(words.end(), {"--node", node_});
+    std::optional<Command> partner;
+    if (words[0] == "send")
+      partner.emplace(world_.start({"receive", "toy", "/dev/null", "-q", "--node", node_}));
+    if (words[0] == "receive")
+      partner.emplace(world_.start({"send", "toy", "-q", "--node", node_}, {.input = "some bytes"}));
+    return world_.run(words, options);
+  }
+
+  // Each command, with its help and with all that it prints, in a way that `check` judges.
+  template <class Check>
+  void with_all(Check check) {
+    const Words names = commands(world_);
+    EXPECT_GE(names.size(), 6u);
+    for (const std::string& name : names) {
+      const auto printing = kPrinting.find(name);
+      ASSERT_NE(printing, kPrinting.end()) << "no test knows how to make 'hamlyn " << name << "' print";
+      check(Words{name, "--help"});
+      for (const Words& words : printing->second) check(words);
+    }
+    check(Words{"--help"});
+    check(Words{"--version"});
+  }
+
+  World world_;
+  std::string node_ = world_.file("node");
+  Daemon daemon_{node_};
+};
+
+TEST_F(ToolWritten, AFullDeviceIsAnErrorOfEveryCommand) {
+  const base::FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  with_all([&](const Words& words) {
+    const Finished finished = run(words, {.output_fd = full.get()});
+    EXPECT_EQ(finished.status, 1) << words[0] << ' ' << words.back() << ": " << finished.err;
+    EXPECT_NE(finished.err.find("cannot write standard output: No space left on device"), std::string::npos)
+        << words[0] << ' ' << words.back() << ": " << finished.err;
+  });
+}
+
+// What cannot be written to, as a descriptor that was closed at the start.
+TEST_F(ToolWritten, ADescriptorThatTakesNothingIsAnErrorOfEveryCommand) {
+  const base::FileDescriptor reads(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  with_all([&](const Words& words) {
+    const Finished finished = run(words, {.output_fd = reads.get()});
+    EXPECT_EQ(finished.status, 1) << words[0] << ' ' << words.back() << ": " << finished.err;
+    EXPECT_NE(finished.err.find("cannot write standard output: Bad file descriptor"), std::string::npos)
+        << words[0] << ' ' << words.back() << ": " << finished.err;
+  });
+}
+
+TEST_F(ToolWritten, AllOfItIsWrittenWhereThereIsRoom) {
+  with_all([&](const Words& words) {
+    const Finished finished = run(words, {});
+    EXPECT_EQ(finished.status, 0) << words[0] << ' ' << words.back() << ": " << finished.err;
+    EXPECT_FALSE(finished.out.empty()) << words[0] << ' ' << words.back();
+  });
+}
+
+TEST_F(ToolWritten, TheDaemonsOwnWordsAreNoOther) {
+  const base::FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  for (const char* const asked : {"--help", "--version"}) {
+    const Finished finished = Command({program("hamlynd"), asked}, {.output_fd = full.get()}).wait();
+    EXPECT_EQ(finished.status, 1) << asked;
+    EXPECT_NE(finished.err.find("cannot write standard output"), std::string::npos) << finished.err;
+    EXPECT_EQ(Command({program("hamlynd"), asked}, {}).wait().status, 0) << asked;
+  }
+}
+
+// Neither its output nor the line that says so can be written.
+TEST_F(ToolWritten, AFullStandardErrorChangesNoStatus) {
+  const base::FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  EXPECT_EQ(run({"node"}, {.output_fd = full.get(), .error_fd = full.get()}).status, 1);
+  EXPECT_EQ(world_.run({"none"}, {.error_fd = full.get()}).status, 2);
+}
+
+// The object of a failure, in one line.
+json error_in(const std::string& text) {
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
+  const json object = json::parse(text, nullptr, false);
+  return object.is_object() && object.contains("error") ? object["error"] : json::object();
+}
+
+TEST(ToolJson, AFailureIsAnObjectWhereOneWasAskedFor) {
+  World world;
+  const std::string nowhere = world.file("nowhere");
+  const std::vector<Words> failing{{"send", "toy", "--json", "--node", nowhere + "/x"},
+                                   {"receive", "toy", world.file("out"), "--json", "--node", nowhere + "/x"},
+                                   {"node", "--json", "--node", nowhere},
+                                   {"top", "--json", "--node", nowhere},
+                                   {"perf", "--json", "--only", "no such figure"},
+                                   {"sim", "--json", "--seeds", "2-1"},
+                                   {"doctor", "--json", "--nonsense"}};
+  for (const Words& words : failing) {
+    const Finished finished = world.run(words);
+    EXPECT_NE(finished.status, 0) << words[0];
+    const json error = error_in(finished.out);
+    EXPECT_EQ(error.value("command", ""), words[0]) << finished.out;
+    EXPECT_EQ(error.value("status", 0), finished.status) << finished.out;
+    EXPECT_FALSE(error.value("name", "").empty()) << finished.out;
+    EXPECT_NE(finished.err.find("hamlyn " + words[0] + ": "), std::string::npos) << finished.err;
+  }
+}
+
+TEST(ToolJson, WithTheDataOnStandardOutputTheObjectIsOnStandardError) {
+  World world;
+  const Finished finished = world.run({"receive", "toy", "--json", "--timeout", "0"});
+  EXPECT_EQ(finished.status, 3);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_EQ(error_in(finished.err).value("name", ""), "timed_out") << finished.err;
+}
+
+TEST(ToolTop, EndsOnCtrlCWithTheStatusOfAnInterruption) {
+  World world;
+  const Daemon daemon{world.file("node")};
+  for (const int number : {SIGINT, SIGTERM}) {
+    Command top = world.start({"top", "-i", "0.01", "--node", world.file("node")});
+    ASSERT_TRUE(eventually([&] { return !top.out().empty(); })) << top.err();
+    top.signal(number);
+    const Finished finished = top.wait();
+    EXPECT_EQ(finished.status, 130);
+    EXPECT_NE(finished.err.find("(interrupted)"), std::string::npos) << finished.err;
+    EXPECT_TRUE(finished.out.ends_with("\n")) << finished.out;
+  }
+}
+
+TEST(ToolTop, AProcessThatIsNotAttachedIsAnError) {
+  World world;
+  Command receiver = world.start({"receive", "toy"});
+  ASSERT_TRUE(eventually([&] { return world.attached() == 1; }));
+  const Finished unknown = world.run({"top", "-n", "1", "-i", "0.01", "--pid", "1"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_NE(unknown.err.find("process 1 is not attached to this node (process_unknown)"), std::string::npos)
+      << unknown.err;
+  Command top = world.start({"top", "-i", "0.01", "--pid", std::to_string(receiver.pid())});
+  ASSERT_TRUE(eventually([&] { return !top.out().empty(); })) << top.err();
+  receiver.signal(SIGINT);
+  receiver.wait();
+  const Finished ended = top.wait();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.err.find("is no longer attached"), std::string::npos) << ended.err;
+}
+
+TEST(ToolWords, ThatAreEmptyAreRefusedBeforeAnythingIsDone) {
+  World world;
+  const std::vector<Words> wrong{{"receive", "toy", ""},
+                                 {"send", "toy", ""},
+                                 {"receive", "toy", "--node", ""},
+                                 {"node", "--node", ""},
+                                 {"top", "--node", ""},
+                                 {"perf", "--only", ""},
+                                 {"sim", "--seed", "1", "--steps", ""}};
+  for (const Words& words : wrong) {
+    const Finished finished = world.run(words);
+    EXPECT_EQ(finished.status, 2) << words[0] << ": " << finished.err;
+    EXPECT_NE(finished.err.find("It is empty (usage)"), std::string::npos) << finished.err;
+  }
+  for (const char* const option : {"--socket", "--config", "--join"})
+    EXPECT_EQ(Command({program("hamlynd"), option, ""}, {}).wait().status, 2) << option;
+}
+
+}  // namespace
+}  // namespace hamlyn::test
