@@ -52,6 +52,13 @@ std::optional<Attested> attest(int socket) {
   return out;
 }
 
+std::optional<std::uint32_t> uid_of(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+}
+
 bool sound_counters(int fd) {
   struct stat info {};
   const int seals = ::fcntl(fd, F_GET_SEALS);

@@ -19,6 +19,9 @@ std::optional<Attested> attest(int socket);
 // The most bytes of a counter page.
 inline constexpr std::uint64_t kMostCounterBytes = 1 << 20;
 
+// Whose process has connected it.
+std::optional<std::uint32_t> uid_of(int socket);
+
 // Whether this may be handed to `hamlyn node` as a counter page: a memfd of a sensible size that its owner
 // can no longer shrink under a reader.
 bool sound_counters(int fd);

@@ -97,6 +97,10 @@ class Node {
   // `others`: the other nodes of its cluster; null for a node of none.
   Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others = nullptr);
 
+  // Whether one more connection of that user's would be kept.
+  bool takes_stranger(std::uint32_t uid) const {
+    return accounts_.within_quota(uid, Resource::strangers, 1);
+  }
   // `connection` is the caller's number for it, never used twice.
   void connected(std::uint64_t connection, const Identity& who, Time now);
   // `counters`: a descriptor of a counter page came along and was found sound.

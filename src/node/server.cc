@@ -1,12 +1,10 @@
 #include "node/server.h"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -34,22 +32,14 @@ constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCluster = 3;
 constexpr std::uint64_t kClerk = 4;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
-constexpr std::size_t kMaxQueued = 1024;                  // messages that one process has not read
-constexpr std::uint64_t kMaxQueuedOfUser = 16384;         // those of one user
-constexpr std::uint64_t kMaxQueuedOfAll = 262144;         // and of all, some 80 MB
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
-// Descriptors that were sent and not read are counted by the kernel against the daemon, up to RLIMIT_NOFILE;
-// at that limit nobody can be introduced. (list replies have one, introductions two.)
-constexpr std::uint64_t kMaxUnread = 64;     // of one process
-constexpr std::uint64_t kUnreadShare = 8;    // the part of the limit that one user may have
-constexpr std::uint64_t kUnreadShares = 2;   // and with those of its processes that have read everything
-constexpr std::uint64_t kUnreadScarce = 16;  // a user may have so much less once all have used up half
 constexpr std::uint64_t kForConnection = 4;  // socket, pidfd, counter page, and one for what is under way
 constexpr std::size_t kMaxDeparted =
     1024;                            // processes whose connection has ended, and whose end is waited for
 constexpr Time kDepartedTime{2000};  // for which a process's death is waited for
-constexpr int kLookAgain = 5;        // ms, while introductions wait for somebody's reading
-constexpr int kTurn = 32;  // messages of one process, or new connections, before it is another's turn
+constexpr auto kTurnTime = std::chrono::microseconds(20);     // of one user, before another's turn
+constexpr int kMaxBatches = 64;                               // of events that are taken before the next turn
+constexpr std::uint64_t kNewcomers = std::uint64_t{1} << 32;  // a turn that is no user's
 
 std::uint32_t overflow_uid() {
   std::ifstream file("/proc/sys/kernel/overflowuid");
@@ -71,12 +61,6 @@ std::uint64_t raise_descriptor_limit() {
 // A hello may have a counter page, and no other message any memory.
 std::uint64_t most_memory(std::span<const std::byte> message) {
   return message.size() == sizeof(Hello) ? kMostCounterBytes : 0;
-}
-
-// Bytes that the other side of a Unix socket has not read yet.
-bool all_read(int socket) {
-  int left = 0;
-  return ::ioctl(socket, SIOCOUTQ, &left) == 0 && left == 0;
 }
 
 NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors) {
@@ -105,11 +89,12 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
 
 }  // namespace
 
-Server::Server(const ServerOptions& options) : options_(options) {
+Server::Server(const ServerOptions& options)
+    : options_(options),
+      descriptors_(raise_descriptor_limit()),
+      in_flight_(descriptors_, ::geteuid(), [this](std::uint64_t id) { return has_read(id); }) {
   if (::sodium_init() < 0) throw Error(ErrorCode::system, "libsodium cannot start");
   check_place(options_.socket);
-  const std::uint64_t descriptors = raise_descriptor_limit();
-  most_unread_ = descriptors / kUnreadShare;
   lock_ = lock_socket(options_.socket);
   marked_ = marked(options_.socket);
   const ClusterConfig& cluster = options_.config.cluster;
@@ -127,7 +112,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   }
   if (cluster.id != 0)
     cluster_ = std::make_unique<ClusterPort>(options_.config.cluster, options_.socket, now());
-  const NodeOptions options_of_node = node_options(options_, descriptors);
+  const NodeOptions options_of_node = node_options(options_, descriptors_);
   names_ = std::make_unique<NameFile>(options_.socket, options_of_node.left);
   node_ = std::make_unique<Node>(options_of_node, *this, now(), cluster_.get());
   if (cluster_) cluster_->serve(*node_);
@@ -158,7 +143,7 @@ Server::~Server() {
     for (Outgoing& message : peer.queue) discard(message);
     foreign_.drop(std::move(peer.socket));
   }
-  for (Leftover& left : leftovers_) foreign_.drop(std::move(left.socket));
+  for (auto& [id, socket] : leftovers_) foreign_.drop(std::move(socket));
   if (listener_) foreign_.drop(std::move(listener_));
   foreign_.bury();
 }
@@ -180,56 +165,103 @@ void Server::listen() {
   }
   if (::chmod(options_.socket.c_str(), options_.service ? 0666 : 0600) != 0) base::throw_system("chmod");
   if (::listen(listener_.get(), SOMAXCONN) != 0) base::throw_system("listen");
-  if (!watch(listener_.get(), kListener, EPOLLIN, EPOLL_CTL_ADD)) base::throw_system("epoll_ctl");
+  if (!watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD))
+    base::throw_system("epoll_ctl");
 }
 
 void Server::run(const sigset_t& signals) {
   const base::FileDescriptor signal{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
   if (!signal) base::throw_system("signalfd");
   if (!watch(signal.get(), kSignals, EPOLLIN, EPOLL_CTL_ADD)) base::throw_system("epoll_ctl");
-  std::array<epoll_event, 64> events;
-  for (;;) {
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_time());
-    if (count < 0 && errno != EINTR) base::throw_system("epoll_wait");
-    for (int i = 0; i < count; ++i) {
-      const auto [what, data] = events[static_cast<std::size_t>(i)];
-      if (data.u64 == kSignals) return spdlog::info("hamlynd ends: told to");
-      if (data.u64 == kListener) {
-        accept_some();
-      } else if (data.u64 == kCluster) {
-        cluster_->receive_some(now());
-      } else if (data.u64 == kClerk) {
-        options_.clerk->receive_some(now());
-      } else if ((data.u64 & kDeath) != 0) {
-        ended(data.u64 & ~kDeath);
-      } else {
-        if ((what & EPOLLOUT) != 0) flush_late(data.u64);
-        if ((what & ~EPOLLOUT) != 0) receive_some(data.u64);
-      }
-    }
-    flush_crowded();
-    while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
-    node_->tick(now());
-    if (!node_->names_unknown()) names_->complete();
-    if (cluster_) cluster_->tick(now());
-    if (cluster_ && options_.clerk != nullptr) options_.clerk->tick(now());
-    forget_departed();
-    foreign_.bury();
-    if (node_->empty())
-      keep_mark(node_->recovering());
-    else
-      idle_since_ = now();
-    if (options_.idle_exit.count() > 0 && now() - idle_since_ >= options_.idle_exit) {
-      return spdlog::info("hamlynd ends: idle");
-    }
+  while (!ended_) {
+    take_events();
+    serve_next();
+    look_after_others();
   }
+}
+
+// What has happened is taken in before the next turn, so that a user who has been quiet has it. Each
+// connection is told of once, and again when it has been served.
+void Server::take_events() {
+  std::array<epoll_event, 64> events;
+  for (int batch = 0; batch < kMaxBatches; ++batch) {
+    const int wait = batch == 0 && turns_.empty() ? wait_time() : 0;
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait);
+    if (count < 0 && errno != EINTR) base::throw_system("epoll_wait");
+    for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+    if (count < static_cast<int>(events.size())) return;
+  }
+}
+
+void Server::take(const epoll_event& event) {
+  const std::uint64_t about = event.data.u64;
+  if (about == kSignals) return end_because("told to");
+  if (about == kListener) return turns_.add(kNewcomers, kListener);
+  if (about == kCluster) return cluster_->receive_some(now());
+  if (about == kClerk) return options_.clerk->receive_some(now());
+  if ((about & kDeath) != 0) return turns_.add(user_of(about & ~kDeath), about);
+  if ((event.events & EPOLLOUT) != 0) flush_late(about);
+  const auto found = peers_.find(about);
+  if (found == peers_.end()) return;
+  Peer& peer = found->second;
+  const bool over = peer.in_turn && (event.events & (EPOLLHUP | EPOLLERR)) != 0;
+  if ((event.events & ~EPOLLOUT) != 0 && !std::exchange(peer.in_turn, true)) turns_.add(peer.who.uid, about);
+  if (!over) arm(about, peer);
+}
+
+// The next user's turn, of one connection.
+void Server::serve_next() {
+  const auto turn = turns_.next();
+  if (!turn) return;
+  const auto begin = std::chrono::steady_clock::now();
+  if (turn->user == kNewcomers) {
+    accept_one();
+  } else if ((turn->what & kDeath) != 0) {
+    ended(turn->what & ~kDeath);
+  } else {
+    receive_some(turn->what, begin + kTurnTime);
+  }
+  turns_.charge(*turn, static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin).count()));
+}
+
+void Server::end_because(const char* why) {
+  spdlog::info("hamlynd ends: {}", why);
+  ended_ = true;
+}
+
+// By the clock, or when nothing else is to be done.
+void Server::look_after_others() {
+  while (!slow_.empty()) node_->too_slow(slow_.extract(slow_.begin()).value());
+  const Time time = now();
+  if (!turns_.empty() && time == looked_) return;
+  looked_ = time;
+  look_who_has_read(time);
+  node_->tick(time);
+  if (!node_->names_unknown()) names_->complete();
+  if (cluster_) cluster_->tick(time);
+  if (cluster_ && options_.clerk != nullptr) options_.clerk->tick(time);
+  while (!departures_.empty() && departures_.begin()->first <= time) forget(departures_.begin()->second);
+  bury(time);
+  if (node_->empty())
+    keep_mark(node_->recovering());
+  else
+    idle_since_ = time;
+  if (options_.idle_exit.count() > 0 && time - idle_since_ >= options_.idle_exit) end_because("idle");
+}
+
+// Each time costs a thread and a look at all descriptors: many sockets go together.
+void Server::bury(Time time) {
+  if (foreign_.unburied() < kManyToBury && time < next_burial_) return;
+  next_burial_ = time + kLookAgain;
+  foreign_.bury();
 }
 
 // How long epoll may sleep, in ms.
 int Server::wait_time() const {
-  if (!full_.empty() || !crowded_.empty() || foreign_.unburied() != 0) return kLookAgain;
   Time until = Time::max();
-  if (const auto deadline = node_->deadline()) until = *deadline;
+  if (!full_.empty() || !crowded_.empty()) until = next_look_;
+  if (foreign_.unburied() != 0) until = std::min(until, next_burial_);
+  if (const auto deadline = node_->deadline()) until = std::min(until, *deadline);
   if (options_.idle_exit.count() > 0 && node_->empty())
     until = std::min(until, idle_since_ + options_.idle_exit);
   if (cluster_) until = std::min(until, cluster_->deadline());
@@ -260,51 +292,65 @@ void Server::keep_mark(bool wanted) {
   marked_ = wanted;
 }
 
-void Server::accept_some() {
-  for (int i = 0; i < kTurn; ++i) {
-    base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (!socket && (errno == EMFILE || errno == ENFILE)) {
-      // Take it only to close it: it would otherwise wake us for ever.
-      spare_.reset();
-      socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (socket) foreign_.drop(std::move(socket));
-      foreign_.bury();
-      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-      continue;
-    }
-    if (!socket && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (!socket) return;
-    auto attested = attest(socket.get());
-    if (!attested) {
-      foreign_.drop(std::move(socket));
-      continue;
-    }
-    const std::uint64_t id = next_id_++;
-    // A forked child may keep the socket open when the process has ended: its pidfd tells.
-    if (!watch(socket.get(), id, EPOLLIN, EPOLL_CTL_ADD) ||
-        !watch(attested->pidfd.get(), id | kDeath, EPOLLIN, EPOLL_CTL_ADD)) {
-      watch(socket.get(), id, 0, EPOLL_CTL_DEL);
-      foreign_.drop(std::move(socket));
-      continue;
-    }
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    Peer& peer = peers_[id];
-    peer.who = attested->who;
-    peer.socket = std::move(socket);
-    peer.pidfd = std::make_shared<base::FileDescriptor>(std::move(attested->pidfd));
-    keep_mark(true);
-    node_->connected(id, attested->who, now());
+// Takes up to one connection; the listener waits for its next turn if there may be more.
+void Server::accept_one() {
+  base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  if (!socket && (errno == EMFILE || errno == ENFILE)) {
+    // Take it only to close it: it would otherwise wake us for ever.
+    spare_.reset();
+    socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket) foreign_.drop(std::move(socket));
+    foreign_.bury();
+    spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return turns_.add(kNewcomers, kListener);
   }
+  if (!socket && errno != EINTR && errno != ECONNABORTED) {
+    watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_MOD);
+    return;
+  }
+  turns_.add(kNewcomers, kListener);
+  if (socket) welcome(std::move(socket));
 }
 
-void Server::receive_some(std::uint64_t id) {
-  for (int i = 0; i < kTurn; ++i) {
+void Server::welcome(base::FileDescriptor socket) {
+  // To refuse it costs less than to find out who it is.
+  const auto uid = uid_of(socket.get());
+  if (!uid || !node_->takes_stranger(*uid)) return foreign_.drop(std::move(socket));
+  auto attested = attest(socket.get());
+  if (!attested) return foreign_.drop(std::move(socket));
+  const std::uint64_t id = next_id_++;
+  // A forked child may keep the socket open when the process has ended: its pidfd tells.
+  if (!watch(socket.get(), id, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD) ||
+      !watch(attested->pidfd.get(), id | kDeath, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD)) {
+    watch(socket.get(), id, 0, EPOLL_CTL_DEL);
+    return foreign_.drop(std::move(socket));
+  }
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+  Peer& peer = peers_[id];
+  peer.who = attested->who;
+  peer.socket = std::move(socket);
+  peer.pidfd = std::make_shared<base::FileDescriptor>(std::move(attested->pidfd));
+  keep_mark(true);
+  node_->connected(id, attested->who, now());
+}
+
+void Server::arm(std::uint64_t id, const Peer& peer) {
+  const std::uint32_t wanted = (peer.in_turn ? 0u : EPOLLIN) | (peer.stuck ? EPOLLOUT : 0u);
+  if (wanted != 0) watch(peer.socket.get(), id, wanted | EPOLLONESHOT, EPOLL_CTL_MOD);
+}
+
+// Until nothing is left, or its user's time is over.
+void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until) {
+  do {
     const auto found = peers_.find(id);
     if (found == peers_.end()) return;
     Peer& peer = found->second;
     std::array<std::byte, sizeof(Request) + 1> buffer;
     base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid, most_memory);
-    if (got.state == base::SocketState::again) return;
+    if (got.state == base::SocketState::again) {
+      peer.in_turn = false;
+      return arm(id, peer);
+    }
     if (got.state == base::SocketState::closed) return leave(id);
     if (got.state == base::SocketState::malformed || got.fd_count > 1) {
       return node_->malformed(id, "a message that is too long, or has descriptors that it may not have");
@@ -315,7 +361,8 @@ void Server::receive_some(std::uint64_t id) {
     }
     if (counters) peer.counters = std::make_shared<base::FileDescriptor>(std::move(got.fds[0]));
     node_->received(id, std::span{buffer}.first(got.bytes), counters, now());
-  }
+  } while (std::chrono::steady_clock::now() < until);
+  if (const auto found = peers_.find(id); found != peers_.end()) turns_.add(found->second.who.uid, id);
 }
 
 // The connection is over. Most often because the process is; if not, it may come back for its names.
@@ -330,28 +377,26 @@ void Server::leave(std::uint64_t id) {
 
 void Server::ended(std::uint64_t id) {
   end(id);
-  if (const auto found = departed_.find(id); found != departed_.end()) found->second.until = Time::min();
-  forget_departed();
+  forget(id);
   node_->disconnected(id);
 }
 
 // Closing a pidfd is not enough: whoever was introduced to that process has it open, too, and it would stay
 // in our epoll set, and be ready for ever.
-void Server::forget_departed() {
-  for (auto at = departed_.begin(); at != departed_.end();) {
-    if (at->second.until > now()) {
-      ++at;
-      continue;
-    }
-    at = forget(at);
-  }
+void Server::forget(std::uint64_t id) {
+  const auto departed = departed_.find(id);
+  if (departed == departed_.end()) return;
+  const auto& [uid, pidfd, until] = departed->second;
+  watch(pidfd->get(), id | kDeath, 0, EPOLL_CTL_DEL);
+  in_flight_.look(id, uid);
+  departures_.erase({until, id});
+  departed_.erase(departed);
 }
 
-std::map<std::uint64_t, Server::Departed>::iterator Server::forget(
-    std::map<std::uint64_t, Departed>::iterator departed) {
-  watch(departed->second.pidfd->get(), departed->first, 0, EPOLL_CTL_DEL);
-  if (unread_.contains(departed->second.uid)) count_unread(departed->second.uid);
-  return departed_.erase(departed);
+std::uint32_t Server::user_of(std::uint64_t id) const {
+  if (const auto peer = peers_.find(id); peer != peers_.end()) return peer->second.who.uid;
+  const auto departed = departed_.find(id);
+  return departed == departed_.end() ? 0 : departed->second.uid;
 }
 
 void Server::drop(std::uint64_t id, const char* why) {
@@ -379,218 +424,25 @@ void Server::end(std::uint64_t id) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
+  const std::uint32_t uid = peer.who.uid;
   watch(peer.socket.get(), id, 0, EPOLL_CTL_DEL);
   for (Outgoing& message : peer.queue) discard(message);
-  count_queued(peer.who.uid, -static_cast<std::int64_t>(peer.queue.size()));
-  if (peer.unread != 0) {
+  queued_.set(id, uid, 0);
+  late_.set(id, uid, 0);
+  if (in_flight_.unread().of(id) != 0) {
     // Until it has read them, or has ended: they are counted against us.
     ::shutdown(peer.socket.get(), SHUT_RDWR);
-    leftovers_.push_back({peer.who.uid, std::move(peer.socket), peer.unread});
+    leftovers_[id] = std::move(peer.socket);
   } else {
     foreign_.drop(std::move(peer.socket));
   }
-  const std::uint32_t uid = peer.who.uid;
-  const bool unread = peer.unread != 0;
-  departed_[id] = {uid, std::move(peer.pidfd), now() + kDepartedTime};
-  // Who comes and goes without end would fill the table of descriptors; the oldest is not waited for.
-  if (departed_.size() > kMaxDeparted) forget(departed_.begin());
+  const Time until = now() + kDepartedTime;
+  departed_[id] = {uid, std::move(peer.pidfd), until};
+  departures_.insert({until, id});
   peers_.erase(found);
-  if (unread) count_unread(uid);
-}
-
-// A message that was not sent: what lies in the end of a link is a stranger's already.
-void Server::discard(Outgoing& message) {
-  if (message.end) foreign_.drop(std::move(message.end));
-}
-
-void Server::send(std::uint64_t id, std::span<const std::byte> message,
-                  std::optional<std::uint64_t> counters_of) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
-  Outgoing out{{message.begin(), message.end()}, {}, {}};
-  if (counters_of && !reads_late(found->second)) out.memory = peers_.at(*counters_of).counters;
-  post(found->second, id, std::move(out));
-}
-
-const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::uint64_t peer,
-                              const Reply& to_peer) {
-  Peer& one = peers_.at(asker);
-  Peer& other = peers_.at(peer);
-  try {
-    auto [here, there] = base::socket_pair();
-    const auto message = [](const Reply& reply, base::FileDescriptor& end, const Shared& pidfd) {
-      const auto bytes = std::as_bytes(std::span{&reply, 1});
-      return Outgoing{{bytes.begin(), bytes.end()}, pidfd, std::move(end)};
-    };
-    // The peer first: it can be ready before the asker sends.
-    post(other, peer, message(to_peer, there, one.pidfd));
-    post(one, asker, message(to_asker, here, other.pidfd));
-    return nullptr;
-  } catch (const Error&) {
-    return "the node daemon has no descriptors left";
-  }
-}
-
-bool Server::behind(std::uint64_t id) {
-  Peer& peer = peers_.at(id);
-  const bool unread = reads_late(peer);
-  if (unread) full_.insert(peer.who.uid);
-  const bool late = unread || peer.stuck || crowded_.contains(id);
-  peer.awaited |= late;
-  return late;
-}
-
-bool Server::reads_late(const Peer& peer) {
-  if (!unread_too_much(peer)) return false;
-  count_unread(peer.who.uid);
-  if (!unread_too_much(peer)) return false;
-  if (scarce(peer.who.uid)) count_unread();
-  return unread_too_much(peer);
-}
-
-// By what was counted last. Whoever has read everything has some room left when others of its user read
-// nothing.
-bool Server::unread_too_much(const Peer& peer) const {
-  const auto found = unread_.find(peer.who.uid);
-  std::uint64_t most = peer.unread != 0 ? most_unread_ : most_unread_ * kUnreadShares;
-  if (scarce(peer.who.uid)) most /= kUnreadScarce;
-  return peer.unread >= kMaxUnread || (found != unread_.end() && found->second >= most);
-}
-
-// Users who have not read what they were sent have used up half of what all may have. (By what was counted
-// last: that may be long ago.) Root and the daemon's own user are not held to it.
-bool Server::scarce(std::uint32_t uid) const {
-  return uid != 0 && uid != ::geteuid() && unread_of_all_ >= most_unread_ * kUnreadShare / 2;
-}
-
-void Server::count_unread() {
-  std::vector<std::uint32_t> users;
-  for (const auto& [uid, sum] : unread_) users.push_back(uid);
-  for (const std::uint32_t uid : users) count_unread(uid);
-}
-
-// Looks who has read what. A socket tells only whether all of it has been read.
-void Server::count_unread(std::uint32_t uid) {
-  std::uint64_t sum = 0;
-  for (auto& [id, peer] : peers_) {
-    if (peer.who.uid != uid || peer.unread == 0) continue;
-    if (all_read(peer.socket.get())) peer.unread = 0;
-    sum += peer.unread;
-  }
-  std::erase_if(leftovers_, [&](Leftover& left) {
-    if (left.uid != uid) return false;
-    const bool over = all_read(left.socket.get());
-    if (over) foreign_.drop(std::move(left.socket));
-    if (!over) sum += left.unread;
-    return over;
-  });
-  if (const auto before = unread_.find(uid); before != unread_.end()) unread_of_all_ -= before->second;
-  unread_of_all_ += sum;
-  sum != 0 ? void(unread_[uid] = sum) : void(unread_.erase(uid));
-}
-
-void Server::count_queued(std::uint32_t uid, std::int64_t change) {
-  if (change == 0) return;
-  const auto more = static_cast<std::uint64_t>(change);  // modulo 2^64
-  queued_of_all_ += more;
-  if ((queued_[uid] += more) == 0) queued_.erase(uid);
-}
-
-// What waits for somebody to read: looked at by the clock, because no socket tells.
-void Server::flush_crowded() {
-  for (const std::uint64_t id : std::exchange(crowded_, {})) flush_late(id);
-  if (!crowded_.empty()) drop_slowest();
-  for (const std::uint32_t uid : std::exchange(full_, {})) {
-    count_unread(uid);
-    std::vector<std::uint64_t> awaited;
-    for (const auto& [id, peer] : peers_) {
-      if (peer.who.uid == uid && peer.awaited && !peer.stuck) awaited.push_back(id);
-    }
-    for (const std::uint64_t id : awaited) {
-      const auto found = peers_.find(id);
-      if (found == peers_.end()) continue;
-      if (unread_too_much(found->second)) {
-        full_.insert(uid);
-      } else {
-        found->second.awaited = false;
-        node_->caught_up(id);
-      }
-    }
-  }
-}
-
-// The kernel takes no more descriptors of ours: whoever reads least has to go. (What it has not read stays
-// counted until its process ends.)
-void Server::drop_slowest() {
-  count_unread();
-  const auto most = std::ranges::max_element(peers_, {}, [](const auto& each) { return each.second.unread; });
-  if (most != peers_.end() && most->second.unread != 0) slow_.insert(most->first);
-}
-
-void Server::flush_late(std::uint64_t id) {
-  flush(id);
-  const auto found = peers_.find(id);
-  if (found == peers_.end() || found->second.stuck || !std::exchange(found->second.awaited, false)) return;
-  node_->caught_up(id);
-}
-
-void Server::post(Peer& peer, std::uint64_t id, Outgoing message) {
-  const std::uint32_t uid = peer.who.uid;
-  peer.queue.push_back(std::move(message));
-  count_queued(uid, 1);
-  if (!peer.stuck) flush(id);
-  if (peer.queue.size() > kMaxQueued) slow_.insert(id);
-  if (!slow_.empty()) return;
-  if (const auto of = queued_.find(uid); of != queued_.end() && of->second > kMaxQueuedOfUser)
-    drop_longest([uid](const Peer& each) { return each.who.uid == uid; });
-  if (queued_of_all_ > kMaxQueuedOfAll) drop_longest([](const Peer&) { return true; });
-}
-
-// Of those processes, the one that has most to read.
-template <class Which>
-void Server::drop_longest(Which&& which) {
-  std::uint64_t longest = 0;
-  std::size_t most = 0;
-  for (const auto& [id, peer] : peers_) {
-    if (peer.queue.size() > most && which(peer)) {
-      longest = id;
-      most = peer.queue.size();
-    }
-  }
-  if (most != 0) slow_.insert(longest);
-}
-
-void Server::flush(std::uint64_t id) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
-  Peer& peer = found->second;
-  while (!peer.queue.empty()) {
-    Outgoing& next = peer.queue.front();
-    std::array<int, 2> fds{};
-    std::size_t count = 0;
-    if (next.end) fds[count++] = next.end.get();
-    if (next.memory) fds[count++] = next.memory->get();
-    const auto state =
-        base::send_message(peer.socket.get(), next.bytes, std::span{fds}.first(count), MSG_DONTWAIT);
-    if (state == base::SocketState::crowded) {
-      crowded_.insert(id);
-      return;
-    }
-    if (state == base::SocketState::again) break;
-    if (state != base::SocketState::ok) {
-      discard(next);  // what cannot be sent to a process that has gone is of no use to anybody
-    } else if (count != 0) {
-      peer.unread += count;
-      unread_[peer.who.uid] += count;
-      unread_of_all_ += count;
-      if (next.end) foreign_.let_go(std::move(next.end));
-    }
-    peer.queue.pop_front();
-    count_queued(peer.who.uid, -1);
-  }
-  if (peer.stuck == !peer.queue.empty()) return;
-  peer.stuck = !peer.stuck;
-  watch(peer.socket.get(), id, peer.stuck ? EPOLLIN | EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
+  in_flight_.look(id, uid);
+  // Who comes and goes without end would fill the table of descriptors; the oldest is not waited for.
+  if (departed_.size() > kMaxDeparted) forget(departures_.begin()->second);
 }
 
 }  // namespace hamlyn::node

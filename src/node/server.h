@@ -1,5 +1,8 @@
 #pragma once
 // The node with sockets and a clock: accepts, attests, carries messages both ways. One thread.
+#include <sys/epoll.h>
+
+#include <chrono>
 #include <csignal>
 #include <deque>
 #include <map>
@@ -15,8 +18,11 @@
 #include "node/clerk_port.h"
 #include "node/cluster_port.h"
 #include "node/config.h"
+#include "node/in_flight.h"
 #include "node/name_file.h"
 #include "node/node.h"
+#include "node/tally.h"
+#include "node/user_turns.h"
 
 namespace hamlyn::node {
 
@@ -57,14 +63,7 @@ class Server final : public Outside {
     std::deque<Outgoing> queue;  // what its socket had no room for
     bool stuck = false;          // and waits until it has
     bool awaited = false;        // the node wants to hear when it has
-    std::uint64_t unread = 0;    // descriptors that were sent to it, until it has read all of them
-  };
-
-  // A connection that is over, whose process has not read all descriptors, and keeps them in being.
-  struct Leftover {
-    std::uint32_t uid = 0;
-    base::FileDescriptor socket;
-    std::uint64_t unread = 0;
+    bool in_turn = false;        // to be read in its user's turn; no event tells of it before
   };
 
   // A process whose connection is over, while the node keeps its names for it.
@@ -85,33 +84,41 @@ class Server final : public Outside {
   void not_reached(std::uint64_t connection, const std::string& why) override;
 
   void listen();
-  void accept_some();
-  void receive_some(std::uint64_t id);
+  void take_events();
+  void take(const epoll_event& event);
+  void serve_next();
+  void look_after_others();
+  void bury(Time time);
+  void end_because(const char* why);
+  void accept_one();
+  void welcome(base::FileDescriptor socket);
+  void arm(std::uint64_t id, const Peer& peer);
+  void receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until);
   void leave(std::uint64_t id);
   void ended(std::uint64_t id);
   void end(std::uint64_t id);
-  void forget_departed();
-  std::map<std::uint64_t, Departed>::iterator forget(std::map<std::uint64_t, Departed>::iterator departed);
+  void forget(std::uint64_t departed);
+  std::uint32_t user_of(std::uint64_t id) const;
   void discard(Outgoing& message);
   void post(Peer& peer, std::uint64_t id, Outgoing message);
   void flush(std::uint64_t id);
   void flush_late(std::uint64_t id);
   void flush_crowded();
   void drop_slowest();
-  template <class Which>
-  void drop_longest(Which&& which);
-  void count_queued(std::uint32_t uid, std::int64_t change);
-  void count_unread(std::uint32_t uid);
-  void count_unread();
-  bool scarce(std::uint32_t uid) const;
-  bool reads_late(const Peer& peer);
-  bool unread_too_much(const Peer& peer) const;
+  bool has_read(std::uint64_t id);
+  void look_who_has_read(Time time);
+  void look_at_late(std::uint32_t uid);
   bool watch(int fd, std::uint64_t tag, std::uint32_t events, int operation);
   void keep_mark(bool wanted);
   int wait_time() const;
   Time now() const;
 
+  // While somebody's reading is waited for, and between two burials.
+  static constexpr Time kLookAgain{5};
+  static constexpr std::size_t kManyToBury = 64;
+
   const ServerOptions options_;
+  const std::uint64_t descriptors_;  // that it may have
   base::FileDescriptor lock_;
   base::FileDescriptor epoll_;
   base::FileDescriptor listener_;
@@ -122,13 +129,19 @@ class Server final : public Outside {
   std::unique_ptr<Node> node_;
   std::map<std::uint64_t, Peer> peers_;
   std::map<std::uint64_t, Departed> departed_;
-  std::vector<Leftover> leftovers_;
-  std::map<std::uint32_t, std::uint64_t> unread_;  // descriptors, by user; never above what the kernel counts
-  std::uint64_t unread_of_all_ = 0;
-  std::uint64_t most_unread_ = 0;                  // of one user
-  std::map<std::uint32_t, std::uint64_t> queued_;  // messages that wait in queues, by user
-  std::uint64_t queued_of_all_ = 0;
-  std::set<std::uint32_t> full_;     // users for whose reading introductions wait
+  std::set<std::pair<Time, std::uint64_t>> departures_;  // until when they are waited for
+  // Connections that are over, whose processes have not read all descriptors, and keep them in being.
+  std::map<std::uint64_t, base::FileDescriptor> leftovers_;
+  InFlight in_flight_;
+  Tally queued_;                  // messages that wait in queues
+  Tally late_;                    // connections for whose reading introductions wait, each one
+  std::set<std::uint32_t> full_;  // and their users
+  std::uint32_t last_full_ = 0;   // the user that was looked at last
+  Time next_look_{};
+  Time next_burial_{};
+  Time looked_{-1};
+  UserTurns turns_;
+  bool ended_ = false;
   std::set<std::uint64_t> crowded_;  // connections that the kernel lets nothing be sent to, now
   std::set<std::uint64_t> slow_;
   std::set<std::uint32_t> told_;  // users about whose faults the log has a line already
