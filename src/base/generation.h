@@ -9,10 +9,11 @@ namespace hamlyn::base {
 
 template <class Memory = RealMemory>
 struct Generation {
-  // By the owner, before it copies what is to stay.
-  static void move(std::uint64_t& word) noexcept {
+  // By the owner, before it copies what is to stay. `number` is what the word says: a copy of the owner's,
+  // who never looks at what others see.
+  static void move(std::uint64_t& word, std::uint64_t& number) noexcept {
     // Read by MappedSlot::current and Terminus::store_in_place of the others.
-    Memory::store_relaxed(word, Memory::load_relaxed(word) + 1);
+    Memory::store_relaxed(word, ++number);
     Memory::fence();  // pairs with `stored`
   }
   // By others, between their stores and their look at the number.

@@ -139,8 +139,11 @@ void ClerkProcess::end() {
 std::span<std::byte> ClerkProcess::make_memory(std::size_t bytes) {
   drop_memory();
   const std::size_t size = whole_pages(bytes);
-  memory_.reset(::memfd_create("hamlyn-names", MFD_CLOEXEC));
+  memory_.reset(::memfd_create("hamlyn-names", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory_ || ::ftruncate(memory_.get(), static_cast<off_t>(size)) != 0) return {};
+  // The clerk has the memory mapped writable, but cannot take it away from under the daemon.
+  constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::fcntl(memory_.get(), F_ADD_SEALS, kSize) != 0) return {};
   mapping_ = machine_.map(memory_.get(), size);
   return mapping_.empty() ? mapping_ : mapping_.first(bytes);
 }

@@ -14,7 +14,7 @@
 namespace hamlyn::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
-inline constexpr std::uint32_t kCounterVersion = 4;
+inline constexpr std::uint32_t kCounterVersion = 5;
 inline constexpr std::size_t kCounterPageBytes = 126976;
 inline constexpr std::size_t kCounterLinks = 252;  // rows; links beyond have counts of their own, not shown
 inline constexpr std::size_t kCounterCauses = 32;  // room for causes of refusals
@@ -108,7 +108,11 @@ struct CounterPage {
   std::uint64_t termini;         // now
   std::uint64_t bad_frames;      // between hosts, of all links ever
   std::uint64_t unknown_frames;  // and of no link: forged, or late
-  std::uint64_t reserved[46];
+  std::uint64_t unread;          // descriptors that other users' processes were handed and have not read
+  std::uint64_t left_pieces;     // memories that they hold of links that have ended, and of areas that went
+  std::uint64_t left_bytes;      // bytes of those
+  std::uint64_t links_held_up;   // that were not made because of these, ever
+  std::uint64_t reserved[42];
   std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
   char program[128];                      // zero-terminated; what the process calls itself
   std::uint64_t padding[16];

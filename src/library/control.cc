@@ -33,7 +33,7 @@ std::size_t links_within_limit(std::size_t wanted) noexcept {
 }  // namespace
 
 Control::Control(Engine& engine, const Interface::Options& options)
-    : engine_(engine), options_(options), mapped_areas_(engine) {
+    : engine_(engine), options_(options), mapped_areas_(engine, handed_out_) {
   knock_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!knock_) base::throw_system("eventfd");
   wanted_.reserve(options.links);
@@ -74,6 +74,8 @@ void Control::main(std::exception_ptr& failure) {
     client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get());
     interface_id_ = client_->interface_id();
     engine_.counters_.interface = interface_id_;
+    handed_out_.open();
+    watch(handed_out_.descriptor(), EPOLLIN, kHandedOut);
     node_socket_ = client_->socket();
     watch(knock_.get(), EPOLLIN, kKnock);
     watch(client_->descriptor(), EPOLLIN, kNode);
@@ -92,6 +94,7 @@ void Control::main(std::exception_ptr& failure) {
   // Here, also after a failure: in the table of whoever destroys this, the same numbers are other
   // descriptors.
   if (client_) leave_node();
+  handed_out_ = {};
   foreign_.bury();
   epoll_.reset();
 }
@@ -128,6 +131,14 @@ void Control::unwatch(const LinkKeeper& keeper) noexcept {
   for (const int fd : {keeper.socket(), keeper.pidfd()}) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
+// While a link is not listened to, only its end is heard.
+void Control::listen(const LinkKeeper& keeper, bool on) noexcept {
+  epoll_event event{};
+  event.events = on ? EPOLLIN | EPOLLRDHUP : 0;
+  event.data.u64 = tag(keeper);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, keeper.socket(), &event);
+}
+
 void Control::loop() {
   while (!stop_.load()) {
     epoll_event events[32];
@@ -147,13 +158,17 @@ void Control::loop() {
         look_at_links();
       } else if (about == kNode) {
         read_node();
+      } else if (about == kHandedOut) {
+        hand_out_more();
+        links_changed = true;
       } else {
         // An earlier event of this round may have ended the link.
         const auto found = std::find_if(keepers_.begin(), keepers_.end(), [&](const auto& keeper) {
           return tag(*keeper) == (about & ~kPidfd);
         });
         if (found == keepers_.end()) continue;
-        if ((about & kPidfd) != 0) {
+        // While an import waits for its answer nothing is read, so such an event is the end.
+        if ((about & kPidfd) != 0 || (*found)->import_waits()) {
           end(**found, LinkKeeper::End::peer_gone);
         } else {
           read_link(**found);
@@ -165,6 +180,7 @@ void Control::loop() {
     watch_unsent();
     if (links_changed) look_at_links();
     look_for_stalls();
+    count_handed_out();
     foreign_.bury();
   }
 }

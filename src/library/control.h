@@ -88,7 +88,7 @@ class Control final : public Outside {
   void do_errands();
   void serve_imports();
   void answer_imports(LinkKeeper& keeper);
-  void answer_import(LinkKeeper& keeper, const LinkMessage& request);
+  bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
   void fail_imports(std::uint64_t peer);
   void finish(Import& import, ErrorCode error);  // under requests_mutex_
@@ -108,6 +108,9 @@ class Control final : public Outside {
   void introduced(node::Event event);
   void look_at_links();
   void read_link(LinkKeeper& keeper);
+  void go_on(LinkKeeper& keeper, LinkKeeper::End how);
+  void hand_out_more();
+  void count_handed_out() noexcept;
   void join(LinkKeeper& keeper);
   void refuse(std::uint64_t peer);
   void end(LinkKeeper& keeper, LinkKeeper::End how);
@@ -144,6 +147,7 @@ class Control final : public Outside {
   LinkKeeper* keeper_of(std::uint64_t peer) noexcept;
   void watch(int fd, std::uint32_t events, std::uint64_t about);
   void unwatch(const LinkKeeper& keeper) noexcept;
+  void listen(const LinkKeeper& keeper, bool on) noexcept;
   void watch_unsent() noexcept;
 
   Engine& engine_;
@@ -182,11 +186,16 @@ class Control final : public Outside {
   std::chrono::steady_clock::time_point next_attach_{};
   node::Standing standing_;  // while there is no daemon
   AreaBudget area_budget_;   // before those who hold of it
+  HandedOut handed_out_;     // likewise
   Keepers keepers_;
   std::list<FarKeeper> far_keepers_;
   FarState far_state_ = FarState::none;
   std::string far_engine_, far_why_;  // what the node asks for, and why it cannot be had
-  std::array<base::FileDescriptor, interface::kAreaLimit> areas_;  // the memfds of our send buffer areas
+  struct OwnArea {
+    base::FileDescriptor memfd;
+    LeftBehind::Piece piece = 0;
+  };
+  std::array<OwnArea, interface::kAreaLimit> areas_;  // our send buffer areas
   MappedAreas mapped_areas_;
   std::map<std::uint64_t, std::uint64_t> introductions_;  // request number to peer
   std::map<std::uint64_t, std::uint64_t> growths_;        // request number to the link's number

@@ -71,7 +71,7 @@ shm::Mapping Control::make_area(std::size_t bytes, std::uint32_t& number) {
   }
   engine_.lock_.leave();
   if (failure) std::rethrow_exception(failure);
-  areas_[number] = std::move(made.memfd);
+  areas_[number] = {std::move(made.memfd), 0};
   return std::move(made.mapping);
 }
 
@@ -81,13 +81,20 @@ void Control::drop_area(std::uint32_t number) noexcept {
   engine_.wake_everybody();  // whoever waits for a message out of it
   engine_.lock_.leave();
   for (const auto& keeper : keepers_) keeper->withdraw_area(number);
-  areas_[number].reset();
+  handed_out_.leave(areas_[number].piece);
+  areas_[number] = {};
 }
 
 void Control::show_areas(LinkKeeper& keeper, std::uint64_t wanted) {
   for (std::uint32_t number = 0; number < areas_.size(); ++number) {
-    if ((wanted >> number & 1) == 0 || !areas_[number]) continue;
-    keeper.show_area(number, engine_.core_.area(number), areas_[number].get());
+    OwnArea& area = areas_[number];
+    if ((wanted >> number & 1) == 0 || !area.memfd) continue;
+    // Later, if at all: until then what is sent from it goes through the ring.
+    if (!handed_out_.fits(keeper.uid(), 1) || !handed_out_.allows(keeper.uid(), LeftBehind::Kind::area))
+      return;
+    const interface::SendArea& shown = engine_.core_.area(number);
+    handed_out_.show(area.piece, keeper.uid(), area.memfd.get(), shown.size, LeftBehind::Kind::area);
+    keeper.show_area(number, shown, area.memfd.get());
   }
 }
 

@@ -14,14 +14,21 @@ void Control::renew_mapped_area(std::byte* data) { mapped_areas_.renew(data); }
 void Control::drop_mapped_area(std::byte* data, bool stays) noexcept { mapped_areas_.drop(data, stays); }
 
 void Control::answer_imports(LinkKeeper& keeper) {
-  for (const LinkMessage& request : keeper.take_import_requests()) answer_import(keeper, request);
+  std::vector<LinkMessage> requests = keeper.take_import_requests();
+  const auto waits = std::ranges::find_if(
+      requests, [&](const LinkMessage& request) { return !answer_import(keeper, request); });
+  if (waits != requests.end()) {  // no more is heard until then
+    keeper.put_back({waits, requests.end()});
+    listen(keeper, false);
+  }
   for (ImportAnswer& answer : keeper.take_import_answers()) {
     const std::uint64_t number = answer.number;
     finish_import(number, std::move(answer));
   }
 }
 
-void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
+// False: later, when the peer's user has read what it was handed.
+bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   LinkMessage answer;
   answer.word = LinkWord::import_refused;
   answer.value = request.value;
@@ -35,17 +42,27 @@ void Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
     if (engine_.core_.refuse_import(*keeper.link(), ticket.slot, ticket.generation, ticket.key))
       engine_.wake_everybody();
     engine_.lock_.leave();
-    return keeper.answer_import(answer, {});
+    keeper.answer_import(answer, {});
+    return true;
   }
+  constexpr auto kArea = LeftBehind::Kind::area;
+  if (!handed_out_.allows(keeper.uid(), kArea)) {
+    keeper.answer_import(answer, {});
+    return true;
+  }
+  if (!handed_out_.room(keeper.uid(), 2)) return false;
   MappedArea& area = *shown.area;
+  handed_out_.show(area.piece, keeper.uid(), area.memfd.get(), area.memory.size(), kArea);
+  handed_out_.show(area.page_piece, keeper.uid(), area.page_memfd.get(), area.page.size(), kArea);
   answer.word = LinkWord::imported;
   answer.bytes = area.memory.size();
   answer.kind = area.writers == shm::Writers::everybody ? 1 : 0;
   answer.offset = shown.offset;
   answer.bound = shown.bound;
-  answer.key = area.generation();
+  answer.key = area.generation;
   const int fds[] = {area.memfd.get(), area.page_memfd.get()};
   keeper.answer_import(answer, fds);
+  return true;
 }
 
 // --- others'

@@ -59,7 +59,9 @@ void Control::introduced(node::Event event) {
   // The node introduces again only when both ends have ended the link before; a former one here is being
   // ended.
   if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
-  if (no_room || keepers_.size() >= most_links_) {
+  const bool holds_much = !handed_out_.allows(event.peer_uid, LeftBehind::Kind::link);
+  if (no_room || holds_much || keepers_.size() >= most_links_) {
+    if (holds_much) ++engine_.counters_.links_held_up;
     client_->link_ended(number);
     refuse(peer);
     { const base::ForeignSocket end(std::move(socket)); }
@@ -69,7 +71,7 @@ void Control::introduced(node::Event event) {
   try {
     keepers_.push_back(std::make_unique<LinkKeeper>(std::move(event), std::move(socket),
                                                     kFirstSerial + next_serial_++, interface_id_,
-                                                    options_.mtu, area_budget_));
+                                                    options_.mtu, area_budget_, handed_out_));
     LinkKeeper& keeper = *keepers_.back();
     watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
     watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
@@ -83,8 +85,10 @@ void Control::introduced(node::Event event) {
   }
 }
 
-void Control::read_link(LinkKeeper& keeper) {
-  LinkKeeper::End how = keeper.read(engine_);
+void Control::read_link(LinkKeeper& keeper) { go_on(keeper, keeper.read(engine_)); }
+
+// What was read, or begun, takes effect.
+void Control::go_on(LinkKeeper& keeper, LinkKeeper::End how) {
   if (keeper.link() != nullptr) {
     if (keeper.fresh()) {
       join(keeper);
@@ -101,6 +105,38 @@ void Control::read_link(LinkKeeper& keeper) {
     answer_imports(keeper);
   }
   if (how != LinkKeeper::End::none) end(keeper, how);
+}
+
+// Some of what was handed to others was read or let go of, or may have been: what waits for that has its
+// turn.
+void Control::hand_out_more() {
+  handed_out_.settle();
+  std::vector<std::uint64_t> waiting;  // the links' numbers: to go on may end one
+  for (const auto& keeper : keepers_) {
+    const bool waits = keeper->waits_to_show() || keeper->import_waits() || keeper->offers_later();
+    if (waits && handed_out_.fits(keeper->uid(), keeper->import_waits() ? 2 : 1))
+      waiting.push_back(keeper->number());
+  }
+  for (const std::uint64_t number : waiting) {
+    const auto found =
+        std::ranges::find_if(keepers_, [&](const auto& keeper) { return keeper->number() == number; });
+    if (found == keepers_.end()) continue;
+    LinkKeeper& keeper = **found;
+    if (keeper.offers_later()) grow(keeper, true);
+    if (keeper.waits_to_show()) {
+      go_on(keeper, keeper.begin(engine_));
+    } else if (keeper.import_waits()) {
+      answer_imports(keeper);
+      if (!keeper.import_waits()) listen(keeper, true);
+    }
+  }
+}
+
+void Control::count_handed_out() noexcept {
+  interface::CounterPage& page = engine_.counters_;
+  page.unread = handed_out_.unread().count();
+  page.left_pieces = handed_out_.left().pieces();
+  page.left_bytes = handed_out_.left().bytes();
 }
 
 void Control::join(LinkKeeper& keeper) {
@@ -199,6 +235,7 @@ void Control::grow(LinkKeeper& keeper) {
 }
 
 void Control::grow(LinkKeeper& keeper, bool granted) {
+  if (granted && !keeper.may_offer_ring()) return;
   if (granted && keeper.offer_ring(keeper.link()->next_size())) return;
   engine_.lock_.enter_as_other();
   keeper.link()->growth_refused();
@@ -293,14 +330,19 @@ void Control::report_refusals(const interface::Link& link, std::uint64_t number,
   client_->report(number, refused);
 }
 
-// A peer that was introduced but never shows its page.
+// A peer that was introduced but never shows its page, or that cannot be shown one of ours.
 void Control::look_for_unmade() {
+  hand_out_more();
   const auto now = std::chrono::steady_clock::now();
   std::vector<LinkKeeper*> late;
   for (const auto& keeper : keepers_) {
     if (keeper->link() == nullptr && now - keeper->made >= kPageDeadline) late.push_back(keeper.get());
   }
-  for (LinkKeeper* keeper : late) end(*keeper, LinkKeeper::End::protocol_broken);
+  for (LinkKeeper* keeper : late) {
+    const bool waits = keeper->waits_to_show();
+    if (waits) ++engine_.counters_.links_held_up;
+    end(*keeper, waits ? LinkKeeper::End::unread : LinkKeeper::End::protocol_broken);
+  }
 }
 
 }  // namespace hamlyn::library

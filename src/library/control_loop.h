@@ -11,6 +11,7 @@ namespace hamlyn::library {
 // pidfd.
 inline constexpr std::uint64_t kKnock = 2;
 inline constexpr std::uint64_t kNode = 4;
+inline constexpr std::uint64_t kHandedOut = 6;
 inline constexpr std::uint64_t kPidfd = 1;
 inline constexpr std::uint64_t kFirstSerial = 4;
 inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }

@@ -43,19 +43,20 @@ std::uint64_t most_memory(std::span<const std::byte> bytes) {
 }  // namespace
 
 LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-                       std::uint64_t interface, std::size_t mtu, AreaBudget& budget)
+                       std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out)
     : serial_(serial),
       peer_(introduction.peer),
       number_(introduction.link),
+      own_(interface),
       user_{introduction.peer_uid, introduction.peer_gid},
       pid_(introduction.peer_pid),
       mtu_(mtu),
       budget_(budget),
+      handed_out_(handed_out),
+      asked_for_(introduction.initiator),
       socket_(std::move(socket)),
       pidfd_(std::move(introduction.pidfd)) {
-  shm::OwnedMemory page = shm::ShmLink::prepare_page(interface, mtu);
-  my_page_ = std::move(page.mapping);
-  say(LinkWord::page, 0, page.memfd.get());  // if the peer has gone already, reading will tell
+  if (asked_for_ || !HandedOut::counts(user_.uid)) show_page();
 }
 
 LinkKeeper::~LinkKeeper() {
@@ -67,6 +68,11 @@ LinkKeeper::~LinkKeeper() {
     for (shm::Mapping& area : *areas) unmap(area);
   }
   for (ImportAnswer& answer : import_answers_) unmap(answer.memory);
+  handed_out_.end(std::move(socket_));
+  link_.reset();
+  my_page_ = {};
+  offered_ring_ = {};
+  for (const LeftBehind::Piece piece : pieces_) handed_out_.leave(piece, pidfd_.get());
 }
 
 void LinkKeeper::unmap(shm::Mapping& memory) noexcept {
@@ -79,6 +85,28 @@ void LinkKeeper::unmap_forgotten() noexcept {
   unused_areas_.clear();
 }
 
+void LinkKeeper::watch(int memfd, std::uint64_t bytes) {
+  LeftBehind::Piece piece = 0;
+  handed_out_.show(piece, user_.uid, memfd, bytes, LeftBehind::Kind::link);
+  if (piece != 0) pieces_.push_back(piece);
+}
+
+// Later, if too much is under way to the peer's user, or of this process's user to anybody.
+void LinkKeeper::show_page() {
+  if (shown_page_ || !handed_out_.room(user_.uid, 1)) return;
+  if (!my_page_.mapping) {
+    my_page_ = shm::ShmLink::prepare_page(own_, mtu_);
+    watch(my_page_.memfd.get(), my_page_.mapping.size());
+  }
+  LinkMessage message;
+  message.word = LinkWord::page;
+  const int memfd = my_page_.memfd.get();
+  const base::SocketState said = send(message, std::span(&memfd, 1));
+  if (said == base::SocketState::crowded || said == base::SocketState::again) return;
+  shown_page_ = true;  // if the peer has gone already, reading will tell
+  my_page_.memfd.reset();
+}
+
 bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
   LinkMessage message;
   message.word = word;
@@ -87,11 +115,18 @@ bool LinkKeeper::say(LinkWord word, std::uint64_t value, int memfd) noexcept {
 }
 
 bool LinkKeeper::say(const LinkMessage& message, std::span<const int> fds) noexcept {
+  return send(message, fds) == base::SocketState::ok;
+}
+
+base::SocketState LinkKeeper::send(const LinkMessage& message, std::span<const int> fds) noexcept {
   const auto bytes = std::as_bytes(std::span(&message, 1));
-  return base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT) == base::SocketState::ok;
+  const base::SocketState sent = base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT);
+  if (sent == base::SocketState::ok && !fds.empty()) handed_out_.sent(user_.uid, socket_.get(), fds.size());
+  return sent;
 }
 
 LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
+  if (import_waits()) return End::none;
   // A peer that talks without end gets its turn again, after the others.
   for (int words = 0; words < kWordsInARow; ++words) {
     LinkMessage message;
@@ -146,14 +181,26 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
 }
 
 LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings) {
-  if (link_ != nullptr) return End::protocol_broken;
+  if (link_ != nullptr || peers_page_) return End::protocol_broken;
   shm::ForeignMemory theirs = shm::map_foreign_memory(memfd, sizeof(shm::Page));
   if (theirs.refusal != nullptr) return theirs.no_memory ? End::no_memory : End::protocol_broken;
   const shm::ShmLink::PageCheck page = shm::ShmLink::check_page(theirs.mapping, peer_);
   if (page.refusal != nullptr) return End::protocol_broken;
-  mtu_ = std::min(mtu_, page.mtu);
-  link_ = std::make_unique<shm::ShmLink>(surroundings, peer_, mtu_, std::move(my_page_),
-                                         std::move(theirs.mapping));
+  peers_page_ = std::move(theirs.mapping);
+  peers_mtu_ = page.mtu;
+  return begin(surroundings);
+}
+
+LinkKeeper::End LinkKeeper::begin(interface::Surroundings& surroundings) {
+  try {
+    show_page();
+  } catch (const Error&) {
+    return End::no_memory;
+  }
+  if (!shown_page_ || !peers_page_) return End::none;
+  mtu_ = std::min(mtu_, peers_mtu_);
+  link_ = std::make_unique<shm::ShmLink>(surroundings, own_, peer_, mtu_, std::move(my_page_.mapping),
+                                         std::move(peers_page_));
   fresh_ = true;
   return End::none;
 }
@@ -170,9 +217,15 @@ LinkKeeper::End LinkKeeper::take_ring(base::FileDescriptor memfd, std::uint64_t 
   return End::none;
 }
 
+bool LinkKeeper::may_offer_ring() {
+  offers_later_ = !handed_out_.room(user_.uid, 1) || !handed_out_.allows(user_.uid, LeftBehind::Kind::link);
+  return !offers_later_;
+}
+
 bool LinkKeeper::offer_ring(std::uint32_t cells) {
   try {
     shm::OwnedMemory ring = shm::make_sealed_memory(cells * interface::kCell, shm::Writers::both_ends);
+    watch(ring.memfd.get(), ring.mapping.size());
     if (!say(LinkWord::ring, cells, ring.memfd.get())) return false;
     offered_ring_ = std::move(ring);
     return true;

@@ -16,6 +16,7 @@
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
 #include "library/area_budget.h"
+#include "library/handed_out.h"
 #include "library/link_message.h"
 #include "library/mapped_area.h"
 #include "library/stall_clock.h"
@@ -30,12 +31,14 @@ class LinkKeeper {
   // The most bytes of a mapped slot's area.
   static constexpr std::uint64_t kImportBytes = std::uint64_t{1} << 36;
 
-  enum class End { none, peer_gone, protocol_broken, no_memory };  // the last is no fault of the peer's
+  // no_memory: no fault of the peer's. unread: its user has not read what it was handed, and that for long.
+  enum class End { none, peer_gone, protocol_broken, no_memory, unread };
 
-  // Makes this side's page and shows it to the peer. Throws Error. `serial`: names it in its process.
-  // `budget` is of all its links.
+  // Makes this side's page and shows it to the peer, if it is this side's turn: who has asked for the link
+  // shows its page first, before the other one spends anything. Throws Error. `serial`: names it in its
+  // process. `budget` and `handed_out` are of all its links.
   LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-             std::uint64_t interface, std::size_t mtu, AreaBudget& budget);
+             std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out);
   ~LinkKeeper();
   LinkKeeper(const LinkKeeper&) = delete;
   LinkKeeper& operator=(const LinkKeeper&) = delete;
@@ -44,10 +47,18 @@ class LinkKeeper {
   // made.
   End read(interface::Surroundings& surroundings);
 
+  // It is this side's turn to show its page, and the peer's user was handed as much as it may be.
+  bool waits_to_show() const noexcept { return !shown_page_ && (asked_for_ || peers_page_); }
+  // Tries again.
+  End begin(interface::Surroundings& surroundings);
+
   // The link, once both pages are there.
   shm::ShmLink* link() noexcept { return link_.get(); }
   bool fresh() noexcept { return std::exchange(fresh_, false); }
 
+  // Whether the peer's user may be handed a longer ring now. If not, it is asked again later.
+  bool may_offer_ring();
+  bool offers_later() const noexcept { return offers_later_; }
   // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
   bool offer_ring(std::uint32_t cells);
   // The peer has said that it has that ring.
@@ -67,8 +78,11 @@ class LinkKeeper {
 
   // Mapped slots. Asks the peer for one; false: not now.
   bool ask_import(Import& import) noexcept;
-  // What the peer asks for, to be answered; what it has answered, checked and mapped.
+  // What the peer asks for, to be answered; nothing more is read before. What it has answered, checked and
+  // mapped.
   std::vector<LinkMessage> take_import_requests() noexcept { return std::exchange(import_requests_, {}); }
+  void put_back(std::vector<LinkMessage> requests) noexcept { import_requests_ = std::move(requests); }
+  bool import_waits() const noexcept { return !import_requests_.empty(); }
   void answer_import(const LinkMessage& message, std::span<const int> fds) noexcept { say(message, fds); }
   std::vector<ImportAnswer> take_import_answers() noexcept { return std::exchange(import_answers_, {}); }
 
@@ -92,7 +106,10 @@ class LinkKeeper {
   bool say_withdrawn(std::uint32_t number) noexcept;
   bool say(LinkWord word, std::uint64_t value, int memfd) noexcept;
   bool say(const LinkMessage& message, std::span<const int> fds = {}) noexcept;
+  base::SocketState send(const LinkMessage& message, std::span<const int> fds) noexcept;
   End take_import(base::Received& received, const LinkMessage& message);
+  void show_page();
+  void watch(int memfd, std::uint64_t bytes);
   End take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings);
   End take_ring(base::FileDescriptor memfd, std::uint64_t cells);
   End take_area(const base::FileDescriptor& memfd, const LinkMessage& message);
@@ -101,13 +118,21 @@ class LinkKeeper {
   std::uint64_t serial_;
   std::uint64_t peer_;
   std::uint64_t number_;
+  std::uint64_t own_;  // number of this interface
   interface::User user_;
   std::uint32_t pid_;
   std::size_t mtu_;
   AreaBudget& budget_;
+  HandedOut& handed_out_;
+  bool asked_for_;  // by this side
   base::ForeignSocket socket_;
   base::FileDescriptor pidfd_;
-  shm::Mapping my_page_;           // until the link is made of it
+  std::vector<LeftBehind::Piece> pieces_;  // memory that was made for this link
+  shm::OwnedMemory my_page_;               // until the link is made of it; its descriptor, until it is shown
+  bool shown_page_ = false;
+  shm::Mapping peers_page_;  // likewise
+  std::size_t peers_mtu_ = 0;
+  bool offers_later_ = false;
   shm::OwnedMemory offered_ring_;  // until the peer has mapped it
   shm::Mapping peers_ring_;        // until settle_rings
   std::uint64_t peers_cells_ = 0;  // of the longest ring that it has shown

@@ -5,8 +5,8 @@
 
 #include <cstring>
 #include <iterator>
+#include <utility>
 
-#include "base/generation.h"
 #include "base/throw_system.h"
 #include "library/engine.h"
 
@@ -46,8 +46,8 @@ std::byte* MappedAreas::make(std::byte* at, std::size_t bytes, shm::Writers writ
   }
   memory.mapping.release();
   area.memory = shm::Mapping(data, bytes);
-  area.generation() = 1;
-  *generation = &area.generation();
+  area.move_generation();
+  *generation = &area.generation;
   return data;
 }
 
@@ -57,17 +57,18 @@ void MappedAreas::renew(std::byte* data) {
   MappedArea& area = areas_.at(data);
   shm::OwnedMemory fresh = shm::make_sealed_memory(area.memory.size(), area.writers);
   engine_.lock().enter_as_other();  // nothing lands meanwhile
-  base::Generation<>::move(area.generation());
+  area.move_generation();
   std::memcpy(fresh.mapping.data(), data, area.memory.size());
   const bool moved = replace(data, fresh.mapping);
   engine_.lock().leave();
   if (!moved) base::throw_system("mremap of a message area");
   area.memfd = std::move(fresh.memfd);
+  handed_out_.leave(std::exchange(area.piece, 0));
 }
 
 void MappedAreas::drop(std::byte* data, bool stays) noexcept {
   MappedArea& area = areas_.at(data);
-  base::Generation<>::move(area.generation());  // likewise
+  area.move_generation();  // likewise
   if (stays) {
     const std::size_t bytes = area.memory.size();
     area.memory.release();  // the caller's: if there is no memory, it keeps these pages
@@ -78,7 +79,9 @@ void MappedAreas::drop(std::byte* data, bool stays) noexcept {
       replace(data, fresh);
     }
   }
+  const LeftBehind::Piece pieces[] = {area.piece, area.page_piece};
   areas_.erase(data);
+  for (const LeftBehind::Piece piece : pieces) handed_out_.leave(piece);
 }
 
 MappedAreas::Shown MappedAreas::find(const Ticket& ticket, const interface::User& user) {

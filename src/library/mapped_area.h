@@ -6,10 +6,12 @@
 #include <memory>
 
 #include "base/file_descriptor.h"
+#include "base/generation.h"
 #include "fabric/shm/sealed_memory.h"
 #include "hamlyn/error.h"
 #include "hamlyn/ticket.h"
 #include "interface/link.h"
+#include "library/handed_out.h"
 
 namespace hamlyn::library {
 
@@ -22,14 +24,19 @@ struct MappedArea {
   // A page that this process alone writes, and importers read: its first word moves with each revocation.
   shm::Mapping page;
   base::FileDescriptor page_memfd;
+  std::uint64_t generation = 0;  // what that word says
+  LeftBehind::Piece piece = 0;   // of the memory, and of that page, once they were shown
+  LeftBehind::Piece page_piece = 0;
 
-  std::uint64_t& generation() noexcept { return *static_cast<std::uint64_t*>(page.data()); }
+  void move_generation() noexcept {
+    base::Generation<>::move(*static_cast<std::uint64_t*>(page.data()), generation);
+  }
 };
 
 // Those of one interface.
 class MappedAreas {
  public:
-  explicit MappedAreas(Engine& engine) noexcept : engine_(engine) {}
+  MappedAreas(Engine& engine, HandedOut& handed_out) noexcept : engine_(engine), handed_out_(handed_out) {}
 
   // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
   std::byte* make(std::byte* at, std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
@@ -47,6 +54,7 @@ class MappedAreas {
 
  private:
   Engine& engine_;
+  HandedOut& handed_out_;
   std::map<const std::byte*, MappedArea> areas_;
 };
 

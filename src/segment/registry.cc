@@ -175,7 +175,9 @@ Registry::Registry(std::span<std::byte> memory, const RegistryKey& key, Registry
 
 Registry::Bucket Registry::load(std::uint32_t index) const noexcept {
   Bucket out;
-  std::memcpy(out.data(), memory_.data() + bucket_offset(index), out.size());  // nobody else writes it
+  // No honest process but this one writes it. A clerk that was taken over could: names are lost then, and
+  // places stay inside the table.
+  std::memcpy(out.data(), memory_.data() + bucket_offset(index), out.size());
   return out;
 }
 

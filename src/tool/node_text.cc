@@ -62,6 +62,12 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
   if (!process.why_no_details.empty()) text += fmt::format("    no details: {}\n", process.why_no_details);
   if (!details) return text;
   for (const LinkView& link : details->links) text += link_text(node, link);
+  if (details->unread + details->left_pieces + details->links_held_up != 0)
+    text += fmt::format(
+        "    other users: {} descriptors unread, {} pieces of memory held that are of no use any more ({}); "
+        "{} links not made for that\n",
+        details->unread, details->left_pieces, format_bytes(static_cast<double>(details->left_bytes)),
+        details->links_held_up);
   if (!details->refused.empty())
     text += fmt::format("    refused in all: {}\n", refusals_text(details->refused));
   return text;

@@ -45,7 +45,10 @@ struct Details {
   std::uint64_t links_ended = 0;
   std::uint64_t wakeups = 0, empty_wakeups = 0, events_lost = 0;
   std::uint64_t packets_in = 0, packets_out = 0;  // of all links ever
-  Refusals refused;                               // of all links ever
+  // What other users' processes have of this one: descriptors unread, memory that is of no use any more.
+  std::uint64_t unread = 0, left_pieces = 0, left_bytes = 0;
+  std::uint64_t links_held_up = 0;  // not made for that
+  Refusals refused;                 // of all links ever
   std::vector<LinkView> links;
   std::vector<SlotView> slot_rows;
   std::vector<QueueView> queue_rows;

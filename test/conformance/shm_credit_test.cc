@@ -26,7 +26,11 @@ class ShmCredit : public testing::TestWithParam<Priority> {
 
   Party alice{101};
   shm::OwnedMemory page = shm::ShmLink::prepare_page(kPeer, kMtu);
-  shm::ShmLink link{alice, kPeer, kMtu, shm::ShmLink::prepare_page(alice.id, kMtu).mapping,
+  shm::ShmLink link{alice,
+                    alice.id,
+                    kPeer,
+                    kMtu,
+                    shm::ShmLink::prepare_page(alice.id, kMtu).mapping,
                     shm::map_foreign_memory(page.memfd, sizeof(shm::Page)).mapping};
 };
 

@@ -63,7 +63,8 @@ class ShmFabric final : public Fabric {
     const shm::ShmLink::PageCheck page = shm::ShmLink::check_page(theirs, peer.id);
     if (page.refusal != nullptr) throw std::runtime_error(page.refusal);
     ends_.add(owner, peer,
-              std::make_unique<shm::ShmLink>(owner, peer.id, page.mtu, std::move(mine), std::move(theirs)));
+              std::make_unique<shm::ShmLink>(owner, owner.id, peer.id, page.mtu, std::move(mine),
+                                             std::move(theirs)));
   }
 
   std::size_t mtu_;

@@ -10,7 +10,11 @@ constexpr std::uint64_t kPeer = 102;
 TEST(Turns, of_a_link_are_no_longer_than_their_budget) {
   Party alice{101};
   const shm::OwnedMemory page = shm::ShmLink::prepare_page(kPeer, kMtu);
-  shm::ShmLink link{alice, kPeer, kMtu, shm::ShmLink::prepare_page(alice.id, kMtu).mapping,
+  shm::ShmLink link{alice,
+                    alice.id,
+                    kPeer,
+                    kMtu,
+                    shm::ShmLink::prepare_page(alice.id, kMtu).mapping,
                     shm::map_foreign_memory(page.memfd, sizeof(shm::Page)).mapping};
   auto& theirs = *static_cast<shm::Page*>(page.mapping.data());
   shm::RingWriter<> writer, urgent;

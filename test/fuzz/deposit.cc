@@ -113,8 +113,8 @@ class Siege {
     answers_ = {};
     answers_.reset(page->replies, shm::kReplyCells);
     replies_at_ = 0;
-    link_ =
-        std::make_unique<shm::ShmLink>(surroundings_, kPeer, 8192, std::move(mine), std::move(seen.mapping));
+    link_ = std::make_unique<shm::ShmLink>(surroundings_, 1, kPeer, 8192, std::move(mine),
+                                           std::move(seen.mapping));
     link_->shown = std::make_unique<interface::ShownAreas>();
     (*link_->shown)[kShown] = {static_cast<const std::byte*>(shown_.data()), kShownBytes, kShown};
     core_.add_link(*link_);

@@ -210,8 +210,8 @@ class Sender {
     shm::ForeignMemory seen = shm::map_foreign_memory(theirs_.memfd, sizeof(shm::Page));
     shm::Mapping mine = shm::ShmLink::prepare_page(1, kMtu).mapping;
     page_ = static_cast<const shm::Page*>(mine.data());
-    link_ =
-        std::make_unique<shm::ShmLink>(surroundings_, kPeer, kMtu, std::move(mine), std::move(seen.mapping));
+    link_ = std::make_unique<shm::ShmLink>(surroundings_, 1, kPeer, kMtu, std::move(mine),
+                                           std::move(seen.mapping));
     core_.add_link(*link_);
     reader_.reset(page_->cells, shm::kHomeCells, 1, shm::first_cell(page_->header.interface));
   }

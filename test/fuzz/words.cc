@@ -139,7 +139,7 @@ class Neighbours {
     introduction.peer = kPeer;
     introduction.peer_uid = ::geteuid() + static_cast<std::uint32_t>(pick(2));
     keeper_.emplace(std::move(introduction), base::ForeignSocket(foreign_, std::move(ours)), 1, kSelf, kMtu,
-                    budget_);
+                    budget_, handed_out_);
     if (!rarely()) say_page();
   }
   void part() {
@@ -546,6 +546,7 @@ class Neighbours {
   interface::Queue* queue_ = nullptr;
   std::uint32_t slot_ = 0;
   library::AreaBudget budget_;
+  library::HandedOut handed_out_;
   std::optional<LinkKeeper> keeper_;
   std::deque<std::pair<std::uint32_t, shm::OwnedMemory>> own_areas_;
   std::set<std::uint64_t> asked_;  // mappings, of the peer

@@ -254,7 +254,9 @@ TEST(LinkKeeper, NeverShowsTwoAreasOfOneNumber) {
   for (int earlier = 0; earlier < 2; ++earlier) {
     auto [ours, theirs] = base::socket_pair();
     library::AreaBudget budget;
-    library::LinkKeeper keeper({}, base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192, budget);
+    library::HandedOut handed_out;
+    library::LinkKeeper keeper({}, base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192, budget,
+                               handed_out);
     // What fits first decides whether a showing or a withdrawal is the first that does not.
     if (earlier != 0) keeper.answer_import({.word = LinkWord::import_refused}, {});
     std::uint16_t shown = 0;

@@ -27,13 +27,13 @@ Packet fetch(const Ticket& ticket) {
 }
 Packet get(const Ticket& ticket, std::uint32_t bytes) { return request(Operation::get, ticket, bytes); }
 
-struct Case {
+struct RemoteCase {
   Packet packet;
   Refusal cause;
 };
 
-std::vector<Case> wrong_requests(const Tickets& tickets) {
-  std::vector<Case> cases;
+std::vector<RemoteCase> wrong_requests(const Tickets& tickets) {
+  std::vector<RemoteCase> cases;
   for (const Ticket& ticket : {tickets.fast, tickets.counted[0], tickets.paranoid[0]}) {
     for (const Packet& right : {fetch(ticket), get(ticket, 16)}) {
       const auto add = [&](Refusal cause, auto change) {
@@ -68,12 +68,12 @@ std::vector<Case> wrong_requests(const Tickets& tickets) {
 // Each is answered with its cause, and with the number that it came with.
 TEST_P(HostileRemote, RefusesWrongRequests) {
   World world(options());
-  const std::vector<Case> cases = wrong_requests(world.tickets());
+  const std::vector<RemoteCase> cases = wrong_requests(world.tickets());
   std::array<std::uint64_t, kCauses> expected{};
-  for (const Case& one : cases) ++expected[static_cast<std::size_t>(one.cause)];
+  for (const RemoteCase& one : cases) ++expected[static_cast<std::size_t>(one.cause)];
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
     RogueLink link = self.connect(world.victim());
-    for (const Case& one : cases) {
+    for (const RemoteCase& one : cases) {
       if (!link.put(one.packet)) return 1;
       const auto answer = link.reply();
       if (!answer || answer->lead.operation != Operation::refused_request || answer->word != 3) return 2;

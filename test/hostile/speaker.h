@@ -17,18 +17,20 @@ struct Speaker : interface::Surroundings {
   static constexpr std::uint64_t kPeer = 9;
 
   base::Foreign foreign;
-  library::AreaBudget budget;  // unless another is given
+  library::AreaBudget budget;     // unless another is given
+  library::HandedOut handed_out;  // likewise
   std::optional<library::LinkKeeper> keeper;
   base::FileDescriptor socket;
 
-  explicit Speaker(std::uint32_t uid, library::AreaBudget* shared = nullptr) {
+  explicit Speaker(std::uint32_t uid, library::AreaBudget* shared = nullptr,
+                   library::HandedOut* handed = nullptr) {
     auto [ours, theirs] = base::socket_pair();
     socket = std::move(theirs);
     node::Event introduction;
     introduction.peer = kPeer;
     introduction.peer_uid = uid;
     keeper.emplace(std::move(introduction), base::ForeignSocket(foreign, std::move(ours)), 1, 7, 8192,
-                   shared != nullptr ? *shared : budget);
+                   shared != nullptr ? *shared : budget, handed != nullptr ? *handed : handed_out);
     const shm::OwnedMemory page = shm::ShmLink::prepare_page(kPeer, 8192);
     say({.word = library::LinkWord::page}, {page.memfd.get()});
   }

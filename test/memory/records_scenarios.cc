@@ -144,7 +144,8 @@ std::string revocation(Model model) {
   shared = Shared{};
   Explorer explorer(bytes_of(shared), model);
   explorer.add([] {
-    Generation::move(shared.generation);
+    std::uint64_t number = 1;
+    Generation::move(shared.generation, number);
     Explorer::report(Explored::load_relaxed(shared.there));  // its copy
   });
   explorer.add([] {

@@ -235,7 +235,8 @@ TEST(HostileWords, do_not_matter_where_an_owner_only_writes) {
     ASSERT_EQ(base::load_little<std::uint64_t>(bucket), 7u);
   }
   ours = std::as_bytes(std::span(&words.mine, 1));
-  base::Generation<HostileMemory>::move(words.mine);
+  std::uint64_t number = 0;
+  base::Generation<HostileMemory>::move(words.mine, number);
   EXPECT_EQ(words.mine, 1u);
   EXPECT_TRUE(said.empty());
 }

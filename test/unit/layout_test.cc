@@ -72,7 +72,9 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, packets_out) == 72 && offsetof(CounterPage, wakeups) == 80 &&
               offsetof(CounterPage, empty_wakeups) == 88 && offsetof(CounterPage, events_lost) == 96 &&
               offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, bad_frames) == 128 &&
-              offsetof(CounterPage, unknown_frames) == 136 && offsetof(CounterPage, refused) == 512 &&
+              offsetof(CounterPage, unknown_frames) == 136 && offsetof(CounterPage, unread) == 144 &&
+              offsetof(CounterPage, left_pieces) == 152 && offsetof(CounterPage, left_bytes) == 160 &&
+              offsetof(CounterPage, links_held_up) == 168 && offsetof(CounterPage, refused) == 512 &&
               offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, slot) == 65536 &&
               offsetof(CounterPage, queue) == 81920 && offsetof(CounterPage, terminus) == 86016 &&

@@ -33,6 +33,10 @@ std::unique_ptr<interface::CounterPage> page() {
   row.bad_frames = 3;
   page->bad_frames = 4;
   page->unknown_frames = 6;
+  page->unread = 7;
+  page->left_pieces = 63;
+  page->left_bytes = 8000;
+  page->links_held_up = 9;
   return page;
 }
 
@@ -50,6 +54,18 @@ TEST(ToolNode, ShowsWhatAPageSays) {
   EXPECT_EQ(process.program, "prices");
   EXPECT_EQ(process.details->slots, 3u);
   EXPECT_EQ(process.details->refused, (Refusals{{"bad_key", 5}, {"bad_frame", 4}, {"unknown_frame", 6}}));
+  NodeView node;
+  node.processes.push_back(process);
+  EXPECT_NE(
+      to_text(node).find("other users: 7 descriptors unread, 63 pieces of memory held that are of no use "
+                         "any more (8.00 kB); 9 links not made for that"),
+      std::string::npos)
+      << to_text(node);
+  const auto details = nlohmann::json::parse(to_json(node))["attached"][0]["details"];
+  EXPECT_EQ(details["unread"], 7);
+  EXPECT_EQ(details["left_pieces"], 63);
+  EXPECT_EQ(details["left_bytes"], 8000);
+  EXPECT_EQ(details["links_held_up"], 9);
   ASSERT_EQ(process.details->links.size(), 1u) << "rows without a peer are free";
   const LinkView& link = process.details->links[0];
   EXPECT_EQ(link.peer, 13u);

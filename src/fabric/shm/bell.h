@@ -17,10 +17,11 @@ inline constexpr std::uint32_t kWantsRoom = 1;  // in a watch word: wakes for ro
 template <class Memory = base::RealMemory>
 class Bell {
  public:
-  // `watch`: the peer's word; `doorbell`: our own.
+  // `watch`: the peer's word; `doorbell`: our own, which is 0, and is only ever written here.
   void reset(const std::uint32_t* watch, std::uint32_t* doorbell) noexcept {
     watch_ = watch;
     doorbell_ = doorbell;
+    rung_ = 0;
   }
 
   // To be called after something was published. True: wake whoever sleeps on the doorbell.
@@ -33,7 +34,7 @@ class Bell {
     last_ = watch;
     // Read in Sleeper::arm, before the fence there: whoever takes the new value for the old one is behind our
     // fence, and sees what was published.
-    Memory::store_relaxed(*doorbell_, Memory::load_relaxed(*doorbell_) + 1);
+    Memory::store_relaxed(*doorbell_, ++rung_);
     return true;
   }
 
@@ -41,6 +42,7 @@ class Bell {
   const std::uint32_t* watch_ = nullptr;
   std::uint32_t* doorbell_ = nullptr;
   std::uint32_t last_ = 0;
+  std::uint32_t rung_ = 0;  // what the doorbell says
 };
 
 // One link's part of falling asleep.

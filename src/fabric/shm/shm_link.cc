@@ -53,8 +53,8 @@ ShmLink::PageCheck ShmLink::check_page(const Mapping& theirs, std::uint64_t peer
   return {invalid(header, peer), header.mtu};
 }
 
-ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_interface, std::size_t mtu,
-                 Mapping mine, Mapping theirs)
+ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t own, std::uint64_t peer_interface,
+                 std::size_t mtu, Mapping mine, Mapping theirs)
     : mine_(static_cast<Page*>(mine.data())),
       theirs_(static_cast<const Page*>(theirs.data())),
       payload_limit_(std::min(kHomePayload, mtu)),
@@ -64,7 +64,7 @@ ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t peer_inter
       their_page_(std::move(theirs)) {
   peer = peer_interface;
   in_order = true;
-  out_.reset(mine_->cells, kHomeCells, 0, 1, first_cell(mine_->header.interface));
+  out_.reset(mine_->cells, kHomeCells, 0, 1, first_cell(own));
   in_.reset(theirs_->cells, kHomeCells, 1, first_cell(peer_interface));
   replies_out_.reset(mine_->replies, kReplyCells, 0);
   replies_in_.reset(theirs_->replies, kReplyCells);

@@ -19,9 +19,10 @@ namespace hamlyn::shm {
 
 class ShmLink final : public interface::Link {
  public:
-  // `mine` is a page made with prepare_page, `theirs` a peer's page that was checked.
-  ShmLink(interface::Surroundings& surroundings, std::uint64_t peer, std::size_t mtu, Mapping mine,
-          Mapping theirs);
+  // `mine` is a page that prepare_page made for interface `own`, `theirs` a peer's page that was checked.
+  // Nothing is ever loaded from `mine`, nor from the rings that this side makes.
+  ShmLink(interface::Surroundings& surroundings, std::uint64_t own, std::uint64_t peer, std::size_t mtu,
+          Mapping mine, Mapping theirs);
 
   // A page to show to a peer.
   static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu);
@@ -155,14 +156,15 @@ class ShmLink final : public interface::Link {
   // Sleeping.
   std::uint32_t arm(std::uint32_t epoch) noexcept {
     tell_taken();
-    return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch,
-                          epoch | (wakes_for_room() ? kWantsRoom : 0));
+    armed_ = epoch | (wakes_for_room() ? kWantsRoom : 0);
+    return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch, armed_);
   }
-  // Room is wanted now, and was not when it was armed. (Our own word.)
-  bool must_arm_anew() const noexcept {
-    return wakes_for_room() && (base::RealMemory::load_relaxed(mine_->watch.watch) & kWantsRoom) == 0;
+  // Room is wanted now, and was not when it was armed.
+  bool must_arm_anew() const noexcept { return wakes_for_room() && (armed_ & kWantsRoom) == 0; }
+  void disarm() noexcept {
+    armed_ = 0;
+    Sleeper<>::disarm(mine_->watch.watch);
   }
-  void disarm() noexcept { Sleeper<>::disarm(mine_->watch.watch); }
   const std::uint32_t* doorbell() const noexcept { return &theirs_->watch.doorbell; }
 
   std::uint64_t arrived_at_most() const noexcept override {
@@ -256,7 +258,8 @@ class ShmLink final : public interface::Link {
   std::uint64_t last_taken_ = 0;
   Growth growth_ = Growth::none;
   bool unwatched_ = false;
-  std::size_t grown_ = 0;  // how often
+  std::uint32_t armed_ = 0;  // what the watch word says
+  std::size_t grown_ = 0;    // how often
   Mapping my_page_;
   Mapping their_page_;
   Mapping out_ring_;  // empty: the home page's cells

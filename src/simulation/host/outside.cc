@@ -10,7 +10,7 @@ namespace hamlyn::simulation {
 using library::Engine;
 
 HostOutside::HostOutside(Host& host, Inhabitant& process, Engine& engine)
-    : host_(host), process_(process), engine_(engine), areas_(engine) {
+    : host_(host), process_(process), engine_(engine), areas_(engine, handed_out_) {
   process_.outside = this;
   process_.leaves = false;
   host_.open_far(process_);
@@ -183,7 +183,7 @@ void HostOutside::answer(const Import& import) {
   answer.writers = shown.area->writers;
   answer.offset = shown.offset;
   answer.bound = shown.bound;
-  answer.generation = shown.area->generation();
+  answer.generation = shown.area->generation;
 }
 
 void HostOutside::finish(library::Import& import, ErrorCode error) noexcept {

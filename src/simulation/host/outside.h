@@ -69,6 +69,7 @@ class HostOutside final : public library::Outside, public interface::Gate {
   Host& host_;
   Inhabitant& process_;
   library::Engine& engine_;
+  library::HandedOut handed_out_;  // hands nothing out
   library::MappedAreas areas_;
   std::array<Area, interface::kAreaLimit> send_areas_;
   std::set<std::uint64_t> showing_;  // peers that are shown some soon
