@@ -93,7 +93,10 @@ void Control::main(std::exception_ptr& failure) {
   while (!far_keepers_.empty()) end_far(far_keepers_.front(), false);
   // Here, also after a failure: in the table of whoever destroys this, the same numbers are other
   // descriptors.
-  if (client_) leave_node();
+  if (client_) {
+    client_->say_farewell();
+    leave_node();
+  }
   handed_out_ = {};
   foreign_.bury();
   epoll_.reset();

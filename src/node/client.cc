@@ -233,6 +233,14 @@ bool Client::fabric_address(std::string_view engine, std::span<const std::byte> 
   return send(out);
 }
 
+void Client::say_farewell() noexcept {
+  flush();
+  if (lost_ || !outbox_.empty()) return;
+  const Request farewell = make(RequestKind::farewell, 0);
+  lost_ = base::send_message(socket_.get(), std::as_bytes(std::span{&farewell, 1}), {}, MSG_DONTWAIT) !=
+          base::SocketState::ok;
+}
+
 // Keeps the standing up to date. False if the event is the answer to something that only the client had
 // asked.
 bool Client::remember(const Reply& reply, Event& event) {

@@ -298,6 +298,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
       case RequestKind::report:
         return report(id, connection, request);
     }
+      case RequestKind::farewell:
+        return farewell(id);
   } catch (const Refused& refusal) {
     ++refused_;
     Reply reply = make_reply(ReplyKind::refused, request.request);
@@ -427,6 +429,17 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
 // Leaving.
 
 void Node::drop(std::uint64_t id, const char* why) {
+// Whose names go is decided by the connection alone: the request names nothing. The interface number was
+// proven when the process attached, so names that a connection before has left are the process's own, too.
+void Node::farewell(std::uint64_t id) {
+  const Connection& connection = connections_.at(id);
+  const std::uint64_t interface = connection.interface;
+  const std::uint32_t uid = connection.who.uid;
+  forget(id, false);
+  outside_.drop(id, nullptr);
+  give_up_names([=](const Kept& kept) { return kept.interface == interface && kept.uid == uid; });
+}
+
   forget(id, true);
   outside_.drop(id, why);
 }

@@ -325,6 +325,7 @@ class Node {
   void give_up_names(const std::function<bool(const Kept&)>& which);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
+  void farewell(std::uint64_t id);
   std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
   static bool may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name);

@@ -60,6 +60,7 @@ Request only_its_fields(const Request& request) noexcept {
       break;
     case RequestKind::cancel:
     case RequestKind::watch:
+    case RequestKind::farewell:
       break;
   }
   return out;
@@ -83,7 +84,7 @@ std::string_view name_of(const Request& request) noexcept {
 
 bool waits_for_reply(RequestKind kind) noexcept {
   return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel &&
-         kind != RequestKind::report && kind != RequestKind::fabric_address;
+         kind != RequestKind::report && kind != RequestKind::fabric_address && kind != RequestKind::farewell;
 }
 
 bool valid_engine(const char (&engine)[kMaxEngine]) noexcept {
@@ -100,7 +101,7 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
   return {engine, ::strnlen(engine, kMaxEngine)};
 }
 
-bool later(RequestKind kind) noexcept { return kind > RequestKind::watch; }
+bool later(RequestKind kind) noexcept { return kind > RequestKind::farewell; }
 
 const char* invalid(const Request& request) noexcept {
   if (request.kind < RequestKind::introduce || later(request.kind)) return "an unknown kind of request";

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kProtocolVersion = 5;
 // that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
 // Tests build a daemon to which much has been added.
 #ifndef HAMLYN_PROTOCOL_ADDED
-#define HAMLYN_PROTOCOL_ADDED 0
+#define HAMLYN_PROTOCOL_ADDED 1  // 1: farewell
 #endif
 inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtocolVersion;
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
@@ -83,6 +83,8 @@ enum class RequestKind : std::uint32_t {
                    // an engine: it cannot be reached; name: why, as text, or empty. No answer
   nodes,           // number: the last node already listed; 0: from the start
   watch,           // of an observer, its last request: all nodes, and then every change
+  farewell,  // the asker leaves and does not come back: its names are free at once. Its last request. No
+             // answer
 };
 
 struct Request {
