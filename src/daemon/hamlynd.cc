@@ -6,18 +6,23 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "base/descriptor_table.h"
 #include "base/short_slices.h"
 #include "base/standard_output.h"
 #include "base/throw_system.h"
 #include "daemon/clerk_process.h"
+#include "daemon/inheritance.h"
 #include "hamlyn/error.h"
 #include "node/address.h"
+#include "node/constraints.h"
 #include "node/server.h"
+#include "node/start.h"
 #include "segment/clerk.h"
 
 namespace {
@@ -72,7 +77,7 @@ node::ServerOptions server_options(const Arguments& arguments) {
   return out;
 }
 
-void serve(const Arguments& arguments) {
+void serve(Arguments& arguments) {
   ::umask(077);
   node::ServerOptions options = server_options(arguments);
   daemon::ClerkProcess clerk;
@@ -89,9 +94,12 @@ void serve(const Arguments& arguments) {
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   if (arguments.ready >= 0) go_to_background();
   node::Server server{options};
+  for (const std::string& limit : node::constraints_of(static_cast<std::uint32_t>(::getpid())))
+    spdlog::warn("{}, which its starter has left it", limit);
   if (arguments.ready >= 0) {
-    if (::write(arguments.ready, "r", 1) != 1) base::throw_system("write to whoever started this daemon");
-    ::close(arguments.ready);
+    if (::write(arguments.ready, &node::kListens, 1) != 1)
+      base::throw_system("write to whoever started this daemon");
+    ::close(std::exchange(arguments.ready, -1));
   }
   server.run(signals);
 }
@@ -102,8 +110,7 @@ CLI::Validator not_empty() {
           ""};
 }
 
-int run(int count, char** words) {
-  Arguments arguments;
+int run(int count, char** words, Arguments& arguments) {
   CLI::App app{
       "hamlynd introduces the processes of this host to each other and keeps their names and quotas.\n"
       "Programs start one of their user's own when they need it; run it as a service for links between "
@@ -141,21 +148,32 @@ int run(int count, char** words) {
     return 2;
   }
   arguments.idle_exit_given = idle->count() != 0;
+  if (arguments.ready >= 0) daemon::take_back_inheritance();
+  base::ask_for_short_slices();
   if (arguments.clerk >= 0) segment::run_clerk(base::FileDescriptor{arguments.clerk}, arguments.socket);
   serve(arguments);
   return 0;
 }
 
+// A log may lie where there is no room for it: whoever has started this daemon hears the reason itself. If
+// nobody hears it, the log has it.
+void tell_why(int ready, const char* why) {
+  const std::string words = std::string(" ") + why;
+  [[maybe_unused]] const auto written =
+      ::write(ready, words.data(), std::min(words.size(), node::kMostReason));
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  hamlyn::base::ask_for_short_slices();
   hamlyn::base::fill_standard_descriptors();  // the log must go into no file of ours
   ::signal(SIGXFSZ, SIG_IGN);  // whoever started us may be limited: what cannot be written any more fails
+  Arguments arguments;
   try {
-    return run(count, words);
+    return run(count, words, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hamlynd: %s\n", error.what());
+    if (arguments.ready >= 0) tell_why(arguments.ready, error.what());
     return 1;
   }
 }

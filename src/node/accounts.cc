@@ -94,6 +94,12 @@ void Accounts::check(std::uint32_t uid, Resource what, std::uint64_t more) const
                                 (where_.empty() ? "" : " there")};
   }
   if (within_all(uid, what, more)) return;
+  if (what == Resource::interfaces && descriptors_ != 0) {
+    throw Refused{ErrorCode::node_full,
+                  "all users together have attached " + std::to_string(in_all(what)) +
+                      " interfaces, and the node daemon may have " + std::to_string(descriptors_) +
+                      " descriptors: end some, or end it and raise its starter's ulimit -n"};
+  }
   throw Refused{ErrorCode::node_full, "all users together have " + std::string(say.has) +
                                           std::to_string(in_all(what)) + say.of + where_ +
                                           ", and what is left is for others: " + say.remedy +

@@ -52,6 +52,10 @@ class Accounts {
   // `where`: empty, or " on node 7", for texts that are read elsewhere.
   Accounts(const Quotas& each, const Quotas& all, std::uint32_t own, std::string where = {});
 
+  // All may have as many interfaces as descriptors allow, not as many as the configuration says: a refusal
+  // names that limit.
+  void limited_by_descriptors(std::uint64_t limit) noexcept { descriptors_ = limit; }
+
   // Throws Refused: the quota's own code, or node_full.
   void check(std::uint32_t uid, Resource what, std::uint64_t more) const;
   void take(std::uint32_t uid, Resource what, std::uint64_t more) {
@@ -92,6 +96,7 @@ class Accounts {
   const Amounts all_;
   const std::uint32_t own_;
   const std::string where_;
+  std::uint64_t descriptors_ = 0;
   Amounts sum_{};
   std::map<std::uint32_t, User> users_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> foreign_;  // by owner and opener

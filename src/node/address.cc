@@ -24,7 +24,7 @@ bool own_directory(const std::string& path) {
 bool private_directory(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
-         (info.st_mode & 077) == 0;
+         (info.st_mode & 0777) == 0700;
 }
 
 }  // namespace
@@ -41,7 +41,9 @@ std::string own_socket() {
   const bool usable = runtime != nullptr && runtime[0] == '/' && own_directory(runtime);
   const std::string directory =
       usable ? std::string(runtime) + "/hamlyn" : "/tmp/hamlyn-" + std::to_string(::geteuid());
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+  // The mode is set whatever the umask is. A folder that is there keeps its own, which is looked at.
+  const bool made = ::mkdir(directory.c_str(), 0700) == 0;
+  if (made ? ::chmod(directory.c_str(), 0700) != 0 : errno != EEXIST)
     base::throw_system(("mkdir " + directory).c_str());
   if (!private_directory(directory)) {
     throw Error(

@@ -42,6 +42,7 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
       next_number_(options.first_number),
       others_(others),
       accounts_(options.quotas, registered_by_all(options.total), options.uid) {
+  if (options.descriptors != 0) accounts_.limited_by_descriptors(options.descriptors);
   // Microseconds of the start: above all of the run before.
   if (others_ != nullptr) next_generation_ = others_->incarnation();
   if (!grace_ || !options_.left) return;
@@ -297,9 +298,9 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return watch(id, connection, request);
       case RequestKind::report:
         return report(id, connection, request);
-    }
       case RequestKind::farewell:
         return farewell(id);
+    }
   } catch (const Refused& refusal) {
     ++refused_;
     Reply reply = make_reply(ReplyKind::refused, request.request);
@@ -428,7 +429,6 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
 
 // Leaving.
 
-void Node::drop(std::uint64_t id, const char* why) {
 // Whose names go is decided by the connection alone: the request names nothing. The interface number was
 // proven when the process attached, so names that a connection before has left are the process's own, too.
 void Node::farewell(std::uint64_t id) {
@@ -440,6 +440,7 @@ void Node::farewell(std::uint64_t id) {
   give_up_names([=](const Kept& kept) { return kept.interface == interface && kept.uid == uid; });
 }
 
+void Node::drop(std::uint64_t id, const char* why) {
   forget(id, true);
   outside_.drop(id, why);
 }

@@ -68,6 +68,8 @@ struct NodeOptions {
   std::uint32_t pid = 0;
   std::string version;
   std::string engine;  // that processes are to use between nodes; empty: the best that they find
+  std::uint64_t descriptors =
+      0;  // the daemon's limit, where it is what total.interfaces comes from; 0: it is not
 };
 
 // Whoever runs the node. None of these calls the node back.
@@ -323,9 +325,9 @@ class Node {
   void close_side(Connection& connection, std::uint64_t link);
   void forget(std::uint64_t id, bool keep_names);
   void give_up_names(const std::function<bool(const Kept&)>& which);
+  void farewell(std::uint64_t id);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
-  void farewell(std::uint64_t id);
   std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
   static bool may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name);

@@ -67,7 +67,10 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
   NodeOptions out;
   out.quotas = options.config.quotas;
   out.total = options.config.total;
-  out.total.interfaces = std::min(out.total.interfaces, descriptors / kForConnection);
+  if (descriptors / kForConnection < out.total.interfaces) {
+    out.total.interfaces = descriptors / kForConnection;
+    out.descriptors = descriptors;
+  }
   out.rights = options.config.rights;
   out.cut_after = options.config.cut_after;
   if (!options.service) out.rights = {.everyone = false, .users = {::geteuid()}, .groups = {}};

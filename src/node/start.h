@@ -1,11 +1,17 @@
 #pragma once
 // Starts this user's own daemon.
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace hamlyn::node {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+// What a started daemon writes to its starter when it listens. Instead: a space, and why it does not, in
+// words, of which so many letters are heard.
+inline constexpr char kListens = 'r';
+inline constexpr std::size_t kMostReason = 512;
 
 // Returns when a daemon listens on `socket`, started by this process or by another one that was quicker.
 // `program` as in ClientOptions::daemon. Throws Error: node_unreachable, timed_out.
