@@ -169,6 +169,7 @@ void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in
   other.pair.emplace(out, in, incarnation, now_);
   other.pair->address = address;
   other.pair->asked = asked;
+  other.met = address;
   other.trying = {};
   other.since = now_;
   other.awaited = {};
@@ -238,6 +239,7 @@ bool Cluster::learn(const Member& member) {
     end(member.id, other, member.left ? "it has left" : "a newer incarnation of it has come");
   }
   set(other, member);
+  other.met.reset();
   other.since = now_;
   other.awaited = member.left ? Time{} : now_ + kToBeMet;
   if (other.trying.attempt && other.trying.attempt->incarnation != member.incarnation) other.trying = {};
@@ -261,6 +263,7 @@ void Cluster::admit(NodeId id, const Member& member) {
   Other& other = others_[id];
   if (other.pair) end(id, other, "a newer incarnation of it has come");
   set(other, member);
+  other.met.reset();
   other.since = now_;
   if (!options_.boot) return;
   const auto news = encode_members(std::span{&member, 1});
@@ -482,6 +485,7 @@ std::vector<Cluster::Row> Cluster::rows() const {
       row.state = now_ - other.pair->heard >= 2 * options_.dead_after / 5 ? State::suspect : State::alive;
     else if (other.member.left)
       row.state = State::left;
+    if (other.met) row.member.address = *other.met;
     out.push_back(row);
   }
   std::ranges::sort(out, {}, [](const Row& row) { return row.member.id; });
@@ -504,7 +508,7 @@ std::vector<MemberReply> members_of(const Cluster& cluster, Time now) {
       reply.kept_out = static_cast<std::uint32_t>(cluster.kept_out());
     } else {
       reply.since_ms = static_cast<std::uint64_t>((now - row.since).count());
-      put_text(reply.address, to_text(row.member.address));
+      if (row.state != Cluster::State::left) put_text(reply.address, to_text(row.member.address));
     }
     out.push_back(reply);
   }

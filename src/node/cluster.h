@@ -123,6 +123,8 @@ class Cluster {
     Try trying;
     Time since{};
     Time awaited{};  // until then it counts as alive, without a pair: others have just told of it
+    // Where this incarnation was met last: its host may have another address than when the node was let in.
+    std::optional<Address> met;
     bool broken = false;
   };
   struct Target {  // a boot server that is known by its address

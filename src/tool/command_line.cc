@@ -65,7 +65,7 @@ void add_transfer_options(CLI::App& command, TransferOptions& options, const cha
   command
       .add_option_function<double>(
           "--timeout", [&options](double seconds) { options.timeout = milliseconds(seconds); },
-          "Wait no longer than this for the other side; by default for ever")
+          "Never wait longer than this for the other side; by default for ever")
       ->type_name("SECONDS")
       ->check(between(0, 1e9));
   add_node_option(command, options.node);

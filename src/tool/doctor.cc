@@ -65,11 +65,23 @@ Finding frequency(const Host& host) {
 }
 
 Finding time_quota(const Host& host) {
-  if (!host.processor_quota) return good("processor time", "no quota");
+  if (!host.group.processors) return good("processor time", "no quota");
   return {Verdict::could_be_better, "processor time",
-          fmt::format("a control group may use {:.2g} processors' worth", *host.processor_quota),
-          "raise or remove the quota (cpu.max; --cpus of containers), or wait instead of polling",
+          fmt::format("a control group may use {:.2g} processors' worth", *host.group.processors),
+          "raise or remove the quota (CPUQuota= of a unit, --cpus of containers; cpu.max, cpu.cfs_quota_us), "
+          "or wait instead of polling",
           "a process that polls uses up its quota and then stands still until the next period"};
+}
+
+Finding memory(const Host& host) {
+  constexpr std::uint64_t kEnough = std::uint64_t{256} << 20;
+  if (!host.group.memory) return good("memory", "no limit");
+  const std::string found = fmt::format("a control group may use {} MiB", *host.group.memory >> 20);
+  if (*host.group.memory >= kEnough) return good("memory", found);
+  return {Verdict::could_be_better, "memory", found,
+          "raise or remove the limit (MemoryMax= of a unit, --memory of containers; memory.max, "
+          "memory.limit_in_bytes)",
+          "areas and links are populated when they are made: beyond the limit the kernel ends a process"};
 }
 
 // The library's threads run as the one that starts them does.
@@ -141,8 +153,8 @@ Finding descriptors(const Host& host) {
 }
 
 Finding service(const Host& host) {
-  if (host.service) return good("service", "a node daemon serves all users of this host");
-  return {Verdict::could_be_better, "service", "each user has a node daemon of their own",
+  if (host.service) return good("service", "a node daemon serves all users of this host; " + host.node);
+  return {Verdict::could_be_better, "service", "each user has a node daemon of their own; " + host.node,
           "to let users reach each other: systemctl enable --now hamlynd",
           "names and links between users, within the rights that are given"};
 }
@@ -176,9 +188,9 @@ const char* name(Verdict verdict) {
 }  // namespace
 
 std::vector<Finding> diagnose(const Host& host) {
-  return {kernel(host),      attestation(host), processors(host),      cores(host),         frequency(host),
-          scheduling(host),  time_quota(host),  virtual_machine(host), locked_memory(host), huge_pages(host),
-          descriptors(host), service(host),     other_hosts(host)};
+  return {kernel(host),     attestation(host), processors(host), cores(host),           frequency(host),
+          scheduling(host), time_quota(host),  memory(host),     virtual_machine(host), locked_memory(host),
+          huge_pages(host), descriptors(host), service(host),    other_hosts(host)};
 }
 
 std::string to_text(const std::vector<Finding>& findings) {

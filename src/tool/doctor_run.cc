@@ -5,8 +5,21 @@
 #include "library/far_engines.h"
 #include "tool/doctor.h"
 #include "tool/failure.h"
+#include "tool/node_view.h"
 
 namespace hamlyn::tool {
+
+namespace {
+
+std::string whether_asked() {
+  try {
+    return "the one at " + node_asked({}) + " answers here";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
 
 int run_doctor(const DoctorOptions& options) {
   Host host = look_at_host();
@@ -14,6 +27,7 @@ int run_doctor(const DoctorOptions& options) {
   host.engine = far.chosen;
   host.libfabric = far.version;
   host.engines = far.looked_at;
+  host.node = whether_asked();
   const std::vector<Finding> findings = diagnose(host);
   base::print(options.json ? to_json(findings) + "\n" : to_text(findings));
   const bool works = std::none_of(findings.begin(), findings.end(),

@@ -119,14 +119,6 @@ bool gives_short_slices() {
   return given;
 }
 
-// "200000 100000": so many microseconds in each of so many; "max ...": no quota.
-std::optional<double> quota_in(const std::string& path) {
-  std::istringstream line{first_line(path)};
-  double quota = 0, period = 0;
-  if (!(line >> quota >> period) || period <= 0) return std::nullopt;
-  return quota / period;
-}
-
 rlimit limit(int what) {
   rlimit found{};
   getrlimit(static_cast<__rlimit_resource>(what), &found);
@@ -151,7 +143,7 @@ Host look_at_host(const std::string& root) {
       first_line(processor + "topology/thread_siblings_list").find_first_of(",-") != std::string::npos;
   host.virtual_machine = line_has(root + "/proc/cpuinfo", "flags", "hypervisor");
   host.governor = first_line(processor + "cpufreq/scaling_governor");
-  host.processor_quota = quota_in(root + "/sys/fs/cgroup/cpu.max");
+  host.group = look_at_control_group(root);
   base::SchedulingAttributes scheduling{};
   if (base::scheduling_of_thread(scheduling)) {
     host.policy = policy_named(scheduling.policy);

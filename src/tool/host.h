@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tool/control_group.h"
+
 namespace hamlyn::tool {
 
 struct Host {
@@ -18,9 +20,9 @@ struct Host {
   std::uint32_t allowed = 0;     // of them, for this process
   bool threads_share_cores = false;
   bool virtual_machine = false;
-  std::string governor;                   // of the frequency; empty: there is none
-  std::optional<double> processor_quota;  // processors' worth of time that the control group may use
-  std::string policy;                     // by which the kernel schedules this thread; empty: it does not say
+  std::string governor;  // of the frequency; empty: there is none
+  ControlGroup group;    // what it allows
+  std::string policy;    // by which the kernel schedules this thread; empty: it does not say
   int nice = 0;
   bool short_slices = false;      // a thread gets those that it asks for (6.12)
   std::string huge_pages;         // as the kernel offers transparent ones; empty: it has none
@@ -28,6 +30,7 @@ struct Host {
   std::uint64_t descriptors = 0;  // that may be open
   std::uint64_t descriptors_hard = 0;
   bool service = false;  // its socket is there
+  std::string node;      // where this user's programs ask a node daemon, and whether one answers: a sentence
   // libfabric's engine for links to other hosts; empty: there is none
   std::string engine;
   std::string libfabric;             // its version; empty: it is not installed

@@ -1,12 +1,12 @@
 // `hamlyn node`, and who the other side of a transfer is: what the daemon tells.
-#include "node/list.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/standard_output.h"
+#include "node/constraints.h"
+#include "node/list.h"
 #include "tool/node_view.h"
 #include "tool/options.h"
 #include "tool/report.h"
@@ -45,12 +45,27 @@ void find_among_own_links(const node::AttachedProcess& self, Peer& peer) {
 
 }  // namespace
 
+std::string node_asked(const std::string& socket) {
+  const std::string path = node::list({.socket = socket}).socket;
+  return printable(path.data(), path.size());
+}
+
+std::string where_asked(const std::string& socket) {
+  try {
+    return " (asked at " + node_asked(socket) + ")";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 NodeView look_at_node(const std::string& socket) {
   const node::NodeList list = node::list({.socket = socket});
   NodeView view{.version = printable(list.version.data(), list.version.size()),
                 .uid = list.uid,
                 .pid = list.pid,
                 .seconds = seconds(list.uptime),
+                .socket = printable(list.socket.data(), list.socket.size()),
+                .constraints = node::constraints_of(list.pid),
                 .names = list.names,
                 .cut = list.cut,
                 .bytes_used = list.used.bytes,

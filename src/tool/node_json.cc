@@ -59,6 +59,8 @@ std::string to_json(const NodeView& node) {
                             {"uid", node.uid},
                             {"pid", node.pid},
                             {"seconds", node.seconds},
+                            {"socket", node.socket},
+                            {"constraints", node.constraints},
                             {"names", node.names},
                             {"cut", node.cut},
                             {"bytes_used", node.bytes_used},

@@ -90,10 +90,14 @@ std::string cluster_text(const NodeView& node) {
 std::string to_text(const NodeView& node) {
   std::string text = fmt::format(
       "hamlynd {} of {}, pid {}, up {}; {} attached, {} names, {} links cut\n"
-      "your links and areas hold {} of {}\n",
+      "asked at {}\n",
       node.version, user_name(node.uid), node.pid, format_seconds(node.seconds), node.processes.size(),
-      node.names, node.cut, format_bytes(static_cast<double>(node.bytes_used)),
-      format_bytes(static_cast<double>(node.bytes_quota)));
+      node.names, node.cut, node.socket);
+  for (const std::string& constraint : node.constraints)
+    text += constraint + ", which its starter has left it\n";
+  text += fmt::format("your links and areas hold {} of {}\n",
+                      format_bytes(static_cast<double>(node.bytes_used)),
+                      format_bytes(static_cast<double>(node.bytes_quota)));
   if (!node.nodes.empty()) text += cluster_text(node);
   if (node.processes.empty()) return text;
   text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS     SHARED  REFUSED  PROGRAM\n";

@@ -4,6 +4,7 @@
 
 #include "hamlyn/datagram.h"
 #include "tool/failure.h"
+#include "tool/node_view.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -59,9 +60,10 @@ bool Receiver::greeted(const Deadline& deadline) {
          status == Status::timed_out) {
     check_stop("waiting for the other side");
     if (!deadline.passed()) continue;
-    throw Failure(fmt::format("no sender came to '{}' in the time given", options_.name), "timed_out",
-                  fmt::format("start 'hamlyn send {}', or give more time with --timeout", options_.name),
-                  kTimedOut);
+    throw Failure(
+        fmt::format("no sender came to '{}' in the time given{}", options_.name, where_asked(options_.node)),
+        "timed_out", fmt::format("start 'hamlyn send {}', or give more time with --timeout", options_.name),
+        kTimedOut);
   }
   if (status != Status::ok) return false;
   const char* why = parse(record.bytes(), stream_.sender(), greeting_);

@@ -27,9 +27,22 @@ Failure receiver_gone() {
           "see what it says, then send again"};
 }
 
-Failure no_receiver(const std::string& name) {
-  return {fmt::format("no receiver took '{}' in the time given", name), hamlyn::name(Status::timed_out),
-          fmt::format("start 'hamlyn receive {}', or give more time with --timeout", name), kTimedOut};
+Failure no_receiver(const SendOptions& options) {
+  return {fmt::format("no receiver took '{}' in the time given{}", options.name, where_asked(options.node)),
+          hamlyn::name(Status::timed_out),
+          fmt::format("start 'hamlyn receive {}', or give more time with --timeout", options.name),
+          kTimedOut};
+}
+
+Failure stalled(const std::string& name) {
+  return {fmt::format("'{}' took nothing more in the time given", name), hamlyn::name(Status::timed_out),
+          "see whether that receiver is stopped, or give more time with --timeout", kTimedOut};
+}
+
+Failure no_verdict(const std::string& name) {
+  return {fmt::format("'{}' took everything and did not confirm it in the time given", name),
+          hamlyn::name(Status::timed_out),
+          "see whether it is a 'hamlyn receive', or give more time with --timeout", kTimedOut};
 }
 
 Failure bad_verdict(Outcome outcome) {
@@ -96,7 +109,7 @@ void Sender::find_receiver() {
   const Greeting greeting{.expected = input_.size().value_or(kUnknownSize), .verdict = verdicts_.make_seed()};
   const Greeting sent = travelling(greeting);
   send(bytes_of(sent));
-  insist([&] { return stream_->flush(); });
+  insist([&](auto time) { return stream_->flush(time); });
   stream_->bind(0, area_);
 }
 
@@ -116,7 +129,7 @@ Seed Sender::lookup_receiver() {
     } catch (const Error& error) {
       const bool nobody = error.code() == ErrorCode::timed_out || error.code() == ErrorCode::name_unknown;
       if (!nobody && error.code() != ErrorCode::cancelled) throw;
-      if (deadline_.passed()) throw no_receiver(options_.name);
+      if (deadline_.passed()) throw no_receiver(options_);
     }
   }
 }
@@ -137,7 +150,7 @@ bool Sender::open(const Seed& seed) {
       case ErrorCode::timed_out:
       case ErrorCode::cancelled:
         check_stop("waiting for a receiver");
-        if (deadline_.passed()) throw no_receiver(options_.name);
+        if (deadline_.passed()) throw no_receiver(options_);
         return false;
       default:
         throw;
@@ -159,13 +172,13 @@ void Sender::note_refusal(std::uint64_t receiver) {
 void Sender::send_everything(Progress& progress) {
   for (std::size_t turn = 0; !input_.ended();) {
     SendHandle& handle = pieces_[turn];
-    insist([&] { return stream_->wait(handle); });
+    insist([&](auto time) { return stream_->wait(handle, time); });
     const std::size_t offset = turn * kPieceBytes;
     const std::span<std::byte> bytes = area_.bytes(offset, kPieceBytes);
     const std::size_t length = input_.read_available(bytes);
     if (length > 0) {
       checksum_.add(bytes.first(length));
-      insist([&] { return stream_->send({0, offset, length}, handle); });
+      insist([&](auto time) { return stream_->send({0, offset, length}, handle, time); });
       progress.at(checksum_.bytes());
       turn = (turn + 1) % kPieces;
     } else if (!input_.ended()) {
@@ -184,15 +197,18 @@ void Sender::await_input() {
 }
 
 void Sender::send(std::span<const std::byte> record) {
-  insist([&] { return stream_->send(record); });
+  insist([&](auto time) { return stream_->send(record, time); });
 }
 
+// The stream may be a program's that does not look: each wait for the other side has the time given.
 template <class Step>
 void Sender::insist(Step step) {
+  const Deadline deadline = Deadline::in(options_.timeout);
   for (;;) {
-    const Status status = step();
+    const Status status = step(deadline.slice(kSlice));
     if (status == Status::ok) return;
-    if (status != Status::cancelled) throw why_ended(status);
+    if (status == Status::timed_out && deadline.passed()) throw stalled(options_.name);
+    if (status != Status::cancelled && status != Status::timed_out) throw why_ended(status);
     check_stop("sending");
     if (stream_->end() != Status::ok) throw why_ended(stream_->end());
   }
@@ -202,11 +218,19 @@ void Sender::say_end() {
   const Trailer trailer = travelling(Trailer{.total = checksum_.bytes(), .checksum = checksum_.value()});
   send({});
   send(bytes_of(trailer));
-  while (stream_->flush() == Status::cancelled) check_stop("sending");
+  const Deadline deadline = Deadline::in(options_.timeout);
+  for (Status status; (status = stream_->flush(deadline.slice(kSlice))) != Status::ok;) {
+    if (status != Status::cancelled && status != Status::timed_out) return;  // the verdict says why
+    if (status == Status::timed_out && deadline.passed()) throw stalled(options_.name);
+    check_stop("sending");
+  }
 }
 
 // The stream stays open: it tells if the receiver goes before it has said anything.
 void Sender::await_verdict() {
+  // It has taken everything, and only has to say so: a program that took it for a stream of its own never
+  // will.
+  const Deadline deadline = Deadline::in(options_.timeout);
   for (;;) {
     const std::uint64_t known = manager_.happened();
     if (look_for_verdict(Deadline::in(std::chrono::milliseconds{0}))) return;
@@ -214,7 +238,8 @@ void Sender::await_verdict() {
       if (look_for_verdict(Deadline::in(patience(ended)))) return;
       throw receiver_gone();
     }
-    manager_.wait_beyond(known, kSlice);
+    if (deadline.passed()) throw no_verdict(options_.name);
+    manager_.wait_beyond(known, deadline.slice(kSlice));
   }
 }
 

@@ -159,6 +159,26 @@ TEST(ToolJson, WithTheDataOnStandardOutputTheObjectIsOnStandardError) {
   EXPECT_EQ(error_in(finished.err).value("name", ""), "timed_out") << finished.err;
 }
 
+// One user, two folders for what runs, and so two nodes: who does not meet the other is told where it asked.
+TEST(ToolNode, ATimeThatHasPassedNamesTheNodeThatWasAsked) {
+  World one, other;
+  Command receiver = one.start({"receive", "toy"});
+  ASSERT_TRUE(eventually([&] { return one.attached() == 1; }));
+  const json here = json::parse(one.run({"node", "--json"}).out);
+  Command keeps = other.start({"receive", "other"});
+  ASSERT_TRUE(eventually([&] { return other.attached() == 1; }));
+  const std::string there = json::parse(other.run({"node", "--json"}).out).at("socket");
+  EXPECT_NE(here.at("socket"), there);
+  const Finished sent = other.run({"send", "toy", "--timeout", "0"}, {.input = "x"});
+  EXPECT_EQ(sent.status, 3);
+  EXPECT_NE(sent.err.find("(asked at " + there + ")"), std::string::npos) << sent.err;
+  const Finished received = other.run({"receive", "toy", "--timeout", "0"});
+  EXPECT_NE(received.err.find("(asked at " + there + ")"), std::string::npos) << received.err;
+  const Finished doctor = other.run({"doctor"});
+  EXPECT_NE(doctor.out.find("the one at " + there + " answers here"), std::string::npos) << doctor.out;
+  EXPECT_NE(other.run({"node"}).out.find("\nasked at " + there + "\n"), std::string::npos);
+}
+
 TEST(ToolTop, EndsOnCtrlCWithTheStatusOfAnInterruption) {
   World world;
   const Daemon daemon{world.file("node")};

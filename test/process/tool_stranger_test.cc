@@ -1,6 +1,8 @@
 // What `hamlyn receive` and `hamlyn send` make of another side that is none of theirs.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <functional>
 #include <optional>
 
@@ -158,6 +160,34 @@ TEST_F(ToolStranger, AReceiverThatIsNoneIsNotBelieved) {
     Child stranger(-1, [&, said = verdict] { return judge(said, std::nullopt); });
     expect_failure(command("send").wait(), name);
     EXPECT_EQ(stranger.wait(), 0);
+  }
+}
+
+// A program's own stream confirms nothing, and need not look at all. (It lives until it is told that the
+// sender has ended.)
+TEST_F(ToolStranger, AProgramsOwnStreamIsNotWaitedForBeyondTheTime) {
+  for (const bool reads : {true, false}) {
+    Pipe ended;
+    Child program(-1, [&] {
+      Manager manager(here());
+      StreamReceiver stream(manager);
+      manager.publish("toy", stream.make_seed());
+      Record record;
+      if (stream.receive(record) != Status::ok) return 1;
+      stream.release(record);
+      while (reads && stream.receive(record) == Status::ok) stream.release(record);
+      char word = 0;
+      return ::read(ended.read.get(), &word, 1) == 1 ? 0 : 2;
+    });
+    const std::string input(reads ? 4 : 8 << 20, 'x');  // or more than its ring holds
+    const Finished sent =
+        world_.run({"send", "toy", "--node", socket(), "--timeout", "0.3"}, {.input = input});
+    EXPECT_EQ(sent.status, 3) << sent.err;
+    EXPECT_NE(sent.err.find(reads ? "did not confirm it in the time given" : "took nothing more"),
+              std::string::npos)
+        << sent.err;
+    EXPECT_EQ(::write(ended.write.get(), "e", 1), 1);
+    EXPECT_EQ(program.wait(), 0);
   }
 }
 

@@ -343,6 +343,30 @@ TEST(Cluster, ProcessesRequestsFillNoPair) {
   EXPECT_EQ(t.world.wrong, "");
 }
 
+std::string shown_address(const Cluster& cluster, NodeId node, Time now) {
+  for (const node::MemberReply& row : node::members_of(cluster, now))
+    if (row.id == node) return row.address;
+  return "no row";
+}
+
+// The daemon goes on, its host has another address: at that one the other meets it. Of one that has left
+// there is none.
+TEST(Cluster, AnAddressThatANodeNoLongerHasIsNotShown) {
+  TwoDaemons t;
+  const auto shown = [&] { return shown_address(t.world.cluster(1), 2, t.world.now); };
+  EXPECT_EQ(shown(), "10.0.0.2:7471");
+  auto host = t.world.hosts.extract(2);
+  host.mapped()->address = ClusterWorld::address_of(9);
+  host.key() = 9;
+  t.world.hosts.insert(std::move(host));
+  EXPECT_TRUE(t.world.run_until([&] { return shown() == "10.0.0.9:7471"; }, Time{20000})) << shown();
+  EXPECT_EQ(t.world.cluster(1).place_of(2), ClusterWorld::address_of(9));
+  t.world.leave(9);
+  t.world.run(Time{20});
+  EXPECT_EQ(t.world.cluster(1).rows()[1].state, Cluster::State::left);
+  EXPECT_EQ(shown(), "");
+}
+
 // Whoever copies packets on the way can write another source on them: nothing goes there.
 TEST(Cluster, ThePairIsWithTheAddressThatWasGreeted) {
   ClusterWorld world{1};

@@ -111,8 +111,13 @@ TEST(Doctor, NamesEachThingThatCanBeChanged) {
   host.short_slices = false;
   expect_complaint(host, "scheduling");
   host = good_host();
-  host.processor_quota = 1.5;
+  host.group.processors = 1.5;
   expect_complaint(host, "processor time");
+  host = good_host();
+  host.group.memory = std::uint64_t{64} << 20;
+  expect_complaint(host, "memory");
+  host.group.memory = std::uint64_t{1} << 30;
+  EXPECT_TRUE(complaints(host).empty()) << "a limit that is enough";
   host = good_host();
   host.virtual_machine = true;
   expect_complaint(host, "virtual machine");
@@ -161,7 +166,7 @@ TEST_F(HostFiles, NothingToReadIsNothingFound) {
   const Host host = look();
   EXPECT_FALSE(host.threads_share_cores);
   EXPECT_FALSE(host.virtual_machine);
-  EXPECT_FALSE(host.processor_quota);
+  EXPECT_FALSE(host.group.processors || host.group.memory);
   EXPECT_FALSE(host.service);
   EXPECT_EQ(host.governor, "");
   EXPECT_GE(host.processors, 1u);
@@ -199,14 +204,52 @@ TEST_F(HostFiles, ReadsWhatTheKernelWrites) {
   EXPECT_TRUE(host.threads_share_cores);
   EXPECT_EQ(host.governor, "powersave");
   EXPECT_TRUE(host.virtual_machine);
-  ASSERT_TRUE(host.processor_quota);
-  EXPECT_DOUBLE_EQ(*host.processor_quota, 1.5);
+  ASSERT_TRUE(host.group.processors);
+  EXPECT_DOUBLE_EQ(*host.group.processors, 1.5);
+}
+
+// Of the own group and all above it the least holds; a neighbour's does not.
+TEST_F(HostFiles, ReadsTheLimitsOfControlGroupsOfVersionTwo) {
+  write("/proc/self/cgroup", "0::/user.slice/app.scope\n");
+  write("/sys/fs/cgroup/user.slice/memory.max", "1048576\n");
+  write("/sys/fs/cgroup/user.slice/app.scope/memory.max", "max\n");
+  write("/sys/fs/cgroup/user.slice/other.scope/memory.max", "4096\n");
+  write("/sys/fs/cgroup/user.slice/cpu.max", "max 100000\n");
+  write("/sys/fs/cgroup/user.slice/app.scope/cpu.max", "50000 100000\n");
+  EXPECT_EQ(look().group.memory, 1048576u);
+  EXPECT_EQ(look().group.processors, 0.5);
+  // As a container sees a group that it is outside of: what is mounted is its own.
+  write("/proc/self/cgroup", "0::/../../app.scope\n");
+  write("/sys/fs/cgroup/memory.max", "8192\n");
+  EXPECT_EQ(look().group.memory, 8192u);
+  EXPECT_FALSE(look().group.processors);
+}
+
+TEST_F(HostFiles, ReadsTheLimitsOfControlGroupsOfVersionOne) {
+  write("/proc/self/cgroup", "5:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\nnonsense\n");
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  write("/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "536870912\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(look().group.memory, 536870912u);
+  EXPECT_FALSE(look().group.processors);
+  write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "25000\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(look().group.processors, 0.25);
+  // In a container the group is outside of what is mounted: the mount itself is it.
+  write("/proc/self/cgroup", "5:memory:/elsewhere\n");
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "4096\n");
+  EXPECT_EQ(look().group.memory, 4096u);
 }
 
 TEST_F(HostFiles, IsNotTakenInByWhatItDoesNotKnow) {
   for (const char* line : {"max 100000\n", "", "x\n", "1\n", "1 0\n", "1 -5\n"}) {
     write("/sys/fs/cgroup/cpu.max", line);
-    EXPECT_FALSE(look().processor_quota) << line;
+    EXPECT_FALSE(look().group.processors) << line;
+  }
+  for (const char* line : {"max\n", "", "x\n", "-\n", "9223372036854771712\n"}) {
+    write("/sys/fs/cgroup/memory.max", line);
+    EXPECT_FALSE(look().group.memory) << line;
   }
   for (const char* line : {"always madvise never\n", "", "]x[\n", "[\n"}) {
     write("/sys/kernel/mm/transparent_hugepage/enabled", line);
