@@ -9,20 +9,13 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::size_t kMaxWaiting = 256;  // requests of a process that have no answer yet
-constexpr Time kGreetTime{5000};          // from the connection to its hello
+constexpr Time kGreetTime{5000};  // from the connection to its hello
 constexpr Time kObserveTime{60000};
 constexpr std::uint64_t kNobody = ~std::uint64_t{0};  // no connection
 
 std::string versions(std::uint32_t protocol, std::uint32_t structures) {
   return "protocol " + std::to_string(version_of(protocol)) + " with structures " +
          std::to_string(structures);
-}
-
-// What a request counts as while it has no answer.
-Resource waiting_for(RequestKind kind) {
-  if (kind == RequestKind::lookup) return Resource::lookups;
-  return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
 }
 
 // A registry takes no more names than this, whatever the configuration says.
@@ -47,8 +40,9 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
   if (others_ != nullptr) next_generation_ = others_->incarnation();
   if (!grace_ || !options_.left) return;
   for (const OwnedName& name : *options_.left) {
-    if (kept_.emplace(name.name, Kept{kNobody, name.interface, name.uid, now + options_.grace}).second)
-      accounts_.add(name.uid, Resource::names, 1);
+    if (kept_.contains(name.name)) continue;
+    keep_name(name.name, {kNobody, name.interface, name.uid, now + options_.grace});
+    accounts_.add(name.uid, Resource::names, 1);
   }
 }
 
@@ -112,7 +106,8 @@ void Node::malformed(std::uint64_t id, const char* why) {
 
 void Node::disconnected(std::uint64_t id) {
   forget(id, false);
-  give_up_names([id](const Kept& kept) { return kept.connection == id; });
+  for (const std::string& name : names_in(kept_of_, id)) give_up_name(name);
+  go_on(kAtOnce);
 }
 
 void Node::broken(std::uint64_t id) { forget(id, true); }
@@ -123,33 +118,16 @@ void Node::too_slow(std::uint64_t id) {
   drop(id, "it does not read what it is told");
 }
 
-void Node::caught_up(std::uint64_t id) {
-  const auto found = connections_.find(id);
-  if (found == connections_.end()) return;
-  if (const auto watched = watches_.find(id); watched != watches_.end())
-    return tell_watcher(id, watched->second);
-  const std::uint64_t number = found->second.interface;
-  for (const std::uint64_t other : attached()) {
-    resume(other, [&](const Request& held) {
-      return held.kind == RequestKind::introduce && (other == id || held.number == number);
-    });
-  }
-  take_up_arrivals(number);
-}
-
 void Node::tick(Time now) {
   now_ = now;
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const std::uint64_t id = deadlines_.begin()->second;
     drop(id, connections_.at(id).stage == Stage::fresh ? "no hello within the time for it" : nullptr);
   }
-  give_up_names([now](const Kept& kept) { return kept.until <= now; });
-  if (grace_ && now >= started_ + options_.grace) {
-    grace_ = false;
-    for (const std::uint64_t id : attached()) resume(id, [](const Request&) { return true; });
-    take_up_arrivals(0);
-    answer_far_lookups();
-  }
+  while (!kept_until_.empty() && kept_until_.begin()->first <= now)
+    give_up_name(std::string(kept_until_.begin()->second));
+  if (grace_ && now >= started_ + options_.grace) end_grace();
+  tick_held();
   tick_far();
 }
 
@@ -157,8 +135,10 @@ std::optional<Time> Node::deadline() const {
   std::optional<Time> out;
   if (!deadlines_.empty()) out = deadlines_.begin()->first;
   if (grace_) out = std::min(out.value_or(Time::max()), started_ + options_.grace);
-  for (const auto& [name, kept] : kept_) out = std::min(out.value_or(Time::max()), kept.until);
-  if (const auto far = far_deadline()) out = std::min(out.value_or(Time::max()), *far);
+  if (!kept_until_.empty()) out = std::min(out.value_or(Time::max()), kept_until_.begin()->first);
+  for (const auto& part : {held_deadline(), far_deadline()}) {
+    if (part) out = std::min(out.value_or(Time::max()), *part);
+  }
   return out;
 }
 
@@ -231,16 +211,7 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   interfaces_[connection.interface] = id;
   welcome(id, connection, sign(uid, connection.interface, {}));
   take_up_arrivals(connection.interface);
-  if (!grace_) return;
-  for (const std::uint64_t other : attached()) {  // some may have asked for this one before it came back
-    resume_introductions(other, hello.interface);
-  }
-}
-
-std::vector<std::uint64_t> Node::attached() const {
-  std::vector<std::uint64_t> out;
-  for (const auto& [number, id] : interfaces_) out.push_back(id);
-  return out;
+  peer_happened(uid, connection.interface);  // some may have asked for this one before it came back
 }
 
 void Node::welcome(std::uint64_t id, const Connection& connection, const Token& token) {
@@ -312,56 +283,13 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
 
 void Node::answer(std::uint64_t id, const Reply& reply) { outside_.send(id, bytes_of(reply)); }
 
-// Keeps a request that cannot be answered yet.
-void Node::hold(Connection& connection, const Request& request) {
-  if (connection.waiting.size() >= kMaxWaiting) {
-    throw Refused{ErrorCode::out_of_memory,
-                  std::to_string(kMaxWaiting) + " requests of this process wait already: cancel some"};
-  }
-  accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
-  connection.waiting[request.request] = request;
-}
-
-// Takes it out of what waits; false if it no longer did.
-bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t number) {
-  const auto found = connection.waiting.find(number);
-  if (found == connection.waiting.end()) return false;
-  if (const auto awaited = awaited_.find(name_of(found->second)); awaited != awaited_.end()) {
-    awaited->second.erase({id, number});
-    if (awaited->second.empty()) awaited_.erase(awaited);
-  }
-  accounts_.give(connection.who.uid, waiting_for(found->second.kind), 1);
-  connection.waiting.erase(found);
-  forget_far_request({id, number});
-  return true;
-}
-
-// Takes up again those that `which` picks: something they waited for may have happened.
-void Node::resume(std::uint64_t id, const std::function<bool(const Request&)>& which) {
-  const auto found = connections_.find(id);
-  if (found == connections_.end()) return;
-  std::vector<Request> held;
-  for (const auto& [number, request] : found->second.waiting) {
-    if (which(request) && !asks_.contains({id, number})) held.push_back(request);
-  }
-  for (const Request& request : held) {
-    // One that is taken up may have been what another waited for, which is then answered already.
-    if (release(id, found->second, request.request)) handle(id, found->second, request);
-  }
-}
-
-void Node::resume_introductions(std::uint64_t id, std::uint64_t peer) {
-  resume(id,
-         [peer](const Request& held) { return held.kind == RequestKind::introduce && held.number == peer; });
-}
-
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
   // What no longer waits has its answer under way.
   const auto ask = asks_.find({id, request.request});
   const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
   if (!release(id, connection, request.request)) return;
   answer(id, make_reply(ReplyKind::cancelled, request.request));
-  if (peer != 0) resume_introductions(id, peer);
+  if (peer != 0) take_up_far(id, peer);
 }
 
 void Node::fabric_address(std::uint64_t id, Connection& connection, const Request& request) {
@@ -381,7 +309,7 @@ void Node::fabric_address(std::uint64_t id, Connection& connection, const Reques
   const Reach before = std::exchange(connection.reach, reach);
   if (before == reach) return;  // nobody waits for it
   take_up_arrivals(connection.interface);
-  resume(id, [this](const Request& held) { return held.kind == RequestKind::introduce && far(held.number); });
+  take_up_far(id);
   // It was asked and could not: whoever wants it next has it tried again.
   if (reach == Reach::none && before == Reach::asked) connection.reach = Reach::unasked;
 }
@@ -437,7 +365,10 @@ void Node::farewell(std::uint64_t id) {
   const std::uint32_t uid = connection.who.uid;
   forget(id, false);
   outside_.drop(id, nullptr);
-  give_up_names([=](const Kept& kept) { return kept.interface == interface && kept.uid == uid; });
+  for (const std::string& name : names_in(kept_at_, interface)) {
+    if (kept_.at(name).uid == uid) give_up_name(name);
+  }
+  go_on(kAtOnce);
 }
 
 void Node::drop(std::uint64_t id, const char* why) {
@@ -450,10 +381,11 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
-  for (const auto& [link, side] : connection.links) {
+  for (auto& [link, side] : connection.links) {
     if (far(side.peer)) tell_far_end(connection, link, false);
+    if (side.unproven) adoptions_.erase({*side.unproven, {id, link}});
+    side.unproven.reset();
   }
-  while (!connection.links.empty()) close_side(connection, connection.links.begin()->first);
   for (const std::string& name : connection.names) {
     names_.erase(name);
     // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
@@ -461,7 +393,7 @@ void Node::forget(std::uint64_t id, bool keep_names) {
       changed(name);
       outside_.name_freed(name);
     }
-    if (keep_names) kept_[name] = {id, connection.interface, uid, now_ + options_.grace};
+    if (keep_names) keep_name(name, {id, connection.interface, uid, now_ + options_.grace});
   }
   while (!connection.waiting.empty()) release(id, connection, connection.waiting.begin()->first);
   if (!keep_names) accounts_.give(uid, Resource::names, connection.names.size());
@@ -473,12 +405,16 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   if (connection.stage == Stage::attached) interfaces_.erase(interface);
   if (connection.stage == Stage::watcher) watches_.erase(id);
   if (!stays) forget_deadline(id, connection);
-  connections_.erase(found);
+  close_some(connection);
+  if (connection.links.empty()) {
+    connections_.erase(found);
+  } else {  // what a stranger decides how many they are is given back in turns
+    leaving_.emplace(id, std::move(connections_.extract(found).mapped()));
+    happened(uid, {.what = Due::What::leaving, .of = id});
+  }
   // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
   // that number is attached.
-  for (const std::uint64_t other : attached()) {
-    resume_introductions(other, interface);
-  }
+  peer_happened(uid, interface);
   take_up_arrivals(interface);
 }
 

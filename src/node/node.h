@@ -22,8 +22,10 @@
 #include "node/accounts.h"
 #include "node/clerk.h"
 #include "node/far.h"
+#include "node/knocks.h"
 #include "node/pair.h"
 #include "node/protocol.h"
+#include "node/user_turns.h"
 
 namespace hamlyn::node {
 
@@ -100,9 +102,7 @@ class Node {
   Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others = nullptr);
 
   // Whether one more connection of that user's would be kept.
-  bool takes_stranger(std::uint32_t uid) const {
-    return accounts_.within_quota(uid, Resource::strangers, 1);
-  }
+  bool takes_stranger(std::uint32_t uid) const { return accounts_.within_quota(uid, Resource::strangers, 1); }
   // `connection` is the caller's number for it, never used twice.
   void connected(std::uint64_t connection, const Identity& who, Time now);
   // `counters`: a descriptor of a counter page came along and was found sound.
@@ -121,6 +121,9 @@ class Node {
   // To be called at `deadline()` at the latest.
   void tick(Time now);
   std::optional<Time> deadline() const;
+  // What happened has more to be done, a step at a time: whoever runs the node gives it turns.
+  bool has_more() const noexcept { return !due_turns_.empty(); }
+  void go_on();
 
   // The nodes may have come, gone or fallen silent: whoever watches them is told.
   void look_at_members(Time now);
@@ -159,6 +162,12 @@ class Node {
     std::optional<std::uint32_t> asker;  // the user whose process has opened it from the other end
     bool gone = false;                   // the other end is on another node, and has gone: this one was told
     std::uint64_t refused = 0;           // packets of the peer, as this end has reported
+    std::optional<Time> unproven{};      // until then the other end has to tell of it, too
+  };
+
+  struct Held {
+    Request request;
+    Time until{};  // of an introduction
   };
 
   struct Connection {
@@ -177,8 +186,9 @@ class Node {
     bool outward = false;            // processes of other nodes are likely to be talked to
     std::vector<std::byte> address;  // where processes of other nodes reach it
     char engine[kMaxEngine]{};
-    std::string unreached;                     // why they cannot, as it says
-    std::map<std::uint64_t, Request> waiting;  // what has no answer yet, by request
+    std::string unreached;                  // why they cannot, as it says
+    std::map<std::uint64_t, Held> waiting;  // what has no answer yet, by request
+    std::size_t knocking = 0;               // introductions among them
   };
 
   struct Name {
@@ -223,6 +233,14 @@ class Node {
     FarIntroduce what;
     Time until{};
   };
+  // Something has happened that more may have waited for than are taken up at once.
+  struct Due {
+    enum class What : std::uint8_t { reading, peer, name, leaving };
+    What what{};
+    std::uint64_t of = 0;  // reading: a connection; peer: an interface; leaving: its number there
+    std::string name{};
+    Waiting after{};  // that was looked at last
+  };
   struct Watch {  // by a process, of the nodes
     std::uint64_t request = 0;
     std::map<NodeId, std::uint32_t> due;  // that it is to be told of, and how often each has changed
@@ -238,7 +256,6 @@ class Node {
   void introduce(std::uint64_t id, Connection& connection, const Request& request);
   void publish(std::uint64_t id, Connection& connection, const Request& request);
   void enter_name(std::uint64_t id, Connection& connection, const Request& request);
-  void tell_who_waits(std::string_view name, bool was_kept);
   void withdraw(std::uint64_t id, Connection& connection, const Request& request);
   void lookup(std::uint64_t id, Connection& connection, const Request& request);
   void cancel(std::uint64_t id, Connection& connection, const Request& request);
@@ -246,6 +263,7 @@ class Node {
   void link_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
+  void prove(Connection& connection, std::uint64_t link);
   void report(std::uint64_t id, Connection& connection, const Request& request);
   void fabric_address(std::uint64_t id, Connection& connection, const Request& request);
   void list(std::uint64_t id, const Connection& connection, const Request& request);
@@ -313,10 +331,28 @@ class Node {
     others_->tell(node, encode(message));
   }
 
-  void hold(Connection& connection, const Request& request);
+  void hold(std::uint64_t id, Connection& connection, const Request& request);
   bool release(std::uint64_t id, Connection& connection, std::uint64_t request);
-  void resume(std::uint64_t id, const std::function<bool(const Request&)>& which);
-  void resume_introductions(std::uint64_t id, std::uint64_t peer);
+  void take_up(Waiting waiting);
+  void take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer = std::nullopt);
+  std::optional<Obstacle> obstacle_to(std::uint64_t id, const Connection& connection, std::uint64_t number);
+  void try_knock(const Knocks::Key& key);
+  void try_knocks_between(std::uint64_t one, std::uint64_t other);
+  void happened(std::uint32_t uid, Due due);
+  void name_happened(std::uint32_t uid, std::string_view name);
+  void peer_happened(std::uint32_t uid, std::uint64_t interface);
+  void go_on(int steps);
+  bool step(Due& due);
+  void close_some(Connection& connection);
+  void end_grace();
+  void tick_held();
+  std::optional<Time> held_deadline() const;
+  void wait_for_name(std::uint64_t id, Connection& connection, const Request& request);
+  void keep_name(const std::string& name, const Kept& kept);
+  void give_up_name(const std::string& name);
+  static std::vector<std::string> names_in(const std::set<std::pair<std::uint64_t, std::string>>& names,
+                                           std::uint64_t of);
+  void drop_kept(std::map<std::string, Kept, std::less<>>::iterator kept);
   void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
   void check_room(std::uint32_t uid, std::uint64_t ends) const;
   void shun(Connection& connection, std::uint64_t peer);
@@ -324,16 +360,16 @@ class Node {
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);
   void forget(std::uint64_t id, bool keep_names);
-  void give_up_names(const std::function<bool(const Kept&)>& which);
   void farewell(std::uint64_t id);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
-  std::vector<std::uint64_t> attached() const;
   bool may_attach(const Identity& who) const;
   static bool may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name);
   RegisteredName registered(const Name& name) const;
   Token sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
   void answer(std::uint64_t id, const Reply& reply);
+
+  static constexpr int kAtOnce = 16;  // requests that are taken up by what happens
 
   const NodeOptions options_;
   Outside& outside_;
@@ -345,13 +381,29 @@ class Node {
   std::map<std::uint64_t, std::uint64_t> interfaces_;  // to connections
   std::map<std::string, Name, std::less<>> names_;
   std::map<std::string, Kept, std::less<>> kept_;
-  std::uint64_t next_generation_ = 1;  // of what is registered
-  // Names that nobody has, to the connections and requests that wait for them.
+  std::set<std::pair<Time, std::string>> kept_until_;
+  std::set<std::pair<std::uint64_t, std::string>> kept_of_;  // by connection
+  std::set<std::pair<std::uint64_t, std::string>> kept_at_;  // by interface
+  std::uint64_t next_generation_ = 1;                        // of what is registered
+  // Names to the connections and requests that wait for them: look-ups, and claims of those that are kept.
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
+  Knocks knocks_;
+  bool in_turn_ = false;            // whoever waited is looked at
+  std::optional<Time> held_until_;  // of what is taken up
+  std::set<std::pair<Time, Waiting>> knock_deadlines_;
+  std::set<std::pair<Time, std::pair<std::uint64_t, std::uint64_t>>> adoptions_;  // connections and links
+  std::map<std::uint64_t, Due> dues_;
+  std::set<std::tuple<Due::What, std::uint64_t, std::string>> due_;
+  UserTurns due_turns_;
+  std::uint64_t next_due_ = 0;
+  std::map<std::uint64_t, Connection> leaving_;  // that have gone, but for their links
   OtherNodes* const others_;
   Clerk* clerk_ = nullptr;
   std::uint32_t clerk_pid_ = 0;
   std::map<Waiting, Ask> asks_;
+  std::set<std::pair<Time, Waiting>> ask_deadlines_;
+  std::set<std::pair<Time, std::uint64_t>> search_deadlines_;
+  std::set<std::pair<Time, FarKey>> arrival_deadlines_;
   std::map<std::uint64_t, Waiting> asked_;    // by serial
   std::map<std::uint64_t, Search> searches_;  // likewise
   std::map<Waiting, std::uint64_t> search_of_;

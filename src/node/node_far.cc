@@ -121,22 +121,22 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
                   "this process has said that no other node reaches it" + because(connection)};
   if (connection.reach != Reach::known) {
     have_way_opened(id, connection, node);
-    return hold(connection, request);  // until it says where it is reached
+    return hold(id, connection, request);  // until it says where it is reached
   }
   if (const auto mine = connection.with.find(request.number); mine != connection.with.end()) {
-    if (connection.links.at(mine->second).gone) return hold(connection, request);
+    if (connection.links.at(mine->second).gone) return hold(id, connection, request);
     Reply linked = make_reply(ReplyKind::linked, request.request);
     linked.peer = request.number;
     linked.link = mine->second;
     return answer(id, linked);
   }
-  if (find_ask(id, request.number) != asks_.end()) return hold(connection, request);
+  if (find_ask(id, request.number) != asks_.end()) return hold(id, connection, request);
   check_room(connection.who.uid, 1);
   if (!others_->has_room(node)) {
     throw Refused{ErrorCode::out_of_memory,
                   "node " + std::to_string(node) + " has more to hear already than it takes: ask again"};
   }
-  hold(connection, request);
+  hold(id, connection, request);
   Ask ask;
   ask.serial = next_serial_++;
   ask.peer = request.number;
@@ -145,6 +145,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
   others_->random(ask.key);
   asks_[{id, request.request}] = ask;
+  ask_deadlines_.insert({ask.until, {id, request.request}});
   asked_[ask.serial] = {id, request.request};
   accounts_.add(connection.who.uid, Resource::links, 1);
   accounts_.add(connection.who.uid, Resource::bytes, kLinkBytes);
@@ -163,6 +164,7 @@ void Node::end_ask(std::map<Waiting, Ask>::iterator ask) {
   const std::uint32_t uid = connections_.at(ask->first.first).who.uid;
   accounts_.give(uid, Resource::links, 1);
   accounts_.give(uid, Resource::bytes, kLinkBytes);
+  ask_deadlines_.erase({ask->second.until, ask->first});
   asked_.erase(ask->second.serial);
   asks_.erase(ask);
 }
@@ -203,6 +205,7 @@ void Node::take_introduce(NodeId node, FarIntroduce what) {
   if (!take_for(key, what.end.uid, Resource::introductions)) return;
   arrivals_at_[what.peer].insert(key);
   arrivals_[key] = {std::move(what), now_ + kArrivalTime};
+  arrival_deadlines_.insert({now_ + kArrivalTime, key});
 }
 
 void Node::forget_arrival(FarKey key) {
@@ -213,6 +216,7 @@ void Node::forget_arrival(FarKey key) {
   if (at->second.empty()) arrivals_at_.erase(at);
   give_for(key.first, what.end.uid, Resource::introductions);
   crowded_.erase(key);
+  arrival_deadlines_.erase({found->second.until, key});
   arrivals_.erase(found);
 }
 
@@ -266,7 +270,7 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
     linked.link = what.link;
     answer(id, linked);
   }
-  resume_introductions(id, what.asker);
+  take_up_far(id, what.asker);
   return true;
 }
 
@@ -340,7 +344,7 @@ void Node::take_introduced(NodeId node, const FarIntroduced& what) {
   end_ask(found);
   release(waiting.first, connection, waiting.second);
   open_far(waiting.first, connection, waiting.second, ask.peer, ask.link, ask.key, what.end, true);
-  resume_introductions(waiting.first, ask.peer);
+  take_up_far(waiting.first, ask.peer);
 }
 
 void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text) {
@@ -354,7 +358,7 @@ void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text
   reply.error = static_cast<std::uint32_t>(code);
   put_text(reply.text, text);
   answer(id, reply);
-  if (peer != 0) resume_introductions(id, peer);  // the next one that wants the same
+  if (peer != 0) take_up_far(id, peer);  // the next one that wants the same
 }
 
 void Node::take_refused(NodeId node, const FarRefused& what) {
@@ -447,7 +451,7 @@ void Node::forget_far_request(Waiting waiting) {
 
 void Node::node_came(NodeId node, Time now) {
   now_ = now;
-  for (const std::uint64_t id : attached()) {
+  for (const auto& [number, id] : interfaces_) {
     if (Connection& connection = connections_.at(id); connection.outward)
       have_way_opened(id, connection, node);
   }
@@ -490,22 +494,16 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
 
 void Node::tick_far() {
   if (others_ == nullptr) return;
-  std::vector<Waiting> silent;
-  for (const auto& [waiting, ask] : asks_) {
-    if (ask.until <= now_) silent.push_back(waiting);
+  while (!ask_deadlines_.empty() && ask_deadlines_.begin()->first <= now_) {
+    const Waiting silent = ask_deadlines_.begin()->second;
+    refuse_waiting(silent, ErrorCode::timed_out, "the other node has not answered in time");
   }
-  for (const Waiting& waiting : silent)
-    refuse_waiting(waiting, ErrorCode::timed_out, "the other node has not answered in time");
-  std::vector<std::uint64_t> late;
-  for (const auto& [serial, search] : searches_) {
-    if (search.until <= now_) late.push_back(serial);
+  while (!search_deadlines_.empty() && search_deadlines_.begin()->first <= now_) {
+    refuse_search(search_deadlines_.begin()->second, ErrorCode::timed_out,
+                  "some node has not said in time whether it has the name");
   }
-  for (const std::uint64_t serial : late) {
-    refuse_search(serial, ErrorCode::timed_out, "some node has not said in time whether it has the name");
-  }
-  for (auto at = arrivals_.begin(); at != arrivals_.end();) {
-    const auto& [key, arrival] = *at++;
-    if (arrival.until > now_) continue;
+  while (!arrival_deadlines_.empty() && arrival_deadlines_.begin()->first <= now_) {
+    const FarKey key = arrival_deadlines_.begin()->second;
     refuse_far(key.first, key.second, ErrorCode::timed_out,
                "the process there does not say where it is reached");
     forget_arrival(key);
@@ -515,9 +513,9 @@ void Node::tick_far() {
 
 std::optional<Time> Node::far_deadline() const {
   Time out = Time::max();
-  for (const auto& [waiting, ask] : asks_) out = std::min(out, ask.until);
-  for (const auto& [serial, search] : searches_) out = std::min(out, search.until);
-  for (const auto& [key, arrival] : arrivals_) out = std::min(out, arrival.until);
+  if (!ask_deadlines_.empty()) out = ask_deadlines_.begin()->first;
+  if (!search_deadlines_.empty()) out = std::min(out, search_deadlines_.begin()->first);
+  if (!arrival_deadlines_.empty()) out = std::min(out, arrival_deadlines_.begin()->first);
   return out == Time::max() ? std::nullopt : std::optional{out};
 }
 

@@ -41,7 +41,10 @@ std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool 
   Search& search = searches_[serial];
   search.what = {serial, who.uid, who.gid, wait, std::string(name_of(request))};
   search.patient = wait || may_come;
-  if (!search.patient) search.until = now_ + kSearchTime;
+  if (!search.patient) {
+    search.until = now_ + kSearchTime;
+    search_deadlines_.insert({search.until, serial});
+  }
   const auto likely = static_cast<NodeId>(request.number);
   if (likely != 0 && others_->incarnation_of(likely) != 0) {
     look_at(serial, search, likely);
@@ -118,6 +121,7 @@ void Node::leave_search(Waiting waiting) {
   if (!found->second.waiters.empty()) return;
   const Search search = std::move(found->second);
   searches_.erase(found);
+  search_deadlines_.erase({search.until, serial});
   if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
   for (const NodeId node : search.open) {
     if (search.reading.contains(node)) continue;

@@ -8,15 +8,19 @@
 namespace hamlyn::node {
 namespace {
 
+constexpr Time kProofTime{5000};           // for the other end to tell of a link that one end has told of
 constexpr std::size_t kMaxShunned = 1024;  // peers that one process does not want to hear of
 
 }  // namespace
 
 void Node::introduce(std::uint64_t id, Connection& connection, const Request& request) {
   if (far(request.number)) return introduce_far(id, connection, request);
+  if (const auto obstacle = obstacle_to(id, connection, request.number)) {
+    hold(id, connection, request);
+    return knocks_.add({id, request.number}, connection.who.uid, request.request, *obstacle);
+  }
   const auto there = interfaces_.find(request.number);
   if (there == interfaces_.end()) {
-    if (grace_) return hold(connection, request);
     throw Refused{ErrorCode::name_unknown,
                   "no interface " + std::to_string(request.number) + " is attached to this node"};
   }
@@ -27,21 +31,12 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
                   "interface " + std::to_string(request.number) +
                       " has refused so many packets of this process that the link was cut"};
   }
-  const auto mine = connection.with.find(peer.interface);
-  const auto theirs = peer.with.find(connection.interface);
-  const bool here = mine != connection.with.end();
-  const bool over_there = theirs != peer.with.end();
-  if (here && over_there && mine->second == theirs->second) {
+  if (const auto mine = connection.with.find(peer.interface); mine != connection.with.end()) {
     Reply linked = make_reply(ReplyKind::linked, request.request);
     linked.peer = peer.interface;
     linked.link = mine->second;
     return answer(id, linked);
   }
-  // One end has not noticed yet that an earlier link has ended. Waiting for it keeps a process from flooding
-  // another with introductions: each costs the asker an open end until the other has dealt with it.
-  if (here || over_there) return hold(connection, request);
-  if (outside_.behind(id) || outside_.behind(there->second)) return hold(connection, request);
-
   const bool foreign = connection.who.uid != peer.who.uid;
   check_room(connection.who.uid, foreign ? 1 : 2);
   if (foreign) {
@@ -89,6 +84,7 @@ void Node::close_side(Connection& connection, std::uint64_t link) {
   const auto found = connection.links.find(link);
   const Side& side = found->second;
   const std::uint32_t uid = connection.who.uid;
+  if (side.unproven) adoptions_.erase({*side.unproven, {interfaces_.at(connection.interface), link}});
   connection.bytes -= side.bytes;
   if (side.asker && far(side.peer)) give_for(node_of(side.peer), *side.asker, Resource::links);
   if (side.asker && *side.asker != uid) accounts_.give_foreign(uid, *side.asker);
@@ -105,10 +101,8 @@ void Node::link_ended(Connection& connection, std::uint64_t link) {
   const std::uint64_t peer = found->second.peer;
   if (far(peer)) tell_far_end(connection, link, false);
   close_side(connection, link);
-  resume_introductions(interfaces_.at(self), peer);
+  try_knocks_between(self, peer);
   take_up_arrivals(self);
-  if (const auto other = interfaces_.find(peer); other != interfaces_.end())
-    resume_introductions(other->second, self);
 }
 
 void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {
@@ -152,6 +146,24 @@ void Node::adopt_link(Connection& connection, const Request& request) {
     return;
   }
   open_side(connection, request.number, {request.peer, request.bytes, {}});
+  prove(connection, request.number);
+}
+
+// A process may make up a link with anybody. Until the other end has told of it, too, it stands in the way of
+// introductions for a time, and no longer.
+void Node::prove(Connection& connection, std::uint64_t link) {
+  Side& side = connection.links.at(link);
+  const auto there = interfaces_.find(side.peer);
+  if (there != interfaces_.end()) {
+    const auto other = connections_.at(there->second).links.find(link);
+    if (other != connections_.at(there->second).links.end() && other->second.peer == connection.interface) {
+      if (other->second.unproven) adoptions_.erase({*other->second.unproven, {there->second, link}});
+      other->second.unproven.reset();
+      return;
+    }
+  }
+  side.unproven = now_ + kProofTime;
+  adoptions_.insert({*side.unproven, {interfaces_.at(connection.interface), link}});
 }
 
 // What a process says of others is its own word: it costs it its own link with them and nobody else anything

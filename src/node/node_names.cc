@@ -27,18 +27,24 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   }
   // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
   const auto kept = kept_.find(name);
-  const bool was_kept = kept != kept_.end();
-  if (names_unknown() && !proven) return hold(connection, request);
+  if (names_unknown() && !proven) return wait_for_name(id, connection, request);
   // A token is good for ever, also for who had the name before the one that it is kept for. That one needs
   // none: a daemon may have ended before it could give it.
-  if (was_kept && (kept->second.interface != connection.interface || kept->second.uid != uid))
-    return hold(connection, request);
+  if (kept != kept_.end() && (kept->second.interface != connection.interface || kept->second.uid != uid))
+    return wait_for_name(id, connection, request);
   enter_name(id, connection, request);
   Reply reply = make_reply(ReplyKind::published, request.request);
   reply.token = token;
   answer(id, reply);
   expect_far(id, connection);
-  tell_who_waits(name, was_kept);
+  answer_far_lookups(name);
+  name_happened(uid, name);
+  go_on(kAtOnce);
+}
+
+void Node::wait_for_name(std::uint64_t id, Connection& connection, const Request& request) {
+  hold(id, connection, request);
+  awaited_[std::string(name_of(request))].emplace(id, request.request);
 }
 
 // Its owner may have had it before, or until a daemon ended: then it counts already.
@@ -46,7 +52,7 @@ void Node::enter_name(std::uint64_t id, Connection& connection, const Request& r
   const std::string_view name = name_of(request);
   const std::uint32_t uid = connection.who.uid;
   if (const auto kept = kept_.find(name); kept != kept_.end()) {
-    kept_.erase(kept);
+    drop_kept(kept);
   } else if (!names_.contains(name)) {
     accounts_.take(uid, Resource::names, 1);
   }
@@ -58,22 +64,6 @@ void Node::enter_name(std::uint64_t id, Connection& connection, const Request& r
       next_generation_++};
   changed(name);
   outside_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
-}
-
-// A name has been given; of one that was kept for its owner, others may have claimed it meanwhile.
-void Node::tell_who_waits(std::string_view name, bool was_kept) {
-  if (was_kept) {
-    for (const std::uint64_t other : attached())
-      resume(other,
-             [&](const Request& held) { return held.kind == RequestKind::publish && name_of(held) == name; });
-  }
-  answer_far_lookups(name);
-  const auto awaited = awaited_.find(name);
-  if (awaited == awaited_.end()) return;
-  const auto waiting = awaited->second;
-  for (const auto& [other, number] : waiting) {
-    resume(other, [&, wanted = number](const Request& held) { return held.request == wanted; });
-  }
 }
 
 void Node::withdraw(std::uint64_t id, Connection& connection, const Request& request) {
@@ -107,8 +97,7 @@ void Node::lookup(std::uint64_t id, Connection& connection, const Request& reque
     if (!names_unknown() && !kept_.contains(name) && !wait && !others) {
       throw Refused{ErrorCode::name_unknown, "nobody has registered the name " + std::string(name)};
     }
-    hold(connection, request);
-    awaited_[std::string(name)].emplace(id, request.request);
+    wait_for_name(id, connection, request);
     return search(id, request, names_unknown() || kept_.contains(name));
   }
   const RegisteredName what = registered(found->second);
@@ -130,25 +119,38 @@ void Node::answer_found(std::uint64_t id, std::uint64_t request, const Registere
   answer(id, reply);
 }
 
-// Names that are kept for nobody any more. Who has asked for one meanwhile has it now.
-void Node::give_up_names(const std::function<bool(const Kept&)>& which) {
-  if (kept_.empty()) return;
-  std::set<std::string, std::less<>> free;
-  for (auto at = kept_.begin(); at != kept_.end();) {
-    if (!which(at->second)) {
-      ++at;
-      continue;
-    }
-    accounts_.give(at->second.uid, Resource::names, 1);
-    changed(at->first);
-    outside_.name_freed(at->first);
-    free.insert(at->first);
-    at = kept_.erase(at);
-  }
-  if (free.empty()) return;
-  for (const std::uint64_t other : attached())
-    resume(other, [&](const Request& held) { return free.contains(name_of(held)); });
-  for (const std::string& name : free) answer_far_lookups(name);
+void Node::keep_name(const std::string& name, const Kept& kept) {
+  kept_[name] = kept;
+  kept_until_.insert({kept.until, name});
+  kept_of_.insert({kept.connection, name});
+  kept_at_.insert({kept.interface, name});
+}
+
+// It is kept for nobody any more. Who has asked for it meanwhile has it now.
+void Node::give_up_name(const std::string& name) {
+  const auto kept = kept_.find(name);
+  const std::uint32_t uid = kept->second.uid;
+  drop_kept(kept);
+  accounts_.give(uid, Resource::names, 1);
+  changed(name);
+  outside_.name_freed(name);
+  name_happened(uid, name);
+  answer_far_lookups(name);
+}
+
+std::vector<std::string> Node::names_in(const std::set<std::pair<std::uint64_t, std::string>>& names,
+                                        std::uint64_t of) {
+  std::vector<std::string> out;
+  for (auto at = names.lower_bound({of, {}}); at != names.end() && at->first == of; ++at)
+    out.push_back(at->second);
+  return out;
+}
+
+void Node::drop_kept(std::map<std::string, Kept, std::less<>>::iterator kept) {
+  kept_until_.erase({kept->second.until, kept->first});
+  kept_of_.erase({kept->second.connection, kept->first});
+  kept_at_.erase({kept->second.interface, kept->first});
+  kept_.erase(kept);
 }
 
 // HMAC over who and what. A number's token has no name, and a name is never empty.

@@ -37,9 +37,11 @@ constexpr std::uint64_t kForConnection = 4;  // socket, pidfd, counter page, and
 constexpr std::size_t kMaxDeparted =
     1024;                            // processes whose connection has ended, and whose end is waited for
 constexpr Time kDepartedTime{2000};  // for which a process's death is waited for
-constexpr auto kTurnTime = std::chrono::microseconds(20);     // of one user, before another's turn
-constexpr int kMaxBatches = 64;                               // of events that are taken before the next turn
-constexpr std::uint64_t kNewcomers = std::uint64_t{1} << 32;  // a turn that is no user's
+constexpr auto kTurnTime = std::chrono::microseconds(20);  // of one user, before another's turn
+constexpr int kMaxBatches = 64;                            // of events that are taken before the next turn
+// Turns that are no user's: new connections, and what waits in the node.
+constexpr std::uint64_t kNewcomers = std::uint64_t{1} << 32;
+constexpr std::uint64_t kHeld = std::uint64_t{2} << 32;
 
 std::uint32_t overflow_uid() {
   std::ifstream file("/proc/sys/kernel/overflowuid");
@@ -219,11 +221,15 @@ void Server::serve_next() {
   const auto begin = std::chrono::steady_clock::now();
   if (turn->user == kNewcomers) {
     accept_one();
+  } else if (turn->user == kHeld) {
+    held_in_turn_ = false;
+    node_->go_on();
   } else if ((turn->what & kDeath) != 0) {
     ended(turn->what & ~kDeath);
   } else {
     receive_some(turn->what, begin + kTurnTime);
   }
+  if (node_->has_more() && !std::exchange(held_in_turn_, true)) turns_.add(kHeld, 0);
   turns_.charge(*turn, static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin).count()));
 }
 

@@ -141,6 +141,7 @@ class Server final : public Outside {
   Time next_burial_{};
   Time looked_{-1};
   UserTurns turns_;
+  bool held_in_turn_ = false;
   bool ended_ = false;
   std::set<std::uint64_t> crowded_;  // connections that the kernel lets nothing be sent to, now
   std::set<std::uint64_t> slow_;

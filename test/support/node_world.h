@@ -56,6 +56,8 @@ class NodeWorld final : public node::Outside {
   std::uint64_t pairs = 0;
   std::map<std::string, std::uint64_t> given;  // names, and the interfaces that have them, as is written down
   std::set<std::uint64_t> slow;                // connections that are behind
+  std::map<std::uint64_t, int> room_for;       // interfaces that are behind after so many introductions
+  std::uint64_t questions = 0;                 // who is behind
   const char* no_pairs = nullptr;              // why introductions fail
   bool called_after_drop = false;
   node::Node node;
@@ -76,11 +78,18 @@ class NodeWorld final : public node::Outside {
     keep(asker, std::as_bytes(std::span{&to_asker, 1}));
     keep(peer, std::as_bytes(std::span{&to_peer, 1}));
     ++pairs;
+    if (const auto room = room_for.find(to_asker.peer); room != room_for.end() && --room->second == 0) {
+      slow.insert(peer);
+      room_for.erase(room);
+    }
     return nullptr;
   }
   void name_given(const node::OwnedName& name) override { given[name.name] = name.interface; }
   void name_freed(std::string_view name) override { given.erase(std::string(name)); }
-  bool behind(std::uint64_t connection) override { return slow.contains(connection); }
+  bool behind(std::uint64_t connection) override {
+    ++questions;
+    return slow.contains(connection);
+  }
   void drop(std::uint64_t connection, const char* why) override {
     drops[connection] = why == nullptr ? "" : why;
   }

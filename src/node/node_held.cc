@@ -1,0 +1,265 @@
+// The node's mind, as far as requests wait: what each waits for, and who is taken up again when that comes.
+// Whatever happens, few of them are taken up at once; the rest follow in turns of their users.
+#include <algorithm>
+#include <utility>
+
+#include "node/node.h"
+#include "node/replies.h"
+
+namespace hamlyn::node {
+namespace {
+
+constexpr std::size_t kMaxWaiting = 256;   // requests of a process that have no answer yet
+constexpr std::size_t kMaxKnocking = 256;  // introductions among them, beside the others
+constexpr Time kKnockTime{10000};          // for which an introduction waits
+constexpr std::size_t kLinksOfAStep = 8;   // ends of links that are given back
+constexpr std::uint64_t kFirst = 0;
+
+// What a request counts as while it has no answer.
+Resource waiting_for(RequestKind kind) {
+  if (kind == RequestKind::lookup) return Resource::lookups;
+  return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
+}
+
+}  // namespace
+
+// Keeps a request that cannot be answered yet. Strangers decide how many introductions wait: they leave room
+// for the rest.
+void Node::hold(std::uint64_t id, Connection& connection, const Request& request) {
+  const bool knocks = request.kind == RequestKind::introduce;
+  const std::size_t most = knocks ? kMaxKnocking : kMaxWaiting;
+  const std::size_t has = knocks ? connection.knocking : connection.waiting.size() - connection.knocking;
+  if (has >= most) {
+    throw Refused{ErrorCode::out_of_memory,
+                  std::to_string(most) + " requests of this process wait already: cancel some"};
+  }
+  accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
+  Held& held = connection.waiting[request.request];
+  held.request = request;
+  if (!knocks) return;
+  ++connection.knocking;
+  held.until = held_until_.value_or(now_ + kKnockTime);
+  knock_deadlines_.insert({held.until, {id, request.request}});
+}
+
+// Takes it out of what waits; false if it no longer did.
+bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t number) {
+  const auto found = connection.waiting.find(number);
+  if (found == connection.waiting.end()) return false;
+  const Request& request = found->second.request;
+  if (request.kind == RequestKind::introduce) {
+    --connection.knocking;
+    knock_deadlines_.erase({found->second.until, {id, number}});
+    knocks_.remove({id, request.number}, number);
+  } else if (const auto awaited = awaited_.find(name_of(request)); awaited != awaited_.end()) {
+    awaited->second.erase({id, number});
+    if (awaited->second.empty()) awaited_.erase(awaited);
+  }
+  accounts_.give(connection.who.uid, waiting_for(request.kind), 1);
+  connection.waiting.erase(found);
+  forget_far_request({id, number});
+  return true;
+}
+
+// Takes up one again; it keeps its deadline if it goes on waiting.
+void Node::take_up(Waiting waiting) {
+  const auto [id, number] = waiting;
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || asks_.contains(waiting)) return;
+  const auto held = found->second.waiting.find(number);
+  if (held == found->second.waiting.end()) return;
+  const Request request = held->second.request;
+  if (request.kind == RequestKind::introduce) held_until_ = held->second.until;
+  release(id, found->second, number);
+  handle(id, found->second, request);
+  held_until_.reset();
+}
+
+// Those of one process for links with other nodes: something they waited for may have happened.
+void Node::take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, held] : found->second.waiting) {
+    const Request& request = held.request;
+    if (request.kind == RequestKind::introduce && far(request.number) &&
+        peer.value_or(request.number) == request.number)
+      numbers.push_back(number);
+  }
+  // One that is taken up may have been what another waited for, which is then answered already.
+  for (const std::uint64_t number : numbers) take_up({id, number});
+}
+
+// What stands in the way of a link between these two; nothing if it can be made, or refused.
+std::optional<Obstacle> Node::obstacle_to(std::uint64_t id, const Connection& connection,
+                                          std::uint64_t number) {
+  const auto there = interfaces_.find(number);
+  if (there == interfaces_.end())
+    return grace_ ? std::optional{Obstacle{Obstacle::Kind::absence}} : std::nullopt;
+  const std::uint64_t other = there->second;
+  const Connection& peer = connections_.at(other);
+  if (other == id || peer.shunned.contains(connection.interface)) return std::nullopt;
+  const auto mine = connection.with.find(peer.interface);
+  const auto theirs = peer.with.find(connection.interface);
+  const bool here = mine != connection.with.end();
+  const bool over_there = theirs != peer.with.end();
+  if (here && over_there && mine->second == theirs->second) return std::nullopt;  // they have one
+  // One end has not noticed yet that an earlier link has ended. Waiting for it keeps a process from flooding
+  // another with introductions: each costs the asker an open end until the other has dealt with it.
+  if (here || over_there) return Obstacle{Obstacle::Kind::link};
+  for (const std::uint64_t reader : {id, other}) {
+    // Nobody overtakes those who wait.
+    if ((!in_turn_ && knocks_.waits(reader)) || outside_.behind(reader))
+      return Obstacle{Obstacle::Kind::reading, reader};
+  }
+  return std::nullopt;
+}
+
+// Looks again whether those two can have their link.
+void Node::try_knock(const Knocks::Key& key) {
+  const auto found = connections_.find(key.first);
+  if (found == connections_.end() || knocks_.requests(key) == nullptr) return;
+  in_turn_ = true;
+  if (const auto obstacle = obstacle_to(key.first, found->second, key.second)) {
+    knocks_.move(key, *obstacle);
+  } else {
+    for (const std::uint64_t number : std::set{*knocks_.requests(key)}) take_up({key.first, number});
+  }
+  in_turn_ = false;
+}
+
+// Something has happened between these two interfaces.
+void Node::try_knocks_between(std::uint64_t one, std::uint64_t other) {
+  for (const auto& [mine, theirs] : {std::pair{one, other}, std::pair{other, one}}) {
+    const auto asker = interfaces_.find(mine);
+    if (asker == interfaces_.end()) continue;
+    far(theirs) ? take_up_far(asker->second, theirs) : try_knock({asker->second, theirs});
+  }
+}
+
+// What has happened, and is dealt with in turns.
+
+void Node::happened(std::uint32_t uid, Due due) {
+  if (!due_.insert({due.what, due.of, due.name}).second) return;  // it is looked at already
+  const std::uint64_t serial = next_due_++;
+  dues_.emplace(serial, std::move(due));
+  due_turns_.add(uid, serial);
+}
+
+void Node::go_on() { go_on(1); }
+
+void Node::go_on(int steps) {
+  for (; steps > 0; --steps) {
+    const auto turn = due_turns_.next();
+    if (!turn) return;
+    due_turns_.charge(*turn, 1);
+    const auto found = dues_.find(turn->what);
+    Due due = std::move(found->second);
+    dues_.erase(found);
+    due_.erase({due.what, due.of, due.name});
+    if (!step(due)) continue;
+    // It may have happened once more meanwhile: then everything is looked at again.
+    if (!due_.insert({due.what, due.of, due.name}).second) continue;
+    dues_.emplace(turn->what, std::move(due));
+    due_turns_.add(turn->user, turn->what);
+  }
+}
+
+// One request, or so. Whether there is more.
+bool Node::step(Due& due) {
+  switch (due.what) {
+    case Due::What::reading: {
+      const auto key = knocks_.next(due.of);
+      if (!key) return false;
+      try_knock(*key);
+      const auto reader = connections_.find(due.of);
+      return knocks_.waits(due.of) && (reader == connections_.end() || !outside_.behind(due.of));
+    }
+    case Due::What::peer: {
+      const auto key = knocks_.next_for(due.of, due.after.first);
+      if (!key) return false;
+      due.after = {key->first, kFirst};
+      try_knock(*key);
+      return true;
+    }
+    case Due::What::name: {
+      const auto awaited = awaited_.find(due.name);
+      if (awaited == awaited_.end()) return false;
+      const auto next = awaited->second.upper_bound(due.after);
+      if (next == awaited->second.end()) return false;
+      due.after = *next;
+      take_up(due.after);
+      return true;
+    }
+    case Due::What::leaving: {
+      Connection& connection = leaving_.at(due.of);
+      close_some(connection);
+      if (!connection.links.empty()) return true;
+      leaving_.erase(due.of);
+      return false;
+    }
+  }
+  return false;
+}
+
+void Node::close_some(Connection& connection) {
+  for (std::size_t i = 0; i < kLinksOfAStep && !connection.links.empty(); ++i)
+    close_side(connection, connection.links.begin()->first);
+}
+
+// A name has been given to somebody, or is kept for nobody any more.
+void Node::name_happened(std::uint32_t uid, std::string_view name) {
+  if (awaited_.contains(name)) happened(uid, {.what = Due::What::name, .name = std::string(name)});
+}
+
+void Node::caught_up(std::uint64_t id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if (const auto watched = watches_.find(id); watched != watches_.end())
+    return tell_watcher(id, watched->second);
+  const std::uint64_t number = found->second.interface;
+  if (knocks_.waits(id)) happened(found->second.who.uid, {.what = Due::What::reading, .of = id});
+  go_on(kAtOnce);
+  take_up_arrivals(number);
+}
+
+// The peer is there, or will not come.
+void Node::peer_happened(std::uint32_t uid, std::uint64_t interface) {
+  if (knocks_.next_for(interface, kFirst)) happened(uid, {.what = Due::What::peer, .of = interface});
+  go_on(kAtOnce);
+}
+
+// Nobody of the run before comes back any more.
+void Node::end_grace() {
+  grace_ = false;
+  for (auto peer = knocks_.next_peer(kFirst); peer; peer = knocks_.next_peer(*peer))
+    happened(options_.uid, {.what = Due::What::peer, .of = *peer});
+  for (const auto& [name, waiting] : awaited_) name_happened(options_.uid, name);
+  take_up_arrivals(0);
+  answer_far_lookups();
+}
+
+void Node::tick_held() {
+  while (!knock_deadlines_.empty() && knock_deadlines_.begin()->first <= now_) {
+    refuse_waiting(knock_deadlines_.begin()->second, ErrorCode::timed_out,
+                   "that process has not read its introductions, or ended an earlier link, within 10 s");
+  }
+  while (!adoptions_.empty() && adoptions_.begin()->first <= now_) {
+    const auto [id, link] = adoptions_.begin()->second;
+    Connection& connection = connections_.at(id);
+    const std::uint64_t peer = connection.links.at(link).peer;
+    close_side(connection, link);
+    try_knocks_between(connection.interface, peer);
+  }
+  go_on(kAtOnce);
+}
+
+std::optional<Time> Node::held_deadline() const {
+  if (has_more()) return now_;
+  Time out = Time::max();
+  if (!knock_deadlines_.empty()) out = knock_deadlines_.begin()->first;
+  if (!adoptions_.empty()) out = std::min(out, adoptions_.begin()->first);
+  return out == Time::max() ? std::nullopt : std::optional{out};
+}
+
+}  // namespace hamlyn::node
