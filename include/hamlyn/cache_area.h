@@ -46,8 +46,9 @@ class CacheShape {
     Key key{};               // under which it is found
     Value value{};           // what was put there
   };
-  using Record = Versioned<Entry>;         // one place of the area
-  static constexpr std::size_t kWays = 4;  // records of a bucket
+  using Record = Versioned<Entry>;                               // one place of the area
+  static constexpr std::size_t kWays = 4;                        // records of a bucket
+  static constexpr std::uint64_t kLastTurn = ~std::uint64_t{0};  // that an entry can have
   // What one read brings: all places where a key may stand.
   using Bucket = std::array<Record, kWays>;
   static_assert(std::has_unique_object_representations_v<Key>);
@@ -91,13 +92,16 @@ class CacheShape {
       if (!record.whole() && (record.version != 0 || record.check != 0)) return false;
     return true;
   }
-  // What to write, and where: in the key's own place, else in the oldest one. A torn record is nobody's.
+  // What to write, and where: in the key's own place, else in the oldest one. A torn record is nobody's. The
+  // last turn of all, which only a record that somebody made up has, is given again: the next one is 0, and
+  // hidden.
   static std::size_t place_for(const Bucket& bucket, const Key& key, std::uint64_t& turn) noexcept {
     std::size_t oldest = 0;
     turn = 1;
     for (std::size_t way = 0; way != kWays; ++way) {
       if (turn_of(bucket[way]) < turn_of(bucket[oldest])) oldest = way;
-      if (turn_of(bucket[way]) >= turn) turn = turn_of(bucket[way]) + 1;
+      const std::uint64_t last = turn_of(bucket[way]);
+      if (last >= turn) turn = last == kLastTurn ? last : last + 1;
     }
     const std::size_t own = find(bucket, key);
     return own != kWays ? own : oldest;

@@ -191,12 +191,16 @@ Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds t
     if (!guard) return Status::forked;
     cancels = cancels_;
     Status status = ready();
-    for (int left = guard.nested() ? 0 : kMostAtOnce; status == Status::pending && left != 0 && poll();
-         --left)
-      status = ready();
+    int left = guard.nested() ? 0 : kMostAtOnce;
+    for (; status == Status::pending && left != 0 && poll(); --left) status = ready();
+    const bool one_look = timeout <= std::chrono::nanoseconds{0};
+    // One look goes through all that may stand in the queue: what is for this call may stand behind others'.
+    if (status == Status::pending && one_look && left == 0 && !guard.nested()) {
+      for (std::size_t more = queue.capacity(); status == Status::pending && more != 0 && poll(); --more)
+        status = ready();
+    }
     if (status != Status::pending) return status;
     if (call.going()) return Status::cancelled;
-    const bool one_look = timeout <= std::chrono::nanoseconds{0};
     if (guard.nested()) return one_look ? Status::timed_out : Status::invalid;
     if (!before_wait_.empty()) settle_before_wait();
     if (one_look) return Status::timed_out;

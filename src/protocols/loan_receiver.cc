@@ -154,6 +154,7 @@ struct LoanReceiver::Inside {
         if (knocks(next)) return Status::not_ready;
       }
     }
+    more = true;
     return Status::pending;
   }
 
@@ -277,6 +278,7 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
+  bool more = false;        // a look ended before the queue did
   std::uint32_t found = 0;  // that is for all; written under both locks, so that either does for reading
   base::Stays stays;
 };
@@ -349,11 +351,12 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
   Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
   std::optional<Deadline> deadline;
   if (out) out.give_back();  // it may be of another manager
-  for (;;) {
+  for (std::size_t looks = 0;;) {
     Status status;
     std::optional<Inside::Opening> opening;
     bool wanted = false, nested = false;
     std::uint32_t found = 0;
+    bool more = false;
     {
       const Dispatcher::Guard guard(inside.dispatcher);
       if (!guard) return Status::forked;
@@ -370,6 +373,7 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
       }
       nested = guard.nested();
       found = inside.found;
+      more = std::exchange(inside.more, false);
       if (status == Status::not_ready) {
         if (nested) {  // it goes on knocking
           inside.have_others_look();
@@ -386,7 +390,11 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
       continue;
     }
     if (status != Status::pending) return status;
-    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (timeout <= std::chrono::nanoseconds{0}) {
+      // One look goes through all that may stand in the queue.
+      if (more && ++looks <= inside.queue.capacity() / Dispatcher::kMostAtOnce) continue;
+      return Status::timed_out;
+    }
     if (nested) return Status::invalid;
     if (!deadline) deadline = library::deadline_in(timeout);
     // A peer may send what is nobody's without end: then there is always something.

@@ -95,9 +95,9 @@ std::string to_text(const NodeView& node) {
       node.names, node.cut, node.socket);
   for (const std::string& constraint : node.constraints)
     text += constraint + ", which its starter has left it\n";
-  text += fmt::format("your links and areas hold {} of {}\n",
-                      format_bytes(static_cast<double>(node.bytes_used)),
-                      format_bytes(static_cast<double>(node.bytes_quota)));
+  text +=
+      fmt::format("your links and areas hold {} of {}\n", format_bytes(static_cast<double>(node.bytes_used)),
+                  format_bytes(static_cast<double>(node.bytes_quota)));
   if (!node.nodes.empty()) text += cluster_text(node);
   if (node.processes.empty()) return text;
   text += "          INTERFACE  USER              PID     SINCE  LINKS  SLOTS     SHARED  REFUSED  PROGRAM\n";

@@ -79,7 +79,7 @@ struct MemberView {
 struct NodeView {
   std::string version;
   std::uint32_t uid = 0, pid = 0;
-  double seconds = 0;  // since it started
+  double seconds = 0;                         // since it started
   std::string socket = {};                    // where it was asked
   std::vector<std::string> constraints = {};  // what its starter has left it: sentences
   std::uint64_t names = 0;
@@ -98,8 +98,9 @@ void read_details(int fd, ProcessView& process);
 // Without control characters and what is no UTF-8: a process chooses the text, and a terminal would obey it.
 std::string printable(const char* text, std::size_t most);
 
-// Where the daemon answers that `socket` means, as in NodeOptions::node. One user can have several, by several
-// XDG_RUNTIME_DIR, and programs meet at the same one only. Throws Error, which says where none answers.
+// Where the daemon answers that `socket` means, as in NodeOptions::node. One user can have several, by
+// several XDG_RUNTIME_DIR, and programs meet at the same one only. Throws Error, which says where none
+// answers.
 std::string node_asked(const std::string& socket);
 // The same for texts: " (asked at SOCKET)", or nothing where none answers.
 std::string where_asked(const std::string& socket);

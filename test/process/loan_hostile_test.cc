@@ -93,6 +93,32 @@ TEST_F(Loans, that_are_out_of_bounds_end_their_sender) {
   });
 }
 
+// One look goes through all that stands there, also where somebody has seen the ticket and sends nonsense.
+TEST_F(Loans, are_found_by_one_look_behind_what_strangers_have_sent) {
+  with_both([](Managers& both) {
+    HostileSender lender{both.sender};
+    LoanReceiver receiver{both.receiver, {.places = 128}};
+    const Seed seed = receiver.make_seed();
+    ASSERT_EQ(lender.knock(receiver, seed), kAnswer);
+    const Ticket landing = lender.landing(seed);
+    Interface third{both.sender_options};
+    Terminus stranger{third};
+    ASSERT_EQ(stranger.wait_for_place(landing, kPatience), Status::ok);
+    const auto lands = [&] {  // what was sent so far, and nobody has looked at it
+      for (int i = 0; i < 100; ++i) both.receiver.interface().run();
+    };
+    for (int i = 0; i < 80; ++i) {
+      while (stranger.send_fast(landing, {}, 7) != Status::ok) lands();
+    }
+    lands();
+    ASSERT_EQ(lender.terminus.send_fast(landing, {}, protocols::word_of({1, 100}), 3), Status::ok);
+    lands();
+    Borrowed borrowed;
+    EXPECT_EQ(receiver.receive(borrowed, 0ns), Status::ok);
+    EXPECT_EQ(receiver.receive(borrowed, 0ns), Status::timed_out);
+  });
+}
+
 TEST_F(Loans, are_not_taken_from_who_shows_less_than_it_says) {
   with_both([](Managers& both) {
     HostileSender hostile{both.sender};

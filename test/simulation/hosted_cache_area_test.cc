@@ -28,6 +28,32 @@ constexpr std::uint64_t kKeys = 24, kLooks = 160;
 constexpr Shape kOwners{0, 8, 77}, kReaders{Shape::bytes(8), 1};
 constexpr std::size_t kDone = Shape::bytes(9), kAreas = kDone + 8;
 
+// Whoever may write there can write any turn. What is put beside it, or in its place, is found all the same.
+TEST(CacheAreas, a_record_with_the_last_turn_hides_no_push) {
+  Shape::Bucket bucket;
+  const auto put = [&](std::uint64_t key, std::uint64_t number) {
+    std::uint64_t turn = 0;
+    const std::size_t way = Shape::place_for(bucket, key, turn);
+    bucket[way] = Shape::Record::of({turn, key, Price::of(number)}, bucket[way].version + 2);
+  };
+  const auto found = [&](std::uint64_t key) {
+    const std::size_t way = Shape::find(bucket, key);
+    return way == Shape::kWays ? 0 : bucket[way].value.value.words[0] / 1000;
+  };
+  for (const std::uint64_t last : {Shape::kLastTurn, Shape::kLastTurn - 1}) {
+    bucket = {};
+    bucket[1] = Shape::Record::of({last, 7, Price::of(70)}, 2);
+    for (std::uint64_t number = 1; number != 12; ++number) {
+      put(number % 3, number);
+      EXPECT_EQ(found(number % 3), number);
+    }
+    put(7, 71);
+    EXPECT_EQ(found(7), 71u) << "in its own place";
+    put(7, 72);
+    EXPECT_EQ(found(7), 72u);
+  }
+}
+
 // The owner changes prices, and takes some out; the other reads them, by hints that are good or not, and
 // pushes its own. Each finds whole records alone, of the key that it wanted, and never an older one than
 // before.

@@ -57,6 +57,34 @@ TEST(HostedDatagrams, land_once_are_answered_and_refused_by_name) {
   hosted.run();
 }
 
+// One look of one receiver goes through what stands before in the queue, for the others of its manager.
+TEST(HostedDatagrams, are_found_by_one_look_behind_those_of_other_receivers) {
+  constexpr int kOthers = 100;
+  Hosted hosted;
+  bool all_sent = false;
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    std::vector<std::unique_ptr<DatagramReceiver>> receivers;
+    for (int i = 0; i <= kOthers; ++i) {
+      receivers.push_back(std::make_unique<DatagramReceiver>(manager, 64));
+      manager.publish("box." + std::to_string(i), receivers.back()->make_seed());
+    }
+    while (!all_sent) all.host.pause(kMillisecond);
+    Datagram datagram;
+    all.expect(receivers.back()->receive(datagram, 0s) == Status::ok, "it stands behind others");
+  });
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    for (int i = 0; i <= kOthers; ++i) {
+      DatagramSender sender(manager, manager.lookup("box." + std::to_string(i), 1s));
+      all.expect(sender.deliver(bytes_of("one"), 1s) == Status::ok, "it does not land");
+    }
+    all_sent = true;
+    all.host.pause(10 * kMillisecond);
+  });
+  hosted.run();
+}
+
 // Its packets overtake one another; the receiver becomes ready at any moment of that.
 TEST(HostedDatagrams, are_told_to_be_early_if_the_receiver_becomes_ready_in_their_middle) {
   unsigned landed = 0, early = 0;
