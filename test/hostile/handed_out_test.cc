@@ -2,6 +2,8 @@
 // it. It costs their user's own links and nobody else's.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -206,6 +208,11 @@ void ask(const RogueLink& link, const Ticket& ticket, std::uint64_t number) {
            {});
 }
 
+bool all_was_read(const RogueLink& link) {
+  int bytes = 0;
+  return ::ioctl(link.socket(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
+}
+
 TEST_F(HostileHandedOut, MappingsThatNobodyReadsAreFew) {
   constexpr std::uint64_t kAsked = 60;
   World world(options());
@@ -238,16 +245,28 @@ TEST_F(HostileHandedOut, MappingsThatNobodyReadsAreFew) {
   EXPECT_TRUE(eventually([&] { return owner.counters(world).unread == 0; }));
 }
 
-// Who hangs up while its answer waits is gone.
+// Who hangs up while its answer waits for what another process of its user does not read is gone.
 TEST_F(HostileHandedOut, AnAskerThatGoesIsNotWaitedFor) {
   World world(options());
   Owner owner(world);
   Actor rogue = world.rogue([&](Line& line, Rogue& self) {
-    RogueLink link = self.connect(owner.ticket.interface);
-    for (std::uint64_t i = 0; i < 20; ++i) ask(link, owner.ticket, i);
-    return line.take<char>() ? 0 : 1;
+    Rogue other(world.node());
+    RogueLink deaf = self.connect(owner.ticket.interface), link = other.connect(owner.ticket.interface);
+    for (std::uint64_t i = 0; i < 20; ++i) ask(deaf, owner.ticket, i);
+    line.put('.');
+    if (!line.take<char>()) return 1;
+    ask(link, owner.ticket, 0);
+    if (!eventually([&] { return all_was_read(link); })) return 2;
+    link.hang_up();
+    line.put('.');
+    return line.take<char>() ? 0 : 3;
   });
+  ASSERT_TRUE(rogue.line().take<char>());
   EXPECT_TRUE(eventually([&] { return owner.has_no_room(world); }));
+  EXPECT_EQ(owner.counters(world).links, 2u);
+  rogue.line().put('.');
+  ASSERT_TRUE(rogue.line().take<char>());
+  EXPECT_TRUE(eventually([&] { return owner.counters(world).links == 1; }));
   rogue.line().put('.');
   EXPECT_EQ(rogue.wait(), 0);
   EXPECT_TRUE(eventually([&] {
