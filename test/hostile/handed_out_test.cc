@@ -302,5 +302,78 @@ TEST_F(HostileHandedOut, RevokedMemoryThatIsHeldIsBoundedInNumber) {
   EXPECT_EQ(rogue.line().take<LinkWord>(), LinkWord::imported);
 }
 
+// --- send buffer areas
+
+// Sends a little out of a fresh area each time that it is told to.
+int send_out_of_areas(Line& line, const World& world) {
+  Interface interface({.node = world.node(), .start_node = false});
+  MessageArea memory(interface, 4096);
+  NotificationQueue queue(interface);
+  Slot slot(memory, queue, {.entries = 1});
+  line.put(slot.ticket(0));
+  const auto rogue = line.take<std::uint64_t>();
+  if (!rogue) return 1;
+  Terminus terminus(interface);
+  std::optional<SendBufferArea> area;
+  while (line.take<char>()) {
+    area.reset();
+    area.emplace(interface, 4096);
+    if (terminus.bind(1, *area) != Status::ok) return 2;
+    const Piece piece{1, 0, 4096};
+    const Status status = terminus.send_gathered(World::ticket_back(*rogue), {&piece, 1});
+    if (status != Status::pending && status != Status::ok) return 3;
+    line.put('.');
+  }
+  return 0;
+}
+
+// Two answers later whatever was to be shown has been.
+bool is_shown_an_area(const RogueLink& link, const Ticket& ticket, std::deque<FileDescriptor>& held) {
+  bool shown = false;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    ask(link, ticket, i);
+    for (LinkMessage said; said.word != LinkWord::import_refused;) {
+      base::Received got = base::receive_message(link.socket(), std::as_writable_bytes(std::span(&said, 1)));
+      if (got.state != base::SocketState::ok) throw std::runtime_error("the link has ended");
+      if (said.word != LinkWord::area) continue;
+      shown = true;
+      held.push_back(std::move(got.fds[0]));
+    }
+  }
+  return shown;
+}
+
+TEST_F(HostileHandedOut, AreasAreShownNoMoreToWhoHoldsThoseThatHaveGone) {
+  World world(options());
+  Actor sender([&](Line& line) { return send_out_of_areas(line, world); }, world.victim_user());
+  const auto ticket = sender.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  Actor rogue = world.rogue([&](Line& line, Rogue& self) {
+    RogueLink link = self.connect(ticket->interface);
+    line.put(self.id());
+    std::deque<FileDescriptor> held;
+    while (line.take<char>()) {
+      const bool shown = is_shown_an_area(link, *ticket, held);
+      line.put(shown);
+      if (shown) continue;
+      held.clear();
+      line.put(eventually([&] { return is_shown_an_area(link, *ticket, held); }));
+    }
+    return 0;
+  });
+  sender.line().put(rogue.line().take<std::uint64_t>().value_or(0));
+  const auto shown = [&] {
+    sender.line().put('.');
+    if (!sender.line().take<char>()) throw std::runtime_error("nothing is sent");
+    rogue.line().put('.');
+    return rogue.line().take<bool>().value_or(false);
+  };
+  // The last one is still there, and counts only when it has gone.
+  for (std::uint64_t i = 0; i <= LeftBehind::kEachAreas; ++i) {
+    ASSERT_EQ(shown(), i < LeftBehind::kEachAreas) << i;
+  }
+  EXPECT_EQ(rogue.line().take<bool>(), true) << "once it has let go of them";
+}
+
 }  // namespace
 }  // namespace hamlyn::test
