@@ -26,6 +26,7 @@ set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)
   string(APPEND pc_libs " -l${layer}")
 endforeach()
+string(APPEND pc_libs " -Wl,-z,nodelete")  # as src/CMakeLists.txt has it
 # Of each library from elsewhere: the package that CMake finds it by, and its name for pkg-config.
 set(find_dependencies)
 set(pc_requires)

@@ -39,6 +39,12 @@ hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
 hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
 
+// Whether this process is attached to its node's daemon. `reason` (may be NULL): HAMLYN_OK, or why not;
+// hamlyn_last_error has the sentence then.
+hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached, hamlyn_status* reason);
+// Waits until it is (1), or is not (0).
+hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached, int64_t timeout);
+
 // Who may look a name up, besides its owner and root.
 #define HAMLYN_FOR_GROUP UINT32_C(1)     // processes whose primary group is the owner's
 #define HAMLYN_FOR_EVERYONE UINT32_C(2)  // all users of this host, through the service

@@ -47,7 +47,8 @@ enum hamlyn_notification_kind {
   HAMLYN_PUT = 6,                // puts have landed; `word` says how many
   HAMLYN_PUT_HELD = 7,           // the same, of puts that wait
   HAMLYN_GOT = 8,                // the same, of gets that were answered here
-  HAMLYN_FETCHED = 9             // the same, of fetch-and-ops that were done here
+  HAMLYN_FETCHED = 9,            // the same, of fetch-and-ops that were done here
+  HAMLYN_ATTACHMENT = 10         // `word`: 1: cut off from the node's daemon, 0: attached again
 };
 
 // Why an entry will not complete; frozen numbers.

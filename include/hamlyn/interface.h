@@ -31,6 +31,14 @@ struct Registrant {
   std::uint32_t pid = 0;        // on its own host
 };
 
+// How this process stands with its node's daemon. Without it links go on; names and new links do not
+// (docs/rules.md, "Cut off from the daemon").
+struct Attachment {
+  bool attached = true;  // as far as it is known: a daemon may have ended a moment ago
+  ErrorCode reason{};    // while it is not: why the last try to attach failed
+  std::string text;      // the sentence to it
+};
+
 // How a name is looked for (docs/names.md).
 struct LookupOptions {
   std::chrono::milliseconds timeout{0};  // for somebody to register it
@@ -62,6 +70,13 @@ class Interface {
 
   // The node's number of this interface, as peers see it in Notification::peer.
   std::uint64_t id() const noexcept;
+
+  // Whether this process is attached to its node's daemon now. A daemon that is away for less than half a
+  // second makes no difference. Throws std::bad_alloc.
+  Attachment attachment() const;
+  // Waits until it is, or is not. ok, timed_out, cancelled, forked. Each queue of this interface is told as
+  // well (Notification::Kind::attachment).
+  Status wait_attached(bool attached, std::chrono::nanoseconds timeout) noexcept;
 
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
   // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,

@@ -19,6 +19,7 @@ namespace hamlyn {
 namespace library {
 class AreaRange;
 class DurableArea;
+class Wiring;
 }  // namespace library
 
 // Who gets at the memory without the interface of its owner.
@@ -74,8 +75,8 @@ class MessageArea {
   std::span<std::byte> bytes(std::size_t offset, std::size_t length) noexcept {
     return bytes().subspan(offset, length);
   }
-  // Whether it is locked in memory: populated it is in any case.
-  bool wired() const noexcept { return wired_; }
+  // Whether all of it is locked in memory: populated it is in any case.
+  bool wired() const noexcept;
   // How much of it lies in huge pages now, as far as the kernel says: of memory of its own that nobody maps,
   // from 2 MiB on; otherwise 0. Reads /proc: for a look, not for a loop. Throws std::bad_alloc.
   std::size_t huge_bytes() const;
@@ -86,19 +87,21 @@ class MessageArea {
   Interface& interface() noexcept { return interface_; }
 
  private:
+  friend class Segment;
   friend class Slot;
 
   void make_mapped();
+  void wire();
 
   Interface& interface_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  bool wired_ = false;
   bool callers_ = false;  // the memory is the caller's
   Sharing sharing_ = Sharing::guarded;
   const std::uint64_t* generation_ = nullptr;  // of a mapped kind
   std::unique_ptr<library::DurableArea> durable_;
   std::unique_ptr<library::AreaRange> range_;
+  std::unique_ptr<library::Wiring> wiring_;  // never null when the area is made
 };
 
 }  // namespace hamlyn

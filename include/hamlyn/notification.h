@@ -69,6 +69,9 @@ struct Notification {
     put_held,  // the same, of puts that wait because that part of the slot is inhibited or not pinned
     got,       // the same, of gets that were answered here
     fetched,   // the same, of fetch-and-ops that were done here
+    // This process has been cut off from its node's daemon (`word` is 1), or is attached again (0). The
+    // last of several changes that wait is told: Interface::attachment() says why.
+    attachment,
   };
 
   Kind kind = Kind::message;      // what it tells of

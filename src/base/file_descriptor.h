@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/uncancelled.h"
+
 namespace hamlyn::base {
 
 class FileDescriptor {
@@ -21,7 +23,10 @@ class FileDescriptor {
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) {
+      const Uncancelled guard;
+      ::close(fd_);
+    }
     fd_ = fd;
   }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 
 namespace hamlyn::base {
 namespace {
@@ -45,6 +46,7 @@ Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, int 
     message.msg_control = control.bytes;
     message.msg_controllen = CMSG_SPACE(sizeof(int) * most);
   }
+  const Uncancelled guard;
   ssize_t got = 0;
   do got = ::recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
@@ -79,6 +81,7 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
     header->cmsg_len = CMSG_LEN(fds.size_bytes());
     std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
   }
+  const Uncancelled guard;
   ssize_t sent = 0;
   do sent = ::sendmsg(fd, &message, flags | MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);

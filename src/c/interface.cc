@@ -59,6 +59,23 @@ hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
   return HAMLYN_OK;
 }
 
+hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached, hamlyn_status* reason) {
+  if (interface == nullptr || attached == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    const hamlyn::Attachment now = interface->it.attachment();
+    *attached = now.attached ? 1 : 0;
+    if (!now.attached) remember(__func__, now.text.c_str());
+    if (reason != nullptr) *reason = now.attached ? HAMLYN_OK : number(now.reason);
+    return HAMLYN_OK;
+  });
+}
+
+hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached,
+                                             std::int64_t timeout) {
+  if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(interface->it.wait_attached(attached != 0, time_of(timeout)));
+}
+
 hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
                              std::uint32_t rights) {
   if (interface == nullptr || name == nullptr || ticket == nullptr)

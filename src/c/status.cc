@@ -44,6 +44,8 @@ hamlyn_status invalid_argument(const char* call, const char* what) noexcept {
   return fail(HAMLYN_INVALID_ARGUMENT, call, what);
 }
 
+void remember(const char* call, const char* what) noexcept { fail(HAMLYN_OK, call, what); }
+
 hamlyn_status caught(const char* call) noexcept {
   try {
     throw;

@@ -11,6 +11,8 @@ hamlyn_status number(ErrorCode code) noexcept;
 
 // invalid_argument, with the call's name and what is wrong as the thread's last error.
 __attribute__((cold)) hamlyn_status invalid_argument(const char* call, const char* what) noexcept;
+// The thread's last error, for what is none but has a sentence.
+void remember(const char* call, const char* what) noexcept;
 // Of the exception that is being handled.
 __attribute__((cold)) hamlyn_status caught(const char* call) noexcept;
 

@@ -191,6 +191,16 @@ void Core::end_link(Link& link) noexcept {
   remember_lost(link);
 }
 
+void Core::tell_attachment(bool attached) noexcept {
+  Notification change;
+  change.kind = Notification::Kind::attachment;
+  change.word = attached ? 0 : 1;
+  for (const auto& queue : queues_) {
+    queue->push_event(change);  // it always finds room
+    surroundings_.signal(*queue);
+  }
+}
+
 void Core::tell_end(Link& link, Queue& queue) noexcept {
   Notification ended;
   ended.kind = Notification::Kind::link_ended;

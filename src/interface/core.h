@@ -88,6 +88,7 @@ class Core {
 
   // Links.
   void add_link(Link& link);
+  void tell_attachment(bool attached) noexcept;   // to each queue
   void end_link(Link& link) noexcept;             // fails what waited for it; the caller then destroys it
   void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
   Link* find_link(std::uint64_t peer) noexcept {

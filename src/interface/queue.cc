@@ -5,8 +5,9 @@
 namespace hamlyn::interface {
 
 namespace {
-constexpr std::size_t kEventRoom = 256;               // protocol errors and ended links that may wait
-constexpr std::size_t kEventPlaces = kEventRoom + 1;  // and one for the ends of all other links
+constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that may wait
+constexpr std::size_t kEventPlaces =
+    kEventRoom + 2;  // and one for the ends of all others, one for the node's
 }  // namespace
 
 Queue::Queue(std::size_t places)
@@ -36,7 +37,8 @@ bool Queue::merge_event(const Notification& notification) noexcept {
     Notification& other = waiting_[(waiting_head_ + i) % waiting_.size()].notification;
     if (other.kind == notification.kind && other.cause == notification.cause &&
         other.peer == notification.peer) {
-      other.word += notification.word;
+      const bool last = notification.kind == Notification::Kind::attachment;  // the last one holds
+      other.word = last ? notification.word : other.word + notification.word;
       return true;
     }
   }
@@ -52,9 +54,10 @@ bool Queue::push_event(Notification notification) noexcept {
   if (waiting_events_ >= kEventRoom) {
     // A refusal is told with the next of its link and cause; there is no next end of a link. Of whom it was
     // is not known any more, but that there was one.
-    if (notification.kind != Notification::Kind::link_ended) return false;
+    const bool attachment = notification.kind == Notification::Kind::attachment;
+    if (notification.kind != Notification::Kind::link_ended && !attachment) return false;
     notification.peer = 0;
-    if (merge_event(notification)) return true;
+    if (!attachment && merge_event(notification)) return true;
   }
   ++waiting_events_;
   push(notification, 0);
@@ -64,7 +67,8 @@ bool Queue::push_event(Notification notification) noexcept {
 void Queue::refill() noexcept {
   while (waiting_count_ != 0 && common_place_free()) {
     const auto& [next, generation] = waiting_[waiting_head_];
-    if (next.kind == Notification::Kind::protocol_error || next.kind == Notification::Kind::link_ended)
+    if (next.kind == Notification::Kind::protocol_error || next.kind == Notification::Kind::link_ended ||
+        next.kind == Notification::Kind::attachment)
       --waiting_events_;
     append(next, generation);
     waiting_head_ = (waiting_head_ + 1) % waiting_.size();

@@ -10,6 +10,7 @@
 
 #include "base/byte_order.h"
 #include "base/copy.h"
+#include "base/marked_descriptor.h"
 #include "base/stays.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/ticket.h"
@@ -151,8 +152,9 @@ class Queue {
   base::Stays stays;        // calls that wait for what comes
   QueueCounters spare_counters{};
   QueueCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
-  int event = -1;                             // descriptor to signal when something comes, or -1
+  int event = -1;                             // to signal when something comes, or -1: `descriptor`
   bool event_wanted = false;
+  base::MarkedDescriptor descriptor;  // the program waits on it, and may have closed it
 
  private:
   struct alignas(64) Place {

@@ -13,14 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/immortal.h"
+#include "base/uncancelled.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
 
 namespace {
 
-std::mutex mutex;
-std::vector<const AreaRange*> ranges;
+constinit std::mutex mutex;
+constinit base::Immortal<std::vector<const AreaRange*>> ranges;
 
 // A child that is forked while another thread has the mutex could never take it. From the program's start on:
 // a child that is forked at the moment at which this is done would wait for the thread that does it.
@@ -40,17 +42,18 @@ AreaRange::AreaRange(std::span<const std::byte> memory, bool alone)
   const auto overlaps = [this](const AreaRange* other) {
     return other->begin_ < end_ && begin_ < other->end_;
   };
-  if (alone && std::ranges::any_of(ranges, overlaps)) refuse("has another area in it");
-  ranges.push_back(this);
+  if (alone && std::ranges::any_of(ranges.value, overlaps)) refuse("has another area in it");
+  ranges.value.push_back(this);
 }
 
 AreaRange::~AreaRange() {
   const std::lock_guard guard(mutex);
-  std::erase(ranges, this);
+  std::erase(ranges.value, this);
 }
 
 // The kernel's own list, in the order of addresses.
 void check_private(std::span<const std::byte> memory) {
+  const base::Uncancelled guard;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"),
                                                              std::fclose);
   if (maps == nullptr) refuse("cannot be looked at: there is no /proc/self/maps");

@@ -1,8 +1,10 @@
 #include "library/control.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 
 #include "base/descriptor_table.h"
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 #include "library/control_loop.h"
 #include "library/engine.h"
 #include "library/own_thread.h"
@@ -18,7 +21,14 @@ namespace hamlyn::library {
 
 namespace {
 
-thread_local bool is_control_thread = false;
+// Gives the control thread a root and a working folder of its own. The socket's path leads there also when
+// the program goes into another root (chroot), and the program's working folder is not held. Where a filter
+// of system calls forbids it, a change of root may cut the process off, which is told.
+void leave_folder() noexcept {
+  if (unshare(CLONE_FS) == 0) {
+    [[maybe_unused]] const int gone = chdir("/");
+  }
+}
 
 // Each link has two descriptors in the control thread's table, for which the process's limit holds. The rest
 // is for areas, and for what is under way.
@@ -34,8 +44,7 @@ std::size_t links_within_limit(std::size_t wanted) noexcept {
 
 Control::Control(Engine& engine, const Interface::Options& options)
     : engine_(engine), options_(options), mapped_areas_(engine, handed_out_) {
-  knock_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!knock_) base::throw_system("eventfd");
+  const base::Uncancelled guard;
   wanted_.reserve(options.links);
   std::exception_ptr failure;
   thread_ = start_own_thread("hamlyn-control", [this, &failure] { main(failure); });
@@ -43,6 +52,7 @@ Control::Control(Engine& engine, const Interface::Options& options)
     std::unique_lock lock(requests_mutex_);
     request_done_.wait(lock, [this] { return attached_; });
   }
+  engine_.counter_memory_.memfd.reset();  // the control thread has it
   if (failure) {
     thread_.join();
     std::rethrow_exception(failure);
@@ -50,20 +60,18 @@ Control::Control(Engine& engine, const Interface::Options& options)
 }
 
 Control::~Control() {
+  const base::Uncancelled guard;
   stop_.store(true);
   knocked_.store(false);
   attention();
   if (thread_.joinable()) thread_.join();
 }
 
-bool Control::runs_here() noexcept { return is_control_thread; }
-
 void Control::main(std::exception_ptr& failure) {
-  is_control_thread = true;
-  ofi::Exchange::leave_sending_to_others();
   bool attached = false;
   try {
-    leave_descriptor_table();
+    leave_descriptor_table(engine_.counter_memory_.memfd.get());
+    knock_.listen();
     most_links_ = links_within_limit(options_.links);
     epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) base::throw_system("epoll_create1");
@@ -71,14 +79,16 @@ void Control::main(std::exception_ptr& failure) {
     client.socket = options_.node;
     client.start_node = options_.start_node;
     client.timeout = options_.timeout;
-    client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get());
+    client_ = node::Client::attach(client, counters_.get());
     interface_id_ = client_->interface_id();
     engine_.counters_.interface = interface_id_;
     handed_out_.open();
     watch(handed_out_.descriptor(), EPOLLIN, kHandedOut);
     node_socket_ = client_->socket();
-    watch(knock_.get(), EPOLLIN, kKnock);
+    watch(knock_.descriptor(), EPOLLIN, kKnock);
     watch(client_->descriptor(), EPOLLIN, kNode);
+    watch_signals();
+    leave_folder();
     attached = true;
   } catch (...) {
     failure = std::current_exception();
@@ -99,16 +109,30 @@ void Control::main(std::exception_ptr& failure) {
   }
   handed_out_ = {};
   foreign_.bury();
+  knock_.close();
+  signals_.reset();
+  counters_.reset();
   epoll_.reset();
 }
 
-// A table of our own with nothing in it but the knocker and the counter page. The application's descriptors
-// must not stay open here when it closes them; the standard three lead nowhere.
-void Control::leave_descriptor_table() {
-  if (!base::keep_only(
-          {static_cast<unsigned>(knock_.get()), static_cast<unsigned>(engine_.counter_memory_.memfd.get())}))
-    base::throw_system("close_range");
+// A table of our own with nothing in it but the counter page. The application's descriptors must not stay
+// open here when it closes them; the standard three lead nowhere.
+void Control::leave_descriptor_table(int counters) {
+  if (!leave_descriptors({static_cast<unsigned>(counters)})) base::throw_system("close_range");
+  counters_.reset(counters);
   if (!base::fill_standard_descriptors()) base::throw_system("open of /dev/null");
+}
+
+// Watches the signals by which people end processes. While the program has threads, those take them. Only
+// changes are told, so that a signal which the program keeps waiting costs nothing.
+void Control::watch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2})
+    sigaddset(&signals, signal);
+  signals_.reset(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) base::throw_system("signalfd");
+  watch(signals_.get(), EPOLLIN | EPOLLET, kSignals);
 }
 
 void Control::watch(int fd, std::uint32_t events, std::uint64_t about) {
@@ -151,14 +175,15 @@ void Control::loop() {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t about = events[i].data.u64;
       if (about == kKnock) {
-        std::uint64_t value;
-        [[maybe_unused]] const ssize_t got = read(knock_.get(), &value, sizeof value);
+        knock_.take();
         knocked_.store(false);
         do_errands();
         serve_imports();
         serve_requests();
         introduce_wanted();
         look_at_links();
+      } else if (about == kSignals) {
+        if (only_own_threads_left()) engine_.let_signals_in();
       } else if (about == kNode) {
         read_node();
       } else if (about == kHandedOut) {
@@ -197,8 +222,7 @@ int Control::pause_until_next_look() const noexcept {
 
 void Control::attention() noexcept {
   if (knocked_.exchange(true)) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(knock_.get(), &one, sizeof one);
+  knock_.ring();
 }
 
 }  // namespace hamlyn::library

@@ -23,6 +23,7 @@
 #include "base/foreign.h"
 #include "fabric/ofi/ofi_link.h"
 #include "hamlyn/interface.h"
+#include "library/knock.h"
 #include "library/link_keeper.h"
 #include "library/outside.h"
 #include "library/stall_watch.h"
@@ -39,8 +40,8 @@ class Control final : public Outside {
   ~Control() override;
 
   std::uint64_t interface_id() const noexcept override { return interface_id_; }
-  // Whether the caller is a control thread, to which the process's descriptors mean nothing.
-  static bool runs_here() noexcept;
+
+  Attachment attachment() const override;
 
   // Each waits for the node's answer.
   void publish(std::string_view name, const Ticket& ticket, Rights rights) override;
@@ -74,6 +75,7 @@ class Control final : public Outside {
     LookupOptions lookup;
     std::uint64_t number = 0;  // 0: not sent yet
     bool cancelled = false;
+    bool late = false;  // its time has passed
     bool done = false;
     std::optional<ErrorCode> error;
     std::string text;
@@ -81,7 +83,7 @@ class Control final : public Outside {
   using Keepers = std::list<std::unique_ptr<LinkKeeper>>;
 
   void main(std::exception_ptr& failure);
-  void leave_descriptor_table();
+  void leave_descriptor_table(int counters);
   void loop();
   int pause_until_next_look() const noexcept;
 
@@ -102,6 +104,9 @@ class Control final : public Outside {
   void find_node_again();
   void attach_again();
   void leave_node() noexcept;
+  void not_attached(const Error& why);
+  void attached_again() noexcept;
+  void watch_signals();
 
   void introduce_wanted();
   void introduce(std::uint64_t peer);
@@ -153,15 +158,13 @@ class Control final : public Outside {
   Engine& engine_;
   const Interface::Options options_;
   std::uint64_t interface_id_ = 0;
-  base::FileDescriptor
-      knock_;  // eventfd: something in wanted_, requests_, or of a link, wants to be looked at
-  std::atomic<bool> knocked_{
-      false};  // attention sets it before it writes to knock_, loop clears it before it looks
-  std::atomic<bool> stop_{false};  // by the destructor, to loop
+  Knock knock_;                       // something in wanted_, requests_, or of a link, wants to be looked at
+  std::atomic<bool> knocked_{false};  // attention sets it before it rings, loop clears it before it looks
+  std::atomic<bool> stop_{false};     // by the destructor, to loop
 
   std::vector<std::uint64_t> wanted_;  // links that messages wait for; under the run lock
 
-  std::mutex requests_mutex_;
+  mutable std::mutex requests_mutex_;
   std::condition_variable request_done_;
   std::list<std::shared_ptr<Request>> requests_;
   struct Errand {
@@ -174,16 +177,20 @@ class Control final : public Outside {
   std::mutex area_bytes_mutex_;  // one change at a time
   std::uint64_t area_bytes_ = 0;  // as the node has granted
   std::list<std::shared_ptr<Import>> imports_;
+  Attachment attachment_;
   bool unsent_ = false;    // the node's socket is watched for room, too
   bool attached_ = false;  // or failed: the constructor may go on
 
   // The control thread's own.
   base::FileDescriptor epoll_;
+  base::FileDescriptor signals_;   // those that wait for the process
+  base::FileDescriptor counters_;  // the page that `hamlyn node` reads
   base::Foreign foreign_;
   std::size_t most_links_ = 0;
   std::optional<node::Client> client_;
   std::string node_socket_;
-  std::chrono::steady_clock::time_point next_attach_{};
+  std::chrono::steady_clock::time_point next_attach_{}, lost_at_{};
+  Attachment last_try_;      // while there is no daemon
   node::Standing standing_;  // while there is no daemon
   AreaBudget area_budget_;   // before those who hold of it
   HandedOut handed_out_;     // likewise

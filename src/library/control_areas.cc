@@ -1,12 +1,14 @@
 // The control thread's part of send buffer areas: it has their memfds, and shows them to the peers of links.
 #include <utility>
 
+#include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/engine.h"
 
 namespace hamlyn::library {
 
 void Control::have_done(const std::function<void()>& errand) {
+  const base::Uncancelled guard;
   std::unique_lock lock(requests_mutex_);
   Errand mine{&errand, errands_, false, nullptr};
   errands_ = &mine;

@@ -1,4 +1,5 @@
 // The control thread's part of mapped slots: it has the memfds of our areas, and asks peers for theirs.
+#include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/engine.h"
 
@@ -68,6 +69,7 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
 // --- others'
 
 ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
+  const base::Uncancelled guard;
   auto import = std::make_shared<Import>();
   import->ticket = ticket;
   std::unique_lock lock(requests_mutex_);

@@ -12,11 +12,13 @@ namespace hamlyn::library {
 inline constexpr std::uint64_t kKnock = 2;
 inline constexpr std::uint64_t kNode = 4;
 inline constexpr std::uint64_t kHandedOut = 6;
+inline constexpr std::uint64_t kSignals = 8;
 inline constexpr std::uint64_t kPidfd = 1;
-inline constexpr std::uint64_t kFirstSerial = 4;
+inline constexpr std::uint64_t kFirstSerial = 5;
 inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.serial() * 2; }
 
 inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tries to find a daemon again
+inline constexpr std::chrono::milliseconds kCutOff{500};       // after so long without one it is told
 inline constexpr int kBuryAgain = 5;  // ms, while sockets wait to be closed by a thread of their own
 
 }  // namespace hamlyn::library

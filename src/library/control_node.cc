@@ -3,7 +3,9 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/control_loop.h"
 #include "library/engine.h"
@@ -60,6 +62,7 @@ void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds ti
   // The thread that would answer is the parent's.
   if (engine_.lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  const base::Uncancelled guard;
   std::unique_lock lock(requests_mutex_);
   requests_.push_back(request);
   attention();
@@ -68,7 +71,7 @@ void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds ti
   const bool in_time =
       deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
   if (!in_time) {
-    request->cancelled = true;
+    request->cancelled = request->late = true;
     attention();
     // The daemon may have answered just before: what it says then is what holds. One that stands still says
     // nothing; of bytes it must be known what it counts.
@@ -103,8 +106,10 @@ void Control::serve_requests() {
     if (request.number == 0 && !request.cancelled && client_) send_request(request);
     if (request.cancelled && request.number != 0 && client_) client_->cancel(request.number);
     if (request.cancelled && (request.number == 0 || !client_)) {
-      request.error = ErrorCode::cancelled;
-      request.text = "'" + request.name + "': cancelled";
+      const bool nobody = request.late && !client_;
+      request.error = nobody ? ErrorCode::node_unreachable : ErrorCode::cancelled;
+      request.text = "'" + request.name +
+                     "': " + (nobody ? "this process has no node daemon: " + last_try_.text : "cancelled");
       request.done = answered = true;
       at = requests_.erase(at);
     } else {
@@ -141,6 +146,8 @@ void Control::read_node() {
     if (!event) return;
     if (event->kind == node::Event::Kind::lost) {
       standing_ = client_->standing();
+      lost_at_ = std::chrono::steady_clock::now();
+      last_try_ = {false, ErrorCode::node_unreachable, "the daemon at " + node_socket_ + " has ended"};
       leave_node();
       grow_uncounted();
       next_attach_ = {};
@@ -228,15 +235,53 @@ void Control::find_node_again() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_attach_) return;
   next_attach_ = now + kAttachPause;
+  std::optional<Error> why;
   try {
     attach_again();
+    attached_again();
     return;
   } catch (const Error& error) {
-    // Again later; whoever waits for a name has a deadline of its own, unless it waits in vain.
-    if (error.code() == ErrorCode::version_mismatch) refuse_requests(error);
+    why = error;
   } catch (const std::exception&) {  // no memory: again later
   }
   if (client_) leave_node();
+  try {
+    if (why) not_attached(*why);
+  } catch (const std::exception&) {  // no memory: it is said the next time
+  }
+}
+
+// Keeps why there is no daemon, and tells it when that has lasted. A caller that waits for a name has a
+// deadline of its own. It is refused at once where no daemon can help: one is there, and cannot be reached or
+// does not want us.
+void Control::not_attached(const Error& why) {
+  const ErrorCode code = why.code();
+  last_try_ = {false, code, why.what()};
+  bool news = false;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    const bool lately = std::chrono::steady_clock::now() - lost_at_ < kCutOff;
+    if (attachment_.attached && lately && code != ErrorCode::version_mismatch) return;
+    news = std::exchange(attachment_, last_try_).attached;
+  }
+  if (news) engine_.set_attached(false);
+  if (code == ErrorCode::version_mismatch) return refuse_requests(why);
+  if (code == ErrorCode::node_unreachable || code == ErrorCode::timed_out) return;
+  refuse_requests(Error(ErrorCode::node_unreachable,
+                        std::string("this process is cut off from its node daemon: ") + why.what()));
+}
+
+void Control::attached_again() noexcept {
+  {
+    const std::lock_guard lock(requests_mutex_);
+    if (std::exchange(attachment_, {}).attached) return;
+  }
+  engine_.set_attached(true);
+}
+
+Attachment Control::attachment() const {
+  const std::lock_guard lock(requests_mutex_);
+  return attachment_;
 }
 
 void Control::attach_again() {
@@ -244,11 +289,10 @@ void Control::attach_again() {
   client.socket = node_socket_;
   client.start_node = options_.start_node;
   client.timeout = kAttachTry;
-  client_ = node::Client::attach(client, engine_.counter_memory_.memfd.get(), &standing_);
-  if (client_->interface_id() != interface_id_) {
-    leave_node();  // somebody else's daemon: it does not know us
-    return;
-  }
+  client_ = node::Client::attach(client, counters_.get(), &standing_);
+  if (client_->interface_id() != interface_id_)
+    throw Error(ErrorCode::not_permitted,
+                "the node daemon at " + node_socket_ + " does not know this process");
   watch(client_->descriptor(), EPOLLIN, kNode);
   unsent_ = false;
   for (const auto& keeper : keepers_) keeper->reported = 0;  // it has heard of nothing yet

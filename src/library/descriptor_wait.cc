@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/uncancelled.h"
 #include "library/setting.h"
 
 namespace hamlyn::library {
 
 bool wait_for_descriptors(std::span<pollfd> descriptors, Deadline until) noexcept {
   if (simulation != nullptr) return simulation->wait(descriptors, until);
+  const base::Uncancelled guard;
   for (;;) {
     timespec time{};
     if (until) {

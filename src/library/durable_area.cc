@@ -10,10 +10,23 @@ constexpr std::size_t kRanges = 64;  // at the first; more when more wait
 }
 
 DurableArea::DurableArea(Engine& engine, std::span<std::byte> memory, base::FileDescriptor file)
-    : engine_(engine), memory_(memory), file_(std::move(file)) {
+    : engine_(engine), memory_(memory) {
   data = memory.data();
   ranges_.reserve(kRanges);
-  task_ = start_task(engine.lock(), "hamlyn-sync", [this] { main(); });
+  if (simulation != nullptr) file_ = std::move(file);
+  task_ = start_task(engine.lock(), "hamlyn-sync", [this, number = file.get()] {
+    if (simulation == nullptr) take(number);
+    if (file_) main();
+    file_.reset();
+  });
+  if (simulation != nullptr) return;
+  taken_.acquire();
+  if (!file_) throw Error(ErrorCode::out_of_memory, "no memory for a durable area's descriptors");
+}
+
+void DurableArea::take(int file) noexcept {
+  if (leave_descriptors({static_cast<unsigned>(file)})) file_.reset(file);
+  taken_.release();
 }
 
 DurableArea::~DurableArea() {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <semaphore>
 #include <span>
 #include <vector>
 
@@ -33,13 +34,15 @@ class DurableArea final : public interface::Store {
   Status sync(interface::StoredRange range, Deadline deadline);
 
  private:
+  void take(int file) noexcept;
   void main() noexcept;
   bool round() noexcept;
 
   Engine& engine_;
   const std::span<std::byte> memory_;
-  const base::FileDescriptor file_;
-  std::vector<interface::StoredRange> ranges_;      // of this round: of messages
+  base::FileDescriptor file_;                   // of the thread's own table: the program closes none of it
+  std::binary_semaphore taken_{0};              // the thread has it, or could not take it
+  std::vector<interface::StoredRange> ranges_;  // of this round: of messages
   std::vector<interface::StoredRange> own_ranges_;  // and by sync
   std::atomic<std::uint32_t> word_{0};              // moves when the thread should look: wake to main
   std::atomic<bool> stop_{false};                   // the destructor to main, before it moves word_

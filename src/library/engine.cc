@@ -10,12 +10,14 @@
 #include "base/longest_time.h"
 #include "base/random.h"
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/durable_area.h"
 #include "library/far_fabric.h"
 #include "library/far_thread.h"
 #include "library/interface_thread.h"
 #include "library/kernel.h"
+#include "library/own_thread.h"
 
 namespace hamlyn::library {
 
@@ -215,7 +217,7 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
 void Engine::wake(std::atomic<std::uint32_t>& word) noexcept {
   futex_wake(word);
   if (!sleepers_.any(word)) return;  // after the word has moved, which is sequentially consistent
-  if (Control::runs_here()) {
+  if (has_left_descriptors()) {
     far_thread_->relay();
   } else {
     sleepers_.wake(word);
@@ -297,6 +299,20 @@ bool Engine::expire() noexcept {
   note_next_deadline();
   if (failed) wake_everybody();
   return failed;
+}
+
+void Engine::set_attached(bool attached) noexcept {
+  lock_.enter_as_other();
+  attached_ = attached;
+  core_.tell_attachment(attached);
+  wake_everybody();
+  lock_.leave();
+}
+
+void Engine::let_signals_in() noexcept {
+  signals_wait_.store(true);
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
 }
 
 void Engine::end_rest() noexcept {
@@ -445,6 +461,7 @@ void Engine::start_far() {
 // What was sent still arrives, as long as the other side lives.
 void Engine::close_far() noexcept {
   if (far_ == nullptr) return;
+  const base::Uncancelled guard;
   FarSleepers::Sleeper* sleeper = nullptr;
   // Each link of those that close goes at its own time, and none is added to them any more.
   while (far_->exchange().closing()) {
@@ -466,23 +483,27 @@ void Engine::close_far() noexcept {
 int Engine::descriptor(interface::Queue& queue) {
   base::RunLockGuard guard(lock_);
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  if (queue.event < 0) {
-    queue.event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (queue.event < 0) base::throw_system("eventfd");
+  if (!queue.descriptor.ours()) {  // the first call, or the program has closed it since
+    base::FileDescriptor event(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) base::throw_system("eventfd");
+    queue.descriptor.adopt(std::move(event));
+    queue.event = queue.descriptor.get();
+    queue.event_wanted = false;
     core_.not_directly();  // who finds nothing has to say so from now on
   }
   return queue.event;
 }
 
 void Engine::rearm(interface::Queue& queue) noexcept {
+  const base::Uncancelled guard;
   std::uint64_t count;
-  if (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN) return;
+  if (!queue.descriptor.ours() || (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN)) return;
   queue.event_wanted = true;
 }
 
 void Engine::signal(interface::Queue& queue) noexcept {
   if (!queue.event_wanted) return;
-  if (Control::runs_here()) {
+  if (has_left_descriptors()) {
     // In its table of descriptors the queue's number means another file, or none.
     signals_due_.store(true);
     thread_word_.fetch_add(1);
@@ -490,6 +511,8 @@ void Engine::signal(interface::Queue& queue) noexcept {
     return;
   }
   queue.event_wanted = false;
+  if (!queue.descriptor.ours()) return;
+  const base::Uncancelled guard;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(queue.event, &one, sizeof one);
 }

@@ -92,6 +92,9 @@ class Engine final : public interface::Surroundings {
   }
   // The control thread, or whoever does its work.
   Outside& control() noexcept { return *control_; }
+  // Whether this process has a daemon, as it was told last. Under the lock.
+  bool attached() const noexcept { return attached_; }
+  void set_attached(bool attached) noexcept;
   NameClaims& name_claims() noexcept { return name_claims_; }
   std::uint64_t id() const noexcept;
 
@@ -244,6 +247,10 @@ class Engine final : public interface::Surroundings {
   friend class InterfaceThread;
   friend class Control;
 
+  // From the control thread: signals wait for the process, and nobody is left to take them but the interface
+  // thread.
+  void let_signals_in() noexcept;
+
   // Links to other hosts. From the control thread: the way there is to be opened.
   void want_far(const std::string& address, const std::string& engine);
   // By the interface thread.
@@ -322,12 +329,14 @@ class Engine final : public interface::Surroundings {
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
   std::atomic<bool> help_wanted_{false};
+  std::atomic<bool> signals_wait_{false};
   // Set by the control thread under the lock, while somebody sleeps; cleared by it, or by the interface
   // thread, which looks at it after it has read thread_word_: that moves when the sleep is over.
   std::atomic<bool> control_rests_{false};
   NameClaims name_claims_;
   std::mutex helped_mutex_;
   Helped* helped_ = nullptr;
+  bool attached_ = true;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 
   std::string far_address_, far_wanted_engine_;  // written before far_wanted_

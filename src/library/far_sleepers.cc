@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 #include "library/setting.h"
 
 namespace hamlyn::library {
@@ -16,7 +17,9 @@ namespace {
 
 constexpr std::uint64_t kOwnEvent = 1;
 
-void raise(const base::FileDescriptor& event) noexcept {
+void raise(const base::MarkedDescriptor& event) noexcept {
+  if (!event.ours()) return;
+  const base::Uncancelled guard;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
 }
@@ -31,9 +34,10 @@ bool watch_arrivals(int epoll, int descriptor) noexcept {
 
 void FarSleepers::open() {
   for (Sleeper& sleeper : sleepers_) {
-    if (sleeper.epoll_) continue;
-    sleeper.event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!sleeper.event_) base::throw_system("eventfd");
+    if (sleeper.epoll_.ours()) continue;
+    base::FileDescriptor own_event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!own_event) base::throw_system("eventfd");
+    sleeper.event_.adopt(std::move(own_event));
     base::FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll) base::throw_system("epoll_create1");
     epoll_event event{};
@@ -41,7 +45,7 @@ void FarSleepers::open() {
     event.data.u64 = kOwnEvent;
     if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, sleeper.event_.get(), &event) != 0)
       base::throw_system("epoll_ctl");
-    sleeper.epoll_ = std::move(epoll);
+    sleeper.epoll_.adopt(std::move(epoll));
   }
 }
 
@@ -49,6 +53,10 @@ FarSleepers::Sleeper* FarSleepers::take(int descriptor) noexcept {
   const auto free = std::find_if(sleepers_.begin(), sleepers_.end(),
                                  [](Sleeper& sleeper) { return !sleeper.taken_.exchange(true); });
   if (free == sleepers_.end()) return nullptr;
+  if (!free->epoll_.ours() || !free->event_.ours()) {
+    give_back(*free);
+    return nullptr;
+  }
   if (free->watched_ != descriptor) {
     if (!watch_arrivals(free->epoll_.get(), descriptor)) {
       give_back(*free);
@@ -56,6 +64,7 @@ FarSleepers::Sleeper* FarSleepers::take(int descriptor) noexcept {
     }
     free->watched_ = descriptor;
   }
+  const base::Uncancelled guard;
   epoll_event events[2];
   epoll_wait(free->epoll_.get(), events, 2, 0);  // what came until now is seen by the look that follows
   return &*free;
@@ -63,6 +72,7 @@ FarSleepers::Sleeper* FarSleepers::take(int descriptor) noexcept {
 
 void FarSleepers::sleep(Sleeper& sleeper, const Word& word, std::uint32_t value,
                         std::optional<Clock::time_point> deadline) noexcept {
+  const base::Uncancelled guard;
   sleeper.word_.store(&word);  // pairs with the load in wake: one of us sees the other
   epoll_event events[2];
   int count = 0;
@@ -77,7 +87,7 @@ void FarSleepers::sleep(Sleeper& sleeper, const Word& word, std::uint32_t value,
   }
   sleeper.word_.store(nullptr);
   for (int i = 0; i < count; ++i) {
-    if (events[i].data.u64 != kOwnEvent) continue;
+    if (events[i].data.u64 != kOwnEvent || !sleeper.event_.ours()) continue;
     std::uint64_t number;  // what comes after this wakes the next one of this place for nothing, once
     [[maybe_unused]] const ssize_t got = read(sleeper.event_.get(), &number, sizeof number);
   }

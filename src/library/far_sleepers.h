@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/file_descriptor.h"
+#include "base/marked_descriptor.h"
 
 namespace hamlyn::library {
 
@@ -25,10 +25,10 @@ class FarSleepers {
     std::atomic<bool> taken_{false};  // take to take, by exchange: whoever finds it false has the place
     std::atomic<const Word*> word_{nullptr};  // it sleeps for this one to move: sleep to any and wake, which
                                               // look after they have moved the word; sequentially consistent
-    base::FileDescriptor event_;
+    base::MarkedDescriptor event_;
     // Of both, and what the sleeper waits in: to poll an epoll of libfabric's epoll would lead each wake-up
     // through one more of them.
-    base::FileDescriptor epoll_;
+    base::MarkedDescriptor epoll_;
     int watched_ = -1;
   };
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <utility>
 
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/engine.h"
 #include "library/far_fabric.h"
@@ -14,15 +16,17 @@
 
 namespace hamlyn::library {
 
-FarThread::FarThread(Engine& engine)
-    : engine_(engine),
-      stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!stop_event_) base::throw_system("eventfd");
-  if (!epoll_) base::throw_system("epoll_create1");
-  epoll_event event{};
-  event.events = EPOLLIN;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &event) != 0) base::throw_system("epoll_ctl");
+FarThread::FarThread(Engine& engine) : engine_(engine) {
+  base::FileDescriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) base::throw_system("eventfd");
+  stop_event_.adopt(std::move(event));
+  base::FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) base::throw_system("epoll_create1");
+  epoll_.adopt(std::move(epoll));
+  epoll_event watched{};
+  watched.events = EPOLLIN;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &watched) != 0)
+    base::throw_system("epoll_ctl");
 }
 
 bool FarThread::start() noexcept {
@@ -37,9 +41,12 @@ bool FarThread::start() noexcept {
 FarThread::~FarThread() { stop(); }
 
 void FarThread::stop() noexcept {
+  const base::Uncancelled guard;
   stop_.store(true);
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
+  if (stop_event_.ours()) {
+    [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
+  }
   ask(relay_);
   if (thread_.joinable()) thread_.join();
 }
@@ -77,7 +84,7 @@ void FarThread::main() noexcept {
     if (relay_.exchange(false)) engine_.sleepers_.wake_all();
     if (watch_.exchange(false) && error_.empty()) {
       epoll_event event;
-      epoll_wait(epoll_.get(), &event, 1, -1);
+      if (epoll_.ours()) epoll_wait(epoll_.get(), &event, 1, -1);
       engine_.far_came();
       continue;
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/marked_descriptor.h"
 
 namespace hamlyn::library {
 
@@ -39,7 +39,7 @@ class FarThread {
   void ask(std::atomic<bool>& what) noexcept;
 
   Engine& engine_;
-  base::FileDescriptor stop_event_, epoll_;
+  base::MarkedDescriptor stop_event_, epoll_;
   std::atomic<std::uint32_t> word_{0};  // ask to main, which reads it before those that ask has set
   std::atomic<bool> stop_{false}, watch_{false}, relay_{false};
   std::atomic<bool> done_{false};  // open to done(): whoever sees it sees error_

@@ -5,9 +5,12 @@
 #include <fstream>
 #include <string>
 
+#include "base/uncancelled.h"
+
 namespace hamlyn::library {
 
 std::size_t huge_bytes_of(std::span<const std::byte> memory) {
+  const base::Uncancelled guard;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t end = begin + memory.size();
   std::ifstream file("/proc/self/smaps");

@@ -37,6 +37,16 @@ Interface::~Interface() = default;
 
 std::uint64_t Interface::id() const noexcept { return engine_->id(); }
 
+Attachment Interface::attachment() const {
+  if (engine_->lock().forked()) return {false, ErrorCode::forked, "a forked child has no interface"};
+  return engine_->control().attachment();
+}
+
+Status Interface::wait_attached(bool attached, std::chrono::nanoseconds timeout) noexcept {
+  const auto ready = [&] { return engine_->attached() == attached ? Status::ok : Status::pending; };
+  return engine_->wait(ready, library::deadline_in(timeout));
+}
+
 void Interface::publish(std::string_view name, const Ticket& ticket, Rights rights) {
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);

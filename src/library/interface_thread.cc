@@ -28,6 +28,7 @@ void InterfaceThread::main() noexcept {
   while (true) {
     const std::uint32_t value = engine_.thread_word_.load(std::memory_order_acquire);
     if (engine_.stop_.load(std::memory_order_relaxed)) return;
+    if (engine_.signals_wait_.exchange(false)) take_signals();
     engine_.end_rest();
     engine_.signal_what_is_due();
     engine_.start_far();

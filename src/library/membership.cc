@@ -8,10 +8,13 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/longest_time.h"
+#include "base/marked_descriptor.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
+#include "base/uncancelled.h"
 #include "library/member_events.h"
 #include "node/greet.h"
 
@@ -38,17 +41,20 @@ struct Membership::Parts {
   Event lose();
 
   node::ClientOptions daemon;
-  base::FileDescriptor epoll;
-  base::FileDescriptor timer;   // runs while there is no daemon
-  base::FileDescriptor socket;  // none: there is no daemon
+  // In the process's table. When the program has closed one of them, nothing is told any more but that.
+  base::MarkedDescriptor epoll;
+  base::MarkedDescriptor timer;   // runs while there is no daemon
+  base::MarkedDescriptor socket;  // none: there is no daemon
   library::MemberEvents events;
 };
 
-Membership::Parts::Parts(const Options& options)
-    : epoll(epoll_create1(EPOLL_CLOEXEC)),
-      timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  if (!epoll) base::throw_system("epoll_create1");
-  if (!timer) base::throw_system("timerfd_create");
+Membership::Parts::Parts(const Options& options) {
+  base::FileDescriptor own_epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!own_epoll) base::throw_system("epoll_create1");
+  epoll.adopt(std::move(own_epoll));
+  base::FileDescriptor own_timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!own_timer) base::throw_system("timerfd_create");
+  timer.adopt(std::move(own_timer));
   epoll_event event{};
   event.events = EPOLLIN;
   if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, timer.get(), &event) != 0) base::throw_system("epoll_ctl");
@@ -83,12 +89,13 @@ void Membership::Parts::ask() {
   event.events = EPOLLIN;
   if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, greeted.socket.get(), &event) != 0)
     base::throw_system("epoll_ctl");
-  socket = std::move(greeted.socket);
+  socket.adopt(std::move(greeted.socket));
 }
 
 // Throws Error if the daemon refuses.
 Membership::Parts::Read Membership::Parts::read(node::MemberReply& out) {
   std::array<std::byte, sizeof(node::Reply)> buffer{};
+  if (!socket.ours()) return Read::gone;
   const base::Received got = base::receive_message(socket.get(), buffer, MSG_DONTWAIT);
   if (got.state == base::SocketState::again) return Read::nothing;
   if (got.state != base::SocketState::ok) return Read::gone;
@@ -109,6 +116,7 @@ Membership::Parts::Read Membership::Parts::read(node::MemberReply& out) {
 // False: not now.
 bool Membership::Parts::find_again() {
   std::uint64_t count = 0;
+  if (!timer.ours() || !epoll.ours()) return false;
   if (::read(timer.get(), &count, sizeof count) != sizeof count) return false;
   try {
     ask();
@@ -121,15 +129,18 @@ bool Membership::Parts::find_again() {
 }
 
 Membership::Event Membership::Parts::lose() {
-  socket.reset();  // nobody else has it open, so it leaves the epoll with it
+  socket.close();  // nobody else has it open, so it leaves the epoll with it
   itimerspec soon{};
   soon.it_value.tv_nsec = soon.it_interval.tv_nsec = std::chrono::nanoseconds{kAgain}.count();
-  timerfd_settime(timer.get(), 0, &soon, nullptr);
+  if (timer.ours()) timerfd_settime(timer.get(), 0, &soon, nullptr);
   return events.lose();
 }
 
 Membership::Membership() : Membership(Options{}) {}
-Membership::Membership(const Options& options) : parts_(std::make_unique<Parts>(options)) {}
+Membership::Membership(const Options& options) {
+  const base::Uncancelled guard;
+  parts_ = std::make_unique<Parts>(options);
+}
 Membership::~Membership() = default;
 Membership::Membership(Membership&&) noexcept = default;
 Membership& Membership::operator=(Membership&&) noexcept = default;
@@ -138,8 +149,9 @@ const std::vector<Membership::Node>& Membership::nodes() const noexcept { return
 int Membership::descriptor() const noexcept { return parts_->epoll.get(); }
 
 std::optional<Membership::Event> Membership::next() {
+  const base::Uncancelled guard;
   Parts& parts = *parts_;
-  if (!parts.socket && !parts.find_again()) return std::nullopt;
+  if (parts.socket.get() < 0 && !parts.find_again()) return std::nullopt;
   while (true) {
     node::MemberReply reply;
     auto got = Parts::Read::gone;
@@ -155,12 +167,14 @@ std::optional<Membership::Event> Membership::next() {
 }
 
 Status Membership::wait(Event& out, std::chrono::milliseconds timeout) {
+  const base::Uncancelled guard;
   const node::Deadline deadline = Clock::now() + base::within_clock(timeout);
   while (true) {
     if (auto event = next()) {
       out = std::move(*event);
       return Status::ok;
     }
+    if (!parts_->epoll.ours()) return Status::invalid;
     if (!node::wait_readable(parts_->epoll.get(), deadline)) return Status::timed_out;
   }
 }

@@ -2,12 +2,14 @@
 
 #include <sys/mman.h>
 
+#include "base/uncancelled.h"
 #include "library/area_file.h"
 #include "library/area_range.h"
 #include "library/control.h"
 #include "library/durable_area.h"
 #include "library/engine.h"
 #include "library/huge_pages.h"
+#include "library/wiring.h"
 #include "library/with_memory.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -80,7 +82,7 @@ MessageArea::MessageArea(Interface& interface, std::size_t bytes, Sharing sharin
     range_ = std::make_unique<library::AreaRange>(this->bytes(), false);
     memory.release();
   }
-  wired_ = mlock(data_, whole_pages(size_)) == 0;
+  wire();
   count(interface, size_);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a message area");
@@ -104,7 +106,7 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Shar
     library::check_private(memory);
     make_mapped();
   }
-  wired_ = mlock(data_, size_) == 0;
+  wire();
   count(interface, size_);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a message area");
@@ -126,6 +128,7 @@ void MessageArea::make_mapped() {
 
 MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes) try
     : interface_(interface), size_(bytes) {
+  const base::Uncancelled guard;  // files are opened, read and waited for
   check(interface, bytes);
   shm::Mapping memory = private_memory(bytes);  // first: the file is not touched if there is none
   base::FileDescriptor opened = library::open_area_file(file, bytes);
@@ -134,13 +137,21 @@ MessageArea::MessageArea(Interface& interface, const AreaFile& file, std::size_t
   range_ = std::make_unique<library::AreaRange>(content, false);
   durable_ = std::make_unique<library::DurableArea>(interface.engine(), content, std::move(opened));
   data_ = static_cast<std::byte*>(memory.release());
-  wired_ = mlock(data_, whole_pages(size_)) == 0;
+  wire();
   count(interface, size_);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a durable area");
 }
 
+void MessageArea::wire() {
+  wiring_ = std::make_unique<library::Wiring>();
+  wiring_->lock(bytes());
+}
+
+bool MessageArea::wired() const noexcept { return wiring_->holds({data_, size_}); }
+
 MessageArea::~MessageArea() {
+  wiring_.reset();  // before its pages can be others'
   count(interface_, 0 - std::uint64_t{size_});
   library::Engine& engine = interface_.engine();
   if (engine.lock().forked()) {
@@ -154,8 +165,6 @@ MessageArea::~MessageArea() {
     engine.control().give_back_area_bytes(size_);
   } else if (!callers_) {
     munmap(data_, whole_pages(size_));
-  } else if (wired_) {
-    munlock(data_, size_);
   }
 }
 
@@ -177,8 +186,10 @@ void MessageArea::revoke() {
   library::Engine& engine = interface_.engine();
   if (engine.lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  const bool was_wired = wired();
+  wiring_->unlock(bytes());
   engine.control().have_done([&] { engine.control().renew_mapped_area(data_); });
-  if (wired_) wired_ = mlock(data_, size_) == 0;
+  if (was_wired) wiring_->lock(bytes());
 }
 
 }  // namespace hamlyn

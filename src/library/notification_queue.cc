@@ -1,7 +1,5 @@
 #include "hamlyn/notification_queue.h"
 
-#include <unistd.h>
-
 #include <bit>
 
 #include "interface/deposit.h"
@@ -26,11 +24,9 @@ NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) :
 
 NotificationQueue::~NotificationQueue() {
   if (!interface_.engine().see_off(queue_->stays)) return;
-  const int event = queue_->event;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   interface_.engine().core().drop_queue(queue_);
-  if (event >= 0) close(event);
 }
 
 std::size_t NotificationQueue::capacity() const noexcept { return queue_->capacity(); }

@@ -21,6 +21,9 @@ class Outside {
 
   virtual std::uint64_t interface_id() const noexcept = 0;
 
+  // How this process stands with its node's daemon. In a simulation nobody is cut off.
+  virtual Attachment attachment() const { return {}; }
+
   // Names. Throw Error.
   virtual void publish(std::string_view name, const Ticket& ticket, Rights rights) = 0;
   virtual void withdraw(std::string_view name) = 0;

@@ -1,20 +1,41 @@
 #include "library/own_thread.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor_table.h"
+#include "base/file_descriptor.h"
 #include "base/short_slices.h"
+#include "base/uncancelled.h"
+#include "fabric/ofi/exchange.h"
 #include "hamlyn/error.h"
 
 namespace hamlyn::library {
 
 namespace {
+
+std::atomic<int> own_threads{0};  // that run
+
+struct Counted {
+  Counted() noexcept { own_threads.fetch_add(1); }
+  ~Counted() { own_threads.fetch_sub(1); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+};
+
+thread_local bool descriptors_left = false;
 
 // A thread begins with the mask of whoever starts it. (One about the length of files would be ours alone.)
 class AllSignalsBlocked {
@@ -37,6 +58,7 @@ class ThreadTask final : public Task {
   explicit ThreadTask(const base::RunLock& lock) noexcept : lock_(lock) {}
   ~ThreadTask() override {
     if (!lock_.forked()) {
+      const base::Uncancelled guard;
       if (thread_.joinable()) thread_.join();
       return;
     }
@@ -61,6 +83,8 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
   const AllSignalsBlocked blocked;
   try {
     std::thread thread([main = std::move(main)] {
+      const base::Uncancelled guard;
+      const Counted counted;
       base::ask_for_short_slices();
       main();
     });
@@ -71,6 +95,38 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
                                               "): raise the limit of processes (RLIMIT_NPROC, pids.max)");
   }
 }
+
+// A first thread that has ended stays in the list until the process ends.
+bool only_own_threads_left() noexcept {
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
+  if (tasks == nullptr) return false;
+  int threads = 0;
+  while (const dirent* const task = readdir(tasks.get())) threads += task->d_name[0] != '.' ? 1 : 0;
+  if (threads != own_threads.load() + 1) return false;
+  const std::string path = "/proc/self/task/" + std::to_string(getpid()) + "/stat";
+  const base::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t length = file ? read(file.get(), text, sizeof text) : 0;
+  const std::string_view stat(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  const std::size_t name_end = stat.rfind(") ");  // the name may have any characters
+  return name_end != std::string_view::npos && stat.substr(name_end + 2, 1) == "Z";
+}
+
+void take_signals() noexcept {
+  sigset_t none;
+  sigset_t before;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, &before);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool leave_descriptors(const std::vector<unsigned>& keep) noexcept {
+  if (!base::keep_only(keep)) return false;
+  ofi::Exchange::leave_sending_to_others();  // libfabric's are the process's
+  return descriptors_left = true;
+}
+
+bool has_left_descriptors() noexcept { return descriptors_left; }
 
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main) {
   if (simulation != nullptr) return simulation->start(std::move(main));

@@ -1,13 +1,12 @@
 #include "segment/descriptors.h"
 
-#include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <mutex>
+#include <exception>
+#include <utility>
 
 #include "base/throw_system.h"
 #include "interface/packet.h"
@@ -29,92 +28,89 @@ std::pair<base::FileDescriptor, base::FileDescriptor> make_pair() {
   return ends;
 }
 
-std::mutex not_inherited_mutex;
-std::vector<int> not_inherited;
-
-// In the child, whose only thread holds the mutex.
-void close_in_child() {
-  for (const int descriptor : not_inherited) close(descriptor);
-  not_inherited.clear();
-  not_inherited_mutex.unlock();
-}
-
-// From the program's start on: a child that is forked at the moment at which this is done would wait for the
-// thread that does it.
-const int forks_heard_of =
-    pthread_atfork([] { not_inherited_mutex.lock(); }, [] { not_inherited_mutex.unlock(); }, close_in_child);
-
 }  // namespace
 
-NotInherited::NotInherited(base::FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {
-  if (forks_heard_of != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
-  const std::lock_guard guard(not_inherited_mutex);
-  not_inherited.push_back(descriptor_.get());
-}
-
-NotInherited::~NotInherited() {
-  const std::lock_guard guard(not_inherited_mutex);
-  if (std::erase(not_inherited, descriptor_.get()) == 0)
-    descriptor_.release();  // the child has closed its own
-}
-
-Descriptors::Pair Descriptors::make() {
-  auto ends = make_pair();
-  return {std::move(ends.first), NotInherited(std::move(ends.second))};
-}
-
 Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
-    : segment_(segment),
-      arrivals_(queue.descriptor()),
-      control_(make()),
-      data_(make()),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      held_(sizeof(HeldPut) + interface::kPacketLimit) {
-  if (stop_.get() < 0) base::throw_system("eventfd");
-  task_ = library::start_task(segment.interface().engine().lock(), "hamlyn-segment", [this] { run(); });
+    : segment_(segment), arrivals_(queue.descriptor()), held_(sizeof(HeldPut) + interface::kPacketLimit) {
+  auto control = make_pair();
+  auto data = make_pair();
+  control_read_.adopt(std::move(control.first));
+  data_read_.adopt(std::move(data.first));
+  const bool own_table = library::simulation == nullptr;
+  if (!own_table) {
+    control_ = std::move(control.second);
+    data_ = std::move(data.second);
+    knock_.listen();
+  }
+  const auto& lock = segment.interface().engine().lock();
+  task_ = library::start_task(lock, "hamlyn-segment",
+                              [this, own_table, from = control.second.get(), to = data.second.get()] {
+                                if (own_table) take(from, to);
+                                if (!own_table || has_ends_) run();
+                                knock_.close();
+                                control_.reset();
+                                data_.reset();
+                              });
+  if (!own_table) return;
+  taken_.acquire();
+  if (!has_ends_) throw Error(ErrorCode::out_of_memory, "no memory for a segment's descriptors");
+}
+
+// The constructor closes the ends of the process when it is done.
+void Descriptors::take(int control, int data) noexcept {
+  const auto unsigned_of = [](int fd) { return static_cast<unsigned>(fd); };
+  try {
+    if (library::leave_descriptors({unsigned_of(arrivals_), unsigned_of(control), unsigned_of(data)})) {
+      control_.reset(control);
+      knock_.listen();
+      data_.reset(data);
+      has_ends_ = true;
+    }
+  } catch (const std::exception&) {  // the constructor sees it
+  }
+  taken_.release();
 }
 
 Descriptors::~Descriptors() {
   if (segment_.interface().engine().lock().forked()) return;  // the thread is the parent's
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
+  stop_.store(true);
+  knock_.ring();
   task_.reset();
 }
 
 // False: it is time to stop.
 bool Descriptors::wait(int descriptor, short events) noexcept {
-  for (;;) {
-    const int held = held_bytes_ != 0 ? data_.write.get() : -1;  // until its reader makes room
-    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
+  while (!stop_.load()) {
+    const int held = held_bytes_ != 0 ? data_.get() : -1;  // until its reader makes room
+    pollfd fds[] = {{knock_.descriptor(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
     if (!library::wait_for_descriptors(fds, std::nullopt)) return false;
-    if (fds[0].revents != 0) return false;
-    if (fds[2].revents != 0) move_held();
+    if (fds[0].revents != 0) knock_.take();
+    if (fds[0].revents != 0 || fds[2].revents != 0) move_held();
     if (fds[1].revents != 0) return true;
   }
+  return false;
 }
 
 // After a failure: whether the kernel may have memory for it later. By then a while is over, unless it is
 // time to stop.
 bool Descriptors::await_memory(int error) noexcept {
   if (error != ENOBUFS && error != ENOMEM) return false;
-  pollfd stop{stop_.get(), POLLIN, 0};
-  return ::poll(&stop, 1, kMemoryMs) <= 0;
+  pollfd rung{knock_.descriptor(), POLLIN, 0};
+  ::poll(&rung, 1, kMemoryMs);
+  return !stop_.load();
 }
 
-bool Descriptors::send(const Pair& to, std::span<const std::byte> bytes) noexcept {
-  while (::send(to.write.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
+bool Descriptors::send(const base::FileDescriptor& to, std::span<const std::byte> bytes) noexcept {
+  while (::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
     if (errno == EINTR || await_memory(errno)) continue;
-    if (errno != EAGAIN || !wait(to.write.get(), POLLOUT)) return false;
+    if (errno != EAGAIN || !wait(to.get(), POLLOUT)) return false;
   }
   return true;
 }
 
 int Descriptors::data() noexcept {
-  if (!data_wanted_.exchange(true)) {
-    const std::uint64_t one = 1;  // some may wait already
-    [[maybe_unused]] const ssize_t written = write(arrivals_, &one, sizeof one);
-  }
-  return data_.read.get();
+  if (!data_wanted_.exchange(true)) knock_.ring();  // some may wait already
+  return data_read_.get();
 }
 
 // As many as there is room for. The last one may be left in held_.
@@ -128,7 +124,7 @@ void Descriptors::move_held() noexcept {
       std::memcpy(held_.data(), &held, sizeof held);
       held_bytes_ = sizeof held + held.length;
     }
-    if (::send(data_.write.get(), held_.data(), held_bytes_, MSG_NOSIGNAL) < 0) {
+    if (::send(data_.get(), held_.data(), held_bytes_, MSG_NOSIGNAL) < 0) {
       if (errno == EAGAIN) return;
       if (errno == EINTR || await_memory(errno)) continue;
     }

@@ -1,11 +1,10 @@
 #include "hamlyn/segment.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
 #include "hamlyn/seed.h"
 #include "library/engine.h"
+#include "library/wiring.h"
 #include "library/with_memory.h"
 #include "segment/descriptors.h"
 #include "segment/segments.h"
@@ -154,14 +153,14 @@ void Segment::protect(const Protection& protection) {
 Status Segment::pin(std::size_t offset, std::size_t length) noexcept {
   if (area_.sharing() != Sharing::guarded) return Status::invalid;
   const Status status = slot_.pin(offset, length);
-  if (status == Status::ok) mlock(bytes().data() + offset, length);
+  if (status == Status::ok && length != 0) area_.wiring_->lock(bytes().subspan(offset, length));
   return status;
 }
 
 Status Segment::unpin(std::size_t offset, std::size_t length) noexcept {
   if (area_.sharing() != Sharing::guarded) return Status::invalid;
   const Status status = slot_.unpin(offset, length);
-  if (status == Status::ok) munlock(bytes().data() + offset, length);
+  if (status == Status::ok && length != 0) area_.wiring_->unlock(bytes().subspan(offset, length));
   return status;
 }
 

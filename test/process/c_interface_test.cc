@@ -34,6 +34,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_STREQ(hamlyn_refusal_name(HAMLYN_REFUSAL_BAD_KEY), name(Refusal::bad_key));
   EXPECT_EQ(HAMLYN_FAILURE_MISCOUNTED, static_cast<int>(Failure::miscounted));
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
+  EXPECT_EQ(HAMLYN_ATTACHMENT, static_cast<int>(Notification::Kind::attachment));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
   for (const int unknown : {-1, HAMLYN_STALE + 1, 100, HAMLYN_NODE_FULL + 1, 1 << 30})
@@ -54,6 +55,8 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_interface_id(nullptr, &number),
       hamlyn_interface_run(nullptr),
       hamlyn_interface_cancel(nullptr),
+      hamlyn_interface_attached(nullptr, nullptr, nullptr),
+      hamlyn_interface_wait_attached(nullptr, 1, 0),
       hamlyn_publish(nullptr, "name", &ticket, 0),
       hamlyn_withdraw(nullptr, "name"),
       hamlyn_lookup(nullptr, "name", 0, &ticket),

@@ -15,10 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/marked_descriptor.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/libfabric.h"
 #include "library/area_range.h"
-#include "segment/descriptors.h"
+#include "library/wiring.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {
@@ -91,8 +92,14 @@ TEST(Forks, before_there_is_a_first_area_make_children_that_can_have_one) {
   is_done_while_it_forks(one, one);
 }
 
-TEST(Forks, before_a_segment_has_descriptors_make_children_whose_segments_can) {
-  const auto one = [] { const segment::NotInherited own(base::FileDescriptor(::eventfd(0, EFD_CLOEXEC))); };
+TEST(Forks, before_a_descriptor_is_marked_make_children_that_can_mark_one) {
+  const auto one = [] { base::MarkedDescriptor().adopt(base::FileDescriptor(::eventfd(0, EFD_CLOEXEC))); };
+  is_done_while_it_forks(one, one);
+}
+
+TEST(Forks, before_a_page_is_locked_make_children_that_can_lock_one) {
+  static std::byte memory[64];
+  const auto one = [] { library::Wiring().lock(memory); };
   is_done_while_it_forks(one, one);
 }
 

@@ -8,6 +8,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/uncancelled.h"
 #include "fabric/ofi/engine.h"
 #include "fabric/ofi/libfabric.h"
 #include "fabric/ofi/owned.h"
@@ -190,6 +191,7 @@ std::uint64_t Endpoint::now() noexcept {
 }
 
 bool Endpoint::send(Destination to, Frame& frame) noexcept {
+  const base::Uncancelled guard;  // libfabric's sockets
   auto& own = static_cast<Parts::OwnFrame&>(frame);
   const auto error =
       fi_send(parts_->opened.endpoint.get(), frame.bytes, frame.length, own.descriptor, to, frame.own.data());
@@ -199,6 +201,7 @@ bool Endpoint::send(Destination to, Frame& frame) noexcept {
 
 // Its loss does not matter, so that nobody has to be told of it (and an inject never tells).
 bool Endpoint::send_short(Destination to, std::span<const std::byte> frame) noexcept {
+  const base::Uncancelled guard;
   return fi_inject(parts_->opened.endpoint.get(), frame.data(), frame.size(), to) == 0;
 }
 
@@ -217,6 +220,7 @@ void tell(Sink& sink, Wire& wire, void* context, std::size_t length) noexcept {
 }  // namespace
 
 bool Endpoint::poll(Sink& sink) noexcept {
+  const base::Uncancelled guard;
   Parts& parts = *parts_;
   if (parts.wanted_frames > parts.frames.size() || parts.wanted_buffers > parts.arrivals.size()) {
     try {
