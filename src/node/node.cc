@@ -186,7 +186,7 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   if (hello.interface != 0) {
     if (far(hello.interface))
       return turn_away(id, ErrorCode::not_permitted, "that interface number is of another node");
-    if (sign(uid, hello.interface, {}) != hello.token) {
+    if (!proves(hello.token, uid, hello.interface, {})) {
       return turn_away(id, ErrorCode::not_permitted,
                        "this node had not given that interface number to this user");
     }

@@ -367,6 +367,8 @@ class Node {
   static bool may_look_up(std::uint32_t uid, std::uint32_t gid, const RegisteredName& name);
   RegisteredName registered(const Name& name) const;
   Token sign(std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
+  // Whether this node had given that to a process of that user, or of root: root's may have become another's.
+  bool proves(const Token& token, std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
   void answer(std::uint64_t id, const Reply& reply);
 
   static constexpr int kAtOnce = 16;  // requests that are taken up by what happens

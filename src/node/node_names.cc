@@ -8,6 +8,10 @@
 
 namespace hamlyn::node {
 
+namespace {
+constexpr std::uint32_t kRoot = 0;
+}  // namespace
+
 void Node::publish(std::uint64_t id, Connection& connection, const Request& request) {
   const std::string_view name = name_of(request);
   const std::uint32_t uid = connection.who.uid;
@@ -16,7 +20,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   }
   if (const char* why = hamlyn::invalid(request.ticket)) throw Refused{ErrorCode::invalid_argument, why};
   const Token token = sign(uid, connection.interface, name);
-  const bool proven = request.token == token;
+  const bool proven = proves(request.token, uid, connection.interface, name);
   if (!proven && request.token != Token{}) {
     throw Refused{ErrorCode::not_permitted,
                   "this node had not given the name " + std::string(name) + " to this process"};
@@ -30,7 +34,9 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   if (names_unknown() && !proven) return wait_for_name(id, connection, request);
   // A token is good for ever, also for who had the name before the one that it is kept for. That one needs
   // none: a daemon may have ended before it could give it.
-  if (kept != kept_.end() && (kept->second.interface != connection.interface || kept->second.uid != uid))
+  const bool became = kept != kept_.end() && proven && kept->second.uid == kRoot;
+  if (kept != kept_.end() &&
+      (kept->second.interface != connection.interface || (kept->second.uid != uid && !became)))
     return wait_for_name(id, connection, request);
   enter_name(id, connection, request);
   Reply reply = make_reply(ReplyKind::published, request.request);
@@ -52,6 +58,10 @@ void Node::enter_name(std::uint64_t id, Connection& connection, const Request& r
   const std::string_view name = name_of(request);
   const std::uint32_t uid = connection.who.uid;
   if (const auto kept = kept_.find(name); kept != kept_.end()) {
+    if (const std::uint32_t before = kept->second.uid; before != uid) {
+      accounts_.take(uid, Resource::names, 1);
+      accounts_.give(before, Resource::names, 1);
+    }
     drop_kept(kept);
   } else if (!names_.contains(name)) {
     accounts_.take(uid, Resource::names, 1);
@@ -151,6 +161,12 @@ void Node::drop_kept(std::map<std::string, Kept, std::less<>>::iterator kept) {
   kept_of_.erase({kept->second.connection, kept->first});
   kept_at_.erase({kept->second.interface, kept->first});
   kept_.erase(kept);
+}
+
+// A process that begins with root's rights and drops them (setuid) is attested as another user from then on.
+bool Node::proves(const Token& token, std::uint32_t uid, std::uint64_t interface,
+                  std::string_view name) const {
+  return token == sign(uid, interface, name) || token == sign(kRoot, interface, name);
 }
 
 // HMAC over who and what. A number's token has no name, and a name is never empty.

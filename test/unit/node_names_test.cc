@@ -249,6 +249,34 @@ TEST(Node, OnlyTheNamesThatThereWereWait) {
   EXPECT_FALSE(world.node.recovering());
 }
 
+// A process of root has dropped its rights (setuid) meanwhile.
+TEST(Node, GivesBackWhatRootHadToWhomItHasBecome) {
+  NodeWorld before;
+  const Welcome root = before.attach(1, 0, 0), user = before.attach(2, 1001, 1001);
+  Request publish[2] = {ask(RequestKind::publish, 1, "n"), ask(RequestKind::publish, 1, "o")};
+  for (const std::uint64_t process : {1u, 2u}) {
+    before.say(process, publish[process - 1]);
+    publish[process - 1].token = before.reply(process).token;
+  }
+  NodeOptions options;
+  options.quotas.names = 1;
+  options.first_number = 1000;
+  options.recovering = true;
+  options.left = {{"n", root.interface, 0, 1}, {"o", user.interface, 1001, 2}};
+  NodeWorld world{options};
+  EXPECT_EQ(world.attach(1, 1000, 1000, resume(root)).interface, root.interface);
+  world.say(1, publish[0]);
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::published);
+  world.say(1, ask(RequestKind::publish, 2, "more"));
+  EXPECT_EQ(error_of(world.reply(1)), ErrorCode::quota_names) << "it counts for the user that it has become";
+  world.attach(3, 0, 0);
+  world.say(3, ask(RequestKind::publish, 3, "roots"));
+  EXPECT_EQ(world.reply(3).kind, ReplyKind::published) << "and for root no more";
+  // Of another user than root nobody has become anything.
+  EXPECT_EQ(world.attach(2, 1000, 1000, resume(user)).error,
+            static_cast<std::uint32_t>(ErrorCode::not_permitted));
+}
+
 TEST(Node, WhatNobodyCameBackForIsFree) {
   NodeOptions options;
   options.recovering = true;
