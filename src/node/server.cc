@@ -31,6 +31,7 @@ constexpr std::uint64_t kListener = 1;
 constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCluster = 3;
 constexpr std::uint64_t kClerk = 4;
+constexpr std::uint64_t kPlace = 5;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
 constexpr std::uint64_t kForConnection = 4;  // socket, pidfd, counter page, and one for what is under way
@@ -140,10 +141,12 @@ Server::Server(const ServerOptions& options)
 Server::~Server() {
   // First the path, so that whoever comes now starts another daemon; then the connections that wait to be
   // accepted break, and whoever made them tries again.
-  if (listener_) ::unlink(options_.socket.c_str());
+  if (place_ != nullptr && place_->has_socket()) ::unlink(options_.socket.c_str());
+  const bool ours =
+      place_ != nullptr && place_->has_lock();  // otherwise another daemon's files may lie there
   if (cluster_) cluster_->leave(now());
-  if (node_ != nullptr && node_->empty()) keep_mark(node_->recovering());
-  if (names_ != nullptr && !marked_) names_->discard();
+  if (ours && node_->empty()) keep_mark(node_->recovering());
+  if (ours && !marked_) names_->discard();
   for (auto& [id, peer] : peers_) {
     for (Outgoing& message : peer.queue) discard(message);
     foreign_.drop(std::move(peer.socket));
@@ -163,15 +166,41 @@ void Server::listen() {
   std::memcpy(address.sun_path, options_.socket.data(), options_.socket.size());
   listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener_) base::throw_system("socket");
+  place_ = std::make_unique<PlaceWatch>(options_.socket);
   ::unlink(options_.socket.c_str());  // of a daemon that was killed: we hold its lock
   if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     listener_.reset();
     base::throw_system(("bind " + options_.socket).c_str());
   }
+  place_->bound();
   if (::chmod(options_.socket.c_str(), options_.service ? 0666 : 0600) != 0) base::throw_system("chmod");
   if (::listen(listener_.get(), SOMAXCONN) != 0) base::throw_system("listen");
   if (!watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD))
     base::throw_system("epoll_ctl");
+  if (place_->descriptor() < 0) return spdlog::warn("no inotify: a socket that is removed is not made again");
+  if (!watch(place_->descriptor(), kPlace, EPOLLIN, EPOLL_CTL_ADD)) base::throw_system("epoll_ctl");
+}
+
+// Somebody has touched our socket, its lock or their folder. Binds the socket again, under the lock: nobody
+// else serves there. Where that cannot be, this daemon leaves, for whoever comes next.
+void Server::keep_place() {
+  if (!place_->disturbed() || place_->is_whole()) return;
+  try {
+    if (!place_->has_folder()) throw Error(ErrorCode::system, "its folder has been removed or moved");
+    if (!place_->has_lock()) {
+      lock_ = lock_socket(options_.socket);
+      place_->locked();
+    }
+    spdlog::warn("the socket {} or its lock was removed: it is made again", options_.socket);
+    if (place_->has_socket()) return;
+    check_place(options_.socket);
+    watch(listener_.get(), kListener, 0, EPOLL_CTL_DEL);
+    foreign_.drop(std::move(listener_));  // whoever waits there tries again
+    listen();
+  } catch (const Error& error) {
+    spdlog::error("nobody finds {} any more: {}", options_.socket, error.what());
+    end_because("its place is lost");
+  }
 }
 
 void Server::run(const sigset_t& signals) {
@@ -201,6 +230,7 @@ void Server::take_events() {
 void Server::take(const epoll_event& event) {
   const std::uint64_t about = event.data.u64;
   if (about == kSignals) return end_because("told to");
+  if (about == kPlace) return keep_place();
   if (about == kListener) return turns_.add(kNewcomers, kListener);
   if (about == kCluster) return cluster_->receive_some(now());
   if (about == kClerk) return options_.clerk->receive_some(now());

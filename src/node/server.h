@@ -21,6 +21,7 @@
 #include "node/in_flight.h"
 #include "node/name_file.h"
 #include "node/node.h"
+#include "node/place_watch.h"
 #include "node/tally.h"
 #include "node/user_turns.h"
 
@@ -84,6 +85,7 @@ class Server final : public Outside {
   void not_reached(std::uint64_t connection, const std::string& why) override;
 
   void listen();
+  void keep_place();
   void take_events();
   void take(const epoll_event& event);
   void serve_next();
@@ -122,7 +124,8 @@ class Server final : public Outside {
   base::FileDescriptor lock_;
   base::FileDescriptor epoll_;
   base::FileDescriptor listener_;
-  base::FileDescriptor spare_;  // given up for a moment when there are no descriptors left
+  std::unique_ptr<PlaceWatch> place_;  // of the socket
+  base::FileDescriptor spare_;         // given up for a moment when there are no descriptors left
   base::Foreign foreign_;
   std::unique_ptr<ClusterPort> cluster_;  // if there is one
   std::unique_ptr<NameFile> names_;
