@@ -5,9 +5,9 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "include/hamlyn"
 C = ("c", *sorted(path.stem for path in FOLDER.glob("c_*.h")), "rr")
-TYPE = re.compile(r"(?:template <[^>]*> )?(typedef struct|enum class|enum|class|struct) ([\w:]+)[^;{(]*\{")
+TYPE = re.compile(r"(?:template <[^>]*> )?(typedef struct|enum class|enum|class|struct) (?:\[\[nodiscard\]\] )?([\w:]+)[^;{(]*\{")
 # What has no name of its own to say something of: what cannot be called, what is declared elsewhere, what is for compilers.
-SKIPPED = re.compile(r"struct promise_type|static_assert|friend |(class|struct) \w+;|namespace|extern|.*= delete;|#(?!define)|\}")
+SKIPPED = re.compile(r"struct promise_type|static_assert|friend |(class|struct) \w+;|enum class [^{]*;|namespace|extern|.*= delete;|#(?!define)|\}")
 POINTER = re.compile(r"\w+ \(\*(\w+)\)\(")  # to a function
 
 

@@ -22,6 +22,7 @@
 #include <type_traits>
 
 #include "hamlyn/error.h"
+#include "hamlyn/plain.h"
 #include "hamlyn/segment.h"
 #include "hamlyn/status.h"
 #include "hamlyn/versioned.h"
@@ -35,9 +36,9 @@ struct Hint {
   std::uint64_t place = kNone;  // of the record, in bytes from the segment's begin
 };
 
-// How an area lies in its segment: the same numbers at all sides. `Key` and `Value` are trivially copyable,
-// their sizes multiples of 8; equal keys have equal bytes.
-template <class Key, class Value>
+// How an area lies in its segment: the same numbers at all sides. `Key` and `Value` are Plain, their
+// sizes multiples of 8; equal keys have equal bytes.
+template <Plain Key, Plain Value>
 class CacheShape {
  public:
   // What a record holds.
@@ -117,7 +118,7 @@ class CacheShape {
 };
 
 // In a segment of one's own.
-template <class Key, class Value>
+template <Plain Key, Plain Value>
 class OwnCacheArea {
  public:
   using Shape = CacheShape<Key, Value>;  // how it lies
@@ -173,7 +174,7 @@ class OwnCacheArea {
 };
 
 // In a segment of somebody else's.
-template <class Key, class Value>
+template <Plain Key, Plain Value>
 class FarCacheArea {
  public:
   using Shape = CacheShape<Key, Value>;  // how it lies

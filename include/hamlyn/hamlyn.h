@@ -25,6 +25,7 @@
 #include "hamlyn/multicast.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/plain.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/protection.h"
 #include "hamlyn/put.h"

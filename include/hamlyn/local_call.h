@@ -12,9 +12,9 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/plain.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/status.h"
 
@@ -89,15 +89,23 @@ class LocalClient {
   // one's place: make a new one; forked.
   Status call(std::span<const std::byte> request, std::span<const std::byte>& reply,
               std::chrono::nanoseconds timeout) noexcept;
-  // The same with values. Also broken: the reply has another length.
-  template <class Request, class Reply>
-  Status call(const Request& request, Reply& reply, std::chrono::nanoseconds timeout) noexcept {
-    static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Reply>);
+  // Calls with text, as `call` does with its bytes.
+  Status call(std::string_view request, std::span<const std::byte>& reply,
+              std::chrono::nanoseconds timeout) noexcept {
+    return call(std::as_bytes(std::span(request)), reply, timeout);
+  }
+  // Calls for a value, with bytes or with another value. Also broken: the reply has another length.
+  template <Plain Reply>
+  Status call(std::span<const std::byte> request, Reply& reply, std::chrono::nanoseconds timeout) noexcept {
     std::span<const std::byte> bytes;
-    const Status status = call(std::as_bytes(std::span(&request, 1)), bytes, timeout);
+    const Status status = call(request, bytes, timeout);
     if (status == Status::ok && bytes.size() != sizeof reply) return Status::broken;
     if (status == Status::ok) std::memcpy(&reply, bytes.data(), sizeof reply);
     return status;
+  }
+  template <Plain Request, Plain Reply>
+  Status call(const Request& request, Reply& reply, std::chrono::nanoseconds timeout) noexcept {
+    return call(std::as_bytes(std::span(&request, 1)), reply, timeout);
   }
 
  private:

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "hamlyn/interface.h"
+#include "hamlyn/plain.h"
 #include "hamlyn/ticket.h"
 
 namespace hamlyn {
@@ -49,7 +50,7 @@ class MappedSlot {
   // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
   // compare_exchange and the rest, atomic against everybody who maps it and against its owner, who are its
   // partners. Of the kind mapped_read_only anything but a load ends this process with SIGSEGV.
-  template <class Word>
+  template <Plain Word>
   std::atomic_ref<Word> word(std::size_t offset) noexcept {
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(base_ + offset));
   }

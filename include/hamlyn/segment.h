@@ -21,6 +21,7 @@
 #include "hamlyn/mapped_slot.h"
 #include "hamlyn/message_area.h"
 #include "hamlyn/notification_queue.h"
+#include "hamlyn/plain.h"
 #include "hamlyn/protection.h"
 #include "hamlyn/put.h"
 #include "hamlyn/slot.h"
@@ -88,7 +89,7 @@ class Segment {
   // All of it, at the same address until it goes.
   std::span<std::byte> bytes() noexcept { return area_.bytes(); }
   // A word of it, aligned: atomic against its partners, every importer's operations and other threads here.
-  template <class Word>
+  template <Plain Word>
   std::atomic_ref<Word> at(std::size_t offset) {
     check_word(offset, sizeof(Word));
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(bytes().data() + offset));
@@ -275,11 +276,11 @@ class Import {
                  options);
   }
   // One value: `load` as the waiting `read`, `store` as `write` without a handle.
-  template <class Word>
+  template <Plain Word>
   Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
     return read(offset, std::as_writable_bytes(std::span(&out, 1)), timeout);
   }
-  template <class Word>
+  template <Plain Word>
   Status store(std::size_t offset, const Word& value, const WriteOptions& options = {}) noexcept {
     return write(offset, std::as_bytes(std::span(&value, 1)), options);
   }

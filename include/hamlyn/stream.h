@@ -124,7 +124,8 @@ class StreamReceiver::Iterator {
   explicit Iterator(StreamReceiver& receiver) : receiver_(&receiver) { advance(); }
   const Record& operator*() const noexcept { return record_; }
   Iterator& operator++() {
-    receiver_->release(record_);
+    // Cannot fail but in a forked child, which `advance` tells, and where somebody has released it already.
+    static_cast<void>(receiver_->release(record_));
     advance();
     return *this;
   }

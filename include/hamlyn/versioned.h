@@ -11,18 +11,18 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
 
+#include "hamlyn/plain.h"
 #include "hamlyn/segment.h"
 #include "hamlyn/status.h"
 
 namespace hamlyn {
 
 // A value in a segment, between its version and a check over both: whichever words of it a reader has of
-// which moment, it knows. `Value` is trivially copyable, its size a multiple of 8.
-template <class Value>
+// which moment, it knows. `Value` is Plain, its size a multiple of 8.
+template <Plain Value>
 struct Versioned {
-  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint64_t) == 0);
+  static_assert(sizeof(Value) % sizeof(std::uint64_t) == 0);
 
   std::uint64_t version = 0;  // 0: never written
   Value value{};
@@ -54,7 +54,7 @@ struct Versioned {
 
 // One record of a segment of one's own, which lies at `offset`, a multiple of 8. (Another place than a
 // segment is for tests.)
-template <class Value, class Place = Segment>
+template <Plain Value, class Place = Segment>
 class OwnVersioned {
  public:
   // Goes on from the version that stands there. Throws Error(invalid_argument): no such place.
@@ -97,7 +97,7 @@ class OwnVersioned {
 };
 
 // The same in a segment of somebody else's.
-template <class Value>
+template <Plain Value>
 class FarVersioned {
  public:
   // The record at `offset`, a multiple of 8. Looks at nothing yet.

@@ -98,7 +98,7 @@ hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, std::uint32_t entry, std:
     if (status == hamlyn::Status::ok) {
       std::ranges::copy(made, shares);
     } else {
-      slot->it.disarm(entry);  // no group, rather than half of one
+      static_cast<void>(slot->it.disarm(entry));  // no group, rather than half of one: `status` says why
     }
     return number(status);
   });

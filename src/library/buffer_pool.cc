@@ -117,14 +117,16 @@ std::uint32_t BufferPool::free_buffers() const noexcept {
 
 void Buffer::give_back() noexcept {
   if (pool_ == nullptr) return;
-  pool_->pass(bytes_.data(), BufferPool::Whose::buffers, BufferPool::Whose::pools);
+  // Can fail in a forked child alone, which has no buffers.
+  static_cast<void>(pool_->pass(bytes_.data(), BufferPool::Whose::buffers, BufferPool::Whose::pools));
   forget();
 }
 
 std::byte* Buffer::release() noexcept {
   if (pool_ == nullptr) return nullptr;
   std::byte* const at = bytes_.data();
-  pool_->pass(at, BufferPool::Whose::buffers, BufferPool::Whose::callers);
+  // Can fail in a forked child alone, which has no buffers.
+  static_cast<void>(pool_->pass(at, BufferPool::Whose::buffers, BufferPool::Whose::callers));
   forget();
   return at;
 }

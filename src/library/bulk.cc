@@ -20,7 +20,7 @@ std::uint64_t begin_of(std::uint64_t position, std::uint64_t length, std::uint64
 BulkSpace::BulkSpace(NotificationQueue& queue, std::size_t bytes)
     : area_(queue.interface(), bytes),
       slot_(area_, queue, {.mode = Mode::paranoid_one_shot, .entries = 1, .fast = false}) {
-  slot_.arm(0);
+  if (slot_.arm(0) != Status::ok) throw Error(ErrorCode::forked, "a forked child has no space for a message");
   offer_ = slot_.ticket(0);
 }
 

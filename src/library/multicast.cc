@@ -96,7 +96,8 @@ void Multicast::stop() noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   for (Recipient& each : recipients_) {
-    if (each.status == Status::pending) terminus_->cancel(each.handle);
+    // What becomes of it, its handle says: `waiting` asks.
+    if (each.status == Status::pending) static_cast<void>(terminus_->cancel(each.handle));
   }
   waiting();
 }

@@ -158,6 +158,8 @@ struct LoanReceiver::Inside {
     return Status::pending;
   }
 
+  // Takes the next opening. Cannot fail once the one before was read.
+  void open_door() noexcept { static_cast<void>(door.arm(0)); }
   // Whether it is a sender who is to be answered.
   bool knocks(const Notification& arrival) noexcept {
     if (arrival.entry == kWatch) {
@@ -171,7 +173,7 @@ struct LoanReceiver::Inside {
                           ? protocols::copy_of<LoanOpen>(door.bytes(arrival))
                           : std::nullopt;
     if (!said || !good(*said, arrival.peer)) {
-      door.arm(0);
+      open_door();
       return false;
     }
     opening = {*said, arrival.peer, opening.number + 1};
@@ -202,9 +204,10 @@ struct LoanReceiver::Inside {
     }
     if (made == nullptr || !watch()) {
       delete made;
-      terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse));
+      // A sender that cannot be told has its own time-out.
+      static_cast<void>(terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse)));
       state = State::offered;
-      door.arm(0);
+      open_door();
       return;
     }
     lender = made;
@@ -221,7 +224,7 @@ struct LoanReceiver::Inside {
   // that the sender has asked by: if that has ended meanwhile, the sender has heard so, and will not be there
   // by the next.
   bool watch() noexcept {
-    door.disarm(kWatch);
+    static_cast<void>(door.disarm(kWatch));  // if it cannot be, neither can it be armed
     return door.arm(kWatch, {0, 0}) == Status::ok && door.expect_as(kWatch, 0) == Status::ok;
   }
   bool tell(const Ticket& desk) noexcept {
@@ -341,7 +344,7 @@ Seed LoanReceiver::make_seed() {
   const Dispatcher::Guard guard(inside_->dispatcher);
   if (!guard) throw_forked();
   inside_->begin_anew();
-  inside_->door.arm(0, {0, sizeof(LoanOpen)});
+  if (inside_->door.arm(0, {0, sizeof(LoanOpen)}) != Status::ok) throw_forked();
   inside_->state = Inside::State::offered;
   return protocols::make_seed(inside_->door.ticket(0), SeedKind::loan);
 }

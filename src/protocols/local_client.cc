@@ -57,6 +57,9 @@ struct LocalClient::Phone {
   MessageArea area;
   NotificationQueue queue;
   Slot slot;
+  // Takes the next reply. Fails while news of the one before stand in the queue: `hear` finds those first.
+  void make_ready() noexcept { static_cast<void>(slot.arm(0)); }
+
   Ticket record;  // where calls go
   std::vector<std::byte> said;
   Terminus terminus;  // goes before what stands in `said`
@@ -67,7 +70,8 @@ struct LocalClient::Phone {
 
 Status LocalClient::Phone::greet(const Ticket& door, library::Patience& patience) noexcept {
   Status status = terminus.connect(door, patience.left());
-  if (status == Status::ok) slot.expect(0, door.interface);  // it may die before it has said anything
+  if (status == Status::ok)
+    status = slot.expect(0, door.interface);  // it may die before it has said anything
   const Greeting greeting(slot.ticket(0));
   for (std::size_t place = 0; status == Status::ok && place != Greeting::kWords;) {
     status = terminus.send_fast(door, {}, greeting.word(place));
@@ -95,7 +99,7 @@ Status LocalClient::Phone::hear(std::uint64_t wanted, std::span<const std::byte>
       return Status::ok;
     }
     if (came && !number_there) return Status::stale;
-    if (came || next.kind == Notification::Kind::failed) slot.arm(0);
+    if (came || next.kind == Notification::Kind::failed) make_ready();
     if (next.failure() == Failure::link_ended) return Status::link_ended;
     if (patience.deadline() && patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
   }
@@ -130,7 +134,7 @@ LocalClient::LocalClient(Interface& interface, std::string_view service, const O
   phone_->record = record->ticket;
   phone_->record.host = door.host;
   phone_->record.purpose = 0;
-  phone_->slot.arm(0);
+  phone_->make_ready();
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a client of a service");
 }
@@ -148,7 +152,7 @@ Status LocalClient::call(std::span<const std::byte> request, std::span<const std
     if (before != Status::ok && before != Status::stale) return before;
   }
   if (request.size() > phone.record.bound) return Status::too_long;
-  phone.slot.arm(0);
+  phone.make_ready();
   try {
     phone.said.assign(request.begin(), request.end());
   } catch (const std::bad_alloc&) {

@@ -63,6 +63,8 @@ struct LocalService::Desk {
   void admit(std::uint64_t peer, const Ticket& reply);
   void link_ended(std::uint64_t peer) noexcept;
   void free(std::uint32_t record) noexcept;
+  // Takes the next call. Fails while one that came stands unread in the queue: that is found first.
+  void make_ready(std::uint32_t record) noexcept { static_cast<void>(records.arm(record)); }
   Status say(Client& client, std::uint64_t number, std::span<const std::byte> what) noexcept;
   void tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept;
 
@@ -104,7 +106,7 @@ bool LocalService::Desk::begin(const Notification& next, LocalCall& out) noexcep
   const auto number = CallNumber::of(records.metadata(next.entry));
   // Nobody else has the key, unless the client has told it.
   if (client.interface != next.peer || !number) {
-    records.arm(next.entry);
+    make_ready(next.entry);
     return false;
   }
   client.taken = true;
@@ -142,7 +144,8 @@ void LocalService::Desk::admit(std::uint64_t peer, const Ticket& reply) {
     if (records.arm(record, limits) != Status::ok) continue;
     client.interface = peer;
     client.reply = reply;
-    say(client, 0, Greeting(records.ticket(record)).data());
+    // A client that cannot be told hears so by its own time-out.
+    static_cast<void>(say(client, 0, Greeting(records.ticket(record)).data()));
     return;
   }
   const CallNumber number(0);
@@ -163,15 +166,16 @@ void LocalService::Desk::link_ended(std::uint64_t peer) noexcept {
 
 void LocalService::Desk::free(std::uint32_t record) noexcept {
   Client& client = all[record];
-  records.revoke(record);
-  client.interface = 0;  // what was said to it last may still leave
+  static_cast<void>(records.revoke(record));  // cannot fail: there is such a record, and it is no guarded one
+  client.interface = 0;                       // what was said to it last may still leave
   client.taken = client.gone = false;
 }
 
 // What it had not taken of the last one is not for it any more.
 Status LocalService::Desk::say(Client& client, std::uint64_t number,
                                std::span<const std::byte> what) noexcept {
-  if (terminus.status(client.handle) == Status::pending) terminus.cancel(client.handle);
+  // Cannot fail: no part of it lies in an area that the client still reads.
+  if (terminus.status(client.handle) == Status::pending) static_cast<void>(terminus.cancel(client.handle));
   client.said.assign(what.begin(), what.end());  // there is memory since it was let in
   const Status status =
       terminus.send(client.reply, client.said, {.metadata = CallNumber(number).data()}, &client.handle);
@@ -181,7 +185,8 @@ Status LocalService::Desk::say(Client& client, std::uint64_t number,
 // Whoever is no client. If there is no room it is not told: who takes nothing must not use up the terminus.
 void LocalService::Desk::tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept {
   SendHandle handle;
-  if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending) terminus.cancel(handle);
+  if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending)
+    static_cast<void>(terminus.cancel(handle));
 }
 
 LocalService::LocalService(Interface& interface, std::string_view name, const Options& options) try
@@ -228,11 +233,11 @@ Status LocalService::answer(const LocalCall& call, std::span<const std::byte> re
   if (reply.size() > desk_->options.reply || reply.size() > client.reply.bound) return Status::too_long;
   client.taken = false;
   if (!client.gone) {
-    desk_->records.arm(call.record);  // before the client hears of it, who may call again at once
+    desk_->make_ready(call.record);  // before the client hears of it, who may call again at once
     return desk_->say(client, call.number, reply);
   }
   // The link that has ended may be one before that by which it called.
-  desk_->say(client, call.number, reply);
+  static_cast<void>(desk_->say(client, call.number, reply));
   desk_->free(call.record);
   return Status::link_ended;
 }

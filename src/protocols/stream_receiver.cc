@@ -117,7 +117,7 @@ Status StreamReceiver::read(std::span<std::byte> into, std::size_t& count,
   count = 0;
   while (count < into.size()) {
     if (position_ == current_.bytes().size()) {
-      if (current_.number() != 0) release(current_);
+      if (current_.number() != 0) static_cast<void>(release(current_));  // `receive` tells a forked child
       current_ = {};
       position_ = 0;
       const Status status = receive(current_, count == 0 ? timeout : std::chrono::nanoseconds{0});

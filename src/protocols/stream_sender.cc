@@ -99,7 +99,9 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
         const Dispatcher::Guard guard(dispatcher);
         return inside_->source.ring();
       }();
-      inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kAgain));
+      // Whatever it answers, the next step finds out.
+      static_cast<void>(
+          inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kAgain)));
     }
     Deadline look = deadline;
     if (status == Status::queue_full) look = now;
@@ -205,7 +207,7 @@ Status StreamSender::send_at_once(std::span<const std::byte> data,
     if (!patience || Clock::now() < *patience) continue;
     const Dispatcher::Guard guard(inside_->dispatcher);
     if (!guard) return Status::forked;
-    inside_->port.terminus().cancel(handle);
+    static_cast<void>(inside_->port.terminus().cancel(handle));                  // its status says it
     if (inside_->port.terminus().status(handle) != Status::cancelled) continue;  // it was over
     inside_->source.cut_short(sequence);
     inside_->say_what_is_due();
@@ -288,7 +290,7 @@ void StreamSender::say_end() noexcept {
       if (!inside_->port.linked(inside_->source.peer())) return;  // it was told by the end of the link
       ring = inside_->source.ring();
     }
-    inside_->port.terminus().wait_for_place(ring, kAgain);
+    static_cast<void>(inside_->port.terminus().wait_for_place(ring, kAgain));  // the next turn finds out
   }
 }
 

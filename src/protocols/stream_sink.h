@@ -40,9 +40,10 @@ class StreamSink {
   // has records that were not taken.
   Status offer(Ticket& out) noexcept {
     if (state_ == State::open && end() == Status::ok) return Status::invalid;
-    if (state_ == State::offered) door_->disarm(0);
+    if (state_ == State::offered) static_cast<void>(door_->disarm(0));  // if it cannot be, the arming says so
     if (const Status status = door_->arm(0, {0, sizeof(StreamOpen)}); status != Status::ok) return status;
-    door_->disarm(kWatch);  // of the sender that was
+    static_cast<void>(
+        door_->disarm(kWatch));  // of the sender that was; the next one's arming says if it cannot be
     clear();
     state_ = State::offered;
     out = door_->ticket(0);
@@ -97,7 +98,7 @@ class StreamSink {
   // Wants no more: what has come and was not taken is dropped. `over()` when the sender has said that nothing
   // more is on its way, or has gone.
   void stop() noexcept {
-    if (state_ == State::offered) door_->disarm(0);
+    if (state_ == State::offered) static_cast<void>(door_->disarm(0));  // or its opening waits to be read
     if (state_ != State::open) {
       state_ = State::over;
       return;
@@ -194,19 +195,19 @@ class StreamSink {
     }
     if (state_ != State::offered) return;
     if (arrival.kind == Notification::Kind::failed) {  // in the middle of its only message
-      door_->arm(0);
+      open_door();
       return;
     }
     const auto open = copy_of<StreamOpen>(door_->bytes().subspan(arrival.offset, arrival.length));
     if (!open || !good(*open, arrival.peer)) {
-      door_->arm(0);
+      open_door();
       return;
     }
     if (!admit(arrival.peer) || !make_ring(limits_.first, 0) || !watch(arrival.peer)) {
       rings_.clear();
       refused_ = open->answers;
       owe(kRefuse);
-      door_->arm(0);
+      open_door();
       settle();
       return;
     }
@@ -217,9 +218,11 @@ class StreamSink {
     settle();
   }
 
+  // Takes the next opening. Cannot fail once the one before was read.
+  void open_door() noexcept { static_cast<void>(door_->arm(0)); }
   // An entry that nobody can fill: it fails with the link, which is how we hear of the end.
   bool watch(std::uint64_t sender) noexcept {
-    door_->disarm(kWatch);
+    static_cast<void>(door_->disarm(kWatch));  // if it cannot be, neither can it be armed
     return door_->arm(kWatch, {0, 0}) == Status::ok && door_->expect(kWatch, sender) == Status::ok;
   }
 

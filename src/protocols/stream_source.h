@@ -41,14 +41,14 @@ class StreamSource {
       const Status sent =
           port_.send(door_, std::as_bytes(std::span{&open_, 1}), {.acknowledged = true}, &asked_);
       if (sent == Status::queue_full) return Status::connecting;
-      if (sent != Status::ok && sent != Status::pending) return finish(sent);
+      if (sent != Status::ok && sent != Status::pending) return finished(sent);
       state_ = State::asked;
     }
     if (state_ == State::asked) {
       const Status asked = port_.status(asked_);
       if (asked == Status::refused) refusal_ = port_.refusal(asked_);
-      if (asked != Status::ok && asked != Status::pending) return finish(asked);
-      if (!watch() && asked == Status::ok) return finish(Status::link_ended);
+      if (asked != Status::ok && asked != Status::pending) return finished(asked);
+      if (!watch() && asked == Status::ok) return finished(Status::link_ended);
     }
     return state_ == State::asked ? Status::connecting : Status::ok;
   }
@@ -267,8 +267,12 @@ class StreamSource {
 
   enum class State { fresh, asked, open, ending };
 
-  Status finish(Status why) noexcept {
+  // The first end is the one that counts.
+  void finish(Status why) noexcept {
     if (end_ == Status::ok) end_ = why;
+  }
+  Status finished(Status why) noexcept {
+    finish(why);
     return end_;
   }
 
@@ -362,7 +366,7 @@ class StreamSource {
     if (status == Status::ok || for_now(status)) [[likely]]
       return status;
     // Once it has taken something, a ring that takes nothing more is one that has gone.
-    return finish(status == Status::refused && next_ != 0 ? Status::abandoned : status);
+    return finished(status == Status::refused && next_ != 0 ? Status::abandoned : status);
   }
 
   // Says, once until something is released, that we wait.

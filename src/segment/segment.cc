@@ -38,7 +38,8 @@ SeedKind kind_of(Sharing sharing) noexcept {
 bool is_own(Interface& interface, const std::string& name) {
   try {
     Registrant who;
-    interface.lookup(name, std::chrono::milliseconds{0}, &who);
+    static_cast<void>(
+        interface.lookup(name, std::chrono::milliseconds{0}, &who));  // who has it is the question
     return who.interface == interface.id();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::name_unknown && error.code() != ErrorCode::not_permitted) throw;
@@ -56,6 +57,12 @@ Rights rights_of(const Protection& protection) noexcept {
 void refuse_forked(Interface& interface) {
   if (interface.engine().lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+}
+
+// A segment whose rights could not be set would be open to everybody.
+void protect_slot(Slot& slot, const Protection& protection) {
+  if (slot.protect(protection) != Status::ok)
+    throw Error(ErrorCode::forked, "a forked child cannot say who may use a segment");
 }
 
 }  // namespace
@@ -103,7 +110,7 @@ Segment::Segment(Interface& interface, const SegmentOptions& options) try
       queue_(interface, options.records),
       slot_(area_, queue_, slot_options(options)),
       protection_(options.protection) {
-  slot_.protect(protection_);
+  protect_slot(slot_, protection_);
   if (set_control(options.control) != Status::ok)
     throw Error(ErrorCode::invalid_argument, "a segment has one of the controls that hamlyn/put.h names");
   if (!name_.empty() && is_own(interface, name_)) throw_taken(name_);
@@ -144,7 +151,7 @@ void Segment::revoke() {
 void Segment::protect(const Protection& protection) {
   refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
-  slot_.protect(protection);
+  protect_slot(slot_, protection);
   protection_ = protection;
   publish();
 }

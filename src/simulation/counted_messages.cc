@@ -150,7 +150,8 @@ void CountedMessages::take_back(Message& message) {
   // Whether anything of it is on its way its receiver does not know. But what has begun must come to an end
   // by itself.
   if (receiver.slot->entry(message.entry).state == interface::EntryState::armed)
-    receiver.slot->fail_at(message.entry, world_.now() + kPatience);
+    demand(receiver.slot->fail_at(message.entry, world_.now() + kPatience) == Status::ok,
+           "an armed entry takes no deadline");
 }
 
 void CountedMessages::notified(Process& process, const Notification& n) {
@@ -232,7 +233,8 @@ void CountedMessages::link_over(Process& from, Process& to) {
     if (receiver.slot->entry(entry).state != interface::EntryState::armed) continue;
     demand(message->may_be_lost || message->cancelled, "a message is lost though its link lives");
     ++world_.counts.failed;
-    receiver.slot->fail_at(entry, interface::Deadlines::kNever);
+    demand(receiver.slot->fail_at(entry, interface::Deadlines::kNever) == Status::ok,
+           "an armed entry keeps its deadline");
     over(receiver, entry);
     receiver.taken[entry] = false;
   }

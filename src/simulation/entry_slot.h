@@ -18,7 +18,8 @@ inline EntrySlot make_entry_slot(World& world, Operation& operation, Process& pr
   OwnedSlot& slot = process.make_slot(operation, area, {.mode = mode, .entries = entries}, world.chance());
   for (std::uint32_t entry = 0; entry != entries; ++entry) {
     area.guard(entry * stride + region);
-    if (mode != Mode::guarded) slot.arm(entry, {entry * stride, region});
+    if (mode != Mode::guarded)
+      demand(slot.arm(entry, {entry * stride, region}) == Status::ok, "a new slot's entry cannot be armed");
   }
   return {&area, &slot};
 }

@@ -258,7 +258,8 @@ void GatheredMessages::over(Message& message, Status status) {
       // What becomes of it, its receiver cannot always know.
       if (message.told || !message.to->alive) break;
       OwnedSlot& slot = *places_[message.to->number()].slot;
-      slot.fail_at(message.entry, world_.now() + kPatience);
+      // Refused for one that is whole, and was not taken yet.
+      static_cast<void>(slot.fail_at(message.entry, world_.now() + kPatience));
       break;
     }
     default:
@@ -344,7 +345,8 @@ void GatheredMessages::link_over(Process& from, Process& to) {
     if (place.slot->entry(entry).state != interface::EntryState::armed) continue;
     demand(message->may_be_lost || message->may_be_cancelled, "a message is lost though its link lives");
     ++world_.counts.failed;
-    place.slot->fail_at(entry, interface::Deadlines::kNever);
+    demand(place.slot->fail_at(entry, interface::Deadlines::kNever) == Status::ok,
+           "an armed entry keeps its deadline");
     message->told = true;
     place.messages[entry] = nullptr;
     place.taken[entry] = false;

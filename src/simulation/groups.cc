@@ -74,7 +74,7 @@ void Groups::come(Process& process) {
       &process.make_slot(*this, *receiver.area, {.mode = mode, .entries = kEntries}, world_.chance());
   for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
     receiver.area->guard(entry * kStride + kRegion);
-    receiver.slot->disarm(entry);
+    demand(receiver.slot->disarm(entry) == Status::ok, "an entry that nobody has used cannot be disarmed");
   }
 }
 
@@ -161,7 +161,7 @@ void Groups::send(Receiver& receiver, Group& group, Part& part) {
 // In mid-message its receiver is told; if nothing had left, only the deadline tells.
 void Groups::give_up(Receiver& receiver, Group& group, Part& part) {
   if (part.terminus->status(part.handle) != Status::pending) return;
-  part.terminus->cancel(part.handle);
+  demand(part.terminus->cancel(part.handle) != Status::invalid, "a share that is pending is not known");
   world_.note(*part.holder, "gives a share up for process %", {receiver.process->number()});
   group.given_up = true;
 }

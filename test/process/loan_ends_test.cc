@@ -46,6 +46,32 @@ TEST_F(Loans, are_refused_from_whom_the_receiver_does_not_want_and_its_seed_stay
   });
 }
 
+// As the publisher of examples/market_data.cc lets strangers in: on a thread that serves nobody else.
+TEST_F(Loans, reach_others_while_who_never_looks_is_waited_for) {
+  with_both([](Managers& both) {
+    constexpr int kLoans = 200;
+    LoanPool pool{both.sender, {{64, 8}}};
+    LoanReceiver looks{both.receiver}, never_looks{both.receiver};
+    const auto sender = opened(pool, looks);
+    const Seed seed = never_looks.make_seed();
+    std::atomic<bool> over = false;
+    std::thread opens([&] {
+      EXPECT_EQ(thrown_by([&] { LoanSender(pool, seed, {.timeout = kPatience}); }), std::nullopt);
+      over = true;
+    });
+    int served = 0;
+    for (Borrowed borrowed; served != kLoans && !over; ++served) {
+      Loan loan;
+      ASSERT_EQ(pool.take(64, loan, kPatience), Status::ok);
+      ASSERT_EQ(sender->send(loan, 64, kPatience), Status::ok);
+      ASSERT_EQ(looks.receive(borrowed, kPatience), Status::ok);
+    }
+    EXPECT_EQ(served, kLoans);
+    const Looking looking(never_looks);
+    opens.join();
+  });
+}
+
 // A thread that would ask what the class was ends before that has gone.
 TEST_F(Loans, ask_nobody_who_has_gone) {
   with_both([](Managers& both) {
@@ -265,7 +291,7 @@ TEST_F(Loans, survive_receivers_that_are_killed_at_any_instant) {
       const auto end = std::chrono::steady_clock::now() + kPatience;
       while (to && (to->end() == Status::ok || to->held() != 0)) {
         Loan loan;
-        if (pool.take(4096, loan, 10ms) == Status::ok) to->send(loan);
+        if (pool.take(4096, loan, 10ms) == Status::ok) static_cast<void>(to->send(loan));
         if (std::chrono::steady_clock::now() > end) return 1;
       }
     }

@@ -55,7 +55,7 @@ int Services::serve(Line& line) {
     const bool honest = first.size() == sizeof words && (words[0] & kHonest) != 0;
     if (honest && words != request(words[0] & ~kHonest)) return 4;
     if (!honest) ++others;
-    service.answer(call, first);
+    static_cast<void>(service.answer(call, first));
     if (honest && words[0] == kHonest) break;
   }
   line.put(others);
@@ -88,7 +88,7 @@ void Services::harm(std::uint64_t seed) {
   std::mt19937_64 chance(seed);
   Ticket door = interface.lookup("desk", 5s);
   door.bound = 4096;
-  terminus.connect(door, kPatience);
+  static_cast<void>(terminus.connect(door, kPatience));
   const auto say = [&](std::uint64_t word, std::size_t bytes = 0, std::uint64_t offset = 0) {
     const std::vector<std::byte> data(bytes);
     while (terminus.send_fast(door, data, word, offset) == Status::no_place)
@@ -134,7 +134,7 @@ void Services::harm(std::uint64_t seed) {
       default:
         break;
     }
-    terminus.send(to, std::span(data).first(bytes), options);
+    static_cast<void>(terminus.send(to, std::span(data).first(bytes), options));
     interface.run();
   }
 }
@@ -170,7 +170,8 @@ TEST_F(Services, take_each_call_that_stands_behind_what_is_none_before_they_say_
     line.put('r');
     for (std::uint64_t taken = 0; taken <= kCalls;) {
       if (::epoll_wait(poll.get(), &event, 1, std::chrono::milliseconds(kPatience).count()) != 1) return 3;
-      for (LocalCall call; service.take(call, 0ns) == Status::ok; ++taken) service.answer(call, call.request);
+      for (LocalCall call; service.take(call, 0ns) == Status::ok; ++taken)
+        static_cast<void>(service.answer(call, call.request));
     }
     return 0;
   });
@@ -182,7 +183,7 @@ TEST_F(Services, take_each_call_that_stands_behind_what_is_none_before_they_say_
     if (terminus.connect(door, kPatience) != Status::ok) return 2;
     LocalClient caller(interface, "desk");
     for (std::uint64_t left = kCalls + 1; left-- != 0;) {
-      for (int i = 0; i < 3; ++i) terminus.send_fast(door, {}, ~std::uint64_t{0});
+      for (int i = 0; i < 3; ++i) static_cast<void>(terminus.send_fast(door, {}, ~std::uint64_t{0}));
       Request reply{};
       if (caller.call(request(left), reply, kPatience) != Status::ok) return 3;
     }
@@ -212,6 +213,40 @@ TEST_F(Services, have_no_clients_in_a_forked_child) {
     }
     over = true;
     asking.join();
+  });
+}
+
+// What a caller has bytes of goes as those bytes: never the view of them, which is an address of the
+// caller's.
+TEST_F(Services, take_bytes_for_what_they_are) {
+  with_two([](Interface& clerk, Interface& importer) {
+    LocalService service(clerk, "desk");
+    std::thread serving([&] {
+      for (int left = 6; left != 0; --left) {
+        LocalCall call;
+        EXPECT_EQ(service.take(call, kPatience), Status::ok);
+        EXPECT_EQ(service.answer(call, call.request), Status::ok);
+      }
+    });
+    LocalClient client(importer, "desk");
+    std::array<std::uint32_t, 3> values{1, 2, 3};
+    const auto bytes = std::as_bytes(std::span{values});
+    std::span<const std::byte> reply;
+    EXPECT_EQ(client.call(std::as_bytes(std::span{values}), reply, kPatience), Status::ok);
+    EXPECT_TRUE(same(reply, bytes));
+    EXPECT_EQ(client.call(std::as_writable_bytes(std::span{values}), reply, kPatience), Status::ok);
+    EXPECT_TRUE(same(reply, bytes));
+    EXPECT_EQ(client.call(std::vector<std::byte>(bytes.begin(), bytes.end()), reply, kPatience), Status::ok);
+    EXPECT_TRUE(same(reply, bytes));
+    EXPECT_EQ(client.call(std::string_view{"a question"}, reply, kPatience), Status::ok);
+    EXPECT_TRUE(same(reply, std::as_bytes(std::span{"a question", 10})));
+    std::array<std::uint32_t, 3> back{};
+    EXPECT_EQ(client.call(bytes, back, kPatience), Status::ok);
+    EXPECT_EQ(back, values);
+    back = {};
+    EXPECT_EQ(client.call(values, back, kPatience), Status::ok);
+    EXPECT_EQ(back, values);
+    serving.join();
   });
 }
 

@@ -150,7 +150,7 @@ class ProtocolRun {
       case 0:
         return host_.pause(chance.below(20'000));
       case 1:
-        manager.wait(std::chrono::nanoseconds{chance.below(30'000)});
+        static_cast<void>(manager.wait(std::chrono::nanoseconds{chance.below(30'000)}));  // whatever comes
         return;
       case 2:
         manager.poll();
