@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 using namespace std::chrono_literals;
@@ -19,16 +20,17 @@ int send(const char* name) {
   hamlyn::Terminus terminus{interface};
 
   hamlyn::SendBufferArea area{interface, 1 << 20};
-  terminus.bind(0, area);
+  check(terminus.bind(0, area));
   std::memcpy(area.bytes().data(), "Gathered: ", 10);
   std::memset(area.bytes(4096, kBytes).data(), 'x', kBytes);
 
   const hamlyn::Piece pieces[] = {{0, 0, 10}, {0, 4096, kBytes}};
   hamlyn::SendHandle handle;
   const hamlyn::Status status = terminus.send_gathered(ticket, pieces, {}, &handle);
-  if (status != hamlyn::Status::ok && status != hamlyn::Status::pending) return 1;
+  if (status != hamlyn::Status::pending) check(status);
   // Only when the receiver has copied may the buffer be written again, or go.
-  return terminus.wait(handle, 30s) == hamlyn::Status::ok ? 0 : 1;
+  check(terminus.wait(handle, 30s));
+  return 0;
 }
 
 int receive_from_second_process() {
@@ -41,7 +43,9 @@ int receive_from_second_process() {
   interface.publish(name, slot.ticket(0));
 
   hamlyn::Notification arrival;
-  if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+  check(queue.receive(arrival, 30s));
+  require(arrival.kind == hamlyn::Notification::Kind::message,
+          "the sender has gone in the middle of its message");
   const auto bytes = slot.bytes(arrival);
   std::printf("%.10s%zu bytes\n", reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return sender.wait() ? 0 : 1;

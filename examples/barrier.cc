@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -19,10 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t kMembers = 3;
 constexpr int kRounds = 50;
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 // In fast mode, waiting for a place if need be.
 template <class T>

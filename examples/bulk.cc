@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -38,8 +39,10 @@ int receive() {
   hamlyn::Terminus terminus{interface};
   std::optional<hamlyn::BulkSpace> space;
   hamlyn::Notification arrival;
-  while (queue.receive(arrival, 30s) == hamlyn::Status::ok) {
-    if (arrival.kind != hamlyn::Notification::Kind::message) return 1;
+  for (;;) {
+    check(queue.receive(arrival, 30s));
+    require(arrival.kind == hamlyn::Notification::Kind::message,
+            "the sender has gone before it had sent all");
     if (space && space->holds(arrival)) {
       const auto bytes = space->bytes(arrival);  // in place: nothing was copied on the way here
       std::printf("%zu bytes in space that was asked for\n", bytes.size());
@@ -48,17 +51,17 @@ int receive() {
       return sender.wait() && right ? 0 : 1;
     }
     Request request;
-    if (arrival.length != sizeof request) return 1;
+    require(arrival.length == sizeof request, "this is no request");
     std::memcpy(&request, door.bytes(arrival).data(), sizeof request);
-    if (request.bytes == 0 || request.bytes > kMost) return 1;  // how much "large" is, the receiver says
+    // How much "large" is, the receiver says.
+    require(request.bytes != 0 && request.bytes <= kMost, "the sender asks for more than there is");
     space.emplace(queue, request.bytes);
     const hamlyn::Ticket offer = space->offer();
     hamlyn::SendHandle handle;
     hamlyn::Status status = terminus.send(request.answer, std::as_bytes(std::span{&offer, 1}), {}, &handle);
     if (status == hamlyn::Status::pending) status = terminus.wait(handle, 30s);
-    if (status != hamlyn::Status::ok) return 1;
+    check(status);
   }
-  return 1;
 }
 
 int send(const char* name) {
@@ -73,18 +76,18 @@ int send(const char* name) {
   hamlyn::Status status =
       terminus.send(interface.lookup(name, 30s), std::as_bytes(std::span{&request, 1}), {}, &handle);
   if (status == hamlyn::Status::pending) status = terminus.wait(handle, 30s);
+  check(status);
   hamlyn::Notification answer;
-  if (status == hamlyn::Status::ok) status = queue.receive(answer, 30s);
-  if (status != hamlyn::Status::ok || answer.length != sizeof(hamlyn::Ticket)) return 1;
+  check(queue.receive(answer, 30s));
+  require(answer.length == sizeof(hamlyn::Ticket), "the receiver has no space for us");
   hamlyn::Ticket space;
   std::memcpy(&space, mailbox.bytes(answer).data(), sizeof space);
 
   const std::vector<std::byte> data(kBytes, std::byte{0x2A});
   status = terminus.send(space, data, {.acknowledged = true}, &handle);
   if (status == hamlyn::Status::pending) status = terminus.wait(handle, 30s);  // until all of it has landed
-  if (status == hamlyn::Status::ok) return 0;
-  std::fprintf(stderr, "bulk: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-  return 1;
+  check(status);
+  return 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -25,13 +26,17 @@ int serve() {
   manager.publish(name, door.make_seed());
   for (const char* question : kQuestions) {
     hamlyn::Datagram datagram;
-    if (door.receive(datagram, 30s) != hamlyn::Status::ok || !datagram.reply) return 1;
+    check(door.receive(datagram, 30s));
+    require(datagram.reply.has_value(), "somebody asks who takes no answer");
     std::string text{reinterpret_cast<const char*>(datagram.bytes.data()), datagram.bytes.size()};
-    if (text != question) return 1;
-    door.make_ready();  // its bytes are copied: the next one may come
+    require(text == question, "somebody else has asked");
+    check(door.make_ready());  // its bytes are copied: the next one may come
     for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     hamlyn::DatagramSender answer{manager, *datagram.reply};
-    if (answer.deliver(std::as_bytes(std::span{text}), 30s) != hamlyn::Status::ok) return 1;
+    // Given to the link, and not waited for: a client that does not look holds up nobody else.
+    const hamlyn::Status answered = answer.send(std::as_bytes(std::span{text}));
+    if (answered != hamlyn::Status::ok)
+      std::fprintf(stderr, "datagram: a client has no answer: %s\n", hamlyn::advice(answered));
   }
   return client.wait() ? 0 : 1;
 }
@@ -46,15 +51,12 @@ int ask(const char* name) {
     do {  // the server may not be ready yet: there is no queue
       status = server.deliver(bytes, {.reply = &mailbox}, 30s);
     } while (status == hamlyn::Status::not_ready);
+    check(status);
     hamlyn::Datagram answer;
-    if (status == hamlyn::Status::ok) status = mailbox.receive(answer, 30s);
-    if (status != hamlyn::Status::ok) {
-      std::fprintf(stderr, "datagram: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-      return 1;
-    }
+    check(mailbox.receive(answer, 30s));
     std::printf("%.*s\n", static_cast<int>(answer.bytes.size()),
                 reinterpret_cast<const char*>(answer.bytes.data()));
-    mailbox.make_ready();
+    check(mailbox.make_ready());
   }
   return 0;
 }

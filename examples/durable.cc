@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 using namespace std::chrono_literals;
@@ -23,11 +24,13 @@ int receive(const std::string& name) {
   hamlyn::Slot slot{area, queue, {.entries = 1}};
   interface.publish(std::filesystem::path(name).filename().string(), slot.ticket(0));
   hamlyn::Notification arrival;
-  if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+  check(queue.receive(arrival, 30s));
+  require(arrival.kind == hamlyn::Notification::Kind::message,
+          "the sender has gone in the middle of its message");
   // It has landed, and may not be on the disk yet. To be sure of that here, too:
-  if (area.sync(arrival.offset, arrival.length, 30s) != hamlyn::Status::ok) return 1;
-  queue.receive(arrival, 30s);
-  return 1;  // nothing more was to come
+  check(area.sync(arrival.offset, arrival.length, 30s));
+  check(queue.receive(arrival, 30s));
+  throw std::runtime_error("nothing more was to come");
 }
 
 // Sends a message to another process, has it crash, and looks into what it has left.
@@ -39,8 +42,9 @@ int send_and_find() {
     const hamlyn::Ticket ticket = interface.lookup(file.filename().string(), 30s);
     hamlyn::Terminus terminus{interface};
     hamlyn::SendHandle handle;
-    terminus.send(ticket, std::as_bytes(std::span(kWords)), {.acknowledged = true}, &handle);
-    if (terminus.wait(handle, 30s) != hamlyn::Status::ok) return 1;
+    const hamlyn::Status status =
+        terminus.send(ticket, std::as_bytes(std::span(kWords)), {.acknowledged = true}, &handle);
+    check(status == hamlyn::Status::pending ? terminus.wait(handle, 30s) : status);
     receiver.signal(SIGKILL);
   }
   hamlyn::Interface interface;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -21,16 +22,12 @@ using namespace std::chrono_literals;
 
 hamlyn::Seed seed_in(std::span<const std::byte> bytes) {
   hamlyn::Seed seed;
-  if (bytes.size() != sizeof seed) throw std::runtime_error("this is no seed");
+  require(bytes.size() == sizeof seed, "this is no seed");
   std::memcpy(static_cast<void*>(&seed), bytes.data(), sizeof seed);
   return seed;
 }
 
 std::span<const std::byte> bytes_of(const hamlyn::Seed& seed) { return std::as_bytes(std::span{&seed, 1}); }
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 // --- the server
 
@@ -64,7 +61,7 @@ int run_server() {
     // Otherwise, if it is not ok, somebody gave up, or died, in the middle of it.
     if (status == hamlyn::Status::ok && knock.reply && knock.bytes.size() == sizeof(hamlyn::Seed))
       sessions.emplace_back(serve, std::ref(manager), seed_in(knock.bytes), *knock.reply);
-    door.make_ready();  // one at a time: others are told `not_ready` until now
+    check(door.make_ready());  // one at a time: others are told `not_ready` until now
   }
   sessions.clear();  // waits for each
   bool all = true;
@@ -96,12 +93,15 @@ int run_client(const char* name) {
     check(said.send(text));
     hamlyn::Record echo;
     check(heard.receive(echo, 30s));  // what was put together leaves before this thread waits
-    if (echo.text() != text) return 1;
-    heard.release(echo);
+    require(echo.text() == text, "another text came back");
+    check(heard.release(echo));
   }
   check(said.close());
   hamlyn::Record nothing;
-  return heard.receive(nothing, 30s) == hamlyn::Status::closed ? 0 : 1;
+  const hamlyn::Status end = heard.receive(nothing, 30s);
+  if (end != hamlyn::Status::closed) check(end);
+  require(end == hamlyn::Status::closed, "more came back than was said");
+  return 0;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -22,10 +23,6 @@ struct Question {
   std::uint64_t number;
   pid_t from;
 };
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 class Server {
  public:
@@ -38,7 +35,7 @@ class Server {
       hamlyn::Status status;
       while ((status = questions_.receive(question, 0s)) != hamlyn::Status::timed_out) {
         if (status == hamlyn::Status::ok) answer(question);  // or a client gave up, or died, in the middle
-        questions_.make_ready();
+        check(questions_.make_ready());
       }
     } while (manager_.poll());
   }
@@ -81,7 +78,7 @@ int serve() {
     server.take_all();
     epoll_event event;
     const int events = epoll_wait(all, &event, 1, 30000);
-    if (events == 0) return 1;
+    require(events != 0, "nobody asks any more");
     stopped = events == 1 && event.data.fd == signals;
   }
   std::printf("%llu questions answered\n", static_cast<unsigned long long>(server.answered()));
@@ -105,8 +102,8 @@ int ask(const char* name) {
     check(answers.receive(answer, 30s));
     std::uint64_t square = 0;
     std::memcpy(&square, answer.bytes.data(), std::min(sizeof square, answer.bytes.size()));
-    if (square != i * i) return 1;
-    answers.make_ready();
+    require(square == i * i, "another number came back");
+    check(answers.make_ready());
   }
   kill(getppid(), SIGTERM);
   return 0;

@@ -9,29 +9,26 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
 
 using namespace std::chrono_literals;
 
-bool receive(const std::string& name) {
+void receive(const std::string& name) {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, std::size_t{64} << 20};
   hamlyn::NotificationQueue queue{interface};
   hamlyn::Slot slot{area, queue, {.entries = 2}};
   // Entry 1 waits for nobody in particular, and not for ever.
-  slot.fail_after(1, 100ms);
+  check(slot.fail_after(1, 100ms));
   interface.publish(name, slot.ticket(0));
 
   bool abandoned = false, timed_out = false, refused = false;
   hamlyn::Notification n;
   while (!(abandoned && timed_out && refused)) {
-    const hamlyn::Status status = queue.receive(n, 30s);
-    if (status != hamlyn::Status::ok) {
-      std::fprintf(stderr, "errors: %s\n", hamlyn::name(status));
-      return false;
-    }
+    check(queue.receive(n, 30s));
     switch (n.kind) {
       case hamlyn::Notification::Kind::message:
         abandoned = true;  // it was whole before its sender could give it up
@@ -52,13 +49,13 @@ bool receive(const std::string& name) {
         break;
     }
   }
-  return true;  // and the interface goes, which ends its links
-}
+}  // and the interface goes, which ends its links
 
 int receive_from_second_process() {
   const std::string name = "errors." + std::to_string(getpid());
   SecondProcess sender{name};
-  return receive(name) && sender.wait() ? 0 : 1;
+  receive(name);
+  return sender.wait() ? 0 : 1;
 }
 
 int send(const char* name) {
@@ -66,23 +63,24 @@ int send(const char* name) {
   hamlyn::NotificationQueue queue{interface};
   hamlyn::Ticket ticket = interface.lookup(name, 30s);
   hamlyn::Terminus terminus{interface};
-  if (terminus.connect(ticket, 30s) != hamlyn::Status::ok) return 1;
+  check(terminus.connect(ticket, 30s));
 
   // Half of a message leaves; then its sender has had enough, and says so in one packet.
   const std::vector<std::byte> data(ticket.bound);
   hamlyn::SendHandle handle;
-  if (terminus.send(ticket, data, {}, &handle) != hamlyn::Status::pending) return 1;
-  if (terminus.cancel(handle) != hamlyn::Status::ok) return 1;
+  require(terminus.send(ticket, data, {}, &handle) == hamlyn::Status::pending, "all of it has left at once");
+  check(terminus.cancel(handle));
 
   // A key that was guessed.
   ticket.key ^= 1;
-  if (terminus.send(ticket, {}, {}, &handle) == hamlyn::Status::pending) terminus.wait(handle, 30s);
+  const hamlyn::Status sent = terminus.send(ticket, {}, {}, &handle);
+  check(sent == hamlyn::Status::pending ? terminus.wait(handle, 30s) : sent);  // it has left: that is all
 
   hamlyn::Notification n;
-  while (queue.receive(n, 30s) == hamlyn::Status::ok) {
-    if (n.kind == hamlyn::Notification::Kind::link_ended) return 0;  // the receiver has seen it all, and left
-  }
-  return 1;
+  do {
+    check(queue.receive(n, 30s));
+  } while (n.kind != hamlyn::Notification::Kind::link_ended);  // the receiver has seen it all, and left
+  return 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -25,7 +26,7 @@ class Player {
     // queue.
     interface_.publish(own, slot_.ticket());
     other_ = interface_.lookup(other, 30s);
-    if (terminus_.connect(other_, 30s) != hamlyn::Status::ok) throw std::runtime_error("no link");
+    check(terminus_.connect(other_, 30s));
   }
 
   void throw_ball(std::uint64_t turn) {
@@ -33,8 +34,7 @@ class Player {
       const hamlyn::Status status = terminus_.send_fast(other_, std::as_bytes(std::span{&turn, 1}), turn);
       if (status == hamlyn::Status::ok) return;
       // Every refusal has a name. These two pass by themselves when the interface runs.
-      if (status != hamlyn::Status::no_place && status != hamlyn::Status::queue_full)
-        throw std::runtime_error(hamlyn::advice(status));
+      if (status != hamlyn::Status::no_place && status != hamlyn::Status::queue_full) check(status);
       interface_.run();
     }
   }
@@ -42,10 +42,8 @@ class Player {
   // The word that came with the ball.
   std::uint64_t catch_ball() {
     hamlyn::Notification arrival;
-    const hamlyn::Status status = queue_.receive(arrival, 30s);  // spins a little, then sleeps
-    if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-    if (arrival.kind != hamlyn::Notification::Kind::message)
-      throw std::runtime_error("the other one has left");
+    check(queue_.receive(arrival, 30s));  // spins a little, then sleeps
+    require(arrival.kind == hamlyn::Notification::Kind::message, "the other one has left");
     return arrival.word;
   }
 
@@ -66,7 +64,7 @@ int serve() {
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t turn = 1; turn <= kThrows; ++turn) {
     player.throw_ball(turn);
-    if (player.catch_ball() != turn) throw std::runtime_error("another ball came back");
+    require(player.catch_ball() == turn, "another ball came back");
   }
   const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
   std::printf("%llu times to and fro, %.0f ns one way\n", static_cast<unsigned long long>(kThrows),

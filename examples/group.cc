@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kPart = 100000;  // what each member writes
 
-bool receive(const std::string& name) {
+void receive(const std::string& name) {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, 2 * kPart};
   hamlyn::NotificationQueue queue{interface};
@@ -27,10 +28,10 @@ bool receive(const std::string& name) {
   // A group of two in entry 0. Its shares are handed out by a type that cannot let them sum wrongly; each
   // gives its member a part of the buffer. If not all has come in 30 s the entry fails, whoever is to blame.
   hamlyn::GroupShares shares;
-  if (slot.arm_group(0, 2, shares) != hamlyn::Status::ok) return false;
-  slot.fail_after(0, 30s);
+  check(slot.arm_group(0, 2, shares));
+  check(slot.fail_after(0, 30s));
   hamlyn::Share share[2];
-  for (std::size_t i = 0; i < 2; ++i) shares.next(share[i], {i * kPart, kPart});
+  for (std::size_t i = 0; i < 2; ++i) check(shares.next(share[i], {i * kPart, kPart}));
 
   // Shares are values: here they travel in a message to the members' mailbox.
   const hamlyn::Ticket mailbox = interface.lookup(name, 30s);
@@ -42,36 +43,32 @@ bool receive(const std::string& name) {
     status = terminus.wait_for_place(mailbox, 30s);
   }
 
+  check(status);
   hamlyn::Notification arrival;
-  if (status == hamlyn::Status::ok) status = queue.receive(arrival, 60s);
-  if (status != hamlyn::Status::ok) {
-    std::fprintf(stderr, "group: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-    return false;
-  }
-  if (arrival.kind == hamlyn::Notification::Kind::failed) {
-    std::fprintf(stderr, "group: failed: %s\n", hamlyn::name(arrival.failure()));
-    return false;
-  }
+  check(queue.receive(arrival, 60s));
+  if (arrival.kind == hamlyn::Notification::Kind::failed)
+    throw std::runtime_error(std::string("the group has failed: ") + hamlyn::name(arrival.failure()));
+  require(arrival.kind == hamlyn::Notification::Kind::message, "a member has gone");
   const std::span<const std::byte> bytes = slot.bytes(arrival);
   const bool right = bytes.size() == 2 * kPart && bytes.front() == std::byte{'a'} &&
                      bytes[kPart] == std::byte{'b'} && bytes.back() == std::byte{'c'};
   std::printf("%zu bytes from 3 messages, told of once\n", bytes.size());
-  return right;  // and the interface goes, which ends its links
+  require(right, "the members have sent something else");
 }
 
 int receive_from_second_process() {
   const std::string name = "group." + std::to_string(getpid());
   SecondProcess members{name};
-  return receive(name) && members.wait() ? 0 : 1;
+  receive(name);  // and its interface goes, which ends its links
+  return members.wait() ? 0 : 1;
 }
 
 // Sends one message as the holder of `share`: all of its part, so that it is used up.
-bool contribute(hamlyn::Terminus& terminus, const hamlyn::Share& share, char letter) {
+void contribute(hamlyn::Terminus& terminus, const hamlyn::Share& share, char letter) {
   const std::vector<std::byte> data(share.ticket.bound, static_cast<std::byte>(letter));
   hamlyn::SendHandle handle;
   const hamlyn::Status status = terminus.send(share, data, {}, &handle);
-  return status == hamlyn::Status::ok ||
-         (status == hamlyn::Status::pending && terminus.wait(handle, 30s) == hamlyn::Status::ok);
+  check(status == hamlyn::Status::pending ? terminus.wait(handle, 30s) : status);
 }
 
 int send(const char* name) {
@@ -82,25 +79,26 @@ int send(const char* name) {
   interface.publish(name, mailbox.ticket());
   hamlyn::Notification arrival;
   do {
-    if (queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
+    check(queue.receive(arrival, 30s));
   } while (arrival.kind != hamlyn::Notification::Kind::message);
   hamlyn::Share share[2];
-  if (arrival.length != sizeof share) return 1;
+  require(arrival.length == sizeof share, "these are no two shares");
   std::memcpy(share, mailbox.bytes(arrival).data(), sizeof share);
 
   // The second member splits its share: the piece, with the first half of its buffer, could as well be sent
   // on to a helper on any other process. The receiver need not know.
   hamlyn::Share piece;
-  if (share[1].split(kPart / 2, piece) != hamlyn::Status::ok) return 1;
+  check(share[1].split(kPart / 2, piece));
   hamlyn::Terminus terminus{interface};
-  if (terminus.connect(share[0].ticket, 30s) != hamlyn::Status::ok) return 1;
-  const bool sent = contribute(terminus, share[1], 'c') && contribute(terminus, share[0], 'a') &&
-                    contribute(terminus, piece, 'b');
+  check(terminus.connect(share[0].ticket, 30s));
+  contribute(terminus, share[1], 'c');
+  contribute(terminus, share[0], 'a');
+  contribute(terminus, piece, 'b');
   // The group fails if a link ends that had contributed to it: we stay until our peer has gone.
-  while (sent && queue.receive(arrival, 60s) == hamlyn::Status::ok) {
-    if (arrival.kind == hamlyn::Notification::Kind::link_ended) return 0;
-  }
-  return 1;
+  do {
+    check(queue.receive(arrival, 60s));
+  } while (arrival.kind != hamlyn::Notification::Kind::link_ended);
+  return 0;
 }
 
 }  // namespace

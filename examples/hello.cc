@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -36,11 +37,9 @@ int receive() {
   interface.publish(name, slot.ticket(0));
 
   hamlyn::Notification arrival;
-  const hamlyn::Status status = queue.receive(arrival, 30s);
-  if (status != hamlyn::Status::ok) {
-    std::fprintf(stderr, "hello: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-    return 1;
-  }
+  check(queue.receive(arrival, 30s));
+  require(arrival.kind == hamlyn::Notification::Kind::message,
+          "the sender has gone in the middle of its message");
   const std::string_view message = text(slot.bytes(arrival));
   const std::string_view metadata = text(slot.metadata(arrival.entry));
   std::printf("%.*s (metadata: %.*s)\n", static_cast<int>(message.size()), message.data(),
@@ -55,20 +54,17 @@ int send(const char* name) {
   hamlyn::Interface interface;
   const hamlyn::Ticket ticket = interface.lookup(name, 30s);  // waits for the name to be published
   hamlyn::Terminus terminus{interface};
-  hamlyn::Status status = terminus.connect(ticket, 30s);
+  check(terminus.connect(ticket, 30s));
 
   const std::string_view message = "Hello from another process";
   const std::string_view metadata = "English";
   hamlyn::SendHandle handle;
-  if (status == hamlyn::Status::ok) {
-    status = terminus.send(ticket, std::as_bytes(std::span{message}),
-                           {.metadata = std::as_bytes(std::span{metadata})}, &handle);
-  }
+  hamlyn::Status status = terminus.send(ticket, std::as_bytes(std::span{message}),
+                                        {.metadata = std::as_bytes(std::span{metadata})}, &handle);
   // `pending`: the interface moves the rest, and the buffer must stay until it has.
   if (status == hamlyn::Status::pending) status = terminus.wait(handle, 30s);
-  if (status == hamlyn::Status::ok) return 0;
-  std::fprintf(stderr, "hello: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-  return 1;
+  check(status);
+  return 0;
 }
 
 }  // namespace

@@ -40,12 +40,14 @@ static hamlyn_status answer(hamlyn_manager* manager, hamlyn_datagram_receiver* d
   if (!question.has_reply || question.length > 64) return HAMLYN_INVALID;
   char text[64];
   for (size_t i = 0; i < question.length; ++i) text[i] = (char)toupper(((unsigned char*)question.data)[i]);
-  hamlyn_datagram_make_ready(door);  // its bytes are copied: the next one may come
+  status = hamlyn_datagram_make_ready(door);  // its bytes are copied: the next one may come
+  if (status != HAMLYN_OK) return status;
 
   hamlyn_datagram_sender* reply = NULL;
   status = hamlyn_datagram_sender_make(manager, &question.reply, &reply);
   if (status != HAMLYN_OK) return status;
-  status = hamlyn_datagram_deliver(reply, text, question.length, NULL, kPatience);
+  // Given to the link, and not waited for: a client that does not look holds up nobody else.
+  status = hamlyn_datagram_send(reply, text, question.length, NULL, NULL);
   hamlyn_datagram_sender_free(reply);
   return status;
 }

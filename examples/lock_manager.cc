@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -25,10 +26,6 @@ struct Table {
   std::uint64_t lock;    // interface of the holder; 0: free
   std::uint64_t number;  // what it protects
 };
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 // --- the manager
 
@@ -81,9 +78,7 @@ class Client {
     for (auto pause = 1us; exchange(0, interface_.id()) != 0; pause = std::min(2 * pause, 1000us))
       std::this_thread::sleep_for(pause);
   }
-  void give_back() {
-    if (exchange(interface_.id(), 0) != interface_.id()) throw std::runtime_error("the lock was not ours");
-  }
+  void give_back() { require(exchange(interface_.id(), 0) == interface_.id(), "the lock was not ours"); }
   // Not by one operation, so that it would go wrong without the lock.
   void add_one() {
     const std::uint64_t number = fetch({.op = hamlyn::FetchOp::add, .operand = 0}, offsetof(Table, number));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -20,20 +21,16 @@ using namespace std::chrono_literals;
 constexpr std::size_t kRoom = 64;  // of each client
 
 // Sends in fast mode, waiting for a place if need be.
-bool tell(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, std::span<const std::byte> data) {
-  while (terminus.connect(to, 30s) == hamlyn::Status::ok) {
-    const hamlyn::Status status = terminus.send_fast(to, data);
-    if (status == hamlyn::Status::ok) return true;
-    if (status != hamlyn::Status::no_place && status != hamlyn::Status::queue_full) return false;
-    terminus.wait_for_place(to, 30s);
-  }
-  return false;
+void tell(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, std::span<const std::byte> data) {
+  check(terminus.connect(to, 30s));
+  hamlyn::Status status;
+  while ((status = terminus.send_fast(to, data)) == hamlyn::Status::no_place ||
+         status == hamlyn::Status::queue_full)
+    check(terminus.wait_for_place(to, 30s));
+  check(status);
 }
 
-int serve() {
-  const std::string name = "modes." + std::to_string(getpid());
-  SecondProcess clients{name};
-
+void serve(const std::string& name) {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, 2 * kRoom};
   hamlyn::NotificationQueue queue{interface};
@@ -43,19 +40,20 @@ int serve() {
   hamlyn::Slot slot{area, queue, {.mode = hamlyn::Mode::paranoid_one_shot, .entries = 2}};
   hamlyn::Ticket ticket[2];
   for (std::uint32_t client = 0; client < 2; ++client) {
-    if (slot.arm(client, {client * kRoom, kRoom}) != hamlyn::Status::ok) return 1;
+    check(slot.arm(client, {client * kRoom, kRoom}));
     ticket[client] = slot.ticket(client);
   }
   // Client 1 is no longer wanted. Its ticket is worth nothing from here on, also if its message is half here;
   // the other's is as good as before. Nobody was asked but this process.
-  if (slot.revoke(1) != hamlyn::Status::ok) return 1;
+  check(slot.revoke(1));
 
   hamlyn::Terminus terminus{interface};
-  if (!tell(terminus, interface.lookup(name, 30s), std::as_bytes(std::span{ticket}))) return 1;
+  tell(terminus, interface.lookup(name, 30s), std::as_bytes(std::span{ticket}));
 
   bool served = false, refused = false;
   hamlyn::Notification n;
-  while (!(served && refused) && queue.receive(n, 30s) == hamlyn::Status::ok) {
+  while (!(served && refused)) {
+    check(queue.receive(n, 30s));
     if (n.kind == hamlyn::Notification::Kind::protocol_error) {
       std::printf("refused: %s\n", hamlyn::name(n.cause));
       refused = n.cause == hamlyn::Refusal::bad_key;
@@ -66,10 +64,16 @@ int serve() {
       served = n.entry == 0;
       // Nothing changes in its part until this arming, which gives it a new key: the client gets a new ticket
       // with its answer.
-      if (slot.arm(n.entry) != hamlyn::Status::ok) return 1;
+      check(slot.arm(n.entry));
     }
   }
-  return served && refused ? 0 : 1;
+}  // and the interface goes, which ends its links
+
+int serve_second_process() {
+  const std::string name = "modes." + std::to_string(getpid());
+  SecondProcess clients{name};
+  serve(name);
+  return clients.wait() ? 0 : 1;
 }
 
 int ask(const char* name) {
@@ -80,10 +84,10 @@ int ask(const char* name) {
   interface.publish(name, mailbox.ticket());
   hamlyn::Notification n;
   do {
-    if (queue.receive(n, 30s) != hamlyn::Status::ok) return 1;
+    check(queue.receive(n, 30s));
   } while (n.kind != hamlyn::Notification::Kind::message);
   hamlyn::Ticket ticket[2];
-  if (n.length != sizeof ticket) return 1;
+  require(n.length == sizeof ticket, "these are no two tickets");
   std::memcpy(ticket, mailbox.bytes(n).data(), sizeof ticket);
 
   hamlyn::Terminus terminus{interface};
@@ -91,10 +95,10 @@ int ask(const char* name) {
   for (const hamlyn::Ticket& each : {ticket[1], ticket[0]}) {
     hamlyn::SendHandle handle;
     const hamlyn::Status sent = terminus.send(each, std::as_bytes(std::span{request}), {}, &handle);
-    if (sent == hamlyn::Status::pending) terminus.wait(handle, 30s);
+    check(sent == hamlyn::Status::pending ? terminus.wait(handle, 30s) : sent);
   }
   do {
-    if (queue.receive(n, 30s) != hamlyn::Status::ok) return 1;
+    check(queue.receive(n, 30s));
   } while (n.kind != hamlyn::Notification::Kind::link_ended);
   return 0;
 }
@@ -103,7 +107,7 @@ int ask(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? ask(words[1]) : serve();
+    return count > 1 ? ask(words[1]) : serve_second_process();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "modes: %s\n", error.what());
     return 1;

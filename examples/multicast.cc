@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -35,14 +36,13 @@ int take(const std::string& name) {
   }
   for (auto& member : members) {
     hamlyn::Notification arrival;
-    if (member->queue.receive(arrival, 30s) != hamlyn::Status::ok) return 1;
-    if (arrival.kind != hamlyn::Notification::Kind::message) return 1;
+    check(member->queue.receive(arrival, 30s));
+    require(arrival.kind == hamlyn::Notification::Kind::message,
+            "the sender has gone in the middle of its message");
   }
   // The sender's count does not wait for us: it may have gone, or still count.
   hamlyn::Notification end;
-  for (auto& member : members) {
-    if (member->queue.receive(end, 30s) != hamlyn::Status::ok) return 1;
-  }
+  for (auto& member : members) check(member->queue.receive(end, 30s));
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -18,10 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kBulk = 32 << 20;
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 // One side: a slot and a queue for bulk, a slot and a queue for what is urgent, and a terminus of each level.
 struct Side {
@@ -47,7 +44,7 @@ struct Side {
 void wait_for_message(hamlyn::NotificationQueue& queue) {
   hamlyn::Notification arrival;
   check(queue.receive(arrival, 30s));
-  if (arrival.kind != hamlyn::Notification::Kind::message) throw std::runtime_error("the other one has left");
+  require(arrival.kind == hamlyn::Notification::Kind::message, "the other one has left");
 }
 
 int transfer_and_ask() {
@@ -65,7 +62,7 @@ int transfer_and_ask() {
     wait_for_message(side.urgent_queue);  // runs the interface, so the bulk goes on meanwhile
     ++answered;
   }
-  if (answered == 0) throw std::runtime_error("no answer before the end of the bulk");
+  require(answered != 0, "no answer before the end of the bulk");
   std::printf("answered while the bulk was under way: %d times\n", answered);
   check(side.urgent.send_fast(side.urgent_ticket, {}, 1));  // no more questions
   return other.wait() ? 0 : 1;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -50,7 +51,8 @@ int own() {
   while (done.load() == 0 && std::chrono::steady_clock::now() - begin < 30s) {
   }  // so that the other one has a part in it
   while (next.fetch_add(1) < kJobs) done.fetch_add(1);
-  if (!other.wait() || done.load() != kJobs) return 1;
+  if (!other.wait()) return 1;
+  require(done.load() == kJobs, "a job was not done, or not once");
   std::printf("%llu jobs, each done once\n", static_cast<unsigned long long>(kJobs));
   return 0;
 }
@@ -65,16 +67,12 @@ class Worker {
     while (true) {
       const std::uint64_t number = add_one(offsetof(List, next));
       if (number >= kJobs) return;
-      if (text(number) != "job " + std::to_string(number)) throw std::runtime_error("another job's text");
+      require(text(number) == "job " + std::to_string(number), "another job's text");
       add_one(offsetof(List, done));
     }
   }
 
  private:
-  static void check(hamlyn::Status status) {
-    if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-  }
-
   // What stood there before.
   std::uint64_t add_one(std::uint64_t offset) {
     hamlyn::RemoteHandle handle;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -32,13 +33,10 @@ int send(const char* name) {
   const std::string long_one(300000, '*');
   for (int i = 0; i < 100000; ++i) {
     // Short records are put together; long ones go as they are, into a longer buffer if need be.
-    const hamlyn::Status status = i % 1000 == 0 ? prices.send(long_one) : prices.send("ACME 12.5");
-    if (status != hamlyn::Status::ok) {
-      std::fprintf(stderr, "stream: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-      return 1;
-    }
+    check(i % 1000 == 0 ? prices.send(long_one) : prices.send("ACME 12.5"));
   }
-  return prices.close() == hamlyn::Status::ok ? 0 : 1;  // the receiver has everything
+  check(prices.close());  // the receiver has everything
+  return 0;
 }
 
 }  // namespace

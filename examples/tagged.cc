@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -26,7 +27,7 @@ int show() {
   manager.publish(name, board.make_seed());
   // Whatever comes meanwhile is put aside for whoever asks for it.
   hamlyn::Tagged last;
-  if (board.get_specific_tag(kTurns, last, 30s) != hamlyn::Status::ok) return 1;
+  check(board.get_specific_tag(kTurns, last, 30s));
   std::uint64_t sum = 0, value = 0;
   for (std::uint64_t place = 0; place < kPlaces; ++place) {
     std::memcpy(&value, board.bytes().data() + place * sizeof value, sizeof value);
@@ -44,11 +45,7 @@ int write(const char* name) {
   hamlyn::TaggedSender board{manager, manager.lookup(name)};
   for (std::uint64_t turn = 1; turn <= kTurns; ++turn) {
     const auto bytes = std::as_bytes(std::span{&turn, 1});
-    const hamlyn::Status status = board.send(bytes, turn % kPlaces * sizeof turn, turn, 30s);
-    if (status != hamlyn::Status::ok) {
-      std::fprintf(stderr, "tagged: %s: %s\n", hamlyn::name(status), hamlyn::advice(status));
-      return 1;
-    }
+    check(board.send(bytes, turn % kPlaces * sizeof turn, turn, 30s));
   }
   return 0;
 }

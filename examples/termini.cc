@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -20,10 +21,6 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kTermini = 3;
 constexpr std::uint32_t kMessages = 8;  // each sends
 constexpr std::size_t kBytes = 100'000;
-
-void check(hamlyn::Status status) {
-  if (status != hamlyn::Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
 
 // Gives out a ticket for each entry, then takes one message into each.
 int receive(const std::string& name) {
@@ -36,7 +33,7 @@ int receive(const std::string& name) {
   for (std::uint32_t i = 0; i < kTermini * kMessages; ++i) {
     hamlyn::Notification arrival;
     check(queue.receive(arrival, 30s));
-    if (arrival.length != kBytes) throw std::runtime_error("a message came that was not sent");
+    require(arrival.length == kBytes, "a message came that was not sent, or the sender has gone");
   }
   return 0;
 }

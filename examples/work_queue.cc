@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "spawn_self.h"
 
 namespace {
@@ -24,6 +25,7 @@ using hamlyn::Status;
 
 constexpr std::uint32_t kJobs = 60;
 constexpr unsigned kWorkers = 3;
+constexpr auto kPatience = 100ms;  // of the owner with one worker
 
 struct Job {
   hamlyn::Ticket result;  // 8 bytes, once
@@ -32,16 +34,14 @@ struct Job {
 
 std::uint64_t answer_to(std::uint64_t number) { return number * number + 1; }
 
-void check(Status status) {
-  if (status != Status::ok) throw std::runtime_error(hamlyn::advice(status));
-}
-
+// Waits for a place for so long at most.
 template <class T>
-Status say(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, const T& value, std::uint64_t offset = 0) {
+Status say(hamlyn::Terminus& terminus, const hamlyn::Ticket& to, const T& value,
+           std::chrono::nanoseconds patience, std::uint64_t offset = 0) {
   for (;;) {
     Status status = terminus.send_fast(to, std::as_bytes(std::span{&value, 1}), 0, offset);
     if (status == Status::connecting || status == Status::no_place || status == Status::queue_full) {
-      status = terminus.wait_for_place(to, 30s);
+      status = terminus.wait_for_place(to, patience);
       if (status == Status::ok) continue;
     }
     return status;
@@ -60,7 +60,12 @@ class Owner {
   void run() {
     while (done_ != kJobs) {
       Notification arrival;
-      check(queue_.receive(arrival, 60s));
+      const Status status = queue_.receive(arrival, idle_.empty() ? 60s : 1s);
+      if (status == Status::timed_out && !idle_.empty()) {
+        hand_out();  // to a worker that did not look the last time
+        continue;
+      }
+      check(status);
       switch (arrival.kind) {
         case Notification::Kind::message:
           arrival.slot == door_.number() ? greet(arrival) : take_result(arrival);
@@ -82,7 +87,11 @@ class Owner {
           break;
       }
     }
-    for (const auto& [peer, mailbox] : mailboxes_) say(terminus_, mailbox, std::uint64_t{0});  // it is over
+    for (const auto& [peer, mailbox] : mailboxes_) {
+      // It is over. One that has gone, or does not look, needs not be told.
+      const Status told = say(terminus_, mailbox, std::uint64_t{0}, kPatience);
+      if (told != Status::link_ended && told != Status::timed_out) check(told);
+    }
   }
   unsigned refused() const { return refused_; }
   // Whether each job's result is in its place.
@@ -106,20 +115,24 @@ class Owner {
     idle_.push_back(arrival.peer);
     if (++greeted_ >= kWorkers) hand_out();  // all of them are to have a part in it
   }
+  // Gives each idle worker a job. One that does not look gets none, and the others do not wait for it.
   void hand_out() {
-    while (!idle_.empty() && !waiting_.empty()) {
+    for (std::size_t left = idle_.size(); left != 0 && !waiting_.empty(); --left) {
       const std::uint64_t worker = idle_.front();
       const std::uint32_t number = waiting_.front();
       idle_.pop_front();
       // A new key, the job's own bounds, one message.
       check(results_.arm(number, {.base = 8 * std::size_t{number}, .bound = 8}));
-      results_.fail_after(number, 20s);
-      if (say(terminus_, mailboxes_[worker], Job{results_.ticket(number), number}) == Status::ok) {
+      check(results_.fail_after(number, 20s));
+      const Status status =
+          say(terminus_, mailboxes_[worker], Job{results_.ticket(number), number}, kPatience);
+      if (status == Status::ok) {
         waiting_.pop_front();
         doing_[worker] = number;
-      } else {
-        results_.revoke(number);  // that worker has gone: the job is the next one's
+        continue;
       }
+      check(results_.revoke(number));                            // the job is the next one's
+      if (status == Status::timed_out) idle_.push_back(worker);  // otherwise it has gone
     }
   }
   void take_result(const Notification& arrival) {
@@ -139,7 +152,7 @@ class Owner {
     mailboxes_.erase(worker);
     std::erase(idle_, worker);
     if (const auto job = doing_.find(worker); job != doing_.end()) {
-      results_.revoke(job->second);
+      check(results_.revoke(job->second));
       // Unless what has become of it stands in the queue already: then that is seen to when it is read.
       if (results_.disarm(job->second) == Status::ok) waiting_.push_back(job->second);
       doing_.erase(job);
@@ -196,7 +209,7 @@ int work(const char* name, bool cheats) {
   hamlyn::Terminus terminus{interface};
   const hamlyn::Ticket door = interface.lookup(name, 30s);
   check(terminus.connect(door, 30s));
-  check(say(terminus, door, mailbox.ticket(), sizeof(hamlyn::Ticket) * (interface.id() % 64)));
+  check(say(terminus, door, mailbox.ticket(), 30s, sizeof(hamlyn::Ticket) * (interface.id() % 64)));
   for (;;) {
     Notification arrival;
     check(queue.receive(arrival, 30s));

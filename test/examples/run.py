@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs an example as a newcomer would, where no other node daemon of this user is.
 
-  run.py HAMLYND PROGRAM [GIVES_UP]
+  run.py HAMLYND PROGRAM [GIVES_UP PEER]
 
-GIVES_UP is a client of those examples that have a door, which gives a message up; the others need none.
+GIVES_UP is a client of those examples that have a door, which gives a message up; PEER has those that never look.
 """
+import contextlib
 import os
 import pathlib
 import signal
@@ -17,6 +18,9 @@ import time
 WORDS = "Good morning"
 # Where the services among them take datagrams from anybody, of whom one may give up in the middle.
 DOORS = {"guide": "greeter", "echo": "echo.{}", "epoll_server": "epoll_server.{}", "market_data": "market.{}"}
+
+SUBSCRIBERS = 4  # of the market
+STRANGERS = 12  # who never look: a publisher that waits for each would take two minutes
 
 programs = []
 
@@ -88,15 +92,50 @@ def watch_a_cluster(daemon, program, folder, start):
         sys.exit("printed something else")
 
 
-def main(daemon, program, gives_up=None):
+def start_daemon(peer, start):
+    """By a program that stays: nobody is held back who is just starting one."""
+    program = run([peer, "holds", "nobody"], **start)
+    while program.poll() is None and len(os.listdir(f"/proc/{program.pid}/task")) < 3:
+        time.sleep(0.01)
+
+
+def hold_back_children(program, count):
+    """Stops the processes that it starts, before they have come far."""
+    children = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    held = set()
+    while len(held) < count and program.poll() is None:
+        for child in children.read_text().split():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if f"market.{program.pid}." in pathlib.Path(f"/proc/{child}/cmdline").read_text():  # and no daemon
+                    os.kill(int(child), signal.SIGSTOP)
+                    held.add(int(child))
+    return held
+
+
+def knock_first(program, peer, start):
+    """Strangers that never look are at the market's door before its subscribers are."""
+    held = hold_back_children(program, SUBSCRIBERS)
+    strangers = run([peer, "never_looks", DOORS["market_data"].format(program.pid), str(STRANGERS)], **start)
+    said = strangers.stdout.readline()
+    if said != "knocked\n":
+        sys.exit(f"a stranger was not heard at the door: {said}")
+    for child in held:
+        os.kill(child, signal.SIGCONT)
+    return strangers
+
+
+def main(daemon, program, gives_up=None, peer=None):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HAMLYN_DAEMON": daemon, "XDG_RUNTIME_DIR": folder}
         start = {"env": environment, "stdout": subprocess.PIPE, "text": True}
         if pathlib.Path(program).name == "membership":
             watch_a_cluster(daemon, program, pathlib.Path(folder), start)
             return
-        first = run([program], **start)
         name = pathlib.Path(program).name
+        if name == "market_data":
+            start_daemon(peer, start)
+        first = run([program], **start)
+        strangers = knock_first(first, peer, start) if name == "market_data" else None
         other = run([gives_up, DOORS[name].format(first.pid)], **start) if name in DOORS else None
         if name == "guide" and (other.communicate(timeout=60)[0] != "ok\n" or first.stdout.readline() != "\n"):
             sys.exit("a client that has given up ends the service")
@@ -113,6 +152,9 @@ def main(daemon, program, gives_up=None):
         if other is not None:
             other.kill()  # it may have come too late
             other.communicate()
+        if strangers is not None:
+            strangers.kill()
+            strangers.communicate()
         print(printed, end="")
         if first.returncode != 0 and not endless:
             sys.exit(f"ended with {first.returncode}")

@@ -1,0 +1,17 @@
+#pragma once
+// Ends an example that cannot go on: `main` catches what is thrown here, says it, and fails.
+#include <hamlyn/status.h>
+
+#include <stdexcept>
+#include <string>
+
+// Throws unless `status` is ok, with its name and with what the caller can do about it.
+inline void check(hamlyn::Status status) {
+  if (status != hamlyn::Status::ok)
+    throw std::runtime_error(std::string(hamlyn::name(status)) + ": " + hamlyn::advice(status));
+}
+
+// Throws unless another process, whose bytes may be anything, has kept to what was agreed.
+inline void require(bool kept, const char* otherwise) {
+  if (!kept) throw std::runtime_error(otherwise);
+}
