@@ -20,7 +20,7 @@ Task echo(Loop& loop, StreamReceiver& from, StreamSender& to, int& ended) {
   Record record;
   while (co_await loop.receive(from, record) == Status::ok) {
     EXPECT_EQ(co_await loop.send(to, record.bytes()), Status::ok);
-    from.release(record);
+    EXPECT_EQ(from.release(record), Status::ok);
   }
   EXPECT_EQ(co_await loop.close(to), Status::ok);
   ++ended;
@@ -55,7 +55,7 @@ TEST_F(Coroutines, share_a_thread) {
           Record record;
           EXPECT_EQ(back.receive(record, kPatience), Status::ok);
           EXPECT_EQ(record.text(), text);
-          back.release(record);
+          EXPECT_EQ(back.release(record), Status::ok);
         }
         EXPECT_EQ(said.close(kPatience), Status::ok);
         Record record;

@@ -54,9 +54,9 @@ TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
     Ticket nobody = to.slot.ticket();
     nobody.interface += 1000;
     EXPECT_EQ(terminus.connect(nobody, kPatience), Status::refused);
-    EXPECT_THROW(to.interface.lookup("nobody"), Error);
+    EXPECT_THROW(static_cast<void>(to.interface.lookup("nobody")), Error);
     try {
-      to.interface.lookup("nobody", 20ms);
+      static_cast<void>(to.interface.lookup("nobody", 20ms));
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::timed_out);
@@ -71,7 +71,7 @@ TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
       });
       EXPECT_EQ(to.queue.receive(arrival, kPatience), Status::cancelled);
       try {
-        to.interface.lookup("nobody", kPatience);
+        static_cast<void>(to.interface.lookup("nobody", kPatience));
         ADD_FAILURE();
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::cancelled);
@@ -96,7 +96,7 @@ TEST_F(Library, TimesBeyondTheClockAreForEver) {
       }
     });
     try {
-      interface.lookup("nobody", std::chrono::milliseconds::max());
+      static_cast<void>(interface.lookup("nobody", std::chrono::milliseconds::max()));
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
@@ -104,7 +104,7 @@ TEST_F(Library, TimesBeyondTheClockAreForEver) {
     over = true;
     canceller.join();
     try {
-      interface.lookup("nobody", std::chrono::milliseconds::min());
+      static_cast<void>(interface.lookup("nobody", std::chrono::milliseconds::min()));
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::name_unknown) << "as without a time: " << error.what();
@@ -129,7 +129,7 @@ TEST_F(Library, AForkedChildHasNoInterface) {
                    !to.interface.run() && terminus.send(Ticket{}, {}) == Status::forked &&
                    to.slot.arm(0) == Status::forked && terminus.wait({}, 1s) == Status::forked;
       try {
-        to.slot.ticket();
+        static_cast<void>(to.slot.ticket());
         right = false;
       } catch (const Error& error) {
         right &= error.code() == ErrorCode::forked;
@@ -139,7 +139,7 @@ TEST_F(Library, AForkedChildHasNoInterface) {
     int status = -1;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_NO_THROW(to.slot.ticket()) << "the parent's is as it was";
+    EXPECT_NO_THROW(static_cast<void>(to.slot.ticket())) << "the parent's is as it was";
   });
 }
 

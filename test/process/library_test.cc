@@ -193,7 +193,7 @@ TEST_F(Library, DataLandsWhileTheApplicationIsElsewhere) {
   Actor from = sender([&](Line&, Interface&, Terminus& terminus, const Ticket& ticket) {
     const auto data = some_bytes(100000, 3);
     SendHandle handle;
-    terminus.send(ticket, data, {}, &handle);
+    static_cast<void>(terminus.send(ticket, data, {}, &handle));
     return terminus.wait(handle, kPatience) == Status::ok ? 0 : 1;
   });
   in_child([&] {

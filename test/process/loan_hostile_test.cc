@@ -40,16 +40,16 @@ struct HostileSender {
   std::uint64_t knock(LoanReceiver& receiver) { return knock(receiver, receiver.make_seed()); }
   std::uint64_t knock(LoanReceiver& receiver, const Seed& seed) {
     SendHandle handle;
-    terminus.send(seed.ticket, of(open), {.acknowledged = true}, &handle);
+    static_cast<void>(terminus.send(seed.ticket, of(open), {.acknowledged = true}, &handle));
     if (terminus.wait(handle, kPatience) != Status::ok) return 0;
     Borrowed none;
     Notification arrival;
     for (int i = 0; i < 20; ++i) {
-      receiver.receive(none, 1ms);
+      static_cast<void>(receiver.receive(none, 1ms));
       if (queue.receive(arrival, 1ms) != Status::ok || arrival.kind != Notification::Kind::message) continue;
       if (arrival.word == kGone) continue;  // of the opening before
       if (arrival.length == sizeof answer) std::memcpy(&answer, desk.bytes(arrival).data(), sizeof answer);
-      if (arrival.length == sizeof answer) terminus.connect(landing(seed), kPatience);
+      if (arrival.length == sizeof answer) static_cast<void>(terminus.connect(landing(seed), kPatience));
       return arrival.word;
     }
     return 0;
@@ -165,7 +165,7 @@ struct HostileReceiver {
         door(area, queue, {.mode = Mode::paranoid_one_shot, .entries = 1, .fast = false}),
         landing(area, queue, {.entries = 1, .places = 64}),
         terminus(interface) {
-    door.arm(0);
+    static_cast<void>(door.arm(0));
   }
   Seed seed() const {
     Seed seed{door.ticket(0)};
@@ -256,12 +256,14 @@ TEST_F(Loans, of_a_receiver_that_talks_nonsense_come_back) {
       EXPECT_EQ(to.send(loan), Status::broken);
       EXPECT_EQ(loan.holders(), 0u);
     };
-    nonsense([](HostileReceiver& hostile) { hostile.terminus.send_fast(hostile.open.desk, {}, 77); });
+    nonsense([](HostileReceiver& hostile) {
+      static_cast<void>(hostile.terminus.send_fast(hostile.open.desk, {}, 77));
+    });
     nonsense([](HostileReceiver& hostile) {  // a message, where only the end of the link is told
       Ticket entry = hostile.open.desk;
       entry.entry = 0;
       entry.incarnation = 1;
-      hostile.terminus.send(entry, bytes_of("x"));
+      static_cast<void>(hostile.terminus.send(entry, bytes_of("x")));
     });
     EXPECT_EQ(pool.free_buffers(), 8u);
   });
@@ -277,7 +279,7 @@ TEST_F(Loans, are_not_lent_to_who_answers_falsely) {
       LoanOpen open;
       std::memcpy(&open, hostile.door.bytes(arrival).data(), sizeof open);
       EXPECT_EQ(hostile.terminus.connect(open.desk, kPatience), Status::ok);
-      hostile.terminus.send_fast(open.desk, bytes_of("no answer at all"), kAnswer);
+      static_cast<void>(hostile.terminus.send_fast(open.desk, bytes_of("no answer at all"), kAnswer));
     });
     EXPECT_EQ(thrown_by([&] { LoanSender(pool, hostile.seed(), {.timeout = kPatience}); }),
               ErrorCode::peer_refused);

@@ -20,16 +20,16 @@ TEST_F(SegmentsBeset, are_opened_anew_when_their_protection_changes_and_nothing_
     Segment segment(exporter, {.name = "changing", .bytes = 4096});
     Import import(importer, "changing");
     for (int round = 1; round < 100; ++round) {
-      segment.protect({.mode = round % 2 == 0 ? 0600u : 0640u});
+      static_cast<void>(segment.protect({.mode = round % 2 == 0 ? 0600u : 0640u}));
       const auto data = numbers(40, round);
       ASSERT_EQ(import.write(0, data, kPatience), Status::ok) << "whoever may still is let in again";
       if (import.flush(kPatience) != Status::ok) continue;
       ASSERT_TRUE(same(segment.bytes().first(40), data)) << "it was said to have landed";
     }
     if (::geteuid() == 0) return;  // who always may
-    import.flush(kPatience);
-    segment.protect({.mode = 0});
-    import.write(0, numbers(40, 1), kPatience);
+    static_cast<void>(import.flush(kPatience));
+    static_cast<void>(segment.protect({.mode = 0}));
+    static_cast<void>(import.write(0, numbers(40, 1), kPatience));
     EXPECT_NE(import.flush(kPatience), Status::ok);
     EXPECT_NE(import.write(0, numbers(40, 1), kPatience), Status::ok);
   });
@@ -91,10 +91,10 @@ TEST_F(SegmentsBeset, tell_once_of_a_scattered_write_that_waited) {
     Segment segment(exporter, {.name = "scattered", .bytes = 4096});
     Import import(importer, "scattered");
     const Strides strides{.chunk = 8, .x_chunks = 10, .y_chunks = 5, .x_stride = 24, .y_stride = 512};
-    segment.inhibit();
+    static_cast<void>(segment.inhibit());
     ASSERT_EQ(import.write(64, numbers(400), kPatience, {.notify = true, .strides = &strides}), Status::ok);
     ASSERT_EQ(import.flush(kPatience), Status::ok);
-    segment.release();
+    static_cast<void>(segment.release());
     SegmentRecord record;
     do ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
     while (record.kind == SegmentRecord::Kind::held);
@@ -111,7 +111,7 @@ TEST_F(SegmentsBeset, are_not_signalled_when_what_was_to_be_signalled_is_lost) {
     Segment segment(exporter, {.name = "full", .bytes = 65536, .hold = 4096});
     Import import(importer, "full");
     ASSERT_EQ(segment.unpin(4096, 4096), Status::ok);
-    import.write_signal(4096, numbers(4096, 1), 0, 5, Import::Signal::set, kPatience);
+    static_cast<void>(import.write_signal(4096, numbers(4096, 1), 0, 5, Import::Signal::set, kPatience));
     EXPECT_EQ(import.flush(kPatience), Status::refused);
     EXPECT_EQ(import.refusal(), Refusal::hold_full);
     EXPECT_EQ(segment.at<std::uint64_t>(0), 0u);
@@ -196,17 +196,17 @@ TEST_F(SegmentsBeset, say_so_to_a_child_that_was_forked_while_other_threads_were
     std::byte room[64], childs[64];
     std::atomic<bool> over{false};
     std::thread reader([&] {
-      while (!over) import.read(0, room, kPatience);
+      while (!over) static_cast<void>(import.read(0, room, kPatience));
     });
     std::thread owner([&] {
-      while (!over) segment.protect({});
+      while (!over) static_cast<void>(segment.protect({}));
     });
     for (int i = 0; i < 20; ++i) {
       const pid_t child = ::fork();
       if (child == 0) {
         ::alarm(10);
         const bool said = import.read(0, childs, kPatience) == Status::forked &&
-                          error_of([&] { segment.protect({}); }) == ErrorCode::forked &&
+                          error_of([&] { static_cast<void>(segment.protect({})); }) == ErrorCode::forked &&
                           error_of([&] { segment.control_descriptor(); }) == ErrorCode::forked &&
                           !detector.suspicion().suspected();
         ::_exit(said ? 0 : 1);

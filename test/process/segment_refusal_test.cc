@@ -83,8 +83,8 @@ TEST_F(SegmentsRefuse, words_of_a_ticket_that_begins_at_no_words_place) {
     EXPECT_FALSE(import.writes_by_stores());
     EXPECT_EQ(import.fetch(0, {.operand = 1}, kPatience).status, Status::refused);
     EXPECT_EQ(import.fetch(4, {.operand = 1}, kPatience).status, Status::misaligned);
-    import.write_signal(0, {}, 0, 1, Import::Signal::add, kPatience);
-    import.flush(kPatience);
+    static_cast<void>(import.write_signal(0, {}, 0, 1, Import::Signal::add, kPatience));
+    EXPECT_EQ(import.flush(kPatience), Status::ok);
     EXPECT_TRUE(untouched(segment.bytes()));
   });
 }
@@ -216,7 +216,7 @@ TEST_F(SegmentsOfUsers, are_shut_and_opened_at_once) {
         Segment segment(interface, {.bytes = 4096, .protection = {.mode = kModes[0]}});
         line.put(segment.ticket());
         while (const auto mode = line.take<std::uint32_t>()) {
-          segment.protect({.mode = *mode});
+          static_cast<void>(segment.protect({.mode = *mode}));
           line.put('p');
         }
         return 0;

@@ -192,7 +192,7 @@ TEST_F(Segments, that_were_taken_back_are_stale) {
     ASSERT_EQ(import.write(0, data, kPatience), Status::ok);
     ASSERT_EQ(import.flush(kPatience), Status::ok);
     segment.revoke();
-    import.write(0, numbers(40, 3), kPatience);  // may have been on its way
+    static_cast<void>(import.write(0, numbers(40, 3), kPatience));  // may have been on its way
     EXPECT_EQ(import.flush(kPatience), Status::stale);
     EXPECT_EQ(import.write(0, data, kPatience), Status::stale);
     std::byte room[40];
@@ -215,7 +215,7 @@ TEST_F(Segments, of_the_same_name_are_not_their_predecessors) {
       first.reset();
       Segment second(exporter, {.name = "again", .bytes = 4096});
       Import fresh(importer, "again");
-      old.write(0, numbers(40, 5), kPatience);
+      static_cast<void>(old.write(0, numbers(40, 5), kPatience));
       EXPECT_EQ(old.flush(kPatience), Status::stale);
       EXPECT_EQ(fresh.flush(kPatience), Status::ok);
       EXPECT_EQ(std::ranges::count(second.bytes(), std::byte{0}), 4096);

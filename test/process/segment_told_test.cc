@@ -83,7 +83,7 @@ TEST_F(Segments, tell_who_has_read_and_swapped_where) {
     told(SegmentRecord::Kind::swapped, 72, 4);
     EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience).value, 1u);
     EXPECT_FALSE(segment.poll()) << "what nobody asked to be told of";
-    segment.set_control(Control::never);
+    EXPECT_EQ(segment.set_control(Control::never), Status::ok);
     EXPECT_EQ(import.read(0, room, kPatience, {.tell_exporter = true}), Status::ok);
     EXPECT_EQ(import.fetch(72, {.bytes = 4, .operand = 1}, kPatience, {.notify = true}).value, 2u);
     EXPECT_EQ(import.flush(kPatience), Status::ok);  // all before it has come
@@ -219,7 +219,7 @@ TEST_F(Segments, give_records_by_descriptors) {
       EXPECT_EQ(record.kind, SegmentRecord::Kind::written);
     }
     ::close(copy);
-    segment.unpin(0, 4096);
+    EXPECT_EQ(segment.unpin(0, 4096), Status::ok);
     ASSERT_EQ(import.write(8, numbers(50), kPatience), Status::ok);
     ASSERT_TRUE(readable(data));
     std::byte room[4096];
@@ -242,7 +242,7 @@ TEST_F(Segments, lose_nothing_by_descriptors_while_the_kernel_has_no_memory) {
     sends_without_memory = 2;
     ASSERT_EQ(import.write(0, numbers(50), kPatience, {.notify = true}), Status::ok);
     EXPECT_TRUE(readable(control));
-    segment.unpin(0, 4096);
+    EXPECT_EQ(segment.unpin(0, 4096), Status::ok);
     sends_without_memory = 2;
     ASSERT_EQ(import.write(8, numbers(50), kPatience), Status::ok);
     EXPECT_TRUE(readable(data));
@@ -294,7 +294,7 @@ TEST_F(Segments, leave_what_came_to_heirs_of_their_descriptors) {
     Interface interface(options());
     Segment segment(interface, {.name = "heirs", .bytes = 4096});
     const int control = segment.control_descriptor(), data = segment.data_descriptor();
-    segment.unpin(0, 4096);
+    EXPECT_EQ(segment.unpin(0, 4096), Status::ok);
     line.put('e');
     if (!readable(control) || !readable(data)) return 1;
     const pid_t heir = ::fork();

@@ -31,7 +31,7 @@ TEST_F(Streams, a_receiver_closes_and_the_sender_is_told) {
     Record record;
     for (int i = 0; i < 100; ++i) {
       ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
-      receiver.release(record);
+      EXPECT_EQ(receiver.release(record), Status::ok);
     }
     EXPECT_EQ(receiver.close(kPatience), Status::ok);
     EXPECT_EQ(receiver.receive(record, 0ns), Status::closed);
@@ -105,7 +105,7 @@ class StreamsLent : public Streams {
       EXPECT_EQ(sender.send(Piece{0, 0, kPiece}, handle), Status::ok);
       Record record;
       EXPECT_EQ(receiver.receive(record, kPatience), Status::ok);
-      receiver.release(record);
+      EXPECT_EQ(receiver.release(record), Status::ok);
       EXPECT_EQ(sender.wait(handle, kPatience), Status::ok);
       const base::RunLockGuard guard(both.sender.interface().engine().lock());
       return both.sender.interface().engine().core().find_link(peer)->areas_shown != 0;
@@ -115,7 +115,8 @@ class StreamsLent : public Streams {
   static Status end_at(StreamReceiver& receiver) {
     Record record;
     Status status;
-    while ((status = receiver.receive(record, kPatience)) == Status::ok) receiver.release(record);
+    while ((status = receiver.receive(record, kPatience)) == Status::ok)
+      EXPECT_EQ(receiver.release(record), Status::ok);
     return status;
   }
 };
@@ -250,8 +251,8 @@ TEST_F(Streams, the_death_of_a_sender_is_told_after_its_last_record) {
     Manager manager({.interface = other_options()});
     const auto seed = line.take<Seed>();
     StreamSender sender{manager, *seed};
-    for (unsigned i = 0; i < 100; ++i) sender.send(std::to_string(i));
-    sender.flush();
+    for (unsigned i = 0; i < 100; ++i) static_cast<void>(sender.send(std::to_string(i)));
+    static_cast<void>(sender.flush());
     line.put('.');
     line.take<char>();
     return 0;
@@ -288,7 +289,7 @@ void StreamsLeft::flush_and_go(std::size_t together) {
     Status status;
     while ((status = receiver.receive(record, kPatience)) == Status::ok) {
       if (record.text() != text_of_record(count, 1000)) return 1;
-      receiver.release(record);
+      EXPECT_EQ(receiver.release(record), Status::ok);
       ++count;
     }
     line.put(count);
@@ -328,7 +329,7 @@ TEST_F(Streams, the_death_of_a_receiver_is_told) {
     StreamReceiver receiver{manager};
     line.put(receiver.make_seed());
     Record record;
-    receiver.receive(record, kPatience);
+    static_cast<void>(receiver.receive(record, kPatience));
     raise(SIGKILL);
     return 0;
   });
@@ -384,7 +385,7 @@ TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) 
     comes.line().put(receiver.make_seed());
     ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
     EXPECT_EQ(record.text(), "here");
-    receiver.release(record);
+    EXPECT_EQ(receiver.release(record), Status::ok);
     EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
   });
   EXPECT_EQ(comes.wait(), 0);
@@ -402,7 +403,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
       Status status = Status::ok;
       for (std::uint64_t next = 0; status == Status::ok; ++next) {
         status = sender.send(endless(next));
-        if (next % 5 == 0) sender.flush();
+        if (next % 5 == 0) static_cast<void>(sender.flush());
       }
       return 1;
     }));
@@ -417,7 +418,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
       const auto check = [&] {
         ASSERT_TRUE(record.text() == endless(next)) << next;
         ++next;
-        receiver.release(record);
+        EXPECT_EQ(receiver.release(record), Status::ok);
       };
       // The one before was killed without an answer, and may have opened the stream after we had looked last:
       // then there is no seed before its end was told.
@@ -429,7 +430,7 @@ TEST_F(Streams, a_sender_may_die_at_any_instant) {
         } catch (const Error& error) {
           ASSERT_EQ(error.code(), ErrorCode::invalid_argument);
           ASSERT_LT(std::chrono::steady_clock::now(), patience);
-          if (receiver.receive(record, 1ms) == Status::ok) receiver.release(record);
+          if (receiver.receive(record, 1ms) == Status::ok) static_cast<void>(receiver.release(record));
         }
       }
       senders[turn]->line().put(*seed);
@@ -472,7 +473,7 @@ TEST_F(Streams, the_end_of_an_earlier_sender_is_not_that_of_the_next) {
       actor->line().put(receiver.make_seed());
       ASSERT_EQ(receiver.receive(record, kPatience), Status::ok);
       EXPECT_EQ(record.text(), "one");
-      receiver.release(record);
+      EXPECT_EQ(receiver.release(record), Status::ok);
       EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
       if (actor == &second) break;
       const Seed seed = receiver.make_seed();
@@ -480,7 +481,7 @@ TEST_F(Streams, the_end_of_an_earlier_sender_is_not_that_of_the_next) {
       actor->line().put('.');
       // Until the manager has heard of it, which it does within milliseconds; with the watch gone it hears
       // nothing.
-      manager.wait_beyond(ended, 50ms);
+      static_cast<void>(manager.wait_beyond(ended, 50ms));
       EXPECT_EQ(receiver.receive(record, 0ms), Status::timed_out);
       (void)seed;
     }

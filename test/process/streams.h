@@ -26,7 +26,7 @@ class Streams : public WithManagers {
       }
       done = true;
     });
-    while (!done) both.receiver.wait(1ms);
+    while (!done) static_cast<void>(both.receiver.wait(1ms));
     opens.join();
     if (thrown) std::rethrow_exception(thrown);
     return sender;
@@ -42,7 +42,7 @@ class Streams : public WithManagers {
       status = sender.close(kPatience);
       done = true;
     });
-    while (!done) both.receiver.wait(1ms);
+    while (!done) static_cast<void>(both.receiver.wait(1ms));
     closes.join();
     return status;
   }

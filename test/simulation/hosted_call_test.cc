@@ -34,7 +34,7 @@ void square(Hosted& all, std::chrono::nanoseconds idle = 2s) {
     if (status == Status::ok && all.host.chance().one_in(2)) continue;
     while (!calls.empty()) {
       const std::uint64_t number = number_in(calls.back().request), answer = number * number;
-      service.answer(calls.back(), std::as_bytes(std::span(&answer, 1)));
+      static_cast<void>(service.answer(calls.back(), std::as_bytes(std::span(&answer, 1))));
       calls.pop_back();
     }
   }

@@ -75,7 +75,7 @@ TEST(HostedLoans, tell_of_the_death_of_the_pool_at_any_time) { with_a_death_at_a
 // A pool of one buffer, which is lent.
 struct LenderOfOne {
   explicit LenderOfOne(Hosted& all) {
-    pool.take(8, loan);
+    static_cast<void>(pool.take(8, loan));
     all.expect(sender.send(loan) == Status::ok, "it is not lent");
   }
   Manager manager;
@@ -140,7 +140,7 @@ TEST(HostedLoans, are_shown_to_nobody_any_more_once_their_pool_was_revoked) {
     all.expect(code_of([&] { LoanSender(pool, seed, {.timeout = 1ms}); }) == ErrorCode::seed_used,
                "a seed serves twice");
     Loan loan;
-    pool.take(8, loan);
+    static_cast<void>(pool.take(8, loan));
     loan.bytes()[0] = std::byte{1};
     all.expect(sender.send(loan) == Status::ok, "it is not lent");
     all.host.pause(1'000'000);

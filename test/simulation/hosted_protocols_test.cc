@@ -33,7 +33,7 @@ TEST(HostedDatagrams, land_once_are_answered_and_refused_by_name) {
     DatagramSender reply(manager, *datagram.reply);
     all.expect(reply.deliver(bytes_of("answer"), 1s) == Status::ok, "the answer does not land");
     all.host.pause(1'000'000);
-    receiver->make_ready();
+    static_cast<void>(receiver->make_ready());
     all.expect(receiver->receive(datagram, 1s) == Status::ok, "nothing more comes");
     receiver.reset();
     all.host.pause(10'000'000);
@@ -124,7 +124,7 @@ void exchange_datagrams(Hosted& hosted) {
       const Status status = receiver.receive(datagram, 2ms);
       all.expect(status == Status::ok || (!all.alive(2) && status != Status::cancelled), "nothing comes");
       if (status == Status::ok) all.expect(datagram.bytes.size() == 3000, "another datagram");
-      receiver.make_ready();
+      static_cast<void>(receiver.make_ready());
     }
     all.host.pause(1'000'000);
   });
@@ -235,7 +235,7 @@ TEST(HostedBulk, fills_a_ring_whose_receiver_frees_it_piece_by_piece) {
         const auto all_same = [&](std::byte each) { return each == std::byte{number}; };
         all.expect(std::ranges::all_of(*piece, all_same), "another piece");
         ++number;
-        ring.free();
+        static_cast<void>(ring.free());
         freed = ring.freed();
       }
     }
@@ -324,7 +324,7 @@ void receive_by_epoll(Hosted& all) {
       for (DatagramReceiver* const box : {&one, &other}) {
         while (box->receive(datagram, 0s) == Status::ok) {
           ++datagrams;
-          box->make_ready();
+          static_cast<void>(box->make_ready());
         }
       }
     } while (manager.poll());
@@ -384,7 +384,7 @@ Task echo(Loop& loop, StreamReceiver& from, StreamSender& to, std::uint64_t& ech
   Record record;
   while (co_await loop.receive(from, record) == Status::ok) {
     if (co_await loop.send(to, record.bytes()) != Status::ok) co_return;
-    from.release(record);
+    static_cast<void>(from.release(record));
     ++echoed;
   }
   co_await loop.close(to);
@@ -402,7 +402,7 @@ void say_and_hear(Hosted& all, std::size_t who) {
     all.expect(said.send(bytes_of(text), 5s) == Status::ok, "it is not sent");
     Record record;
     all.expect(back.receive(record, 5s) == Status::ok && record.text() == text, "another echo");
-    back.release(record);
+    static_cast<void>(back.release(record));
   }
   all.expect(said.close(5s) == Status::ok, "it is not closed");
   Record record;

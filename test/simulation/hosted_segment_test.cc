@@ -58,9 +58,9 @@ void serve(Hosted& all) {
       all.expect(has_come(board.bytes().subspan(who * kPart, kPart), rounds[who]), "the data is not there");
       board.at<std::uint64_t>(answer_of(who)) = rounds[who];
       if (!all.host.chance().one_in(3)) continue;
-      board.inhibit();
+      static_cast<void>(board.inhibit());
       all.host.pause(kMillisecond / 4);
-      board.release();
+      static_cast<void>(board.release());
     }
     all.host.pause(kMillisecond / 50);
   }
@@ -242,7 +242,7 @@ void read_notes(Hosted& all, std::array<int, 2>* heirs = nullptr) {
     std::array<pollfd, 2> waits{{{control, POLLIN, 0}, {data, POLLIN, 0}}};
     if (data < 0 && inhibited) {  // nothing would come
       all.host.pause(chance.below(kMillisecond));
-      segment.release();
+      static_cast<void>(segment.release());
       inhibited = false;
     }
     if (!library::wait_for_descriptors(waits, std::nullopt)) return;
@@ -259,7 +259,7 @@ void read_notes(Hosted& all, std::array<int, 2>* heirs = nullptr) {
     all.expect(more, "the descriptor of data has ended");
     if (chance.one_in(3)) (inhibited = !inhibited) ? segment.inhibit() : segment.release();
   }
-  segment.release();
+  static_cast<void>(segment.release());
   for (std::uint32_t who = 1; who <= kImporters; ++who) {
     for (std::uint64_t note = 1; note <= kNotes; ++note)
       all.expect(word(place_of(who, note)) == note, "a write is lost");

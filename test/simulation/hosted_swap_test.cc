@@ -184,8 +184,8 @@ TEST(HostedRecords, are_the_last_that_was_pushed_though_packets_overtake_each_ot
       Segment segment(interface, {.name = "record", .bytes = 64});
       const OwnVersioned<std::uint64_t> own(segment, 0);
       std::uint64_t value = 0;
-      segment.wait_until(
-          32, [](std::uint64_t word) { return word != 0; }, 5s);
+      static_cast<void>(segment.wait_until(
+          32, [](std::uint64_t word) { return word != 0; }, 5s));
       all.expect(own.read(value) == Status::ok && value == 20, "an older one has come last");
     });
     hosted.add([](Hosted& all) {

@@ -202,7 +202,7 @@ TEST_F(FarLink, ends_in_time_when_the_other_node_has_gone_however_much_comes) {
   TestSlot slot(other->party, area, other->queue, {.places = 64});
   Terminus terminus(one->party.core, 63);
   const auto talk = [&] {
-    terminus.send_fast(slot.ticket(), {}, 1, 0);
+    static_cast<void>(terminus.send_fast(slot.ticket(), {}, 1, 0));
     while (take(other->party, other->queue)) continue;
   };
   ASSERT_TRUE(until([&] { return talk(), handed_over() > 100; }));

@@ -46,7 +46,7 @@ class Trees : public testing::Test {
 
   void make(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) members_.push_back(std::make_unique<TreeMember>(i + 1));
-    for (std::size_t i = 1; i < count; ++i) members_[i]->slot.arm(0, {0, 2048});
+    for (std::size_t i = 1; i < count; ++i) static_cast<void>(members_[i]->slot.arm(0, {0, 2048}));
     TreeMember& root = *members_[0];
     answers_ = std::make_unique<TestSlot>(root.party, answer_area_, root.queue,
                                           Slot::Options{.entries = 1, .fast = false});
@@ -195,7 +195,7 @@ TEST_F(Trees, let_a_member_send_to_its_children_once_and_to_nobody_else) {
   Ticket guessed = members_[2]->children.front();
   guessed.key = rogue.children.front().key;
   SendHandle handle;
-  rogue.terminus.send(guessed, data_, {.acknowledged = true}, &handle);
+  static_cast<void>(rogue.terminus.send(guessed, data_, {.acknowledged = true}, &handle));
   rest();
   EXPECT_EQ(rogue.terminus.status(handle), Status::refused);
   for (std::size_t i = 1; i < members_.size(); ++i) EXPECT_EQ(members_[i]->landed, 1u) << i;

@@ -132,7 +132,7 @@ TEST_F(Going, a_terminus_lets_go_who_puts) {
 
 TEST_F(Going, a_terminus_lets_go_who_flushes) {
   expect_terminus_lets_go([](Terminus& terminus, const Ticket& ticket) {
-    terminus.put(ticket, bytes_of("put"));
+    static_cast<void>(terminus.put(ticket, bytes_of("put")));
     return terminus.flush(ticket, kPatience).status;
   });
 }
@@ -256,7 +256,7 @@ std::unique_ptr<LoanSender> grow(LoanPool& pool, LoanReceiver& receiver, const L
   std::thread opens(
       [&, seed = receiver.make_seed()] { sender = std::make_unique<LoanSender>(pool, seed, options); });
   Borrowed none;
-  while (receiver.sender() == 0) receiver.receive(none, 0ns);
+  while (receiver.sender() == 0) static_cast<void>(receiver.receive(none, 0ns));
   opens.join();
   return sender;
 }

@@ -54,12 +54,13 @@ TEST_F(SegmentThreads, share_an_import_while_its_exporter_holds_writes_back_now_
     Segment segment(exporter, {.name = "shared", .bytes = 65536, .hold = 1u << 20});
     Import import(importer, "shared");
     const auto rule = [&] {
-      segment.inhibit();
-      segment.poll();
-      segment.release();
-      segment.set_control(Control::always);
-      segment.set_control(Control::conditional);
-      for (int i = 0; i < 3; ++i) segment.poll();  // additions are refused while writes are held back
+      static_cast<void>(segment.inhibit());
+      static_cast<void>(segment.poll());
+      static_cast<void>(segment.release());
+      static_cast<void>(segment.set_control(Control::always));
+      static_cast<void>(segment.set_control(Control::conditional));
+      for (int i = 0; i < 3; ++i)
+        static_cast<void>(segment.poll());  // additions are refused while writes are held back
       std::this_thread::yield();
     };
     beside(rule, [&] {
