@@ -44,20 +44,21 @@ struct Member {
   requires(!std::is_same_v<Type, Whole>) operator Type() const noexcept(holds_no_address<Type>());
 };
 template <class Whole, class Numbers>
-constexpr bool kTakes = false;
+inline constexpr bool kTakes = false;
 template <class Whole, std::size_t... kAt>
-constexpr bool kTakes<Whole, std::index_sequence<kAt...>> = requires {
+inline constexpr bool kTakes<Whole, std::index_sequence<kAt...>> = requires {
   Whole{Member<Whole, kAt>{}...};
 };
 template <class Whole, class Numbers>
-constexpr bool kMembersHoldNone = true;
+inline constexpr bool kMembersHoldNone = true;
 template <class Whole, std::size_t... kAt>
-requires(sizeof...(kAt) != 0) constexpr bool kMembersHoldNone<Whole, std::index_sequence<kAt...>> =
+requires(sizeof...(kAt) != 0) inline constexpr bool kMembersHoldNone<Whole, std::index_sequence<kAt...>> =
     noexcept(Whole{Member<Whole, kAt>{}...});
 
 // Members of an aggregate that are looked at, where each element of a member that is an array counts as one.
-constexpr std::size_t kMostMembers = 1024;
-constexpr std::size_t kMostWithoutDefault = 16;  // members before the last one that has to be initialized
+inline constexpr std::size_t kMostMembers = 1024;
+// Members before the last one that has to be initialized.
+inline constexpr std::size_t kMostWithoutDefault = 16;
 
 template <class Whole, std::size_t kLow, std::size_t kHigh>
 constexpr std::size_t members_between() noexcept {
