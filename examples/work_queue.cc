@@ -88,7 +88,7 @@ class Owner {
       }
     }
     for (const auto& [peer, mailbox] : mailboxes_) {
-      // It is over. One that has gone, or does not look, needs not be told.
+      // Says that it is over. A worker that has gone, or does not look, needs not be told.
       const Status told = say(terminus_, mailbox, std::uint64_t{0}, kPatience);
       if (told != Status::link_ended && told != Status::timed_out) check(told);
     }

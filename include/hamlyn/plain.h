@@ -4,7 +4,7 @@
 // tell a stranger where this process keeps things, and would let that stranger choose where it reads next.
 //
 // Views are refused so that the call for bytes takes them: `call(std::as_bytes(span), ...)` sends what the
-// span leads to, never the span. Who means the bytes of some other object says so with std::as_bytes.
+// span leads to, never the span. A caller that means the bytes of some other object says std::as_bytes.
 // Padding between members is copied like everything else: values for strangers have none, or zeros there.
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace hamlyn {
 
-// How the compiler is asked. Of this header.
+// Asks the compiler. Nothing in here is for users.
 namespace plain {
 
 // Gives scalars what the question below needs: a class around them.
@@ -25,9 +25,9 @@ template <std::size_t kBytes>
 struct Zeros {
   unsigned char bytes[kBytes] = {};
 };
-// No constant of bytes becomes a class with a pointer, a reference, a pointer to member or a union in it, as
-// a member at any depth, private or not, or of a base. A compiler cannot look into a class with constructors
-// of which none is constexpr: that is refused, too.
+// True of what a constant of bytes can become. A class cannot that has a pointer, a reference, a pointer to
+// member or a union in it, at any depth, private or not. Neither can one with constructors of which none is
+// constexpr: the compiler does not look into that.
 template <class Type>
 concept MadeOfBytes = requires {
   typename std::bool_constant<(__builtin_bit_cast(Holder<Type>, Zeros<sizeof(Holder<Type>)>{}), true)>;
@@ -110,7 +110,7 @@ constexpr bool holds_no_address() noexcept {
     return true;
 }
 
-// Of a value, as far as the compiler can tell.
+// Holds of a value as far as the compiler can tell.
 template <class Type>
 concept HoldsNoAddress = holds_no_address<std::remove_cv_t<Type>>();
 

@@ -96,7 +96,7 @@ void Multicast::stop() noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   for (Recipient& each : recipients_) {
-    // What becomes of it, its handle says: `waiting` asks.
+    // Its handle says what becomes of it: `waiting` asks.
     if (each.status == Status::pending) static_cast<void>(terminus_->cancel(each.handle));
   }
   waiting();

@@ -216,8 +216,7 @@ TEST_F(Services, have_no_clients_in_a_forked_child) {
   });
 }
 
-// What a caller has bytes of goes as those bytes: never the view of them, which is an address of the
-// caller's.
+// Bytes go as bytes. The view of them never goes, which is an address of the caller's.
 TEST_F(Services, take_bytes_for_what_they_are) {
   with_two([](Interface& clerk, Interface& importer) {
     LocalService service(clerk, "desk");
