@@ -41,7 +41,8 @@ hamlyn::Notification next(hamlyn::NotificationQueue& queue) {
   hamlyn::Notification arrival;
   do {
     check(queue.receive(arrival, 30s));
-  } while (arrival.kind == hamlyn::Notification::Kind::protocol_error);
+  } while (arrival.kind == hamlyn::Notification::Kind::protocol_error ||
+           arrival.kind == hamlyn::Notification::Kind::resource_exhausted);
   if (arrival.kind == hamlyn::Notification::Kind::failed)
     throw std::runtime_error(std::string("a round has failed: ") + hamlyn::name(arrival.failure()));
   if (arrival.kind == hamlyn::Notification::Kind::link_ended)

@@ -41,6 +41,7 @@ void receive(const std::string& name) {
         timed_out |= n.failure() == hamlyn::Failure::timed_out;
         break;
       case hamlyn::Notification::Kind::protocol_error:
+      case hamlyn::Notification::Kind::resource_exhausted:  // the same, where something here has run out
         // One notification for many: `word` says how many, since the one before of this peer and cause.
         std::printf("refused: %s\n", hamlyn::name(n.cause));
         refused = true;

@@ -48,7 +48,10 @@ enum hamlyn_notification_kind {
   HAMLYN_PUT_HELD = 7,           // the same, of puts that wait
   HAMLYN_GOT = 8,                // the same, of gets that were answered here
   HAMLYN_FETCHED = 9,            // the same, of fetch-and-ops that were done here
-  HAMLYN_ATTACHMENT = 10         // `word`: 1: cut off from the node's daemon, 0: attached again
+  HAMLYN_ATTACHMENT = 10,        // `word`: 1: cut off from the node's daemon, 0: attached again
+  // As HAMLYN_PROTOCOL_ERROR, but something here has run out: `cause` says what, HAMLYN_REFUSAL_NO_PLACE
+  // (places of this queue) or HAMLYN_REFUSAL_HOLD_FULL (puts that may wait)
+  HAMLYN_RESOURCE_EXHAUSTED = 11
 };
 
 // Why an entry will not complete; frozen numbers.

@@ -93,9 +93,9 @@ class CacheShape {
       if (!record.whole() && (record.version != 0 || record.check != 0)) return false;
     return true;
   }
-  // What to write, and where: in the key's own place, else in the oldest one. A torn record is nobody's. The
-  // last turn of all, which only a record that somebody made up has, is given again: the next one is 0, and
-  // hidden.
+  // Gives the turn to write, and where: in the key's own place, else in the oldest one. A torn record is
+  // nobody's. The last turn of all, which only a record that somebody made up has, is given again: the next
+  // one is 0, and hidden.
   static std::size_t place_for(const Bucket& bucket, const Key& key, std::uint64_t& turn) noexcept {
     std::size_t oldest = 0;
     turn = 1;

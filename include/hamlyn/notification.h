@@ -72,12 +72,15 @@ struct Notification {
     // This process has been cut off from its node's daemon (`word` is 1), or is attached again (0). The
     // last of several changes that wait is told: Interface::attachment() says why.
     attachment,
+    // As protocol_error, of packets that nothing is wrong with: something here has run out, `cause` says
+    // what. no_place: places of this queue, for fast mode or puts; hold_full: puts that may wait.
+    resource_exhausted,
   };
 
   Kind kind = Kind::message;      // what it tells of
   bool wrap = false;              // this place is the first of a new turn of the queue
   bool fast = false;              // fast mode: no metadata entry
-  Refusal cause = Refusal::none;  // for protocol_error
+  Refusal cause = Refusal::none;  // for protocol_error, resource_exhausted
   std::uint32_t slot = 0;         // Slot::number()
   std::uint32_t entry = 0;        // metadata entry; of nothing in fast mode
   std::uint32_t message_id = 0;   // the sender's number of the message

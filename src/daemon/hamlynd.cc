@@ -104,7 +104,7 @@ void serve(Arguments& arguments) {
   server.run(signals);
 }
 
-// Of a variable that is not set, as a rule: nothing that was meant.
+// Refuses an empty word: the text of a variable that is not set, as a rule.
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
           ""};

@@ -1,5 +1,6 @@
 #pragma once
-// What a daemon has of the program that started it, and does not want: it serves all programs of its user.
+// Limits and habits that a daemon has of the program that started it, and does not want: it serves all
+// programs of its user.
 
 namespace hamlyn::daemon {
 

@@ -307,7 +307,7 @@ void Core::completion_taken(Notification& notification, std::uint32_t generation
   if (notification.kind == Notification::Kind::protocol_error) return error_taken(notification);
   if (is_of_puts(notification)) return puts_taken(notification, generation);
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
-    return;
+    return notification.kind == Notification::Kind::resource_exhausted ? error_taken(notification) : void();
   SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation) return;
   --slot.unread;

@@ -8,6 +8,12 @@ namespace {
 constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that may wait
 constexpr std::size_t kEventPlaces =
     kEventRoom + 2;  // and one for the ends of all others, one for the node's
+
+// Tells a notification of a link, or of the node, from one of a message: see push_event.
+bool is_event(Notification::Kind kind) noexcept {
+  return kind == Notification::Kind::protocol_error || kind == Notification::Kind::resource_exhausted ||
+         kind == Notification::Kind::link_ended || kind == Notification::Kind::attachment;
+}
 }  // namespace
 
 Queue::Queue(std::size_t places)
@@ -67,9 +73,7 @@ bool Queue::push_event(Notification notification) noexcept {
 void Queue::refill() noexcept {
   while (waiting_count_ != 0 && common_place_free()) {
     const auto& [next, generation] = waiting_[waiting_head_];
-    if (next.kind == Notification::Kind::protocol_error || next.kind == Notification::Kind::link_ended ||
-        next.kind == Notification::Kind::attachment)
-      --waiting_events_;
+    if (is_event(next.kind)) --waiting_events_;
     append(next, generation);
     waiting_head_ = (waiting_head_ + 1) % waiting_.size();
     --waiting_count_;

@@ -7,6 +7,12 @@ namespace hamlyn::interface {
 
 namespace {
 std::size_t place(Refusal cause) noexcept { return static_cast<std::size_t>(cause); }
+
+// Paper 1, section 3.4, has an event for what has run out, and another for what is wrong.
+Notification::Kind kind_of(Refusal cause) noexcept {
+  return cause == Refusal::no_place || cause == Refusal::hold_full ? Notification::Kind::resource_exhausted
+                                                                   : Notification::Kind::protocol_error;
+}
 }  // namespace
 
 void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
@@ -36,7 +42,7 @@ Queue* Core::queue_for(std::uint32_t slot) noexcept {
 void Core::tell(Link& link, Refusal cause, Queue* queue) noexcept {
   if (queue == nullptr) return;
   Notification error;
-  error.kind = Notification::Kind::protocol_error;
+  error.kind = kind_of(cause);
   error.cause = cause;
   error.peer = link.peer;
   error.word = link.refused[place(cause)];

@@ -165,8 +165,9 @@ class Client {
   // The next event, if there is one.
   std::optional<Event> next();
 
-  // This process leaves and does not come back: nothing of it is kept. Where the daemon reads late, or has
-  // gone, it is not told: it finds out by itself then, and keeps the names for a while. Before `leave`.
+  // Says that this process leaves and does not come back: nothing of it is kept. Where the daemon reads late,
+  // or has gone, it is not told: it finds out by itself then, and keeps the names for a while. Before
+  // `leave`.
   void say_farewell() noexcept;
 
   // The connection, to be ended by way of base::Foreign: introductions that nobody has read lie in it. The

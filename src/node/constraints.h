@@ -1,5 +1,5 @@
 #pragma once
-// What limits a running node daemon because its starter was limited. A daemon that is started on demand takes
+// Limits of a running node daemon that come from its starter. A daemon that is started on demand takes
 // back what it may (src/daemon/inheritance.h); the rest is said where users look.
 #include <cstdint>
 #include <string>

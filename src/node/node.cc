@@ -357,7 +357,7 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
 
 // Leaving.
 
-// Whose names go is decided by the connection alone: the request names nothing. The interface number was
+// Frees the names of that connection alone: the request names nothing. The interface number was
 // proven when the process attached, so names that a connection before has left are the process's own, too.
 void Node::farewell(std::uint64_t id) {
   const Connection& connection = connections_.at(id);

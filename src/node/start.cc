@@ -148,7 +148,7 @@ base::FileDescriptor take_turn(const std::string& socket, Deadline deadline) {
   return lock;
 }
 
-// What a started daemon says through its pipe: kListens, or why it ends, in words.
+// Words of a started daemon through its pipe: kListens, or why it ends, in words.
 struct Answer {
   bool ended = false;  // it has said all that it will say
   bool listens = false;

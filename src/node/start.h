@@ -8,8 +8,8 @@ namespace hamlyn::node {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// What a started daemon writes to its starter when it listens. Instead: a space, and why it does not, in
-// words, of which so many letters are heard.
+// A started daemon writes this letter to its starter when it listens. Instead: a space, and why it does not,
+// in words, of which so many letters are heard.
 inline constexpr char kListens = 'r';
 inline constexpr std::size_t kMostReason = 512;
 

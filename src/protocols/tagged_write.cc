@@ -93,7 +93,7 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
     const Status status = queue_.receive(next, left, stay);
     if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
     if (status != Status::ok) return status;
-    if (next.kind == Notification::Kind::protocol_error) {
+    if (next.kind != Notification::Kind::message && next.kind != Notification::Kind::link_ended) {
       if (++news >= queue_.capacity() && deadline && now >= *deadline) return Status::timed_out;
       continue;
     }

@@ -470,13 +470,15 @@ bool World::read(Process& process, interface::Queue& queue, std::size_t most) {
       case Notification::Kind::link_ended:
         process.ends_told += n->word;
         break;
+      case Notification::Kind::resource_exhausted:
+        // Somebody wanted places of a queue that had none left. (A message for which there was none is
+        // missed.)
+        if (n->cause == Refusal::no_place) break;
+        [[fallthrough]];
       case Notification::Kind::protocol_error:
         // Late packets of a group that has failed: their senders cannot know.
         if (n->cause == Refusal::stale_message) break;
         if (n->cause == Refusal::bad_key && process.keys_changed) break;
-        // Somebody wanted places of a queue that had none left. (A message for which there was none is
-        // missed.)
-        if (n->cause == Refusal::no_place) break;
         if (process.excused.count(n->cause) != 0) break;
         throw Violation(std::string("an honest packet was refused: ") + name(n->cause));
       default: {

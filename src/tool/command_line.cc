@@ -169,7 +169,7 @@ void add_perf(CLI::App& app, PerfOptions& options) {
 }
 #endif
 
-// What is known also of a command line that is wrong further on.
+// Notes the command, and where its JSON goes: known also where the command line is wrong further on.
 void note_command(const CLI::App& app, CommandLine& out) {
   const auto commands = app.get_subcommands();
   if (commands.empty()) return;

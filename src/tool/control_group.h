@@ -1,5 +1,5 @@
 #pragma once
-// What the control groups that this process is in let it use, in either version of them.
+// Limits of the control groups that this process is in, in either version of them.
 #include <cstdint>
 #include <optional>
 #include <string>

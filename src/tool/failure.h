@@ -38,7 +38,7 @@ Failure other_version(const char* who);
 
 // "hamlyn send: <what> (<name>): <advice>", without a newline and without control characters.
 std::string line(const std::string& command, const Failure& failure);
-// The same as one JSON object in one line:
+// One JSON object in one line:
 // {"error":{"command":...,"name":...,"what":...,"advice":...,"status":...}}.
 std::string to_json(const std::string& command, const Failure& failure);
 

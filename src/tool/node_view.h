@@ -102,7 +102,7 @@ std::string printable(const char* text, std::size_t most);
 // several XDG_RUNTIME_DIR, and programs meet at the same one only. Throws Error, which says where none
 // answers.
 std::string node_asked(const std::string& socket);
-// The same for texts: " (asked at SOCKET)", or nothing where none answers.
+// Where it was asked, for texts: " (asked at SOCKET)", or nothing where none answers.
 std::string where_asked(const std::string& socket);
 
 // Asks the node's daemon, and reads the pages (node.cc). Throws Error.

@@ -228,8 +228,8 @@ void Sender::say_end() {
 
 // The stream stays open: it tells if the receiver goes before it has said anything.
 void Sender::await_verdict() {
-  // It has taken everything, and only has to say so: a program that took it for a stream of its own never
-  // will.
+  // The receiver has taken everything, and only has to say so: a program that took it for a stream of its own
+  // never will.
   const Deadline deadline = Deadline::in(options_.timeout);
   for (;;) {
     const std::uint64_t known = manager_.happened();

@@ -15,6 +15,12 @@ namespace hamlyn::test {
 
 inline constexpr std::size_t kMtu = 1024;  // what every fabric's links carry from their first packet on
 
+// Whether it tells of packets that were refused.
+inline bool of_refusals(const Notification& notification) {
+  return notification.kind == Notification::Kind::protocol_error ||
+         notification.kind == Notification::Kind::resource_exhausted;
+}
+
 struct FabricKind {
   const char* name;
   std::unique_ptr<Fabric> (*make)(std::size_t mtu);

@@ -108,7 +108,7 @@ TEST_P(Fast, refuses_a_sender_that_takes_more_places_than_it_was_granted) {
   EXPECT_EQ(bob.refused(Refusal::no_place), 20u);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(next().kind, Notification::Kind::message);
   const Notification error = next();
-  EXPECT_EQ(error.kind, Notification::Kind::protocol_error);
+  EXPECT_EQ(error.kind, Notification::Kind::resource_exhausted);
   EXPECT_EQ(error.cause, Refusal::no_place);
   // A place record that was never granted.
   for (const std::uint32_t record : {1u, 255u, 256u, 0xFFFFFFFFu}) {
@@ -162,10 +162,10 @@ TEST_P(Fast, is_refused_when_the_queue_has_no_places_left_to_grant) {
   EXPECT_EQ(send_fast(terminus, second.ticket(), {}), Status::refused);
   // Who keeps the queue is told that it is too short, beside the message.
   const Notification one = next(bob, small), other = next(bob, small);
-  const bool told_first = one.kind == Notification::Kind::protocol_error;
+  const bool told_first = one.kind == Notification::Kind::resource_exhausted;
   const Notification& told = told_first ? one : other;
   const Notification& message = told_first ? other : one;
-  EXPECT_EQ(told.kind, Notification::Kind::protocol_error);
+  EXPECT_EQ(told.kind, Notification::Kind::resource_exhausted);
   EXPECT_EQ(told.cause, Refusal::no_place);
   EXPECT_EQ(told.word, 1u);
   EXPECT_EQ(message.slot, first.number());

@@ -25,7 +25,7 @@ class GivingBack : public Puts {
     rest();
     std::vector<Notification> all;
     while (const auto one = take(bob, large)) {
-      if (one->kind != Notification::Kind::protocol_error) all.push_back(*one);
+      if (!of_refusals(*one)) all.push_back(*one);
     }
     return all;
   }

@@ -100,6 +100,13 @@ TEST_P(PutHold, more_than_may_wait_is_refused_whole) {
   ASSERT_EQ(put(slot.ticket(), pattern(40, 2), {.offset = 4000}), Status::ok);
   rest();
   EXPECT_EQ(bob.refused(Refusal::hold_full), 1u);
+  // Nothing is wrong with it: something has run out.
+  std::vector<Refusal> run_out;
+  while (const auto one = take(bob, queue)) {
+    EXPECT_NE(one->kind, Notification::Kind::protocol_error);
+    if (one->kind == Notification::Kind::resource_exhausted) run_out.push_back(one->cause);
+  }
+  EXPECT_EQ(run_out, std::vector{Refusal::hold_full});
   bob.core.release_puts(slot.index());
   rest();
   EXPECT_TRUE(there(4000, pattern(40, 2)));

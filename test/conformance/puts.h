@@ -48,12 +48,12 @@ class Puts : public Conformance {
   bool there(std::size_t offset, std::span<const std::byte> data) {
     return same(area.bytes().subspan(offset, data.size()), data);
   }
-  // Everything but the protocol errors.
+  // Everything but the refusals.
   std::vector<Notification> told() {
     rest();
     std::vector<Notification> all;
     while (const auto one = take(bob, queue)) {
-      if (one->kind != Notification::Kind::protocol_error) all.push_back(*one);
+      if (!of_refusals(*one)) all.push_back(*one);
     }
     return all;
   }

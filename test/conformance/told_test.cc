@@ -45,7 +45,7 @@ class Told : public Conformance {
     rest();
     std::vector<Notification> all;
     while (const auto one = take(bob, queue)) {
-      if (one->kind != Kind::protocol_error) all.push_back(*one);
+      if (!of_refusals(*one)) all.push_back(*one);
     }
     return all;
   }

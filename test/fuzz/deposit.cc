@@ -414,7 +414,8 @@ class Siege {
     Notification next;
     while (!queue_->empty()) {
       core_.take(*queue_, next);
-      if (next.kind == Notification::Kind::protocol_error) ++refused.times;
+      const bool run_out = next.kind == Notification::Kind::resource_exhausted;
+      if (run_out || next.kind == Notification::Kind::protocol_error) ++refused.times;
       const bool put = next.kind >= Notification::Kind::put && next.kind <= Notification::Kind::fetched;
       told.times += put ? 1 : 0;
       if (next.kind == Notification::Kind::message || put) {

@@ -116,6 +116,7 @@ class Victim {
         rearm(arrival);
         break;
       case Notification::Kind::protocol_error:
+      case Notification::Kind::resource_exhausted:
         report_.errors[static_cast<std::size_t>(arrival.cause)] += arrival.word;
         break;
       case Notification::Kind::link_ended:

@@ -30,7 +30,7 @@ Words commands(World& world) {
   return names;
 }
 
-// What makes each command print something on standard output, apart from its help.
+// Words that make each command print something on standard output, apart from its help.
 const std::map<std::string, std::vector<Words>> kPrinting{
     {"send", {{"send", "toy", "--json"}}},
     {"receive", {{"receive", "toy", "/dev/null", "--json"}, {"receive", "toy"}}},
@@ -87,7 +87,7 @@ TEST_F(ToolWritten, AFullDeviceIsAnErrorOfEveryCommand) {
   });
 }
 
-// What cannot be written to, as a descriptor that was closed at the start.
+// A descriptor that cannot be written to, as one that was closed at the start.
 TEST_F(ToolWritten, ADescriptorThatTakesNothingIsAnErrorOfEveryCommand) {
   const base::FileDescriptor reads(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   with_all([&](const Words& words) {

@@ -28,7 +28,8 @@ constexpr std::uint64_t kKeys = 24, kLooks = 160;
 constexpr Shape kOwners{0, 8, 77}, kReaders{Shape::bytes(8), 1};
 constexpr std::size_t kDone = Shape::bytes(9), kAreas = kDone + 8;
 
-// Whoever may write there can write any turn. What is put beside it, or in its place, is found all the same.
+// A process that may write there can write any turn. What is put beside it, or in its place, is found all the
+// same.
 TEST(CacheAreas, a_record_with_the_last_turn_hides_no_push) {
   Shape::Bucket bucket;
   const auto put = [&](std::uint64_t key, std::uint64_t number) {

@@ -26,7 +26,9 @@ class StreamNode {
   bool give() {
     const auto next = simulation::take(party, queue);
     if (!next) return false;
-    if (next->kind == Notification::Kind::protocol_error) ++refusals;
+    if (next->kind == Notification::Kind::protocol_error ||
+        next->kind == Notification::Kind::resource_exhausted)
+      ++refusals;
     if (next->kind != Notification::Kind::message && next->kind != Notification::Kind::failed) return true;
     const auto found = owners.find(next->slot);
     if (found != owners.end()) found->second(*next);

@@ -1,4 +1,4 @@
-// What is said of a daemon that was started by a program with limits: read from a /proc of the test's own.
+// Sentences on a daemon that was started by a program with limits: read from a /proc of the test's own.
 #include <gtest/gtest.h>
 
 #include <filesystem>

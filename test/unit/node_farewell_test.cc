@@ -28,7 +28,7 @@ TEST(Farewell, FreesTheNamesAtOnce) {
   EXPECT_FALSE(world.called_after_drop);
 }
 
-// What follows on a real socket: its connection ends, and its process may live on.
+// Follows a farewell on a real socket: its connection ends, and its process may live on.
 TEST(Farewell, IsTheEndOfTheConnectionWhateverFollows) {
   TwoProcesses t;
   const std::uint64_t link = t.link();
@@ -63,7 +63,7 @@ TEST(Farewell, IsOfOnesOwnNamesAlone) {
   EXPECT_EQ(world.reply(4).kind, ReplyKind::published);
 }
 
-// It names nothing: a number, a name, a token or a ticket in it is malformed, and nobody's name goes.
+// A farewell names nothing: a number, a name, a token or a ticket in it is malformed, and nobody's name goes.
 TEST(Farewell, NamesNothing) {
   const auto with = [](auto change) {
     node::Request out = ask(kFarewell, 0);

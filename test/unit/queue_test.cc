@@ -108,7 +108,7 @@ TEST(Queue, merges_events_that_wait_and_loses_no_end_of_a_link) {
   using Kind = Notification::Kind;
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 3)));
   EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_key, 1, 4)));
-  EXPECT_TRUE(queue.push_event(event(Kind::protocol_error, Refusal::bad_slot, 1, 1)));
+  EXPECT_TRUE(queue.push_event(event(Kind::resource_exhausted, Refusal::no_place, 1, 1)));
   EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
   EXPECT_TRUE(queue.push_event(event(Kind::link_ended, Refusal::none, 1, 1)));
   for (std::uint64_t peer = 2; peer != 1000; ++peer)
@@ -121,7 +121,8 @@ TEST(Queue, merges_events_that_wait_and_loses_no_end_of_a_link) {
   EXPECT_EQ(out.word, 7u);
   EXPECT_EQ(out.cause, Refusal::bad_key);
   queue.take(out);
-  EXPECT_EQ(out.cause, Refusal::bad_slot);
+  EXPECT_EQ(out.kind, Kind::resource_exhausted);
+  EXPECT_EQ(out.cause, Refusal::no_place);
   for (std::uint64_t from = 1; from < 255; ++from) {
     ASSERT_FALSE(queue.empty());
     queue.take(out);

@@ -208,7 +208,7 @@ TEST_F(HostFiles, ReadsWhatTheKernelWrites) {
   EXPECT_DOUBLE_EQ(*host.group.processors, 1.5);
 }
 
-// Of the own group and all above it the least holds; a neighbour's does not.
+// The least of the own group and all above it holds; a neighbour's does not.
 TEST_F(HostFiles, ReadsTheLimitsOfControlGroupsOfVersionTwo) {
   write("/proc/self/cgroup", "0::/user.slice/app.scope\n");
   write("/sys/fs/cgroup/user.slice/memory.max", "1048576\n");
