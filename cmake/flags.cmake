@@ -12,6 +12,33 @@ if(HAMLYN_SANITIZE)
   endif()
 endif()
 
+# What distributions turn on for programs that read bytes of strangers; for what is installed, not for tests. Sanitizers
+# have their own. FORTIFY needs a compiler that optimizes.
+function(hamlyn_harden)
+  if(HAMLYN_SANITIZE)
+    return()
+  endif()
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection
+                      "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    add_compile_options(-fcf-protection)
+  endif()
+  add_link_options(LINKER:-z,relro LINKER:-z,now $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)
+endfunction()
+
+# What every message goes through has no stack protector: it would cost each of them instructions, and arrays there are of
+# a packet's fixed size. hamlyn_fast_way(target) for all of a layer, hamlyn_fast_way(FILES file...) for some.
+function(hamlyn_fast_way first)
+  if(HAMLYN_SANITIZE)
+    return()
+  endif()
+  if(first STREQUAL "FILES")
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fno-stack-protector)
+  else()
+    target_compile_options(${first} PRIVATE -fno-stack-protector)
+  endif()
+endfunction()
+
 # A layer is a folder and a link target: hamlyn_layer(name SOURCES ... NEEDS ...).
 function(hamlyn_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;NEEDS;NEEDS_PRIVATE" ${ARGN})

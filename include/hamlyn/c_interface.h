@@ -16,6 +16,8 @@ typedef struct hamlyn_interface hamlyn_interface;
 
 // Bits of hamlyn_interface_options.flags.
 #define HAMLYN_NO_START UINT32_C(1)  // do not start this user's own node daemon when there is none
+// Links with this interface are opened by its own user, root, and the users and groups that the options name.
+#define HAMLYN_NAMED_ONLY UINT32_C(2)
 
 typedef struct hamlyn_interface_options {
   size_t size;
@@ -24,8 +26,13 @@ typedef struct hamlyn_interface_options {
   int64_t stall;     // work pending that long without progress ends a link; 10 s; HAMLYN_FOREVER: never
   size_t mtu;        // bytes of payload per packet, a multiple of 64 up to 32768; 32768
   uint32_t links;    // at most so many links at a time; 1024
-  uint32_t flags;    // HAMLYN_NO_START
+  uint32_t flags;    // HAMLYN_NO_START, HAMLYN_NAMED_ONLY
   int64_t dead;      // a process of another host that is not heard for so long is dead; 1 s, at most 30 days
+  const uint32_t*
+      users;  // with HAMLYN_NAMED_ONLY: users who may open links with it, besides its own and root
+  const uint32_t* groups;  // the same of primary groups
+  uint32_t user_count;     // users that are named
+  uint32_t group_count;    // groups that are named; with the users at most 16
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.

@@ -9,6 +9,7 @@
 #include "hamlyn/buffer_pool.h"
 #include "hamlyn/bulk.h"
 #include "hamlyn/cache_area.h"
+#include "hamlyn/consent.h"
 #include "hamlyn/datagram.h"
 #include "hamlyn/error.h"
 #include "hamlyn/failure_detector.h"

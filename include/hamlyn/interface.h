@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "hamlyn/consent.h"
 #include "hamlyn/error.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/status.h"
@@ -57,6 +58,7 @@ class Interface {
     std::size_t mtu = 32768;                  // bytes of payload per packet, a multiple of 64 up to 32768
     std::uint32_t links = 1024;               // at most so many at a time, and as RLIMIT_NOFILE allows
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
+    Consent consent = {};                  // which users may open links with this interface
   };
 
   // Attaches to this host's node. Throws Error: node_unreachable, node_not_trusted, version_mismatch,

@@ -12,7 +12,18 @@ const char* read_options(const hamlyn_interface_options* given, Interface::Optio
   hamlyn_interface_options asked;
   if (const char* const wrong = take_options(given, asked, offsetof(hamlyn_interface_options, dead)))
     return wrong;
-  if ((asked.flags & ~HAMLYN_NO_START) != 0) return "unknown flags";
+  if ((asked.flags & ~(HAMLYN_NO_START | HAMLYN_NAMED_ONLY)) != 0) return "unknown flags";
+  const bool named = (asked.flags & HAMLYN_NAMED_ONLY) != 0;
+  if (!named && (asked.user_count != 0 || asked.group_count != 0))
+    return "users or groups without HAMLYN_NAMED_ONLY";
+  if ((asked.users == nullptr && asked.user_count != 0) ||
+      (asked.groups == nullptr && asked.group_count != 0))
+    return "a NULL list of users or groups";
+  if (asked.user_count > Consent::kMost || asked.group_count > Consent::kMost - asked.user_count)
+    return "more than 16 users and groups";
+  options.consent.everyone = !named;
+  options.consent.users.assign(asked.users, asked.users + asked.user_count);
+  options.consent.groups.assign(asked.groups, asked.groups + asked.group_count);
   if (asked.node != nullptr) options.node = asked.node;
   options.start_node = (asked.flags & HAMLYN_NO_START) == 0;
   if (asked.timeout != 0) options.timeout = milliseconds_of(asked.timeout);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/memfd.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
 
@@ -139,7 +140,7 @@ void ClerkProcess::end() {
 std::span<std::byte> ClerkProcess::make_memory(std::size_t bytes) {
   drop_memory();
   const std::size_t size = whole_pages(bytes);
-  memory_.reset(::memfd_create("hamlyn-names", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  memory_ = base::make_memfd("hamlyn-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (!memory_ || ::ftruncate(memory_.get(), static_cast<off_t>(size)) != 0) return {};
   // The clerk has the memory mapped writable, but cannot take it away from under the daemon.
   constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "base/standard_output.h"
 #include "base/throw_system.h"
 #include "daemon/clerk_process.h"
+#include "daemon/clerk_starter.h"
 #include "daemon/inheritance.h"
 #include "hamlyn/error.h"
 #include "node/address.h"
@@ -80,13 +82,22 @@ node::ServerOptions server_options(const Arguments& arguments) {
 void serve(Arguments& arguments) {
   ::umask(077);
   node::ServerOptions options = server_options(arguments);
-  daemon::ClerkProcess clerk;
+  // Before anything secret is read.
+  const bool of_its_own = options.service && options.config.cluster.id != 0;
+  std::string why;
+  std::unique_ptr<daemon::ClerkStarter> starter;
+  if (of_its_own) starter = daemon::ClerkStarter::make(options.config.cluster.clerk_user, why);
+  daemon::give_up_changing_users();
+  daemon::ClerkMachine& machine = starter != nullptr ? *starter : daemon::this_machine();
+  daemon::ClerkProcess clerk{machine};
   options.clerk = &clerk;
   auto log = spdlog::stderr_logger_st("hamlynd");
   log->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
   log->set_level(spdlog::level::from_str(options.config.log_level));
   log->flush_on(spdlog::level::info);
   spdlog::set_default_logger(log);
+  if (of_its_own && starter == nullptr)
+    spdlog::warn("the clerk of names has the daemon's own account: {}", why);
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);

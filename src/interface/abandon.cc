@@ -67,8 +67,8 @@ Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
     case EntryState::filling:
       if (entry.message != message || entry.link != link.serial) return Refusal::entry_busy;
       break;
-    case EntryState::armed:            // it has overtaken what there was of the message
-      begin(link, entry, message, 0);  // the packet's offset means nothing, and was not checked
+    case EntryState::armed:                          // it has overtaken what there was of the message
+      begin(link, index, packet.entry, message, 0);  // the packet's offset means nothing, and was not checked
       break;
     case EntryState::gathering:
       break;
@@ -85,10 +85,8 @@ Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
 // The one that fills this entry. False: so many are given up already that what is late of it could not be
 // told from others.
 bool Core::give_up(const MetadataEntry& entry) noexcept {
-  for (Link* link : links()) {
-    if (link->serial == entry.link) return link->lost_messages.give_up(entry.message, entry.accumulator);
-  }
-  return false;
+  Link* const link = link_of_serial(entry.link);
+  return link != nullptr && link->lost_messages.give_up(entry.message, entry.accumulator);
 }
 
 const MetadataEntry* Core::entry_named(const Packet& packet) const noexcept {

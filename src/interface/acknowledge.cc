@@ -46,25 +46,29 @@ void Core::acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcep
 }
 
 // The entry's message is complete, or will not be.
+// Only who fills it was promised anything.
 void Core::settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept {
-  for (Link* link : links()) {
-    Acknowledgements& owed = link->acknowledgements;
-    for (std::uint32_t i = 0; i < owed.promised_count;) {
-      Acknowledgements::Promise& promise = owed.promised[i];
-      if (promise.store != nullptr || promise.slot != slot || (promise.entry != entry && entry != kNoEntry) ||
-          (cause == Refusal::none && await_sync(promise))) {
-        ++i;
-        continue;
-      }
-      const std::uint32_t message = promise.message;
-      promise = owed.promised[--owed.promised_count];
-      acknowledge(*link, message, cause == Refusal::none ? landed(slot) : cause);
+  Link* const link = link_of_serial(slots_[slot].entries[entry].link);
+  if (link != nullptr) settle_promises(*link, slot, entry, cause);
+}
+
+void Core::settle_promises(Link& link, std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept {
+  Acknowledgements& owed = link.acknowledgements;
+  for (std::uint32_t i = 0; i < owed.promised_count;) {
+    Acknowledgements::Promise& promise = owed.promised[i];
+    if (promise.store != nullptr || promise.slot != slot || (promise.entry != entry && entry != kNoEntry) ||
+        (cause == Refusal::none && await_sync(promise))) {
+      ++i;
+      continue;
     }
+    const std::uint32_t message = promise.message;
+    promise = owed.promised[--owed.promised_count];
+    acknowledge(link, message, cause == Refusal::none ? landed(slot) : cause);
   }
 }
 
 void Core::break_promises(std::uint32_t slot) noexcept {
-  settle_promises(slot, kNoEntry, Refusal::stale_generation);
+  for (Link* link : links()) settle_promises(*link, slot, kNoEntry, Refusal::stale_generation);
 }
 
 bool Core::send_acknowledgements(Link& link) noexcept {

@@ -55,6 +55,7 @@ __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
   bool moved = false;
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
+    if (!ended_.empty()) go_on_failing();
     for (Link* link : links()) {
       if (link->replies_due && send_replies(*link)) moved = true;
     }
@@ -100,7 +101,7 @@ void Core::drain(Link& link) noexcept {
 }
 
 bool Core::something_to_do() noexcept {
-  if (sweep_.idle(*this)) return true;
+  if (sweep_.idle(*this) || !ended_.empty()) return true;
   for (Link* link : links()) {
     if (!link->sweep.demoted && link->something_arrived()) {
       sweep_.warm(*link);  // a peer that does not announce what it sends must not keep us awake
@@ -134,13 +135,14 @@ Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint6
 // --- links
 
 void Core::add_link(Link& link) {
-  link.serial = next_link_serial_++;
   if (free_link_indices_.empty()) make_link_indices();
   link.index = free_link_indices_.back();
   free_link_indices_.pop_back();
+  link.serial = next_link_serial_++ * kMostIndices + link.index;
+  by_index_[link.index] = &link;
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
-  recall_lost(link);
+  lost_puts_.recall(link);
   forget_links();
   ++counters_.links;
   departures_.link_made(link);
@@ -159,6 +161,7 @@ Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
 
 void Core::end_link(Link& link) noexcept {
   sweep_.remove(link);
+  by_index_[link.index] = nullptr;
   link_of_.erase(link.peer);
   forget_links();
   --counters_.links;
@@ -170,24 +173,29 @@ void Core::end_link(Link& link) noexcept {
   forget_abandons(link);
   fail_requests(link);
   fail_entries(link);
-  free_link_indices_.push_back(link.index);
   for (std::size_t i = 0; i < link.refused.size(); ++i) {
     if (link.refused[i] != 0) tell(link, static_cast<Refusal>(i), queue_for(kNoEntry));
   }
   // Each queue that the link had a part in hears of its end once; the first one if there is none.
   bool told = false;
-  for (const auto& queue : queues_) {
-    const bool concerned = std::any_of(link.places.begin(), link.places.end(), [&](std::uint32_t index) {
-      return records_[index].queue == queue.get();
-    });
-    if (concerned) tell_end(link, *queue);
-    told |= concerned;
+  for (const std::uint32_t index : link.places) {
+    Queue* const queue = records_[index].queue;
+    if (queue == nullptr || std::exchange(queue->end_of, link.serial) == link.serial) continue;
+    tell_end(link, *queue);
+    told = true;
   }
   if (!told && !queues_.empty()) tell_end(link, *queues_.front());
   for (const std::uint32_t index : link.places) {
     if (index != kDeadRecord) end_places(index);
   }
+  looks_ += link.places.size();
   link.places.clear();
+  while (link.gave_back != 0) {
+    const std::uint32_t index = link.gave_back;
+    unchain<&Places::gave_back>(records_, link.gave_back, index);
+    records_[index].given_back_by = 0;
+    ++looks_;
+  }
   remember_lost(link);
 }
 
@@ -239,13 +247,15 @@ Queue* Core::make_queue(std::size_t places) {
 bool Core::drop_queue(Queue* queue) noexcept {
   if (queue->users != 0) return false;
   close_run();
-  for (std::uint32_t record = 1; record < records_.size(); ++record) {
+  while (queue->over != 0) {
+    const std::uint32_t record = queue->over;
     Places& places = records_[record];
-    if (places.queue != queue) continue;
     // Its slots are gone, so it is over; what was not taken goes with the queue.
+    unchain_places(record);
     places.queue = nullptr;
     places.freed += places.standing;
     places.standing = 0;
+    ++looks_;
     if (!link_waits_for(places)) release_record(record);
   }
   forget_queue(queue);
@@ -296,7 +306,7 @@ Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet
     if (of_several && link.lost_messages.has(message)) return Refusal::stale_message;
     // It stays armed: others have tickets of it, too.
     if (OfArea && !land_from_area(link, to, packet, payload, length)) return Refusal::bad_area;
-    begin(link, entry, message, packet.offset);
+    begin(link, packet.slot, packet.entry, message, packet.offset);
   } else if (entry.state != EntryState::filling) {
     if (entry.state == EntryState::gathering)
       return deposit_grouped<OfArea>(link, slot, packet, payload, length);
@@ -384,15 +394,11 @@ void Core::drop_terminus(Terminus& terminus) noexcept {
   std::erase(termini_, &terminus);
   --counters_.termini;
   if ((terminus_bits() & terminus.bit()) != 0) return;  // another's, too
-  const auto forget = [&](const std::vector<std::unique_ptr<Outlet>>& outlets) {
-    for (const auto& outlet : outlets) {
-      outlet->unfenced &= ~terminus.bit();
-      outlet->lost &= ~terminus.bit();
-      outlet->untold &= ~terminus.bit();
-    }
-  };
-  for (const Link* link : links()) forget(link->outlets);
-  for (const LostPuts& lost : lost_puts_) forget(lost.outlets);
+  for (Link* link : links()) {
+    for (const auto& outlet : link->outlets) outlet->forget_terminus(terminus.bit());
+    link->lost_before &= ~terminus.bit();
+  }
+  lost_puts_.forget_terminus(terminus.bit());
 }
 
 std::uint64_t Core::terminus_bits() const noexcept {

@@ -15,6 +15,8 @@
 #include "interface/counters.h"
 #include "interface/deadlines.h"
 #include "interface/link.h"
+#include "interface/link_sets.h"
+#include "interface/lost_puts.h"
 #include "interface/packet.h"
 #include "interface/put_packet.h"
 #include "interface/queue.h"
@@ -101,6 +103,8 @@ class Core {
     if (!link.sweep.hot) sweep_.warm(link);
   }
   const std::vector<std::unique_ptr<Queue>>& queues() const noexcept { return queues_; }
+  // Entries, records of places and links that ends of links, slots and openings have looked at so far.
+  std::uint64_t looks() const noexcept { return looks_; }
   // A peer broke the protocol: whoever keeps the links ends it.
   void note_broken(Link& link) noexcept {
     if (link.broken_noted) return;
@@ -284,7 +288,7 @@ class Core {
   static void land_counted(const Words& words, const SlotRecord& slot, const Payload& payload) noexcept;
   // What a group's count lacks.
   static std::uint32_t missing(const MetadataEntry& entry) noexcept { return 0u - entry.accumulator; }
-  bool add_member(Link& link, SlotRecord& slot, std::uint32_t entry, std::uint64_t offset,
+  bool add_member(Link& link, std::uint32_t slot, std::uint32_t entry, std::uint64_t offset,
                   std::uint64_t length, std::uint32_t delta) noexcept;
   static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
   void remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word, std::uint64_t key,
@@ -300,11 +304,13 @@ class Core {
                           std::uint64_t length) noexcept;
   static bool land_from_area(const Link& link, std::byte* to, const Packet& packet, const Payload& payload,
                              std::uint64_t length) noexcept;
-  static void begin(Link& link, MetadataEntry& entry, std::uint32_t message, std::uint64_t offset) noexcept {
+  void begin(Link& link, std::uint32_t slot, std::uint32_t index, std::uint32_t message,
+             std::uint64_t offset) noexcept {
+    note_filler(link, slot, index);
+    MetadataEntry& entry = slots_[slot].entries[index];
     entry.state = EntryState::filling;
     entry.message = message;
     entry.link = link.serial;
-    link.fills_entries = true;
     entry.accumulator = 0;
     entry.length = 0;
     entry.offset = offset;
@@ -328,6 +334,7 @@ class Core {
   bool await_sync(Acknowledgements::Promise& promise) noexcept;
   Refusal landed(std::uint32_t slot) const noexcept;
   void settle_promises(std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept;
+  void settle_promises(Link& link, std::uint32_t slot, std::uint32_t entry, Refusal cause) noexcept;
   void break_promises(std::uint32_t slot) noexcept;
   bool send_acknowledgements(Link& link) noexcept;  // false: some are still due
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
@@ -342,7 +349,7 @@ class Core {
   bool may_give_back(const Link& link, const Outlet& outlet) const noexcept;
   Outlet* find_to_give_back(Link& link) noexcept;
   void take_back_earlier(Link& link, const Packet& packet, bool may) noexcept;
-  std::uint32_t standing_of_earlier(const Link& link, const Packet& packet) const noexcept;
+  std::uint32_t standing_of_earlier(const Link& link, const Packet& packet) noexcept;
   static Outlet* answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
@@ -395,16 +402,11 @@ class Core {
   void forget_queue(const Queue* queue) noexcept;
 
   // Puts that were lost with links (places.cc).
-  struct LostPuts {
-    std::uint64_t peer;
-    std::vector<std::unique_ptr<Outlet>> outlets;  // by which some may have been
-  };
-  static constexpr std::size_t kLostPeers = 1024;  // that are remembered: those of the last links to end
   void remember_lost(Link& link) noexcept;
-  void recall_lost(Link& link) noexcept;
 
   bool link_waits_for(const Places& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
+  void unchain_places(std::uint32_t index) noexcept;
   void end_places_at(std::uint32_t slot) noexcept;
   bool send_replies(Link& link) noexcept;
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
@@ -412,7 +414,16 @@ class Core {
   void error_taken(const Notification& notification) noexcept;
   void release_record(std::uint32_t index) noexcept;
   Queue* queue_for(std::uint32_t slot) noexcept;
-  void fail_entries(Link& link) noexcept;
+  // A link that has ended, while entries are left that it was to fill.
+  struct Ended {
+    std::uint64_t peer;
+    std::uint64_t serial;
+    std::uint32_t index;
+  };
+  void fail_entries(const Link& link) noexcept;
+  bool fail_some(const Ended& link) noexcept;
+  void fail_block(const Ended& link, std::uint32_t slot_index, std::size_t block) noexcept;
+  void go_on_failing() noexcept;
   void complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index,
                 std::uint64_t peer) noexcept;
   void fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_index, Failure why,
@@ -424,15 +435,30 @@ class Core {
   std::uint64_t* links_of(SlotRecord& slot, std::uint32_t entry) noexcept {
     return slot.links.data() + entry * link_words_;
   }
-  // That link has a part in that group.
-  void note_filler(Link& link, SlotRecord& slot, std::uint32_t entry) noexcept {
-    links_of(slot, entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
-    link.fills_entries = true;
+  // The entry fails if that link ends first.
+  void note_filler(const Link& link, std::uint32_t slot, std::uint32_t entry) noexcept {
+    if (slots_[slot].fillers.has(entry / kFillBlock, link.index)) [[likely]]
+      return;
+    slots_[slot].fillers.add(entry / kFillBlock, link.index);
+    filled_slots_.add(slot, link.index);
+  }
+  // The same of a group's.
+  void note_member(const Link& link, std::uint32_t slot, std::uint32_t entry) noexcept {
+    links_of(slots_[slot], entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
+    note_filler(link, slot, entry);
+  }
+  // The link of that serial, or null: it has ended.
+  Link* link_of_serial(std::uint64_t serial) const noexcept {
+    const std::uint64_t index = serial % kMostIndices;
+    Link* const link = index < by_index_.size() ? by_index_[index] : nullptr;
+    return link != nullptr && link->serial == serial ? link : nullptr;
   }
   void forget_deadline(MetadataEntry& entry) noexcept;
   Status arm(MetadataEntry& entry, EntryState state) noexcept;
 
-  static constexpr std::size_t kBits = 64;         // of a word of a set of links
+  static constexpr std::size_t kBits = 64;                               // of a word of a set of links
+  static constexpr std::uint64_t kMostIndices = std::uint64_t{1} << 20;  // of links: more than there can be
+  static constexpr int kFailedAtOnce = 32;         // slots and blocks of entries that one run looks at
   static constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: where a freed place record's name leads
 
   Surroundings& surroundings_;
@@ -443,7 +469,7 @@ class Core {
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<Places> records_;
-  std::vector<LostPuts> lost_puts_;
+  LostPuts lost_puts_;
   std::vector<std::uint32_t> free_records_;
   Sweep sweep_;
   Link* found_link_ = nullptr;
@@ -451,7 +477,12 @@ class Core {
   ShortRun short_run_;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
+  std::vector<Link*> by_index_;  // null: that index is free, or its link has ended
   std::vector<std::uint32_t> free_link_indices_;
+  LinkSets filled_slots_;  // the slots with entries that a link was to fill
+  std::vector<Ended>
+      ended_;  // whose entries have not all failed yet; replies_due_ is set while there are any
+  std::uint64_t looks_ = 0;
   std::size_t link_words_ = 0;  // of a set of links, a bit for each index
   Deadlines deadlines_;
   std::uint32_t abandons_wait_ = 0;

@@ -112,7 +112,8 @@ struct CounterPage {
   std::uint64_t left_pieces;     // memories that they hold of links that have ended, and of areas that went
   std::uint64_t left_bytes;      // bytes of those
   std::uint64_t links_held_up;   // that were not made because of these, ever
-  std::uint64_t reserved[42];
+  std::uint64_t consent;         // 0: everyone; else bit 0, users from bit 8, groups from bit 16 on
+  std::uint64_t reserved[41];
   std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
   char program[128];                      // zero-terminated; what the process calls itself
   std::uint64_t padding[16];

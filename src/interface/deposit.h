@@ -278,7 +278,9 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
     std::memcpy(entry.user, payload.metadata, lead.metadata_length);
     entry.user_length = lead.metadata_length;
   }
-  if (!add_member(link, slot, entry_index, words.word[kOffsetWord], lead.length, delta)) return Arrived::part;
+  if (!add_member(link, low_half(words.word[kSlotWord]), entry_index, words.word[kOffsetWord], lead.length,
+                  delta))
+    return Arrived::part;
   entry.state = EntryState::read;
   slot.counters->bytes += entry.length;
   entry_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), entry_index,
@@ -289,14 +291,14 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
 // What the bytes of a packet add to its group once they have landed. True: it is whole. The sum of honest
 // shares passes zero once, with the last packet: each is at least the number of its packets, so that no
 // packet adds less than one and no sum before the last comes to zero.
-inline bool Core::add_member(Link& link, SlotRecord& slot, std::uint32_t entry_index, std::uint64_t offset,
+inline bool Core::add_member(Link& link, std::uint32_t slot, std::uint32_t entry_index, std::uint64_t offset,
                              std::uint64_t length, std::uint32_t delta) noexcept {
-  MetadataEntry& entry = slot.entries[entry_index];
+  MetadataEntry& entry = slots_[slot].entries[entry_index];
   const bool first = entry.accumulator == 1;
   entry.offset = first ? offset : std::min(entry.offset, offset);
   entry.link = first || entry.link == link.serial ? link.serial : 0;  // 0: of several
   entry.length += static_cast<std::uint32_t>(length);
-  note_filler(link, slot, entry_index);
+  note_member(link, slot, entry_index);
   entry.accumulator += delta;
   if (entry.accumulator != 0) return false;
   ++entry.incarnation;

@@ -119,9 +119,8 @@ Status Core::revoke(std::uint32_t slot_index, std::uint32_t entry_index) noexcep
 Status Core::expect_as(std::uint32_t slot_index, std::uint32_t entry_index, std::uint32_t from) noexcept {
   const SlotRecord& slot = slots_[slot_index];
   if (from >= slot.entry_count) return Status::invalid;
-  const auto is_it = [&](const Link* link) { return link->serial == slot.entries[from].link; };
-  const auto link = std::ranges::find_if(links(), is_it);
-  return link == links().end() ? Status::connecting : expect(slot_index, entry_index, (*link)->peer);
+  const Link* const link = link_of_serial(slot.entries[from].link);
+  return link == nullptr ? Status::connecting : expect(slot_index, entry_index, link->peer);
 }
 
 Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::uint64_t peer) noexcept {
@@ -132,9 +131,9 @@ Status Core::expect(std::uint32_t slot_index, std::uint32_t entry_index, std::ui
   Link* const link = find_link(peer);
   if (link == nullptr) return Status::connecting;
   if (entry.state == EntryState::gathering) {
-    note_filler(*link, slot, entry_index);
+    note_member(*link, slot_index, entry_index);
   } else {
-    link->fills_entries = true;
+    note_filler(*link, slot_index, entry_index);
     entry.link = link->serial;
   }
   return Status::ok;
@@ -170,41 +169,6 @@ bool Core::expire(std::uint64_t now) noexcept {
   return failed;
 }
 
-// All entries are looked at, which takes a while where there are many: not for who never was to fill one.
-void Core::fail_entries(Link& link) noexcept {
-  if (!link.fills_entries) return;
-  const std::size_t word = link.index / kBits;
-  const std::uint64_t bit = std::uint64_t{1} << link.index % kBits;
-  for (std::uint32_t s = 0; s < slots_.size(); ++s) {
-    SlotRecord& slot = slots_[s];
-    if (!slot.live) continue;
-    for (std::uint32_t e = 0; e < slot.entry_count; ++e) {
-      const MetadataEntry& entry = slot.entries[e];
-      const bool its_own = entry.state == EntryState::gathering ? (links_of(slot, e)[word] & bit) != 0
-                                                                : waits(entry) && entry.link == link.serial;
-      if (its_own) fail(slot, s, e, Failure::link_ended, link.peer);
-    }
-  }
-}
-
-// More links than there are bits for: every set of links gets longer. Not on the way of a packet.
-void Core::make_link_indices() {
-  const std::size_t words = link_words_ == 0 ? 1 : 2 * link_words_;
-  std::vector<std::vector<std::uint64_t>> longer(slots_.size());
-  for (std::size_t s = 0; s < slots_.size(); ++s) {
-    const std::vector<std::uint64_t>& links = slots_[s].links;
-    if (links.empty()) continue;
-    longer[s].resize(slots_[s].entry_count * words);
-    for (std::size_t i = 0; i < links.size(); ++i)
-      longer[s][i / link_words_ * words + i % link_words_] = links[i];
-  }
-  free_link_indices_.reserve(words * kBits);  // so that giving one back never allocates
-  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].links.swap(longer[s]);
-  for (std::size_t i = words * kBits; i-- > link_words_ * kBits;)
-    free_link_indices_.push_back(static_cast<std::uint32_t>(i));
-  link_words_ = words;
-}
-
 // --- groups (paper 0, section 2.5)
 
 // What deposit_counted has checked of any packet is checked; here is what the group's count asks for.
@@ -228,7 +192,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
   }
-  if (add_member(link, slot, packet.entry, packet.offset, length, packet.delta))
+  if (add_member(link, packet.slot, packet.entry, packet.offset, length, packet.delta))
     complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
   return Refusal::none;
 }

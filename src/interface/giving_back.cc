@@ -86,13 +86,17 @@ void Core::take_back_earlier(Link& link, const Packet& packet, bool may) noexcep
     const bool same_slot = may && !places.over && places.slot == packet.slot;
     if (!same_outlet && !same_slot) continue;
     if (!places.over) {
-      if (places.queue != nullptr) places.queue->release(places.granted - places.standing);
+      if (places.queue != nullptr) {
+        places.queue->release(places.granted - places.standing);
+        unchain_places(name);
+        chain<&Places::at_slot>(records_, places.queue->over, name);
+      }
       places.over = true;
       places.given_back_by = link.serial;
       places.given_back_at = places.slot;
       places.slot = kNoEntry;
       places.find_tell_at();
-      link.gave_back = true;
+      chain<&Places::gave_back>(records_, link.gave_back, name);
       link.forget_slots();
     }
     places.link = 0;  // there is nothing to be told of it
@@ -101,12 +105,12 @@ void Core::take_back_earlier(Link& link, const Packet& packet, bool may) noexcep
   }
 }
 
-std::uint32_t Core::standing_of_earlier(const Link& link, const Packet& packet) const noexcept {
+std::uint32_t Core::standing_of_earlier(const Link& link, const Packet& packet) noexcept {
   std::uint32_t standing = 0;
-  if (!link.gave_back) return standing;
-  for (const Places& places : records_) {
-    if (places.given_back_by == link.serial && places.given_back_at == packet.slot &&
-        places.generation == packet.generation)
+  for (std::uint32_t record = link.gave_back; record != 0; record = records_[record].gave_back.next) {
+    const Places& places = records_[record];
+    ++looks_;
+    if (places.given_back_at == packet.slot && places.generation == packet.generation)
       standing += places.standing;
   }
   return standing;

@@ -17,6 +17,7 @@
 #include "interface/lost_messages.h"
 #include "interface/lost_ranges.h"
 #include "interface/packet.h"
+#include "interface/record_chain.h"
 #include "interface/remote.h"
 #include "interface/send_area.h"
 #include "interface/store.h"
@@ -51,7 +52,9 @@ struct Places {
   // against what that link has there next.
   std::uint64_t given_back_by = 0;
   std::uint32_t given_back_at = 0;
-  LostRanges lost;  // parts of puts that are to be announced
+  LostRanges lost;        // parts of puts that are to be announced
+  RecordLinks at_slot;    // others of the slot; of the queue once it is over
+  RecordLinks gave_back;  // others that the link has given back
 
   // Half of them free again: worth a reply.
   bool credit_due() const noexcept { return granted != 0 && freed - told >= (granted + 1) / 2; }
@@ -103,6 +106,11 @@ struct Outlet {
   bool gone() const noexcept {
     return refused &&
            (cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key);
+  }
+  void forget_terminus(std::uint64_t bit) noexcept {
+    unfenced &= ~bit;
+    lost &= ~bit;
+    untold &= ~bit;
   }
   // Those whose next fence there must say that something is amiss.
   std::uint64_t amiss() const noexcept { return lost | untold; }
@@ -303,7 +311,7 @@ class Link {
 
   SweepPlace sweep;
   std::array<Way, kPriorities> ways;  // who waits for room, by level
-  std::uint64_t serial = 0;           // of this interface's links; never reused
+  std::uint64_t serial = 0;           // of this interface's links; never reused. The lowest bits are `index`
   std::uint32_t index = 0;            // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;             // the interface at the other side
   User user;
@@ -335,9 +343,8 @@ class Link {
   SameRequest same_request;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   std::uint32_t openings = 0;         // so far; their serials
-  bool gave_back = false;             // some of the records may be given_back_by it
+  std::uint32_t gave_back = 0;        // the first of the records that are given_back_by it; 0: none
   bool replies_due = false;
-  bool fills_entries = false;  // some metadata entry may fail with it
   LostMessages lost_messages;
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue
@@ -347,7 +354,8 @@ class Link {
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
   std::vector<std::unique_ptr<Outlet>> outlets;
-  std::uint64_t questions = 0;       // that were asked for them so far
+  std::uint64_t lost_before = 0;  // termini, a bit each: puts of theirs to this peer may be lost (LostPuts)
+  std::uint64_t questions = 0;    // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
   std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it (set_areas_shown)
   std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them

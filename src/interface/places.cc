@@ -10,35 +10,48 @@
 namespace hamlyn::interface {
 
 void Core::end_places_at(std::uint32_t slot) noexcept {
-  for (std::uint32_t record = 1; record < records_.size(); ++record) {
-    const Places& places = records_[record];
-    if (places.queue == slots_[slot].queue && places.slot == slot && !places.over) end_places(record);
+  while (slots_[slot].first_record != 0) {
+    ++looks_;
+    end_places(slots_[slot].first_record);
   }
 }
 
 // Whether a link is to be told of these places yet. If so, its replies are due.
 bool Core::link_waits_for(const Places& places) noexcept {
-  for (Link* link : links()) {
-    if (link->serial != places.link) continue;
-    link->replies_due = replies_due_ = true;
-    return true;
-  }
-  return false;
+  Link* const link = link_of_serial(places.link);
+  if (link == nullptr) return false;
+  link->replies_due = replies_due_ = true;
+  return true;
+}
+
+// Out of the list that the record is in: its slot's, or, when it is over, its queue's.
+void Core::unchain_places(std::uint32_t index) noexcept {
+  Places& places = records_[index];
+  if (places.queue == nullptr) return;
+  unchain<&Places::at_slot>(records_, places.over ? places.queue->over : slots_[places.slot].first_record,
+                            index);
 }
 
 void Core::end_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
-  if (!places.over && places.queue != nullptr) places.queue->release(places.granted - places.standing);
+  if (!places.over && places.queue != nullptr) {
+    places.queue->release(places.granted - places.standing);
+    unchain_places(index);
+    chain<&Places::at_slot>(records_, places.queue->over, index);
+  }
   places.over = true;
   places.cause = Refusal::stale_generation;
   places.find_tell_at();
   places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
-  forget_slots();
+  if (Link* const link = link_of_serial(places.link)) link->forget_slots();
   // A sender that lives hears that there is nothing more to be had here.
   if (!link_waits_for(places) && places.standing == 0) release_record(index);
 }
 
 void Core::release_record(std::uint32_t index) noexcept {
+  unchain_places(index);
+  if (Link* const link = link_of_serial(records_[index].given_back_by))
+    unchain<&Places::gave_back>(records_, link->gave_back, index);
   records_[index] = Places{};
   records_[index].slot = kNoEntry;
   free_records_.push_back(index);
@@ -162,6 +175,9 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
     if (slot.fast || slot.puts != nullptr) places.granted = slot.queue->reserve(most);
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
+  if (places.queue != nullptr)
+    chain<&Places::at_slot>(records_, places.over ? places.queue->over : slots_[packet.slot].first_record,
+                            record);
   places.cause = cause != Refusal::none ? cause : why_nothing(link, packet);
   places.find_tell_at();
   link.places[name] = record;
@@ -226,21 +242,7 @@ void Core::remember_lost(Link& link) noexcept {
     reopen(*outlet);
     return outlet->amiss() == 0;
   });
-  if (link.outlets.empty()) return;
-  try {
-    if (lost_puts_.size() == kLostPeers) lost_puts_.erase(lost_puts_.begin());
-    lost_puts_.push_back({link.peer, std::move(link.outlets)});
-  } catch (const std::bad_alloc&) {
-    link.outlets.clear();
-  }
-}
-
-void Core::recall_lost(Link& link) noexcept {
-  const auto found = std::ranges::find(lost_puts_, link.peer, &LostPuts::peer);
-  if (found == lost_puts_.end()) return;
-  link.outlets = std::move(found->outlets);
-  for (const auto& outlet : link.outlets) outlet->put_mark = 0;  // that link's
-  lost_puts_.erase(found);
+  lost_puts_.remember(link.peer, std::move(link.outlets));
 }
 
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
@@ -291,6 +293,7 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
   reusable->slot = ticket.slot;
   reusable->generation = ticket.generation;
   reusable->key = ticket.key;
+  reusable->lost = link.lost_before;
   return reusable;
 }
 

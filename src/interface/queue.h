@@ -148,8 +148,10 @@ class Queue {
   void expect(std::size_t entries);
   void expect_no_more(std::size_t entries) noexcept { expected_ -= entries; }
 
-  std::uint32_t users = 0;  // slots that notify it
-  base::Stays stays;        // calls that wait for what comes
+  std::uint32_t users = 0;   // slots that notify it
+  std::uint32_t over = 0;    // the first record of places that are over and notify it; 0: none
+  std::uint64_t end_of = 0;  // the link whose end it was told of last
+  base::Stays stays;         // calls that wait for what comes
   QueueCounters spare_counters{};
   QueueCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
   int event = -1;                             // to signal when something comes, or -1: `descriptor`

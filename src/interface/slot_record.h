@@ -9,6 +9,7 @@
 #include "hamlyn/mode.h"
 #include "interface/counters.h"
 #include "interface/guests.h"
+#include "interface/link_sets.h"
 #include "interface/metadata.h"
 #include "interface/packet.h"
 #include "interface/puts.h"
@@ -16,6 +17,11 @@
 #include "interface/store.h"
 
 namespace hamlyn::interface {
+
+inline constexpr std::size_t kFillBlock = 64;  // entries
+inline constexpr std::size_t blocks_of(std::size_t entries) noexcept {
+  return (entries + kFillBlock - 1) / kFillBlock;
+}
 
 struct SlotRecord {
   std::byte* base = nullptr;
@@ -53,6 +59,8 @@ struct SlotRecord {
   }
   SlotCounters* counters = nullptr;  // its row of the counter page, or a spare one; while it lives
   std::vector<std::uint64_t> links;  // groups: per entry a set of links, a bit per link's index
+  LinkSets fillers;                  // links that may fill an entry, by blocks of kFillBlock entries
+  std::uint32_t first_record = 0;    // of the places at it; 0: none
 };
 
 // Bytes of a message that is told of. A sender may write the same ones again and again: they never reach

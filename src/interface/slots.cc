@@ -12,6 +12,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
     if (old == kSlotLimit)
       throw Error(ErrorCode::out_of_memory, "this interface has 65536 slots, the most there can be");
     free_slots_.reserve(std::size_t{2} * old);  // so that neither this nor giving one back allocates
+    filled_slots_.resize(std::size_t{2} * old, link_words_);
     slots_.resize(std::size_t{2} * old);
     for (std::uint32_t i = old * 2; i-- > old;) free_slots_.push_back(i);
   }
@@ -20,6 +21,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   auto puts = options.puts && options.access != Access::read_only && options.mode == Mode::guarded
                   ? std::make_unique<Puts>(bytes, options.hold)
                   : nullptr;
+  LinkSets fillers;
+  fillers.resize(blocks_of(options.entries), link_words_);
   queue->expect(options.entries + (puts != nullptr ? Puts::kKinds : 0));
   const std::uint32_t index = free_slots_.back();
   free_slots_.pop_back();
@@ -34,6 +37,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   slot.entry_memory = std::move(entries);
   slot.entries = slot.entry_memory.get();
   slot.pointers = std::move(pointers);
+  slot.fillers = std::move(fillers);
   slot.access = options.access;
   slot.fast = options.fast && options.mode == Mode::guarded && options.access != Access::read_only;
   slot.mode = options.mode;
@@ -85,6 +89,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.puts.reset();
   slot.guests.reset();
   slot.links = {};
+  slot.fillers = {};
   slot.messages_to_go = 0;
   slot.unread = 0;
   slot.queue = nullptr;
@@ -106,11 +111,10 @@ void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexc
   slot.guests = std::move(guests);
   forget_slots();
   if (slot.puts != nullptr) slot.puts->held.clear();  // of those, too, who may not write any more
-  for (std::uint32_t record = 1; record < records_.size(); ++record) {
-    Places& places = records_[record];
-    const bool here = places.queue == slot.queue && places.slot == index && !places.over;
-    if (!here) continue;
-    end_places(record);
+  while (slot.first_record != 0) {
+    Places& places = records_[slot.first_record];
+    ++looks_;
+    end_places(slot.first_record);
     places.cause = Refusal::none;  // to be opened anew
   }
 }

@@ -1,5 +1,6 @@
 #include "library/control.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -38,6 +39,11 @@ std::size_t links_within_limit(std::size_t wanted) noexcept {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
   const rlim_t rest = limit.rlim_cur - std::min(limit.rlim_cur, std::min(kOthers, limit.rlim_cur / 2));
   return std::min<std::size_t>(wanted, rest / 2);
+}
+
+// As the counter page has it.
+std::uint64_t consent_word(const Consent& consent) noexcept {
+  return consent.everyone ? 0 : 1 | consent.users.size() << 8 | consent.groups.size() << 16;
 }
 
 }  // namespace
@@ -79,11 +85,13 @@ void Control::main(std::exception_ptr& failure) {
     client.socket = options_.node;
     client.start_node = options_.start_node;
     client.timeout = options_.timeout;
+    client.consent = options_.consent;
     client_ = node::Client::attach(client, counters_.get());
     interface_id_ = client_->interface_id();
     engine_.counters_.interface = interface_id_;
     handed_out_.open();
     watch(handed_out_.descriptor(), EPOLLIN, kHandedOut);
+    engine_.counters_.consent = consent_word(options_.consent);
     node_socket_ = client_->socket();
     watch(knock_.descriptor(), EPOLLIN, kKnock);
     watch(client_->descriptor(), EPOLLIN, kNode);
@@ -169,9 +177,9 @@ void Control::listen(const LinkKeeper& keeper, bool on) noexcept {
 void Control::loop() {
   while (!stop_.load()) {
     epoll_event events[32];
-    const int count = epoll_wait(epoll_.get(), events, std::size(events), pause_until_next_look());
+    const int count = wait_for_events(events);
     end_rest();
-    bool links_changed = false;
+    std::vector<std::uint64_t> served;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t about = events[i].data.u64;
       if (about == kKnock) {
@@ -188,29 +196,43 @@ void Control::loop() {
         read_node();
       } else if (about == kHandedOut) {
         hand_out_more();
-        links_changed = true;
+        look_at_links();
       } else {
-        // An earlier event of this round may have ended the link.
-        const auto found = std::find_if(keepers_.begin(), keepers_.end(), [&](const auto& keeper) {
-          return tag(*keeper) == (about & ~kPidfd);
-        });
-        if (found == keepers_.end()) continue;
-        // While an import waits for its answer nothing is read, so such an event is the end.
-        if ((about & kPidfd) != 0 || (*found)->import_waits()) {
-          end(**found, LinkKeeper::End::peer_gone);
-        } else {
-          read_link(**found);
-        }
-        links_changed = true;
+        serve_link(about, served);
       }
     }
     if (!client_) find_node_again();
     watch_unsent();
-    if (links_changed) look_at_links();
+    if (!served.empty()) look_at_served(served);
     look_for_stalls();
     count_handed_out();
     foreign_.bury();
   }
+}
+
+// While something of other users is put off, only the process's own threads are heard.
+int Control::wait_for_events(std::span<epoll_event> events) {
+  const auto put_off = pace_.wait(std::chrono::steady_clock::now());
+  if (put_off.count() == 0)
+    return epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pause_until_next_look());
+  pollfd knock{knock_.descriptor(), POLLIN, 0};
+  const timespec time{0, static_cast<long>(put_off.count())};
+  if (ppoll(&knock, 1, &time, nullptr) <= 0) return 0;
+  events[0].data.u64 = kKnock;
+  return 1;
+}
+
+void Control::serve_link(std::uint64_t about, std::vector<std::uint64_t>& served) {
+  // An earlier event of this round may have ended the link.
+  const auto found = by_tag_.find(about & ~kPidfd);
+  if (found == by_tag_.end()) return;
+  LinkKeeper& keeper = *found->second;
+  if (!pace_.may(keeper.uid(), std::chrono::steady_clock::now())) return;
+  pace_.spend(keeper.uid(), 1);
+  served.push_back(found->first);
+  // While an import waits for its answer nothing is read, so such an event is the end.
+  if ((about & kPidfd) != 0 || keeper.import_waits()) return end(keeper, LinkKeeper::End::peer_gone);
+  read_link(keeper);
 }
 
 int Control::pause_until_next_look() const noexcept {

@@ -2,6 +2,9 @@
 // The control thread: it keeps the links (introductions, growth, ends, stalls) and talks to the node. Its
 // sockets and pidfds live in a descriptor table of its own, so that a forked child inherits none of them, and
 // an exec is noticed at the other side at once (design, section 7).
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,20 +17,24 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
 #include "fabric/ofi/ofi_link.h"
 #include "hamlyn/interface.h"
+#include "library/control_pace.h"
 #include "library/knock.h"
 #include "library/link_keeper.h"
 #include "library/outside.h"
 #include "library/stall_watch.h"
 #include "node/client.h"
+#include "node/consent.h"
 
 namespace hamlyn::library {
 
@@ -85,6 +92,9 @@ class Control final : public Outside {
   void main(std::exception_ptr& failure);
   void leave_descriptor_table(int counters);
   void loop();
+  int wait_for_events(std::span<epoll_event> events);
+  void serve_link(std::uint64_t about, std::vector<std::uint64_t>& served);
+  void look_at_served(const std::vector<std::uint64_t>& served);
   int pause_until_next_look() const noexcept;
 
   void do_errands();
@@ -110,8 +120,10 @@ class Control final : public Outside {
 
   void introduce_wanted();
   void introduce(std::uint64_t peer);
+  bool lets(const node::Event& event) const noexcept;
   void introduced(node::Event event);
   void look_at_links();
+  void look_at(const std::vector<LinkKeeper*>& keepers);
   void read_link(LinkKeeper& keeper);
   void go_on(LinkKeeper& keeper, LinkKeeper::End how);
   void hand_out_more();
@@ -157,6 +169,8 @@ class Control final : public Outside {
 
   Engine& engine_;
   const Interface::Options options_;
+  const std::uint32_t own_uid_ = ::geteuid();
+  ControlPace pace_{own_uid_};
   std::uint64_t interface_id_ = 0;
   Knock knock_;                       // something in wanted_, requests_, or of a link, wants to be looked at
   std::atomic<bool> knocked_{false};  // attention sets it before it rings, loop clears it before it looks
@@ -195,6 +209,7 @@ class Control final : public Outside {
   AreaBudget area_budget_;   // before those who hold of it
   HandedOut handed_out_;     // likewise
   Keepers keepers_;
+  std::unordered_map<std::uint64_t, LinkKeeper*> by_tag_;  // the same, as events name them
   std::list<FarKeeper> far_keepers_;
   FarState far_state_ = FarState::none;
   std::string far_engine_, far_why_;  // what the node asks for, and why it cannot be had

@@ -69,7 +69,7 @@ Control::FarKeeper* Control::far_keeper_of(std::uint64_t peer) noexcept {
 
 void Control::introduced_far(const node::Event& event) {
   if (FarKeeper* former = far_keeper_of(event.peer)) end_far(*former, true);
-  if (far_state_ != FarState::open || keepers_.size() + far_keepers_.size() >= most_links_ ||
+  if (far_state_ != FarState::open || !lets(event) || keepers_.size() + far_keepers_.size() >= most_links_ ||
       event.far.engine != engine_.far_->engine()) {
     client_->link_ended(event.link);
     return refuse(event.peer);

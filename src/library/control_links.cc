@@ -51,6 +51,13 @@ LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
   return nullptr;
 }
 
+// Whether this end takes a link that it may not have asked for. The daemon looks, too; it may have introduced
+// somebody before it heard of the consent, or know none.
+bool Control::lets(const node::Event& event) const noexcept {
+  return event.initiator || event.peer_uid == own_uid_ ||
+         node::lets(options_.consent, event.peer_uid, event.peer_gid);
+}
+
 void Control::introduced(node::Event event) {
   const std::uint64_t number = event.link;
   const std::uint64_t peer = event.peer;
@@ -60,7 +67,7 @@ void Control::introduced(node::Event event) {
   // ended.
   if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
   const bool holds_much = !handed_out_.allows(event.peer_uid, LeftBehind::Kind::link);
-  if (no_room || holds_much || keepers_.size() >= most_links_) {
+  if (no_room || holds_much || keepers_.size() >= most_links_ || !lets(event)) {
     if (holds_much) ++engine_.counters_.links_held_up;
     client_->link_ended(number);
     refuse(peer);
@@ -73,11 +80,13 @@ void Control::introduced(node::Event event) {
                                                     kFirstSerial + next_serial_++, interface_id_,
                                                     options_.mtu, area_budget_, handed_out_));
     LinkKeeper& keeper = *keepers_.back();
+    by_tag_.emplace(tag(keeper), &keeper);
     watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
     watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
   } catch (const Error&) {
     if (!keepers_.empty() && keepers_.back()->number() == number) {
       unwatch(*keepers_.back());
+      by_tag_.erase(tag(*keepers_.back()));
       keepers_.pop_back();
     }
     client_->link_ended(number);
@@ -196,26 +205,43 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
     standing_.links.erase(keeper.number());  // the next daemon must not be told of it
   }
   unwatch(keeper);
+  by_tag_.erase(tag(keeper));
   std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
 }
 
 // What the data path has marked: links that broke, links that want to grow.
 void Control::look_at_links() {
   look_at_far();
+  std::vector<LinkKeeper*> all;
+  for (const auto& keeper : keepers_) all.push_back(keeper.get());
+  look_at(all);
+}
+
+// Those alone that had a word to read: of 900 links each word would cost a look at all.
+void Control::look_at_served(const std::vector<std::uint64_t>& served) {
+  look_at_far();
+  std::vector<LinkKeeper*> there;
+  for (const std::uint64_t tag : served) {
+    if (const auto found = by_tag_.find(tag); found != by_tag_.end()) there.push_back(found->second);
+  }
+  look_at(there);
+}
+
+void Control::look_at(const std::vector<LinkKeeper*>& keepers) {
   std::vector<LinkKeeper*> broken;
   std::vector<LinkKeeper*> growing;
   std::vector<std::pair<LinkKeeper*, std::uint64_t>> showing;
   engine_.lock_.enter_as_other();
-  for (const auto& keeper : keepers_) {
+  for (LinkKeeper* const keeper : keepers) {
     if (keeper->link() == nullptr) continue;
     if (keeper->link()->broken) {
-      broken.push_back(keeper.get());
+      broken.push_back(keeper);
     } else if (keeper->link()->wants_growth()) {
       keeper->link()->growth_asked();
-      growing.push_back(keeper.get());
+      growing.push_back(keeper);
     }
     const std::uint64_t wanted = keeper->link()->areas_wanted & ~keeper->link()->areas_shown;
-    if (wanted != 0) showing.emplace_back(keeper.get(), wanted);
+    if (wanted != 0) showing.emplace_back(keeper, wanted);
   }
   engine_.lock_.leave();
   for (LinkKeeper* keeper : growing) grow(*keeper);

@@ -141,9 +141,10 @@ void Control::send_request(Request& request) {
 // --- the node
 
 void Control::read_node() {
-  while (client_) {
+  while (client_ && pace_.may(std::chrono::steady_clock::now())) {
     std::optional<node::Event> event = client_->next();
     if (!event) return;
+    if (event->link != 0 && !event->initiator) pace_.spend(event->peer_uid, ControlPace::kIntroduction);
     if (event->kind == node::Event::Kind::lost) {
       standing_ = client_->standing();
       lost_at_ = std::chrono::steady_clock::now();
@@ -289,6 +290,7 @@ void Control::attach_again() {
   client.socket = node_socket_;
   client.start_node = options_.start_node;
   client.timeout = kAttachTry;
+  client.consent = options_.consent;
   client_ = node::Client::attach(client, counters_.get(), &standing_);
   if (client_->interface_id() != interface_id_)
     throw Error(ErrorCode::not_permitted,

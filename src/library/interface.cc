@@ -27,6 +27,8 @@ Interface::Interface(Options options) {
     throw Error(ErrorCode::invalid_argument, "links must be 1 to 65536");
   if (options.stall < std::chrono::milliseconds{0} || options.dead < std::chrono::milliseconds{0})
     throw Error(ErrorCode::invalid_argument, "stall and dead are times from 0 on");
+  if (options.consent.users.size() + options.consent.groups.size() > Consent::kMost)
+    throw Error(ErrorCode::invalid_argument, "consent names at most 16 users and groups");
   options.timeout = base::within_clock(options.timeout);
   options.stall = base::within_clock(options.stall);
   options.dead = std::min(options.dead, kLongestDead);

@@ -4,8 +4,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -15,6 +18,8 @@
 
 namespace hamlyn::node {
 namespace {
+
+constexpr const char* kSocketName = "/node.sock";
 
 bool own_directory(const std::string& path) {
   struct stat info {};
@@ -35,26 +40,68 @@ void check_place(const std::string& path) {
     throw Error(ErrorCode::invalid_argument, path + " is something else than the socket of a node daemon");
 }
 
-std::string own_socket() {
-  const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
-  // After su or sudo the variable may still name another user's directory: that one is not ours to use.
-  const bool usable = runtime != nullptr && runtime[0] == '/' && own_directory(runtime);
-  const std::string directory =
-      usable ? std::string(runtime) + "/hamlyn" : "/tmp/hamlyn-" + std::to_string(::geteuid());
+std::vector<std::string> own_folders(const OwnPlaces& places) {
+  const std::string user = std::to_string(::geteuid());
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& parent, const std::string& name) {
+    // After su or sudo a variable may still name another user's directory: that one is not ours to use.
+    if (parent.starts_with('/') && own_directory(parent) && !std::ranges::count(out, parent + name))
+      out.push_back(parent + name);
+  };
+  add(places.runtime, "/hamlyn");
+  add(places.run_user + "/" + user, "/hamlyn");
+  // A home may be shared by hosts, whose daemons are not each other's.
+  if (own_directory(places.home) && ::mkdir((places.home + "/.cache").c_str(), 0700) != 0 && errno != EEXIST)
+    return out.empty() ? std::vector{places.last + "/hamlyn-" + user} : out;
+  const std::string name = "/hamlyn-" + places.host;
+  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - sizeof("/node.sock.lock");
+  if (places.home.size() + sizeof("/.cache") + name.size() < kMost) add(places.home + "/.cache", name);
+  if (out.empty()) out.push_back(places.last + "/hamlyn-" + user);
+  return out;
+}
+
+OwnPlaces own_places() {
+  OwnPlaces out;
+  if (const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR")) out.runtime = runtime;
+  std::vector<char> memory(16384);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr)
+    out.home = found->pw_dir;
+  char host[HOST_NAME_MAX + 1]{};
+  if (::gethostname(host, sizeof host - 1) == 0) out.host = host;
+  return out;
+}
+
+std::string own_socket(const OwnPlaces& places) {
+  const std::string directory = own_folders(places).front();
   // The mode is set whatever the umask is. A folder that is there keeps its own, which is looked at.
   const bool made = ::mkdir(directory.c_str(), 0700) == 0;
   if (made ? ::chmod(directory.c_str(), 0700) != 0 : errno != EEXIST)
     base::throw_system(("mkdir " + directory).c_str());
   if (!private_directory(directory)) {
-    throw Error(
-        ErrorCode::node_not_trusted,
-        directory + " is not a directory of this user's own with mode 0700: remove it, or name a socket");
+    throw Error(ErrorCode::node_not_trusted,
+                directory +
+                    " is not a directory of this user's own with mode 0700: remove it, set "
+                    "XDG_RUNTIME_DIR, or name a socket");
   }
-  return directory + "/node.sock";
+  return directory + kSocketName;
 }
 
-bool trusted(unsigned uid) {
-  if (uid == ::geteuid() || uid == 0) return true;
+base::FileDescriptor connect_to_own(const OwnPlaces& places, std::string& path) {
+  for (const std::string& directory : own_folders(places)) {
+    path = directory + kSocketName;
+    if (!private_directory(directory)) continue;
+    if (auto socket = connect_to(path)) return socket;
+  }
+  path = own_socket(places);
+  return {};
+}
+
+bool trusted(unsigned uid) { return uid == ::geteuid() || serves_all(uid); }
+
+bool serves_all(unsigned uid) {
+  if (uid == 0) return true;
   std::vector<char> memory(16384);
   passwd entry{};
   passwd* found = nullptr;

@@ -118,6 +118,8 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
   out.standing_.token = greeted.welcome.token;
   out.keep_spares();
   out.most_unsent_ = kMaxUnsent + out.standing_.links.size();
+  if (!options.consent.everyone)
+    out.say_consent(options.consent);  // before anybody is introduced, if it can be
   for (const auto& [link, side] : out.standing_.links) {
     Request adopt = make(RequestKind::adopt_link, 0, link);
     adopt.peer = side.peer;
@@ -128,6 +130,22 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
   for (const auto& [name, entry] : out.standing_.names) out.to_renew_.insert(out.to_renew_.end(), name);
   out.renew_names();
   return out;
+}
+
+// The answer is nobody's: where the daemon knows no consent, whoever is introduced is looked at all the same.
+void Client::say_consent(const Consent& consent) {
+  const std::uint64_t request = ++own_requests_;
+  Request out = make(RequestKind::consent, request);
+  out.flags = Request::kNamed;
+  out.number = consent.users.size();
+  out.bytes = consent.groups.size();
+  for (const auto* ids : {&consent.users, &consent.groups}) {
+    const std::size_t bytes = ids->size() * sizeof(std::uint32_t);
+    if (bytes != 0) std::memcpy(out.name + out.name_length, ids->data(), bytes);
+    out.name_length += static_cast<std::uint32_t>(bytes);
+  }
+  asked_[request] = {RequestKind::consent, {}, {}, 0, 0};
+  send(out);
 }
 
 void Client::renew_names() {
@@ -263,13 +281,14 @@ bool Client::remember(const Reply& reply, Event& event) {
     }
   }
   const bool renewed = own && kind == RequestKind::publish;
+  const RequestKind kind_asked = kind;
   asked_.erase(asked);
   if (own) event.request = 0;
   if (renewed) {
     --renewing_;
     renew_names();
   }
-  return !own || reply.kind == ReplyKind::refused;
+  return !own || (reply.kind == ReplyKind::refused && kind_asked != RequestKind::consent);
 }
 
 void Client::keep_spares() {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "hamlyn/consent.h"
 #include "hamlyn/error.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
@@ -26,13 +27,14 @@ namespace hamlyn::node {
 
 struct ClientOptions {
   // Empty: the service's (/run/hamlyn/node.sock) where it answers, otherwise this user's own, which is
-  // node.sock in $XDG_RUNTIME_DIR/hamlyn or /tmp/hamlyn-<uid>.
+  // node.sock in a folder of the user's (docs/node.md).
   std::string socket = {};
   bool start_node = true;  // start a daemon of this user's own when none answers (never the service)
   std::chrono::milliseconds timeout{5000};
   // The program to start. Empty: $HAMLYN_DAEMON, otherwise hamlynd beside the running program, the installed
   // one, or the one in $PATH.
   std::string daemon = {};
+  Consent consent = {};  // who may open links with this process; a daemon that knows no consent takes none
 };
 
 // What a process takes to a daemon that was started again: its number, its names, and its links, which went
@@ -177,6 +179,7 @@ class Client {
  private:
   Client() = default;
   bool send(const Request& request);
+  void say_consent(const Consent& consent);
   void flush();
   void keep_spares();
   bool remember(const Reply& reply, Event& event);

@@ -33,10 +33,10 @@ class Reader {
     for (const auto& [key, value] : file) {
       const std::string section(key.str());
       const toml::table* table = value.as_table();
-      if (section != "quotas" && section != "total" && section != "rights" && section != "errors" &&
-          section != "log" && section != "cluster") {
+      if (section != "quotas" && section != "total" && section != "rights" && section != "links" &&
+          section != "errors" && section != "log" && section != "cluster") {
         fail(key.source(), section,
-             "unknown; there are [quotas], [total], [rights], [errors], [cluster] and [log]");
+             "unknown; there are [quotas], [total], [rights], [links], [errors], [cluster] and [log]");
       }
       if (table == nullptr) fail(key.source(), section, "must be a table: write [" + section + "]");
       for (const auto& [inner, entry] : *table)
@@ -61,6 +61,10 @@ class Reader {
       out_.rights.users = ids(name, value, user_id);
     else if (name == "rights.groups")
       out_.rights.groups = ids(name, value, group_id);
+    else if (name == "links.users")
+      out_.links.users = ids(name, value, user_id);
+    else if (name == "links.groups")
+      out_.links.groups = ids(name, value, group_id);
     else if (name == "errors.cut_after")
       out_.cut_after = quota(name, value);
     else if (name == "log.level")
@@ -71,6 +75,8 @@ class Reader {
       out_.cluster.dead_after = Time{number(name, value, 100, 60000)};
     else if (name == "cluster.clerk_after")
       out_.cluster.clerk_after = static_cast<std::uint32_t>(number(name, value, 0, 1'000'000));
+    else if (name == "cluster.clerk_user")
+      out_.cluster.clerk_user = text(name, value);
     else if (name == "cluster.engine")
       out_.cluster.engine = engine(name, value);
     else if (name == "cluster.listen")
@@ -84,6 +90,7 @@ class Reader {
     else
       fail(key.source(), name, "unknown key");
     if (name.starts_with("rights.")) out_.rights.everyone = false;
+    if (name.starts_with("links.")) out_.links.everyone = false;
   }
 
   std::uint64_t& amount(const toml::key& key, const std::string& name, Quotas& of) const {

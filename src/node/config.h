@@ -17,6 +17,7 @@ struct ClusterConfig {
   std::optional<bool> boot;       // admits newcomers; if not said: whoever joins nobody
   Time dead_after{1000};
   std::string engine;  // of libfabric, that processes use between nodes; empty: the best that they find
+  std::string clerk_user = "hamlyn-clerk";  // whose the clerk of a service is: a name or a number
   std::uint32_t clerk_after = 64;  // names looked for on other nodes before any is read there; 0: never
 };
 
@@ -24,6 +25,7 @@ struct Config {
   Quotas quotas;  // of one user
   Quotas total;   // of all together; what is not said there is kTotal times the quota
   AttachRights rights;
+  AttachRights links;           // NodeOptions::links
   std::uint64_t cut_after = 0;  // NodeOptions::cut_after
   std::string log_level = "info";
   ClusterConfig cluster;

@@ -17,10 +17,12 @@ ByteWriter start(FarKind kind, std::uint64_t first) {
   return out;
 }
 
+constexpr std::uint32_t kClerk = 1u << 31;  // beside a pid, which is smaller
+
 void put(ByteWriter& out, const FarEnd& end) {
   out.number(end.uid)
       .number(end.gid)
-      .number(end.pid)
+      .number(end.pid | (end.clerk ? kClerk : 0))
       .bytes(std::as_bytes(std::span{end.engine}))
       .number(static_cast<std::uint16_t>(end.address.size()))
       .bytes(end.address);
@@ -29,7 +31,9 @@ void put(ByteWriter& out, const FarEnd& end) {
 bool take(ByteReader& reader, FarEnd& end) {
   end.uid = reader.number<std::uint32_t>();
   end.gid = reader.number<std::uint32_t>();
-  end.pid = reader.number<std::uint32_t>();
+  const auto pid = reader.number<std::uint32_t>();
+  end.pid = pid & ~kClerk;
+  end.clerk = (pid & kClerk) != 0;
   std::array<std::byte, kMaxEngine> engine;
   reader.bytes(engine);
   std::memcpy(end.engine, engine.data(), engine.size());

@@ -40,6 +40,7 @@ struct FarEnd {  // where a process is reached, and as whom its daemon attests i
   std::uint32_t pid = 0;
   char engine[kMaxEngine]{};
   std::vector<std::byte> address;
+  bool clerk = false;  // its node's clerk of names
 };
 
 // Whether that is one of libfabric's engines that crash, or worse, at what a stranger sends to their ports.

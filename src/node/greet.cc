@@ -39,8 +39,7 @@ base::FileDescriptor find(const ClientOptions& options, std::string& path) {
   } catch (const Error&) {
     // A service that is not for this user, or not trusted, is none.
   }
-  path = own_socket();
-  return connect_to(path);
+  return connect_to_own(own_places(), path);
 }
 
 void check(const Welcome& welcome, const std::string& path) {

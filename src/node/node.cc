@@ -46,8 +46,10 @@ Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* o
   }
 }
 
-void Node::connected(std::uint64_t id, const Identity& who, Time now) {
+void Node::connected(std::uint64_t id, const Identity& attested, Time now) {
   now_ = now;
+  Identity who = attested;
+  if (is_clerk(who)) who.uid = options_.uid;  // what the daemon's clerk holds is the daemon's
   if (!accounts_.within_quota(who.uid, Resource::strangers, 1)) {
     outside_.drop(id, "too many connections of one user that do not attach");
     return;
@@ -231,9 +233,7 @@ void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
 }
 
 bool Node::may_attach(const Identity& who) const {
-  const AttachRights& rights = options_.rights;
-  return rights.everyone || who.uid == 0 || who.pid == clerk_pid_ ||
-         std::ranges::count(rights.users, who.uid) != 0 || std::ranges::count(rights.groups, who.gid) != 0;
+  return is_clerk(who) || lets(options_.rights, who.uid, who.gid);
 }
 
 // Requests.
@@ -271,6 +271,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return report(id, connection, request);
       case RequestKind::farewell:
         return farewell(id);
+      case RequestKind::consent:
+        return take_consent(id, connection, request);
     }
   } catch (const Refused& refusal) {
     ++refused_;

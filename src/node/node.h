@@ -21,6 +21,7 @@
 #include "hamlyn/ticket.h"
 #include "node/accounts.h"
 #include "node/clerk.h"
+#include "node/consent.h"
 #include "node/far.h"
 #include "node/knocks.h"
 #include "node/pair.h"
@@ -39,12 +40,9 @@ struct Identity {
   std::string program;  // only for people to read
 };
 
-// Who may attach: everyone, or these users and members (by primary group) of these groups. Root always may.
-struct AttachRights {
-  bool everyone = true;
-  std::vector<std::uint32_t> users;
-  std::vector<std::uint32_t> groups;
-};
+// Who may attach, or open links: everyone, or these users and members (by primary group) of these groups.
+// Root always may.
+using AttachRights = Consent;
 
 // A name, and whose it is.
 struct OwnedName {
@@ -58,6 +56,7 @@ struct NodeOptions {
   Quotas quotas;                           // of one user
   Quotas total = times(Quotas{}, kTotal);  // of all together
   AttachRights rights;
+  AttachRights links;           // who may open links with processes of other users
   std::uint64_t cut_after = 0;  // refused packets, reported of one link, after which it is cut; 0: never
   Key key{};                    // signs tokens; survives the daemon
   std::uint64_t first_number =
@@ -104,7 +103,7 @@ class Node {
   // Whether one more connection of that user's would be kept.
   bool takes_stranger(std::uint32_t uid) const { return accounts_.within_quota(uid, Resource::strangers, 1); }
   // `connection` is the caller's number for it, never used twice.
-  void connected(std::uint64_t connection, const Identity& who, Time now);
+  void connected(std::uint64_t connection, const Identity& attested, Time now);
   // `counters`: a descriptor of a counter page came along and was found sound.
   void received(std::uint64_t connection, std::span<const std::byte> message, bool counters, Time now);
   // What came was not even a message (cut short, or with descriptors it may not have).
@@ -181,6 +180,7 @@ class Node {
     std::map<std::uint64_t, Side> links;          // by number of the link
     std::map<std::uint64_t, std::uint64_t> with;  // peer to link
     std::set<std::string, std::less<>> names;
+    Consent consent;                  // who may open links with it
     std::set<std::uint64_t> shunned;  // peers whose links to it were cut: they may not ask for another
     Reach reach = Reach::unasked;
     bool outward = false;            // processes of other nodes are likely to be talked to
@@ -266,6 +266,9 @@ class Node {
   void prove(Connection& connection, std::uint64_t link);
   void report(std::uint64_t id, Connection& connection, const Request& request);
   void fabric_address(std::uint64_t id, Connection& connection, const Request& request);
+  void take_consent(std::uint64_t id, Connection& connection, const Request& request);
+  void check_consent(const Connection& peer, std::uint32_t uid, std::uint32_t gid, bool clerk) const;
+  bool is_clerk(const Identity& who) const noexcept { return clerk_pid_ != 0 && who.pid == clerk_pid_; }
   void list(std::uint64_t id, const Connection& connection, const Request& request);
 
   bool far(std::uint64_t interface) const noexcept;

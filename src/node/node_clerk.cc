@@ -8,9 +8,7 @@
 namespace hamlyn::node {
 
 bool Node::empty() const noexcept {
-  return std::ranges::all_of(connections_, [this](const auto& each) {
-    return clerk_pid_ != 0 && each.second.who.pid == clerk_pid_;
-  });
+  return std::ranges::all_of(connections_, [this](const auto& each) { return is_clerk(each.second.who); });
 }
 
 void Node::changed(std::string_view name) {

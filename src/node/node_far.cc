@@ -107,6 +107,7 @@ FarEnd Node::end_of(const Connection& connection) const {
   out.uid = connection.who.uid;
   out.gid = connection.who.gid;
   out.pid = connection.who.pid;
+  out.clerk = is_clerk(connection.who);
   std::memcpy(out.engine, connection.engine, sizeof out.engine);
   out.address = connection.address;
   return out;
@@ -247,8 +248,11 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
     throw Refused{ErrorCode::not_permitted,
                   "that process has refused so many packets of this one that the link was cut"};
   }
+  // Whoever asks for the link itself consents to it.
+  const bool asks_too = find_ask(id, what.asker) != asks_.end();
+  if (!asks_too) check_consent(peer, what.end.uid, what.end.gid, what.end.clerk);
   // Both want the link at once: that of the lower number counts.
-  if (what.peer < what.asker && find_ask(id, what.asker) != asks_.end()) return true;
+  if (what.peer < what.asker && asks_too) return true;
   if (const auto with = peer.with.find(what.asker); with != peer.with.end()) {
     tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
     return false;

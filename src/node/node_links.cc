@@ -15,6 +15,10 @@ constexpr std::size_t kMaxShunned = 1024;  // peers that one process does not wa
 
 void Node::introduce(std::uint64_t id, Connection& connection, const Request& request) {
   if (far(request.number)) return introduce_far(id, connection, request);
+  const auto asked = interfaces_.find(request.number);
+  if (asked != interfaces_.end())  // first of all: whoever may not has nothing held, and no quota looked at
+    check_consent(connections_.at(asked->second), connection.who.uid, connection.who.gid,
+                  is_clerk(connection.who));
   if (const auto obstacle = obstacle_to(id, connection, request.number)) {
     hold(id, connection, request);
     return knocks_.add({id, request.number}, connection.who.uid, request.request, *obstacle);

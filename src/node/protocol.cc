@@ -58,6 +58,12 @@ Request only_its_fields(const Request& request) noexcept {
       take_name();
       std::memcpy(out.engine, request.engine, sizeof out.engine);
       break;
+    case RequestKind::consent:
+      take_name();
+      out.flags = request.flags & Request::kNamed;
+      out.number = request.number;
+      out.bytes = request.bytes;
+      break;
     case RequestKind::cancel:
     case RequestKind::watch:
     case RequestKind::farewell:
@@ -101,7 +107,7 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
   return {engine, ::strnlen(engine, kMaxEngine)};
 }
 
-bool later(RequestKind kind) noexcept { return kind > RequestKind::farewell; }
+bool later(RequestKind kind) noexcept { return kind > RequestKind::consent; }
 
 const char* invalid(const Request& request) noexcept {
   if (request.kind < RequestKind::introduce || later(request.kind)) return "an unknown kind of request";
@@ -119,6 +125,12 @@ const char* invalid(const Request& request) noexcept {
     const bool engine =
         none ? std::memcmp(request.engine, kNone, kMaxEngine) == 0 : valid_engine(request.engine);
     if (!engine) return "the name of an engine";
+  }
+  if (request.kind == RequestKind::consent) {
+    const std::uint64_t most = request.flags == 0 ? 0 : kMaxConsent;
+    if (request.number > most || request.bytes > most - request.number ||
+        request.name_length != (request.number + request.bytes) * sizeof(std::uint32_t))
+      return "the numbers of users and groups";
   }
   return nullptr;
 }

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kProtocolVersion = 5;
 // that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
 // Tests build a daemon to which much has been added.
 #ifndef HAMLYN_PROTOCOL_ADDED
-#define HAMLYN_PROTOCOL_ADDED 1  // 1: farewell
+#define HAMLYN_PROTOCOL_ADDED 2  // 1: farewell, 2: consent
 #endif
 inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtocolVersion;
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
@@ -33,6 +33,7 @@ inline constexpr std::uint32_t kListPage = 32;  // attached processes per list r
 inline constexpr std::uint64_t kLinkBytes = 8192;
 inline constexpr std::size_t kMaxFabricAddress = 64;
 inline constexpr std::size_t kMaxEngine = 16;
+inline constexpr std::size_t kMaxConsent = kMaxName / sizeof(std::uint32_t);  // users and groups together
 // An interface number carries the id of its node in its upper 16 bits; 0: a node that belongs to no cluster.
 inline constexpr unsigned kNodeShift = 48;
 constexpr std::uint16_t node_of(std::uint64_t interface) noexcept {
@@ -85,6 +86,8 @@ enum class RequestKind : std::uint32_t {
   watch,           // of an observer, its last request: all nodes, and then every change
   farewell,  // the asker leaves and does not come back: its names are free at once. Its last request. No
              // answer
+  consent,  // flags: kNamed, or everyone may open links with the asker; number: users, bytes: groups who may,
+            // name: their numbers, 4 bytes each
 };
 
 struct Request {
@@ -92,6 +95,7 @@ struct Request {
   static constexpr std::uint32_t kEveryone = 2;  // publish: Rights::everyone
   static constexpr std::uint32_t kWait = 1;      // lookup
   static constexpr std::uint32_t kCached = 2;    // lookup: what was read lately will do
+  static constexpr std::uint32_t kNamed = 1;     // consent: those that are named, and no others
 
   RequestKind kind{};
   std::uint32_t flags = 0;
@@ -112,7 +116,7 @@ enum class ReplyKind : std::uint32_t {
   refused = 1,  // error, text
   introduced,   // peer, link, uid, gid, pid, initiator; descriptors: socket, pidfd of the peer
   linked,       // peer, link: these two have a link already
-  granted,      // link: link_bytes was within the quota; 0: area_bytes was
+  granted,      // link: link_bytes was within the quota; 0: area_bytes was, or a consent holds from now on
   published,    // token
   withdrawn,
   found,  // ticket; peer, uid, gid, pid of who registered it

@@ -75,6 +75,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
     out.descriptors = descriptors;
   }
   out.rights = options.config.rights;
+  out.links = options.config.links;
   out.cut_after = options.config.cut_after;
   if (!options.service) out.rights = {.everyone = false, .users = {::geteuid()}, .groups = {}};
   out.key = load_key(options.socket);

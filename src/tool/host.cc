@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "base/memfd.h"
 #include "base/short_slices.h"
 
 #ifndef SO_PEERPIDFD
@@ -69,7 +70,7 @@ bool knows_membarrier() {
 }
 
 bool makes_sealed_memory() {
-  const FileDescriptor memory{memfd_create("hamlyn-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  const FileDescriptor memory = base::make_memfd("hamlyn-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return memory && fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
 }
 

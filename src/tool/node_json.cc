@@ -8,24 +8,27 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json details_json(const Details& details) {
-  return {{"slots", details.slots},
-          {"queues", details.queues},
-          {"area_bytes", details.area_bytes},
-          {"links_ended", details.links_ended},
-          {"wakeups", details.wakeups},
-          {"empty_wakeups", details.empty_wakeups},
-          {"events_lost", details.events_lost},
-          {"unread", details.unread},
-          {"left_pieces", details.left_pieces},
-          {"left_bytes", details.left_bytes},
-          {"links_held_up", details.links_held_up},
-          {"refused", refusals_json(details.refused)},
-          {"packets_in", details.packets_in},
-          {"packets_out", details.packets_out},
-          {"links", rows_json(details.links)},
-          {"slot_rows", rows_json(details.slot_rows)},
-          {"queue_rows", rows_json(details.queue_rows)},
-          {"terminus_rows", rows_json(details.terminus_rows)}};
+  return {
+      {"slots", details.slots},
+      {"queues", details.queues},
+      {"area_bytes", details.area_bytes},
+      {"links_ended", details.links_ended},
+      {"consent",
+       {{"everyone", details.everyone}, {"users", details.users_named}, {"groups", details.groups_named}}},
+      {"wakeups", details.wakeups},
+      {"empty_wakeups", details.empty_wakeups},
+      {"events_lost", details.events_lost},
+      {"unread", details.unread},
+      {"left_pieces", details.left_pieces},
+      {"left_bytes", details.left_bytes},
+      {"links_held_up", details.links_held_up},
+      {"refused", refusals_json(details.refused)},
+      {"packets_in", details.packets_in},
+      {"packets_out", details.packets_out},
+      {"links", rows_json(details.links)},
+      {"slot_rows", rows_json(details.slot_rows)},
+      {"queue_rows", rows_json(details.queue_rows)},
+      {"terminus_rows", rows_json(details.terminus_rows)}};
 }
 
 ordered_json process_json(const ProcessView& process) {

@@ -61,6 +61,9 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
                   details ? sum(details->refused) : process.refused, process.program);
   if (!process.why_no_details.empty()) text += fmt::format("    no details: {}\n", process.why_no_details);
   if (!details) return text;
+  if (!details->everyone)
+    text += fmt::format("    links are opened by its own user, {} other users and {} groups alone\n",
+                        details->users_named, details->groups_named);
   for (const LinkView& link : details->links) text += link_text(node, link);
   if (details->unread + details->left_pieces + details->links_held_up != 0)
     text += fmt::format(

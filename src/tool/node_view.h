@@ -43,6 +43,8 @@ struct TerminusView {
 struct Details {
   std::uint64_t slots = 0, queues = 0, area_bytes = 0;
   std::uint64_t links_ended = 0;
+  bool everyone = true;  // may open links with it; else the daemon's rules, its own user,
+  std::uint64_t users_named = 0, groups_named = 0;  // and these
   std::uint64_t wakeups = 0, empty_wakeups = 0, events_lost = 0;
   std::uint64_t packets_in = 0, packets_out = 0;  // of all links ever
   // What other users' processes have of this one: descriptors unread, memory that is of no use any more.

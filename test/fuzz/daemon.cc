@@ -125,7 +125,8 @@ class Day {
 
   node::Request request() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "", "not/valid"};
-    const auto kind = static_cast<node::RequestKind>(1 + pick(14));
+    auto kind = static_cast<node::RequestKind>(1 + pick(15));
+    if (kind == node::RequestKind::farewell) kind = node::RequestKind::consent;
     const bool named = kind == node::RequestKind::publish || kind == node::RequestKind::withdraw ||
                        kind == node::RequestKind::lookup;
     const bool nameless = kind == node::RequestKind::cancel || kind == node::RequestKind::area_bytes ||
@@ -134,6 +135,13 @@ class Day {
     node::Request out = named ? test::ask(kind, number, kNames[pick(std::size(kNames))])
                               : test::ask(kind, number, nameless ? 0 : some_number());
     if (kind == node::RequestKind::lookup) out.flags = static_cast<std::uint32_t>(pick(4));
+    if (kind == node::RequestKind::consent && pick(3) != 0) {
+      out.flags = node::Request::kNamed;
+      out.number = pick(4);
+      out.bytes = pick(4);
+      out.name_length = static_cast<std::uint32_t>(4 * (out.number + out.bytes));
+      out.name[pick(32)] = static_cast<char>(pick(4));
+    }
     if (kind == node::RequestKind::lookup) out.number = pick(3);
     if (kind == node::RequestKind::publish) out.flags = static_cast<std::uint32_t>(pick(4));
     if (kind == node::RequestKind::publish && pick(3) == 0 && !tokens_.empty()) out.token = lately(tokens_);

@@ -222,6 +222,26 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
     EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_NODE_UNREACHABLE);
     EXPECT_EQ(other, nullptr);
 
+    // Who may open links with it.
+    const std::uint32_t ids[17]{};
+    const auto named = [&](std::uint32_t flags, const std::uint32_t* users, std::uint32_t user_count,
+                           std::uint32_t group_count) {
+      hamlyn_interface_options asked = here.options();
+      asked.flags |= flags;
+      asked.users = users;
+      asked.groups = ids;
+      asked.user_count = user_count;
+      asked.group_count = group_count;
+      const hamlyn_status status = hamlyn_interface_make(&asked, &other);
+      if (status == HAMLYN_OK) hamlyn_interface_free(std::exchange(other, nullptr));
+      return status;
+    };
+    EXPECT_EQ(named(HAMLYN_NAMED_ONLY, ids, 10, 6), HAMLYN_OK);
+    EXPECT_EQ(named(HAMLYN_NAMED_ONLY, nullptr, 0, 0), HAMLYN_OK);
+    EXPECT_EQ(named(HAMLYN_NAMED_ONLY, ids, 10, 7), HAMLYN_INVALID_ARGUMENT);
+    EXPECT_EQ(named(HAMLYN_NAMED_ONLY, nullptr, 1, 0), HAMLYN_INVALID_ARGUMENT);
+    EXPECT_EQ(named(0, ids, 1, 0), HAMLYN_INVALID_ARGUMENT);
+
     hamlyn_area* area = nullptr;
     hamlyn_queue* queue = nullptr;
     EXPECT_EQ(hamlyn_area_make(interface, 0, 0, &area), HAMLYN_INVALID_ARGUMENT);

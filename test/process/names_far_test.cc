@@ -28,7 +28,8 @@ using namespace std::chrono_literals;
 
 class Names : public testing::Test {
  protected:
-  explicit Names(const std::string& more = {}) : nodes_("clerk_after = 1\n" + more) {}
+  explicit Names(const std::string& more = {}, bool service = false)
+      : nodes_("clerk_after = 1\n" + more, service) {}
 
   Ticket ticket(std::uint64_t key) {
     Ticket out = slot_.ticket();
@@ -317,6 +318,77 @@ TEST_F(ManyNames, are_found_by_one_remote_read_in_nineteen_cases_of_twenty_and_t
   EXPECT_EQ(register_one(0, node::RequestKind::withdraw).kind, node::ReplyKind::withdrawn);
   EXPECT_EQ(register_one(number).kind, node::ReplyKind::published);
   EXPECT_EQ(look(name_of(number), 2).ticket.key, number + 1);
+}
+
+// --- a service's clerk is another user than its daemon
+
+constexpr int kClerk = 61002;
+
+class ClerkAccount : public Names {
+ protected:
+  ClerkAccount() : Names("clerk_user = \"" + std::to_string(kClerk) + "\"\n", true) {}
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can give a clerk another user";
+  }
+  static std::string status_of(std::uint32_t pid, const std::string& key) {
+    const std::string all = read_file("/proc/" + std::to_string(pid) + "/status");
+    const std::size_t at = all.find("\n" + key + ":");
+    const std::size_t end = all.find('\n', at + 1);
+    std::string out = all.substr(at + key.size() + 2, end - at - key.size() - 2);
+    std::replace(out.begin(), out.end(), '\t', ' ');
+    return out;
+  }
+};
+
+TEST_F(ClerkAccount, ReadsNothingOfItsDaemon) {
+  warm_up();
+  const std::string user = " " + std::to_string(kClerk);
+  for (const int node : {1, 2}) {
+    ASSERT_EQ(clerks(node).size(), 1u);
+    const std::uint32_t clerk = clerks(node).front();
+    for (const char* key : {"Uid", "Gid"}) EXPECT_EQ(status_of(clerk, key), user + user + user + user);
+    for (const char* key : {"CapPrm", "CapEff", "CapAmb", "CapInh"})
+      EXPECT_EQ(status_of(clerk, key), " 0000000000000000") << key;
+    EXPECT_EQ(status_of(clerk, "NoNewPrivs"), " 1");
+    EXPECT_EQ(status_of(clerk, "Groups").find_first_not_of(' '), std::string::npos);
+  }
+  const std::filesystem::path folder = std::filesystem::path(nodes_.at(1).node).parent_path();
+  Child as_clerk{kClerk, [&] {
+                   int hidden = 0;
+                   for (const auto& each : std::filesystem::directory_iterator(folder)) {
+                     const std::string name = each.path().filename();
+                     const bool open = name.ends_with(".toml") || name.ends_with(".sock");
+                     const base::FileDescriptor file{::open(each.path().c_str(), O_RDONLY | O_CLOEXEC)};
+                     if (!open && (file || errno != EACCES)) return 1;
+                     if (name == "secret" || name.ends_with(".key") || name.ends_with(".names")) ++hidden;
+                   }
+                   return hidden == 5 ? 0 : 2;
+                 }};
+  EXPECT_EQ(as_clerk.wait(), 0) << "the secret, two keys, two lists of names";
+}
+
+TEST_F(ClerkAccount, IsThatOfTheNextClerkToo) {
+  warm_up();
+  const std::uint32_t first = clerks(1).front();
+  ASSERT_EQ(::kill(static_cast<pid_t>(first), SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] {
+    look("warm");
+    const auto there = clerks(1);
+    return !there.empty() && there.front() != first;
+  }));
+  const std::string user = " " + std::to_string(kClerk);
+  EXPECT_EQ(status_of(clerks(1).front(), "Uid"), user + user + user + user);
+}
+
+TEST(ClerkAccounts, ThatCannotBeAreSaidAndTheClerkIsTheDaemons) {
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can give a clerk another user";
+  for (const auto& [user, why] : std::map<std::string, std::string>{
+           {"nobody-of-that-name", "there is no user nobody-of-that-name"}, {"0", "is root"}}) {
+    TwoNodes nodes{"clerk_user = \"" + user + "\"\n", true};
+    const std::string log = nodes.daemon(1).command().err();
+    EXPECT_NE(log.find("the clerk of names has the daemon's own account: "), std::string::npos) << log;
+    EXPECT_NE(log.find(why), std::string::npos) << log;
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ import tree
 
 # What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
 # `classes` are those whose classes the library implements, beside the options and handles that the interface takes.
-VALUES = {"error", "limits", "link_reason", "mode", "notification", "priority", "protection", "put", "rights", "seed", "share", "status", "ticket"}
+VALUES = {"consent", "error", "limits", "link_reason", "mode", "notification", "priority", "protection", "put", "rights", "seed", "share", "status", "ticket"}
 MAY_INCLUDE = {
     "values": set(),
     "classes": {"values"},

@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <set>
@@ -10,6 +12,7 @@
 #include "base/copy.h"
 #include "base/file_descriptor.h"
 #include "base/link_reasons.h"
+#include "base/memfd.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
 #include "hamlyn/error.h"
@@ -123,6 +126,15 @@ TEST(Socket, MoreDescriptorsThanWeTakeAreMalformedAndLeakNothing) {
   std::byte buffer[16];
   EXPECT_EQ(base::receive_message(two.get(), buffer).state, base::SocketState::malformed);
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// Where the kernel can say so. Its seals are kept free for whoever seals it.
+TEST(Memfd, IsNoProgram) {
+  const base::FileDescriptor made = base::make_memfd("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_TRUE(made);
+  const bool known = base::FileDescriptor(::memfd_create("test", MFD_CLOEXEC | 8)) || errno != EINVAL;
+  EXPECT_EQ(::fchmod(made.get(), 0777) != 0, known);
+  EXPECT_EQ(::fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 }
 
 TEST(ThrowSystem, NamesTheCallAndWhatErrnoMeans) {

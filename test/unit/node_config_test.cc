@@ -40,6 +40,17 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(config.log_level, "debug");
 }
 
+TEST(NodeConfig, LinksAreForEveryoneUnlessTheySaySo) {
+  EXPECT_TRUE(parse_config("", "f.toml").links.everyone);
+  const Config config = parse_config("[links]\nusers = [7, \"root\"]\ngroups = [8]\n", "f.toml");
+  EXPECT_FALSE(config.links.everyone);
+  EXPECT_EQ(config.links.users, (std::vector<std::uint32_t>{7, 0}));
+  EXPECT_EQ(config.links.groups, std::vector<std::uint32_t>{8});
+  EXPECT_TRUE(config.rights.everyone);
+  EXPECT_FALSE(parse_config("[links]\nusers = []\n", "f.toml").links.everyone) << "nobody is somebody";
+  EXPECT_EQ(refusal("[links]\nuser = [7]\n"), "f.toml:2: links.user: unknown key");
+}
+
 TEST(NodeConfig, WhatAllMayHaveIsSixteenTimesWhatOneMayUnlessItIsSaid) {
   const Config config = parse_config("[total]\nlinks = 5\n[quotas]\nlinks = 2\nbytes = 3\n", "f.toml");
   EXPECT_EQ(config.total.links, 5u);
@@ -56,7 +67,8 @@ TEST(NodeConfig, NamesFileLineAndKeyOfWhatIsWrong) {
   EXPECT_EQ(refusal("[quotas]\nbytes = \"4G\"\n"), "f.toml:2: quotas.bytes: must be a number of at least 0");
   EXPECT_EQ(refusal("[quotas]\n\nlink = 1\n"), "f.toml:3: quotas.link: unknown key");
   EXPECT_EQ(refusal("[quota]\nlinks = 1\n"),
-            "f.toml:1: quota: unknown; there are [quotas], [total], [rights], [errors], [cluster] and [log]");
+            "f.toml:1: quota: unknown; there are [quotas], [total], [rights], [links], [errors], "
+            "[cluster] and [log]");
   EXPECT_EQ(refusal("[errors]\ncut_after = -1\n"),
             "f.toml:2: errors.cut_after: must be a number of at least 0");
   EXPECT_EQ(refusal("log = 1\n"), "f.toml:1: log: must be a table: write [log]");

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/memfd.h"
 #include "base/throw_system.h"
 #include "hamlyn/error.h"
 
@@ -76,7 +77,7 @@ Mapping::~Mapping() {
 
 OwnedMemory make_sealed_memory(std::size_t bytes, Writers writers) {
   OwnedMemory made;
-  made.memfd.reset(memfd_create("hamlyn", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  made.memfd = base::make_memfd("hamlyn", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (!made.memfd) base::throw_system("memfd_create");
   rlimit limit{};
   // Beyond it there would be a signal.

@@ -1,0 +1,85 @@
+// What a link's end does to the metadata entries that it was to fill: they fail. Those of other links are not
+// looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
+#include <algorithm>
+
+#include "interface/deposit.h"
+
+namespace hamlyn::interface {
+
+// The rest follows in the next runs. The link's index is nobody's until then.
+void Core::fail_entries(const Link& link) noexcept {
+  const Ended ended{link.peer, link.serial, link.index};
+  if (fail_some(ended)) {
+    free_link_indices_.push_back(link.index);
+  } else {
+    ended_.push_back(ended);  // there is room (make_link_indices)
+    replies_due_ = true;
+  }
+}
+
+void Core::go_on_failing() noexcept {
+  if (fail_some(ended_.back())) {
+    free_link_indices_.push_back(ended_.back().index);
+    ended_.pop_back();
+  }
+  replies_due_ |= !ended_.empty();
+}
+
+// True: there are no more of its entries.
+bool Core::fail_some(const Ended& link) noexcept {
+  for (int left = kFailedAtOnce; left > 0; --left) {
+    const std::size_t s = filled_slots_.take(link.index);
+    if (s == LinkSets::kNone) return true;
+    SlotRecord& slot = slots_[s];
+    for (; slot.live; --left) {
+      if (left <= 0) {
+        filled_slots_.add(s, link.index);
+        return false;
+      }
+      const std::size_t block = slot.fillers.take(link.index);
+      if (block == LinkSets::kNone) break;
+      fail_block(link, static_cast<std::uint32_t>(s), block);
+    }
+  }
+  return false;
+}
+
+void Core::fail_block(const Ended& link, std::uint32_t slot_index, std::size_t block) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  const std::size_t word = link.index / kBits;
+  const std::uint64_t bit = std::uint64_t{1} << link.index % kBits;
+  const auto begin = static_cast<std::uint32_t>(block * kFillBlock);
+  const std::uint32_t end = std::min(slot.entry_count, begin + static_cast<std::uint32_t>(kFillBlock));
+  looks_ += end - begin;
+  for (std::uint32_t e = begin; e < end; ++e) {
+    const MetadataEntry& entry = slot.entries[e];
+    const bool waits = entry.state == EntryState::armed || entry.state == EntryState::filling;
+    const bool its_own = entry.state == EntryState::gathering ? (links_of(slot, e)[word] & bit) != 0
+                                                              : waits && entry.link == link.serial;
+    if (its_own) fail(slot, slot_index, e, Failure::link_ended, link.peer);
+  }
+}
+
+// More links than there are bits for: every set of links gets longer. Not on the way of a packet.
+void Core::make_link_indices() {
+  const std::size_t words = link_words_ == 0 ? 1 : 2 * link_words_;
+  std::vector<std::vector<std::uint64_t>> longer(slots_.size());
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    SlotRecord& slot = slots_[s];
+    if (slot.live) slot.fillers.resize(blocks_of(slot.entry_count), words);
+    if (slot.links.empty()) continue;
+    longer[s].resize(slot.entry_count * words);
+    for (std::size_t i = 0; i < slot.links.size(); ++i)
+      longer[s][i / link_words_ * words + i % link_words_] = slot.links[i];
+  }
+  filled_slots_.resize(slots_.size(), words);
+  by_index_.resize(words * kBits);
+  ended_.reserve(words * kBits);
+  free_link_indices_.reserve(words * kBits);  // so that giving one back never allocates
+  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].links.swap(longer[s]);
+  for (std::size_t i = words * kBits; i-- > link_words_ * kBits;)
+    free_link_indices_.push_back(static_cast<std::uint32_t>(i));
+  link_words_ = words;
+}
+
+}  // namespace hamlyn::interface

@@ -1,0 +1,67 @@
+#include "interface/lost_puts.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace hamlyn::interface {
+
+namespace {
+
+std::uint64_t amiss(const std::vector<std::unique_ptr<Outlet>>& outlets) noexcept {
+  std::uint64_t termini = 0;
+  for (const auto& outlet : outlets) termini |= outlet->amiss();
+  return termini;
+}
+
+}  // namespace
+
+void LostPuts::remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>> outlets) noexcept {
+  if (outlets.empty()) return;
+  Known known{peer, std::move(outlets)};
+  try {
+    if (known_.size() == kWithOpenings) {
+      forget(known_.front());
+      known_.erase(known_.begin());
+    }
+    known_.reserve(known_.size() + 1);
+    known_.push_back(std::move(known));
+  } catch (const std::bad_alloc&) {
+    forget(known);
+  }
+}
+
+void LostPuts::forget(const Known& known) noexcept {
+  const std::uint64_t termini = amiss(known.outlets);
+  try {
+    if (forgotten_.size() < kWithout || forgotten_.contains(known.peer)) {
+      forgotten_[known.peer] |= termini;
+      return;
+    }
+  } catch (const std::bad_alloc&) {  // then it may have been any
+  }
+  of_anybody_ |= termini;
+}
+
+void LostPuts::forget_terminus(std::uint64_t bit) noexcept {
+  for (const Known& known : known_) {
+    for (const auto& outlet : known.outlets) outlet->forget_terminus(bit);
+  }
+  for (auto& [peer, termini] : forgotten_) termini &= ~bit;
+  of_anybody_ &= ~bit;
+}
+
+void LostPuts::recall(Link& link) noexcept {
+  link.lost_before = of_anybody_;
+  if (const auto found = forgotten_.find(link.peer); found != forgotten_.end()) {
+    link.lost_before |= found->second;
+    forgotten_.erase(found);
+  }
+  const auto found = std::ranges::find(known_, link.peer, &Known::peer);
+  if (found == known_.end()) return;
+  link.outlets = std::move(found->outlets);
+  for (const auto& outlet : link.outlets) outlet->put_mark = 0;  // of the link before
+  known_.erase(found);
+}
+
+}  // namespace hamlyn::interface
