@@ -26,14 +26,10 @@ namespace hamlyn::library {
 
 namespace {
 
-std::atomic<int> own_threads{0};  // that run
+std::atomic<int> own_threads{0};  // that run, or are about to: counted by the thread that starts one
 
-struct Counted {
-  Counted() noexcept { own_threads.fetch_add(1); }
-  ~Counted() { own_threads.fetch_sub(1); }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-};
+// A forked child has none of its parent's threads.
+[[maybe_unused]] const int forks_heard_of = pthread_atfork(nullptr, nullptr, [] { own_threads.store(0); });
 
 thread_local bool descriptors_left = false;
 
@@ -82,15 +78,17 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
                 std::string("a simulation has no threads of the machine: ") + name);
   const AllSignalsBlocked blocked;
   try {
+    own_threads.fetch_add(1);
     std::thread thread([main = std::move(main)] {
       const base::Uncancelled guard;
-      const Counted counted;
       base::ask_for_short_slices();
       main();
+      own_threads.fetch_sub(1);
     });
     pthread_setname_np(thread.native_handle(), name);
     return thread;
   } catch (const std::system_error& error) {
+    own_threads.fetch_sub(1);
     throw Error(ErrorCode::out_of_memory, std::string("no thread could be started (") + error.what() +
                                               "): raise the limit of processes (RLIMIT_NPROC, pids.max)");
   }
