@@ -108,6 +108,7 @@ class Server final : public Outside {
   void flush_crowded();
   void drop_slowest();
   bool has_read(std::uint64_t id);
+  bool has_room(std::uint64_t id, std::uint32_t uid);
   void look_who_has_read(Time time);
   void look_at_late(std::uint32_t uid);
   bool watch(int fd, std::uint64_t tag, std::uint32_t events, int operation);

@@ -37,8 +37,7 @@ void Server::send(std::uint64_t id, std::span<const std::byte> message,
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
   Outgoing out{{message.begin(), message.end()}, {}, {}};
-  if (counters_of && in_flight_.has_room(id, found->second.who.uid))
-    out.memory = peers_.at(*counters_of).counters;
+  if (counters_of) out.memory = peers_.at(*counters_of).counters;
   post(found->second, id, std::move(out));
 }
 
@@ -64,14 +63,18 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
 bool Server::behind(std::uint64_t id) {
   Peer& peer = peers_.at(id);
   const std::uint32_t uid = peer.who.uid;
-  if (!in_flight_.has_room(id, uid)) {
-    late_.set(id, uid, 1);
-    full_.insert(uid);
-    return true;
-  }
+  if (!has_room(id, uid)) return true;
   const bool late = peer.stuck || crowded_.contains(id);
   peer.awaited |= late;
   return late;
+}
+
+// If not, the clock tells when it has.
+bool Server::has_room(std::uint64_t id, std::uint32_t uid) {
+  if (in_flight_.has_room(id, uid)) return true;
+  late_.set(id, uid, 1);
+  full_.insert(uid);
+  return false;
 }
 
 // Also of a connection that is over: its socket is kept until then.
@@ -106,7 +109,8 @@ void Server::look_at_late(std::uint32_t uid) {
     if (!id) break;
     if (!in_flight_.has_room(*id, uid)) continue;
     late_.set(*id, uid, 0);
-    node_->caught_up(*id);
+    flush(*id);
+    if (late_.of(*id) == 0) node_->caught_up(*id);
   }
   if (late_.of_user(uid) == 0) full_.erase(uid);
 }
@@ -156,8 +160,13 @@ void Server::flush(std::uint64_t id) {
   if (found == peers_.end()) return;
   Peer& peer = found->second;
   const std::uint32_t uid = peer.who.uid;
+  bool no_room = false;  // in its socket
   while (!peer.queue.empty()) {
     Outgoing& next = peer.queue.front();
+    // What was queued is counted when it leaves: many may begin to read at the same time. An introduction
+    // waits then, a list comes without that page.
+    if (next.end && !has_room(id, uid)) break;
+    if (!next.end && next.memory && !in_flight_.has_room(id, uid)) next.memory.reset();
     std::array<int, 2> fds{};
     std::size_t count = 0;
     if (next.end) fds[count++] = next.end.get();
@@ -169,7 +178,8 @@ void Server::flush(std::uint64_t id) {
       queued_.set(id, uid, peer.queue.size());
       return;
     }
-    if (state == base::SocketState::again) break;
+    no_room = state == base::SocketState::again;
+    if (no_room) break;
     if (state != base::SocketState::ok) {
       discard(next);  // what cannot be sent to a process that has gone is of no use to anybody
     } else if (count != 0) {
@@ -179,9 +189,7 @@ void Server::flush(std::uint64_t id) {
     peer.queue.pop_front();
   }
   queued_.set(id, uid, peer.queue.size());
-  if (peer.stuck == !peer.queue.empty()) return;
-  peer.stuck = !peer.stuck;
-  arm(id, peer);
+  if (std::exchange(peer.stuck, no_room) != no_room) arm(id, peer);
 }
 
 }  // namespace hamlyn::node

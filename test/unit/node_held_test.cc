@@ -66,7 +66,7 @@ TEST(NodeHeld, AnIntroductionCostsTheSameHoweverManyWait) {
 TEST(NodeHeld, OfThoseWhoWaitForASlowReaderUsersTakeTurns) {
   Beset beset(500);
   NodeWorld& world = beset.world;
-  world.attach(2);
+  world.attach(2, kRogue + 1, kRogue + 1);
   world.say(2, ask(RequestKind::introduce, 1, beset.victim));
   for (int room = 1; room <= 2; ++room) {
     EXPECT_TRUE(world.quiet(2) || room == 2);
@@ -77,6 +77,31 @@ TEST(NodeHeld, OfThoseWhoWaitForASlowReaderUsersTakeTurns) {
     world.say(1000, ask(RequestKind::introduce, 1, beset.victim));
   }
   EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
+}
+
+// It has read, and nobody has said so yet: who asks now does not come before who waits.
+TEST(NodeHeld, NobodyOvertakesThoseWhoWait) {
+  Beset beset(1);
+  NodeWorld& world = beset.world;
+  world.slow.erase(1);
+  world.attach(2);
+  world.say(2, ask(RequestKind::introduce, 1, beset.victim));
+  EXPECT_TRUE(world.quiet(2));
+  world.node.caught_up(1);
+  EXPECT_EQ(world.reply(1000).kind, ReplyKind::introduced);
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
+}
+
+TEST(NodeHeld, LookUpsAndIntroductionsThatWaitLeaveEachOtherRoom) {
+  Beset beset(0);
+  NodeWorld& world = beset.world;
+  world.attach(2);
+  for (std::uint64_t i = 0; i < 256; ++i)
+    world.say(2, ask(RequestKind::lookup, 1000 + i, "later" + std::to_string(i), kWait));
+  world.say(2, ask(RequestKind::introduce, 1, beset.victim));
+  EXPECT_TRUE(world.quiet(2)) << "it waits";
+  world.say(2, ask(RequestKind::lookup, 2000, "more", kWait));
+  EXPECT_EQ(error_of(world.reply(2)), ErrorCode::out_of_memory);
 }
 
 // Whatever happens to one process, others are served before all who waited for it have been.
@@ -204,6 +229,25 @@ TEST(NodeHeld, LinksThatBothEndsTellOfStay) {
   const node::Reply linked = world.reply(1);
   EXPECT_EQ(linked.kind, ReplyKind::linked);
   EXPECT_EQ(linked.link, 77u);
+}
+
+// The number of a link of others proves nothing.
+TEST(NodeHeld, ALinkIsProvenByItsOtherEndAlone) {
+  NodeWorld world;
+  const std::uint64_t one = world.attach(1).interface, two = world.attach(2).interface;
+  const std::uint64_t rogue = world.attach(3, kRogue, kRogue).interface;
+  const auto adopt = [&](std::uint64_t connection, std::uint64_t peer) {
+    node::Request request = ask(RequestKind::adopt_link, 0, 77);
+    request.peer = peer;
+    world.say(connection, request);
+  };
+  adopt(1, two);
+  adopt(2, one);
+  adopt(3, one);
+  world.say(1, ask(RequestKind::introduce, 1, rogue));
+  EXPECT_TRUE(world.quiet(1));
+  world.pass(Time{5000});
+  EXPECT_EQ(world.reply(1).kind, ReplyKind::introduced) << "what the rogue had told of is forgotten";
 }
 
 }  // namespace
