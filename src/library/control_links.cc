@@ -96,7 +96,7 @@ void Control::introduced(node::Event event) {
 
 void Control::read_link(LinkKeeper& keeper) { go_on(keeper, keeper.read(engine_)); }
 
-// What was read, or begun, takes effect.
+// Puts into effect what was read, or begun.
 void Control::go_on(LinkKeeper& keeper, LinkKeeper::End how) {
   if (keeper.link() != nullptr) {
     if (keeper.fresh()) {
@@ -120,15 +120,20 @@ void Control::go_on(LinkKeeper& keeper, LinkKeeper::End how) {
 // turn.
 void Control::hand_out_more() {
   handed_out_.settle();
-  std::vector<std::uint64_t> waiting;  // the links' numbers: to go on may end one
+  struct Waiting {
+    std::uint64_t number;  // of the link: to go on may end one
+    std::uint32_t uid;
+    std::uint64_t descriptors;
+  };
+  std::vector<Waiting> waiting;
   for (const auto& keeper : keepers_) {
-    const bool waits = keeper->waits_to_show() || keeper->import_waits() || keeper->offers_later();
-    if (waits && handed_out_.fits(keeper->uid(), keeper->import_waits() ? 2 : 1))
-      waiting.push_back(keeper->number());
+    if (keeper->waits_to_show() || keeper->import_waits() || keeper->offers_later())
+      waiting.push_back({keeper->number(), keeper->uid(), keeper->import_waits() ? 2u : 1u});
   }
-  for (const std::uint64_t number : waiting) {
+  for (const Waiting& next : waiting) {
+    if (!handed_out_.fits(next.uid, next.descriptors)) continue;
     const auto found =
-        std::ranges::find_if(keepers_, [&](const auto& keeper) { return keeper->number() == number; });
+        std::ranges::find_if(keepers_, [&](const auto& keeper) { return keeper->number() == next.number; });
     if (found == keepers_.end()) continue;
     LinkKeeper& keeper = **found;
     if (keeper.offers_later()) grow(keeper, true);

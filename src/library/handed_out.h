@@ -1,5 +1,5 @@
 #pragma once
-// What this process hands to processes of other users, over all its links: a budget of descriptors that they
+// Counts what this process hands to processes of other users, over all its links: a budget of descriptors that they
 // have not read, and one of memory that they hold for longer than they have a use for it.
 //
 // Processes of this process's own user, and of root, are not held to it: they could do the same without us.
@@ -29,9 +29,9 @@ class HandedOut {
   bool fits(std::uint32_t uid, std::uint64_t descriptors) const noexcept {
     return !counts(uid) || unread_.fits(uid, descriptors);
   }
-  // The same, with a look at what was read since if they may not.
+  // Answers likewise, and looks what was read since if they may not.
   bool room(std::uint32_t uid, std::uint64_t descriptors);
-  // They were.
+  // Counts those that were sent.
   void sent(std::uint32_t uid, int socket, std::uint64_t descriptors);
   void end(base::ForeignSocket socket) { unread_.end(std::move(socket)); }
 

@@ -47,7 +47,7 @@ class LinkKeeper {
   // made.
   End read(interface::Surroundings& surroundings);
 
-  // It is this side's turn to show its page, and the peer's user was handed as much as it may be.
+  // Whether it is this side's turn to show its page, and the peer's user was handed as much as it may be.
   bool waits_to_show() const noexcept { return !shown_page_ && (asked_for_ || peers_page_); }
   // Tries again.
   End begin(interface::Surroundings& surroundings);

@@ -26,7 +26,7 @@ class Unread {
 
   // Whether so many more may go to that user, as far as is known.
   bool fits(std::uint32_t uid, std::uint64_t count) const noexcept { return share_.fits(uid, count); }
-  // The same, with a look at what was read since if they may not.
+  // Answers likewise, and looks what was read since if they may not.
   bool room(std::uint32_t uid, std::uint64_t count);
   // Counts what was sent on a socket. `epoll`: hears when some of it was read; -1: nobody does.
   void sent(std::uint32_t uid, int socket, std::uint64_t count, int epoll);

@@ -1,4 +1,4 @@
-// What a process hands to others is counted: descriptors that they have not read, memory that they go on
+// Budgets of what a process hands to others: descriptors that they have not read, memory that they go on
 // holding. The budgets by themselves, and a link's keeper with them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -306,7 +306,7 @@ struct KeptLink {
   }
 };
 
-// Whoever gives a ticket away makes honest processes ask it.
+// A ticket that was given away makes honest processes ask.
 TEST(LinkKeeper, WhoAsksShowsNoMorePagesToAUserThanItReads) {
   Budgets budgets;
   HandedOut& handed = budgets.handed;

@@ -245,7 +245,7 @@ TEST_F(HostileHandedOut, MappingsThatNobodyReadsAreFew) {
   EXPECT_TRUE(eventually([&] { return owner.counters(world).unread == 0; }));
 }
 
-// Who hangs up while its answer waits for what another process of its user does not read is gone.
+// An asker hangs up while its answer waits for what another process of its user does not read.
 TEST_F(HostileHandedOut, AnAskerThatGoesIsNotWaitedFor) {
   World world(options());
   Owner owner(world);
