@@ -122,6 +122,7 @@ class Victim {
       case Notification::Kind::link_ended:
         ++report_.ended;
         break;
+      case Notification::Kind::attachment:
       case Notification::Kind::remote_done:
       case Notification::Kind::remote_failed:
       case Notification::Kind::put:
