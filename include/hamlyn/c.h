@@ -22,6 +22,7 @@
 // In a forked child the parent's handles answer HAMLYN_FORKED; it makes its own. Memory that is shared with
 // other processes is not there.
 #include "hamlyn/c_interface.h"
+#include "hamlyn/c_link_reason.h"
 #include "hamlyn/c_mapped_slot.h"
 #include "hamlyn/c_message_area.h"
 #include "hamlyn/c_notification.h"

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hamlyn/c_link_reason.h"
 #include "hamlyn/c_status.h"
 #include "hamlyn/c_ticket.h"
 
@@ -43,6 +44,11 @@ hamlyn_status hamlyn_interface_free(hamlyn_interface* interface);
 hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, uint64_t* id);
 // Runs the interface once: arrivals, then departures. Polling and waiting do it, too.
 hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
+// Why there is no link with the interface `peer` (hamlyn_ticket.interface, hamlyn_notification.peer), or why
+// the last one was refused, as enum hamlyn_link_reason; `told` becomes 1 if the process at the other side has
+// said so.
+hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, uint64_t peer, uint32_t* reason,
+                                   uint32_t* told);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
 hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
 

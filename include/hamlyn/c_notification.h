@@ -38,17 +38,19 @@ const char* hamlyn_refusal_name(uint32_t refusal);
 
 // What a notification tells of; frozen numbers.
 enum hamlyn_notification_kind {
-  HAMLYN_MESSAGE = 0,            // a message is complete
-  HAMLYN_FAILED = 1,             // the entry will not complete; `word` is an enum hamlyn_failure
-  HAMLYN_PROTOCOL_ERROR = 2,     // `word` packets of one link were refused for one `cause`
-  HAMLYN_LINK_ENDED_NOTICE = 3,  // links to `peer` (0: any) that had used this queue ended; `word`: how many
-  HAMLYN_REMOTE_DONE = 4,        // a remote operation of this interface is over; `word` is its own
-  HAMLYN_REMOTE_FAILED = 5,      // the same, but not done; `cause` says why it was refused
-  HAMLYN_PUT = 6,                // puts have landed; `word` says how many
-  HAMLYN_PUT_HELD = 7,           // the same, of puts that wait
-  HAMLYN_GOT = 8,                // the same, of gets that were answered here
-  HAMLYN_FETCHED = 9,            // the same, of fetch-and-ops that were done here
-  HAMLYN_ATTACHMENT = 10,        // `word`: 1: cut off from the node's daemon, 0: attached again
+  HAMLYN_MESSAGE = 0,         // a message is complete
+  HAMLYN_FAILED = 1,          // the entry will not complete; `word` is an enum hamlyn_failure
+  HAMLYN_PROTOCOL_ERROR = 2,  // `word` packets of one link were refused for one `cause`
+  // Links to `peer` (0: any) that had used this queue ended; `word` says how many, `entry` why (enum
+  // hamlyn_link_reason), and `message_id` is 1 if the other side has said so.
+  HAMLYN_LINK_ENDED_NOTICE = 3,
+  HAMLYN_REMOTE_DONE = 4,    // a remote operation of this interface is over; `word` is its own
+  HAMLYN_REMOTE_FAILED = 5,  // the same, but not done; `cause` says why it was refused
+  HAMLYN_PUT = 6,            // puts have landed; `word` says how many
+  HAMLYN_PUT_HELD = 7,       // the same, of puts that wait
+  HAMLYN_GOT = 8,            // the same, of gets that were answered here
+  HAMLYN_FETCHED = 9,        // the same, of fetch-and-ops that were done here
+  HAMLYN_ATTACHMENT = 10,    // `word`: 1: cut off from the node's daemon, 0: attached again
   // As HAMLYN_PROTOCOL_ERROR, but something here has run out: `cause` says what, HAMLYN_REFUSAL_NO_PLACE
   // (places of this queue) or HAMLYN_REFUSAL_HOLD_FULL (puts that may wait)
   HAMLYN_RESOURCE_EXHAUSTED = 11

@@ -19,7 +19,7 @@ enum hamlyn_status_code {
   HAMLYN_TIMED_OUT = 5,         // the time given has passed; nothing was changed
   HAMLYN_CANCELLED = 6,         // another thread cancelled the wait, or somebody the message
   HAMLYN_LINK_ENDED = 7,        // the other side died, left, stalled or broke the protocol
-  HAMLYN_REFUSED = 8,           // the other side, or the node, does not allow it
+  HAMLYN_REFUSED = 8,           // the other side, or the node, does not allow it or has no room for it
   HAMLYN_TOO_LONG = 9,          // larger than one packet carries, or than metadata may be
   HAMLYN_OUT_OF_BOUNDS = 10,    // outside the bounds named in the ticket
   HAMLYN_INVALID = 11,          // the ticket or handle is no such thing
@@ -54,7 +54,7 @@ enum hamlyn_status_code {
   HAMLYN_SEED_USED = 121,         // somebody has used it: a stream's seed grows one sender
   HAMLYN_SEED_STALE = 122,        // its receiver has gone
   HAMLYN_SEED_FORGED = 123,       // its key opens nothing, or nothing any more
-  HAMLYN_PEER_REFUSED = 124,      // the receiver does not want this sender
+  HAMLYN_PEER_REFUSED = 124,      // the receiver does not want this sender, or cannot have it
   HAMLYN_PEER_DIED = 125,         // the process at the other side has ended, or its link has
   HAMLYN_NODE_FULL = 126          // all users together have as much as the node holds for them
 };

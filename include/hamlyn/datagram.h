@@ -81,7 +81,8 @@ class DatagramSender {
   Status status(SendHandle handle) noexcept;
 
   // Waits until the datagram has landed: ok. not_ready: nothing has landed, send it again; refused: the
-  // receiver has gone, or the seed was forged; out_of_bounds, link_ended, timed_out (it may still land),
+  // receiver has gone, or the seed was forged; too_long: than the receiver's buffer; out_of_bounds: with its
+  // offset; link_ended, timed_out (it may still land),
   // cancelled, forked; invalid: inside process_arrival.
   Status deliver(std::span<const std::byte> data, const DatagramOptions& options,
                  std::chrono::nanoseconds timeout) noexcept;

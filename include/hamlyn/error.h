@@ -30,7 +30,7 @@ enum class ErrorCode : std::uint16_t {
   seed_used,             // somebody has used it: a seed grows one sender
   seed_stale,            // its receiver has gone
   seed_forged,           // its key opens nothing, or nothing any more: the receiver has made another
-  peer_refused,          // the receiver does not want this sender
+  peer_refused,          // the receiver does not want this sender, or cannot have it: the text says why
   peer_died,             // the process at the other side has ended, or its link has
   node_full,             // all users together have as much as the node holds for them
 };

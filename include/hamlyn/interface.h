@@ -13,6 +13,7 @@
 
 #include "hamlyn/consent.h"
 #include "hamlyn/error.h"
+#include "hamlyn/link_reason.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/status.h"
 #include "hamlyn/ticket.h"
@@ -96,6 +97,10 @@ class Interface {
                 Registrant* who = nullptr);
   // The same.
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
+
+  // Why there is no link with that interface (Ticket::interface, Notification::peer), or why the last one was
+  // refused: remembered of the last 64 with whom this process wanted one, and of 64 others.
+  WhyNoLink why(std::uint64_t peer) const noexcept;
 
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.
   void cancel() noexcept;

@@ -39,6 +39,7 @@ enum class LinkReason : std::uint16_t {
   cut,               // the node's rule on refused packets
   protocol_broken,   // a process has said or written what no honest one does
   daemon_restarted,  // this node's daemon was started again, and knows no link to another node
+  ended,             // the other side has ended the link, and does not say why
 };
 
 // A reason, and who gives it. A value.
@@ -52,8 +53,10 @@ struct WhyNoLink {
 
 // The name as written above. Never null.
 const char* name(LinkReason reason) noexcept;
-// One sentence on what has happened, and one on what can be done about it. Never null.
+// One sentence on what has happened. Never null.
 const char* text(WhyNoLink why) noexcept;
+
+// One sentence on what can be done about it. Never null.
 const char* advice(WhyNoLink why) noexcept;
 
 }  // namespace hamlyn

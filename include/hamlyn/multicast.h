@@ -35,10 +35,10 @@ class Multicast {
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
 
-  // Sends `data`, of any size, into the metadata entry of each ticket. `data` must stay until nobody is
-  // waiting. ok; or, and then nothing was sent: pending (somebody is waiting for the last one), too_long
-  // (more recipients than `most`, or metadata of more than 60 bytes), invalid (one is no ticket, or is for
-  // fast mode, or no such element), out_of_bounds, misaligned (of one of them).
+  // Sends `data`, of up to 4 GiB less a byte, into the metadata entry of each ticket. `data` must stay until
+  // nobody is waiting. ok; or, and then nothing was sent: pending (somebody is waiting for the last one),
+  // too_long (more recipients than `most`, or metadata of more than 60 bytes), invalid (one is no ticket, or
+  // is for fast mode, or no such element), out_of_bounds, misaligned (of one of them).
   Status send(std::span<const Ticket> recipients, std::span<const std::byte> data,
               const SendOptions& options = {}) noexcept;
 

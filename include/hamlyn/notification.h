@@ -2,6 +2,8 @@
 // What a notification queue gives (paper 0, table 3; paper 1, section 3.4).
 #include <cstdint>
 
+#include "hamlyn/link_reason.h"
+
 namespace hamlyn {
 
 // Why a packet was refused. Counted per cause and link; shown by `hamlyn node`.
@@ -57,7 +59,7 @@ struct Notification {
     protocol_error,  // packets of one link were refused for one cause; `word` says how many
     // Links to `peer` that had used this queue ended; `word` says how many. A queue that is not read keeps
     // 256 links apart: the ends of further ones are told together, as of peer 0. Then any link may have
-    // ended.
+    // ended. why() says why the last of them has.
     link_ended,
     // A remote operation of this interface that asked for it is over; `word` is its own, slot, offset and
     // length say where a get landed.
@@ -92,6 +94,11 @@ struct Notification {
   // Why, of the kind `failed`.
   Failure failure() const noexcept {
     return kind == Kind::failed ? static_cast<Failure>(word) : Failure::none;
+  }
+  // Why, of the kind `link_ended`. It stands in `entry` and `message_id`.
+  WhyNoLink why() const noexcept {
+    return kind == Kind::link_ended ? WhyNoLink{static_cast<LinkReason>(entry), message_id != 0}
+                                    : WhyNoLink{};
   }
 };
 

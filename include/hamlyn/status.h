@@ -14,9 +14,11 @@ enum class Status : std::uint8_t {
   connecting,  // the link to that interface is being made: poll, then try again
   timed_out,   // the time given has passed; nothing was changed
   cancelled,   // another thread cancelled the wait, or somebody the message
-  link_ended,  // the other side died, left, stalled or broke the protocol: its tickets are worth nothing now
-  refused,     // the other side, or the node, does not allow it
-  too_long,    // larger than one packet carries (fast mode), or than metadata may be (60 bytes)
+  link_ended,  // the other side died, left, stalled or broke the protocol, or is not there: its tickets are
+               // worth nothing now
+  refused,     // the other side, or the node, does not allow it or has no room for it
+  too_long,    // larger than one packet carries (fast mode), than metadata may be (60 bytes), than a message
+               // may be (4 GiB), or than the buffer of a datagram's receiver
   out_of_bounds,    // outside the bounds named in the ticket
   invalid,          // the ticket or handle is no such thing
   share_too_small,  // a share counts fewer than the packets of such a message, or of the parts it is split

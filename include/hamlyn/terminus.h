@@ -84,10 +84,10 @@ class Terminus {
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 
-  // Sends `data`, of any size, into the ticket's metadata entry. Returns at once: `ok` when all has been
-  // given to the link (the buffer is free), `pending` when the interface moves the rest (the buffer must stay
-  // until `status(*handle)` is no longer pending), otherwise nothing was taken: queue_full, out_of_bounds,
-  // misaligned (see SendOptions::element), too_long, invalid. Makes the link at first use.
+  // Sends `data`, of up to 4 GiB less a byte, into the ticket's metadata entry. Returns at once: `ok` when
+  // all has been given to the link (the buffer is free), `pending` when the interface moves the rest (the
+  // buffer must stay until `status(*handle)` is no longer pending), otherwise nothing was taken: queue_full,
+  // out_of_bounds, misaligned (see SendOptions::element), too_long, invalid. Makes the link at first use.
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 

@@ -113,7 +113,7 @@ const char* advice(ErrorCode code) noexcept {
     case ErrorCode::seed_forged:
       return "Ask the receiver for its latest seed.";
     case ErrorCode::peer_refused:
-      return "The receiver does not want you: talk to whoever runs it.";
+      return "The text says what is in the way at the other side: talk to whoever runs it.";
     case ErrorCode::peer_died:
       return "Wait for it to come again, and ask for a new seed. Of another host: hamlyn node says whether "
              "its node is there.";
@@ -190,11 +190,12 @@ const char* advice(Status status) noexcept {
     case Status::cancelled:
       return "It was cancelled: a wait changed nothing, a message did not arrive whole.";
     case Status::link_ended:
-      return "Get a new ticket: the other side has gone, or its link was closed.";
+      return "Look its name up again: the other side has gone, or its link was closed. Interface::why says "
+             "why.";
     case Status::refused:
-      return "Ask the other side for a ticket, or the administrator for rights or a quota.";
+      return "See what is in the way: of a link Interface::why says it, of a packet its refusal.";
     case Status::too_long:
-      return "Send it as a message with a metadata entry, or shorten the metadata.";
+      return "Send it as a message with a metadata entry, in several messages, or with shorter metadata.";
     case Status::out_of_bounds:
       return "Keep the offset and the length inside the ticket's bounds.";
     case Status::invalid:

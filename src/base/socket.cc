@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
@@ -48,8 +49,10 @@ Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, int 
   }
   const Uncancelled guard;
   ssize_t got = 0;
+  bool reset = false;
+  // The kernel tells once, before what the other side had sent, that it has closed with something unread.
   do got = ::recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
+  while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset, true))));
   if (got < 0) {
     out.state = errno == EAGAIN ? SocketState::again : SocketState::closed;
     return out;

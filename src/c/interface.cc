@@ -64,6 +64,16 @@ hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
   return !moved && interface->it.engine().lock().forked() ? HAMLYN_FORKED : HAMLYN_OK;
 }
 
+hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, std::uint64_t peer,
+                                   std::uint32_t* reason, std::uint32_t* told) {
+  if (interface == nullptr || reason == nullptr || told == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  const hamlyn::WhyNoLink why = interface->it.why(peer);
+  *reason = static_cast<std::uint32_t>(why.reason);
+  *told = why.told ? 1 : 0;
+  return HAMLYN_OK;
+}
+
 hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
   if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
   interface->it.cancel();

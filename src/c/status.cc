@@ -1,10 +1,12 @@
 #include "c/status.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <system_error>
 
+#include "base/link_reasons.h"
 #include "hamlyn/notification.h"
 
 namespace hamlyn::c {
@@ -75,6 +77,24 @@ const char* hamlyn_status_advice(hamlyn_status status) {
   if (c::is_error(status)) return advice(static_cast<ErrorCode>(status - c::kFirstError));
   return status >= 0 && status <= HAMLYN_STALE ? advice(static_cast<Status>(status))
                                                : "This library does not know that number.";
+}
+
+namespace {
+
+WhyNoLink why(std::uint32_t reason, std::uint32_t told) noexcept {
+  return {base::link_reason(reason), told != 0};
+}
+
+}  // namespace
+
+const char* hamlyn_link_reason_name(std::uint32_t reason) {
+  return name(static_cast<LinkReason>(std::min(reason, std::uint32_t{0xFFFF})));
+}
+const char* hamlyn_link_reason_text(std::uint32_t reason, std::uint32_t told) {
+  return text(why(reason, told));
+}
+const char* hamlyn_link_reason_advice(std::uint32_t reason, std::uint32_t told) {
+  return advice(why(reason, told));
 }
 
 const char* hamlyn_refusal_name(std::uint32_t refusal) {

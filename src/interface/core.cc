@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/link_reasons.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
 
@@ -143,6 +144,7 @@ void Core::add_link(Link& link) {
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
   lost_puts_.recall(link);
+  link_ends_.forget(link.peer);
   forget_links();
   ++counters_.links;
   departures_.link_made(link);
@@ -159,7 +161,8 @@ Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
   return found == link_of_.end() ? nullptr : (found_link_ = found->second);
 }
 
-void Core::end_link(Link& link) noexcept {
+void Core::end_link(Link& link, WhyNoLink why) noexcept {
+  note_no_link(link.peer, why, link.asked);
   sweep_.remove(link);
   by_index_[link.index] = nullptr;
   link_of_.erase(link.peer);
@@ -181,10 +184,10 @@ void Core::end_link(Link& link) noexcept {
   for (const std::uint32_t index : link.places) {
     Queue* const queue = records_[index].queue;
     if (queue == nullptr || std::exchange(queue->end_of, link.serial) == link.serial) continue;
-    tell_end(link, *queue);
+    tell_end(link, *queue, why);
     told = true;
   }
-  if (!told && !queues_.empty()) tell_end(link, *queues_.front());
+  if (!told && !queues_.empty()) tell_end(link, *queues_.front(), why);
   for (const std::uint32_t index : link.places) {
     if (index != kDeadRecord) end_places(index);
   }
@@ -209,18 +212,28 @@ void Core::tell_attachment(bool attached) noexcept {
   }
 }
 
-void Core::tell_end(Link& link, Queue& queue) noexcept {
+void Core::tell_end(Link& link, Queue& queue, WhyNoLink why) noexcept {
   Notification ended;
   ended.kind = Notification::Kind::link_ended;
   ended.peer = link.peer;
   ended.word = 1;
+  ended.entry = static_cast<std::uint32_t>(why.reason);
+  ended.message_id = why.told ? 1 : 0;
   queue.push_event(ended);  // it always finds room
   surroundings_.signal(queue);
 }
 
-void Core::refuse_link(std::uint64_t peer) noexcept {
-  departures_.link_refused(peer);
-  for (Terminus* terminus : termini_) terminus->link_refused(peer);
+void Core::note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
+  link_ends_.remember(peer, why, asked);
+  const auto reason = static_cast<std::size_t>(why.reason);
+  if (reason < kCounterReasons) ++counters_.no_link[reason];
+}
+
+void Core::refuse_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
+  note_no_link(peer, why, asked);
+  const Status status = base::status_of(why.reason);
+  departures_.link_refused(peer, status);
+  for (Terminus* terminus : termini_) terminus->link_refused(peer, status);
 }
 
 // --- queues

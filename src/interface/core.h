@@ -15,6 +15,7 @@
 #include "interface/counters.h"
 #include "interface/deadlines.h"
 #include "interface/link.h"
+#include "interface/link_ends.h"
 #include "interface/link_sets.h"
 #include "interface/lost_puts.h"
 #include "interface/packet.h"
@@ -90,9 +91,12 @@ class Core {
 
   // Links.
   void add_link(Link& link);
-  void tell_attachment(bool attached) noexcept;   // to each queue
-  void end_link(Link& link) noexcept;             // fails what waited for it; the caller then destroys it
-  void refuse_link(std::uint64_t peer) noexcept;  // there will be none: fails the messages that wait for it
+  void tell_attachment(bool attached) noexcept;  // to each queue
+  // Fails what waited for it; the caller then destroys it.
+  void end_link(Link& link, WhyNoLink why = {}) noexcept;
+  // There will be none: fails the messages that wait for it. `asked`: this process wanted it.
+  void refuse_link(std::uint64_t peer, WhyNoLink why, bool asked = true) noexcept;
+  LinkEnds& link_ends() noexcept { return link_ends_; }
   Link* find_link(std::uint64_t peer) noexcept {
     // Mostly the same as last time.
     return found_link_ != nullptr && found_link_->peer == peer ? found_link_ : find_link_slowly(peer);
@@ -410,7 +414,8 @@ class Core {
   void end_places_at(std::uint32_t slot) noexcept;
   bool send_replies(Link& link) noexcept;
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
-  void tell_end(Link& link, Queue& queue) noexcept;
+  void tell_end(Link& link, Queue& queue, WhyNoLink why) noexcept;
+  void note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept;
   void error_taken(const Notification& notification) noexcept;
   void release_record(std::uint32_t index) noexcept;
   Queue* queue_for(std::uint32_t slot) noexcept;
@@ -491,6 +496,7 @@ class Core {
   std::uint32_t held_ = 0;  // messages that wait for room to await their acknowledgement
   std::uint32_t lent_ = 0;  // messages whose buffers are still read
   Departures departures_{*this};
+  LinkEnds link_ends_;
   std::uint32_t next_message_ = 1;
   std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;

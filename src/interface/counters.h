@@ -16,9 +16,10 @@ namespace hamlyn::interface {
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
 inline constexpr std::uint32_t kCounterVersion = 5;
 inline constexpr std::size_t kCounterPageBytes = 126976;
-inline constexpr std::size_t kCounterLinks = 252;  // rows; links beyond have counts of their own, not shown
-inline constexpr std::size_t kCounterCauses = 32;  // room for causes of refusals
-inline constexpr std::size_t kCounterSlots = 256;  // those of the lowest numbers
+inline constexpr std::size_t kCounterLinks = 252;   // rows; links beyond have counts of their own, not shown
+inline constexpr std::size_t kCounterReasons = 64;  // room for reasons why links were refused, or have ended
+inline constexpr std::size_t kCounterCauses = 32;   // room for causes of refusals
+inline constexpr std::size_t kCounterSlots = 256;   // those of the lowest numbers
 inline constexpr std::size_t kCounterQueues = 64;
 inline constexpr std::size_t kCounterTermini = 64;
 
@@ -113,7 +114,8 @@ struct CounterPage {
   std::uint64_t left_bytes;      // bytes of those
   std::uint64_t links_held_up;   // that were not made because of these, ever
   std::uint64_t consent;         // 0: everyone; else bit 0, users from bit 8, groups from bit 16 on
-  std::uint64_t reserved[41];
+  std::uint32_t no_link[kCounterReasons];  // links refused or ended, by LinkReason, modulo 2^32
+  std::uint64_t reserved[9];
   std::uint64_t refused[kCounterCauses];  // by Refusal, all links ever
   char program[128];                      // zero-terminated; what the process calls itself
   std::uint64_t padding[16];

@@ -69,10 +69,10 @@ void Departures::link_ended(Link& link) noexcept {
   }
 }
 
-void Departures::link_refused(std::uint64_t peer) noexcept {
+void Departures::link_refused(std::uint64_t peer, Status status) noexcept {
   for (Lane *lane = without_link_.first(), *next; lane != nullptr; lane = next) {
     next = Lanes::next(*lane);
-    if (lane->peer == peer) lane->terminus->fail(*lane, Status::refused);
+    if (lane->peer == peer) lane->terminus->fail(*lane, status);
   }
 }
 

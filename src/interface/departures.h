@@ -8,6 +8,7 @@
 
 #include "base/chain.h"
 #include "hamlyn/priority.h"
+#include "hamlyn/status.h"
 
 namespace hamlyn::interface {
 
@@ -69,7 +70,7 @@ class Departures {
 
   void link_made(Link& link) noexcept;
   void link_ended(Link& link) noexcept;
-  void link_refused(std::uint64_t peer) noexcept;
+  void link_refused(std::uint64_t peer, Status status) noexcept;
 
   // Lets some packets leave. True if any did.
   bool run() noexcept;

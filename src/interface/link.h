@@ -323,6 +323,7 @@ class Link {
   bool broken = false;             // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   bool in_order = false;  // packets of one level arrive as they were put
+  bool asked = true;      // this process wanted it
   bool by_gate = false;   // its packets come in by the gate (gate.h); said before it is added
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one

@@ -45,6 +45,8 @@ bool Queue::merge_event(const Notification& notification) noexcept {
         other.peer == notification.peer) {
       const bool last = notification.kind == Notification::Kind::attachment;  // the last one holds
       other.word = last ? notification.word : other.word + notification.word;
+      other.entry = notification.entry;
+      other.message_id = notification.message_id;
       return true;
     }
   }
@@ -63,6 +65,7 @@ bool Queue::push_event(Notification notification) noexcept {
     const bool attachment = notification.kind == Notification::Kind::attachment;
     if (notification.kind != Notification::Kind::link_ended && !attachment) return false;
     notification.peer = 0;
+    notification.entry = notification.message_id = 0;
     if (!attachment && merge_event(notification)) return true;
   }
   ++waiting_events_;

@@ -434,17 +434,22 @@ bool Terminus::take_end(std::uint64_t peer) noexcept {
 Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
   if (refused_peer_ == peer && peer != 0) {
     refused_peer_ = 0;
-    return Status::link_ended;
+    return refused_answer_;
   }
   asked_peer_ = peer;
   core_.surroundings().want_link(peer);
   return Status::connecting;
 }
 
-void Terminus::link_refused(std::uint64_t peer) noexcept {
-  if (asked_peer_ == peer) refused_peer_ = std::exchange(asked_peer_, 0);
+void Terminus::link_refused(std::uint64_t peer, Status status) noexcept {
+  if (asked_peer_ == peer) {
+    refused_peer_ = std::exchange(asked_peer_, 0);
+    refused_answer_ = status;
+  }
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next) {
-    if (wait->peer == peer) wait->refused = true;
+    if (wait->peer != peer) continue;
+    wait->refused = true;
+    wait->answer = status;
   }
 }
 

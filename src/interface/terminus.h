@@ -139,20 +139,21 @@ class Terminus {
     last_ = last_in_level_ = {};
     forget_answer();
   }
-  void link_refused(std::uint64_t peer) noexcept;
+  void link_refused(std::uint64_t peer, Status status) noexcept;
 
-  // Somebody who waits for a link without a message that waits with it. Told here if there will be none, and
-  // if one that there was has ended.
+  // Somebody who waits for a link without a message that waits with it. Told here if there will be none
+  // (link_ended: nobody is there; refused), and if one that there was has ended.
   struct LinkWait {
     std::uint64_t peer = 0;
     bool refused = false;
+    Status answer = Status::ok;  // if it was refused
     bool ended = false;
     LinkWait* next = nullptr;
   };
   void add(LinkWait& wait) noexcept;
   void remove(LinkWait& wait) noexcept;
-  // Asks for a link with `peer`, for who does not wait: connecting; or once link_ended, if there will be none
-  // by what was answered to the last one who asked so.
+  // Asks for a link with `peer`, for who does not wait: connecting; or once link_ended or refused, if there
+  // will be none by what was answered to the last one who asked so.
   Status ask_for_link(std::uint64_t peer) noexcept;
   // Somebody begins to wait for one: what was answered before is no answer to that.
   void forget_answer() noexcept { refused_peer_ = 0; }
@@ -315,6 +316,7 @@ class Terminus {
   std::size_t refused_bytes_ = 0;
   const Outlet* refused_at_ = nullptr;
   std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
+  Status refused_answer_ = Status::ok;    // and what it is to be told
   std::uint64_t fast_peer_ = 0;           // to whom the last message in fast mode went, or was to go
   bool end_untold_ = false;               // that link has ended since
   std::unique_ptr<Gathering> gathering_;  // once an area was bound

@@ -107,8 +107,9 @@ void Control::main(std::exception_ptr& failure) {
   }
   request_done_.notify_all();
   if (attached) loop();
-  while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none);
-  while (!far_keepers_.empty()) end_far(far_keepers_.front(), false);
+  constexpr WhyNoLink kLeft{LinkReason::left, false};
+  while (!keepers_.empty()) end(*keepers_.front(), LinkKeeper::End::none, kLeft);
+  while (!far_keepers_.empty()) end_far(far_keepers_.front(), false, kLeft);
   // Here, also after a failure: in the table of whoever destroys this, the same numbers are other
   // descriptors.
   if (client_) {
@@ -231,7 +232,7 @@ void Control::serve_link(std::uint64_t about, std::vector<std::uint64_t>& served
   pace_.spend(keeper.uid(), 1);
   served.push_back(found->first);
   // While an import waits for its answer nothing is read, so such an event is the end.
-  if ((about & kPidfd) != 0 || keeper.import_waits()) return end(keeper, LinkKeeper::End::peer_gone);
+  if ((about & kPidfd) != 0 || keeper.import_waits()) return peer_died(keeper);
   read_link(keeper);
 }
 

@@ -102,9 +102,11 @@ class Control final : public Outside {
   void answer_imports(LinkKeeper& keeper);
   bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
-  void fail_imports(std::uint64_t peer);
+  void fail_imports(std::uint64_t peer, WhyNoLink why);
   void finish(Import& import, ErrorCode error);  // under requests_mutex_
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
+  std::string asked_node() const;
+  std::string why_in_vain(const Request& request) const;
   void serve_requests();
   void send_request(Request& request);
   void ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout);
@@ -121,6 +123,7 @@ class Control final : public Outside {
   void introduce_wanted();
   void introduce(std::uint64_t peer);
   bool lets(const node::Event& event) const noexcept;
+  void await_daemon(std::uint64_t peer) noexcept;
   void introduced(node::Event event);
   void look_at_links();
   void look_at(const std::vector<LinkKeeper*>& keepers);
@@ -128,9 +131,10 @@ class Control final : public Outside {
   void go_on(LinkKeeper& keeper, LinkKeeper::End how);
   void hand_out_more();
   void count_handed_out() noexcept;
+  void peer_died(LinkKeeper& keeper);
   void join(LinkKeeper& keeper);
-  void refuse(std::uint64_t peer);
-  void end(LinkKeeper& keeper, LinkKeeper::End how);
+  void refuse(std::uint64_t peer, WhyNoLink why, bool asked);
+  void end(LinkKeeper& keeper, LinkKeeper::End how, WhyNoLink why);
   void grow(LinkKeeper& keeper);
   void grow(LinkKeeper& keeper, bool granted);
   void answer_growth(std::uint64_t link, bool granted);
@@ -149,14 +153,16 @@ class Control final : public Outside {
     std::unique_ptr<ofi::OfiLink> link;
     std::uint64_t reported = 0;
     StallClock stall{std::chrono::steady_clock::now()};
+    WhyNoLink why{};  // as the node has said, if it has
   };
   bool is_far(std::uint64_t peer) const noexcept;
   void open_far(const std::string& text);
+  static WhyNoLink why_over(const FarKeeper& keeper) noexcept;
   void look_at_far();
   void say_far_address();
   void introduced_far(const node::Event& event);
-  void end_far(FarKeeper& keeper, bool gone);
-  void far_leaves(std::uint64_t number, std::uint64_t peer);
+  void end_far(FarKeeper& keeper, bool gone, WhyNoLink why);
+  void far_leaves(const node::Event& event);
   void cut_far(std::uint64_t number, std::uint64_t peer);
   FarKeeper* far_keeper_of(std::uint64_t peer) noexcept;
 

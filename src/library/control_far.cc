@@ -26,6 +26,14 @@ void Control::open_far(const std::string& text) {
   look_at_far();  // it may be known already that it cannot be opened
 }
 
+// Returns what the node has said, if it has, rather than what follows from a silence.
+WhyNoLink Control::why_over(const FarKeeper& keeper) noexcept {
+  if (keeper.link->broken) return {LinkReason::protocol_broken, false};
+  if (keeper.why.reason != LinkReason::none) return keeper.why;
+  if (keeper.link->over() == ofi::LinkProtocol::End::peer_ended) return {LinkReason::ended, false};
+  return {keeper.link->protocol().heard() ? LinkReason::silent : LinkReason::no_connection, false};
+}
+
 void Control::look_at_far() {
   if (far_state_ == FarState::opening) {
     engine_.lock_.enter_as_other();
@@ -40,14 +48,20 @@ void Control::look_at_far() {
       say_far_address();
     }
   }
-  std::vector<std::pair<FarKeeper*, bool>> over;
+  struct Over {
+    FarKeeper* keeper;
+    bool gone;
+    WhyNoLink why;
+  };
+  std::vector<Over> over;
   engine_.lock_.enter_as_other();
   for (FarKeeper& keeper : far_keepers_) {
     const bool broken = keeper.link->broken;
-    if (broken || keeper.link->over() != ofi::LinkProtocol::End::none) over.emplace_back(&keeper, !broken);
+    if (broken || keeper.link->over() != ofi::LinkProtocol::End::none)
+      over.push_back({&keeper, !broken, why_over(keeper)});
   }
   engine_.lock_.leave();
-  for (const auto& [keeper, gone] : over) end_far(*keeper, gone);
+  for (const auto& [keeper, gone, why] : over) end_far(*keeper, gone, why);
 }
 
 void Control::say_far_address() {
@@ -68,11 +82,20 @@ Control::FarKeeper* Control::far_keeper_of(std::uint64_t peer) noexcept {
 }
 
 void Control::introduced_far(const node::Event& event) {
-  if (FarKeeper* former = far_keeper_of(event.peer)) end_far(*former, true);
-  if (far_state_ != FarState::open || !lets(event) || keepers_.size() + far_keepers_.size() >= most_links_ ||
-      event.far.engine != engine_.far_->engine()) {
+  if (FarKeeper* former = far_keeper_of(event.peer)) end_far(*former, true, {LinkReason::ended, false});
+  LinkReason refused = LinkReason::none;
+  if (far_state_ != FarState::open) {
+    refused = LinkReason::no_way;
+  } else if (!lets(event)) {
+    refused = LinkReason::not_permitted;
+  } else if (keepers_.size() + far_keepers_.size() >= most_links_) {
+    refused = LinkReason::too_many_links;
+  } else if (event.far.engine != engine_.far_->engine()) {
+    refused = LinkReason::other_engine;
+  }
+  if (refused != LinkReason::none) {
     client_->link_ended(event.link);
-    return refuse(event.peer);
+    return refuse(event.peer, {refused, false}, event.initiator);
   }
   const ofi::LinkIdentity identity{event.link, event.far.own_incarnation, event.far.peer_incarnation};
   interface::CounterPage& page = engine_.counters_;
@@ -89,6 +112,7 @@ void Control::introduced_far(const node::Event& event) {
     break;
   }
   link->user = {event.peer_uid, event.peer_gid};
+  link->asked = event.initiator;
   engine_.core_.add_link(*link);
   engine_.wake_everybody();  // whoever runs next says the first words
   engine_.lock_.leave();
@@ -96,12 +120,12 @@ void Control::introduced_far(const node::Event& event) {
 }
 
 // `gone`: the other side has; what has come from it is handed over.
-void Control::end_far(FarKeeper& keeper, bool gone) {
+void Control::end_far(FarKeeper& keeper, bool gone, WhyNoLink why) {
   interface::CounterPage& page = engine_.counters_;
   engine_.lock_.enter_as_other();
   ofi::OfiLink& link = *keeper.link;
   if (gone) engine_.core_.drain(link);
-  engine_.core_.end_link(link);
+  engine_.core_.end_link(link, why);
   page.packets_in += link.counters->packets_in;
   page.packets_out += link.counters->packets_out;
   *link.counters = {};
@@ -118,9 +142,10 @@ void Control::end_far(FarKeeper& keeper, bool gone) {
 }
 
 // The node says so: sooner than by a silence.
-void Control::far_leaves(std::uint64_t number, std::uint64_t peer) {
-  FarKeeper* const keeper = far_keeper_of(peer);
-  if (keeper == nullptr || keeper->number != number) return;
+void Control::far_leaves(const node::Event& event) {
+  FarKeeper* const keeper = far_keeper_of(event.peer);
+  if (keeper == nullptr || keeper->number != event.link) return;
+  keeper->why = {event.reason, false};
   engine_.lock_.enter_as_other();
   keeper->link->expect_end();
   engine_.wake_everybody();
@@ -129,7 +154,7 @@ void Control::far_leaves(std::uint64_t number, std::uint64_t peer) {
 
 void Control::cut_far(std::uint64_t number, std::uint64_t peer) {
   FarKeeper* const keeper = far_keeper_of(peer);
-  if (keeper != nullptr && keeper->number == number) end_far(*keeper, false);
+  if (keeper != nullptr && keeper->number == number) end_far(*keeper, false, {LinkReason::cut, false});
 }
 
 }  // namespace hamlyn::library

@@ -2,6 +2,7 @@
 #include "base/uncancelled.h"
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/no_link.h"
 
 namespace hamlyn::library {
 
@@ -81,6 +82,8 @@ ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::millisecond
       deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
   imports_.remove(import);
   if (!in_time) throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
+  if (const WhyNoLink why = import->answer.why; why.reason != LinkReason::none)
+    throw_no_link("a slot was not mapped", why);
   if (import->answer.error == ErrorCode::out_of_memory)
     throw Error(ErrorCode::out_of_memory, "no memory to map a slot");
   if (import->answer.error != ErrorCode{})
@@ -135,10 +138,11 @@ void Control::finish(Import& import, ErrorCode error) {
   request_done_.notify_all();
 }
 
-void Control::fail_imports(std::uint64_t peer) {
+void Control::fail_imports(std::uint64_t peer, WhyNoLink why) {
   const std::lock_guard lock(requests_mutex_);
   for (const auto& import : imports_) {
     if (import->ticket.interface != peer || import->done) continue;
+    import->answer.why = why;
     finish(*import, ErrorCode::not_permitted);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/throw_system.h"
 #include "library/control.h"
 #include "library/control_loop.h"
 #include "library/engine.h"
@@ -41,7 +42,18 @@ void Control::introduce_wanted() {
 void Control::introduce(std::uint64_t peer) {
   const std::uint64_t number = next_request_++;
   introductions_.emplace(number, peer);
-  if (client_) client_->introduce(number, peer);
+  if (!client_) return await_daemon(peer);
+  engine_.lock_.enter_as_other();
+  engine_.core_.link_ends().forget(peer);
+  engine_.lock_.leave();
+  client_->introduce(number, peer);
+}
+
+// Remembers that there is no daemon to introduce the two, for callers of Interface::why.
+void Control::await_daemon(std::uint64_t peer) noexcept {
+  engine_.lock_.enter_as_other();
+  engine_.core_.link_ends().remember(peer, {LinkReason::no_daemon, false}, true);
+  engine_.lock_.leave();
 }
 
 LinkKeeper* Control::keeper_of(std::uint64_t peer) noexcept {
@@ -61,16 +73,24 @@ bool Control::lets(const node::Event& event) const noexcept {
 void Control::introduced(node::Event event) {
   const std::uint64_t number = event.link;
   const std::uint64_t peer = event.peer;
+  const bool asked = event.initiator;
   const bool no_room = event.kind == node::Event::Kind::no_room;
   base::ForeignSocket socket(foreign_, std::move(event.socket));
   // The node introduces again only when both ends have ended the link before; a former one here is being
   // ended.
-  if (LinkKeeper* former = keeper_of(event.peer)) end(*former, LinkKeeper::End::peer_gone);
+  if (LinkKeeper* former = keeper_of(event.peer))
+    end(*former, LinkKeeper::End::peer_gone, {LinkReason::ended, false});
   const bool holds_much = !handed_out_.allows(event.peer_uid, LeftBehind::Kind::link);
   if (no_room || holds_much || keepers_.size() >= most_links_ || !lets(event)) {
     if (holds_much) ++engine_.counters_.links_held_up;
+    const WhyNoLink why{no_room        ? LinkReason::no_descriptors
+                        : !lets(event) ? LinkReason::not_permitted
+                        : holds_much   ? LinkReason::memory_left_behind
+                                       : LinkReason::too_many_links,
+                        false};
+    say_farewell(socket.get(), why);
     client_->link_ended(number);
-    refuse(peer);
+    refuse(peer, why, asked);
     { const base::ForeignSocket end(std::move(socket)); }
     if (no_room) foreign_.bury();
     return;
@@ -83,14 +103,16 @@ void Control::introduced(node::Event event) {
     by_tag_.emplace(tag(keeper), &keeper);
     watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
     watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    const WhyNoLink why{base::reason_of(error), false};
     if (!keepers_.empty() && keepers_.back()->number() == number) {
+      keepers_.back()->say_farewell(why);
       unwatch(*keepers_.back());
       by_tag_.erase(tag(*keepers_.back()));
       keepers_.pop_back();
     }
     client_->link_ended(number);
-    refuse(peer);
+    refuse(peer, why, asked);
   }
 }
 
@@ -113,7 +135,15 @@ void Control::go_on(LinkKeeper& keeper, LinkKeeper::End how) {
     if (how == LinkKeeper::End::none) how = settled;
     answer_imports(keeper);
   }
-  if (how != LinkKeeper::End::none) end(keeper, how);
+  if (how != LinkKeeper::End::none) end(keeper, how, keeper.why());
+}
+
+// Reads the peer's last words first: they may say why it has ended.
+void Control::peer_died(LinkKeeper& keeper) {
+  const std::uint64_t serial = keeper.serial();
+  read_link(keeper);
+  const auto still = std::ranges::find_if(keepers_, [&](const auto& one) { return one->serial() == serial; });
+  if (still != keepers_.end()) end(**still, LinkKeeper::End::peer_gone, {LinkReason::died, false});
 }
 
 // Some of what was handed to others was read or let go of, or may have been: what waits for that has its
@@ -169,37 +199,40 @@ void Control::join(LinkKeeper& keeper) {
     break;
   }
   link.user = keeper.user();
+  link.asked = keeper.asked();
   engine_.core_.add_link(link);
   // Whoever sleeps does not watch this link yet.
   engine_.wake_everybody();
   engine_.lock_.leave();
 }
 
-// There will be no link with `peer`: whoever waits for one, with or without a message, is told.
-void Control::refuse(std::uint64_t peer) {
-  fail_imports(peer);
+// There will be no link with `peer`: whoever waits for one, with or without a message, is told. `asked`: this
+// process wanted it.
+void Control::refuse(std::uint64_t peer, WhyNoLink why, bool asked) {
+  fail_imports(peer, why);
   engine_.lock_.enter_as_other();
-  engine_.core_.refuse_link(peer);
+  engine_.core_.refuse_link(peer, why, asked);
   engine_.wake_everybody();
   engine_.lock_.leave();
 }
 
-void Control::end(LinkKeeper& keeper, LinkKeeper::End how) {
-  fail_imports(keeper.peer());
+void Control::end(LinkKeeper& keeper, LinkKeeper::End how, WhyNoLink why) {
+  keeper.say_farewell(why);
   interface::CounterPage& page = engine_.counters_;
   if (shm::ShmLink* link = keeper.link(); link != nullptr) {
+    fail_imports(keeper.peer(), why);
     engine_.lock_.enter_as_other();
     // What arrived whole before the peer went is not lost.
     if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
     if (how == LinkKeeper::End::protocol_broken) engine_.core_.note_broken(*link);
-    engine_.core_.end_link(*link);
+    engine_.core_.end_link(*link, why);
     page.packets_in += link->counters->packets_in;
     page.packets_out += link->counters->packets_out;
     *link->counters = {};
     engine_.wake_everybody();
     engine_.lock_.leave();
   } else {
-    refuse(keeper.peer());
+    refuse(keeper.peer(), why, keeper.asked());
     engine_.lock_.enter_as_other();
     if (how == LinkKeeper::End::protocol_broken) ++page.links_broken;
     engine_.lock_.leave();
@@ -251,7 +284,8 @@ void Control::look_at(const std::vector<LinkKeeper*>& keepers) {
   engine_.lock_.leave();
   for (LinkKeeper* keeper : growing) grow(*keeper);
   for (const auto& [keeper, wanted] : showing) show_areas(*keeper, wanted);
-  for (LinkKeeper* keeper : broken) end(*keeper, LinkKeeper::End::protocol_broken);
+  for (LinkKeeper* keeper : broken)
+    end(*keeper, LinkKeeper::End::protocol_broken, {LinkReason::protocol_broken, false});
 }
 
 void Control::grow(LinkKeeper& keeper) {
@@ -316,8 +350,8 @@ void Control::look_for_stalls() {
   if (stall_watch_.rest()) rest();
   engine_.lock_.leave();
   engine_.counters_.links_stalled += stalled.size() + far_stalled.size();
-  for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone);
-  for (FarKeeper* keeper : far_stalled) end_far(*keeper, true);
+  for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone, {LinkReason::stalled, false});
+  for (FarKeeper* keeper : far_stalled) end_far(*keeper, true, {LinkReason::stalled, false});
 }
 
 // There is nothing to look at until somebody wakes, who calls for attention by way of the interface thread,
@@ -372,7 +406,8 @@ void Control::look_for_unmade() {
   for (LinkKeeper* keeper : late) {
     const bool waits = keeper->waits_to_show();
     if (waits) ++engine_.counters_.links_held_up;
-    end(*keeper, waits ? LinkKeeper::End::unread : LinkKeeper::End::protocol_broken);
+    end(*keeper, waits ? LinkKeeper::End::unread : LinkKeeper::End::protocol_broken,
+        {waits ? LinkReason::unread : LinkReason::no_page, false});
   }
 }
 

@@ -57,6 +57,24 @@ void Control::cancel() noexcept {
   attention();
 }
 
+// Names the daemon that answers for this process, so that two that have attached to different ones can tell.
+std::string Control::asked_node() const {
+  const std::uint16_t node = node::node_of(interface_id_);
+  return "the node daemon at " + node_socket_ +
+         (node == 0 ? std::string{} : ", node " + std::to_string(node) + ',');
+}
+
+std::string Control::why_in_vain(const Request& request) const {
+  const bool lookup = request.kind == node::RequestKind::lookup;
+  std::string why = "'" + request.name +
+                    (lookup ? "': nobody has registered it in the time given with "
+                            : "': no answer in the time given from ");
+  why += asked_node();
+  if (why.back() == ',') why.pop_back();
+  // The daemon adds which nodes of the cluster are missing.
+  return request.text.empty() ? why : why + ": " + request.text;
+}
+
 // Hands a request to the control thread and waits until it is answered.
 void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds timeout) {
   // The thread that would answer is the parent's.
@@ -78,17 +96,13 @@ void Control::ask(std::shared_ptr<Request> request, std::chrono::milliseconds ti
     if (request->kind == node::RequestKind::area_bytes) {
       request_done_.wait(lock, done);
     } else if (!request_done_.wait_for(lock, kLastAnswer, done)) {
-      throw Error(
-          ErrorCode::timed_out,
-          "'" + request->name + "': the node's daemon does not answer, not even to say that it did nothing");
+      throw Error(ErrorCode::timed_out, "'" + request->name + "': " + asked_node() +
+                                            " does not answer, not even to say that it did nothing");
     }
-    if (request->error == ErrorCode::cancelled) {
-      const bool name = request->kind == node::RequestKind::lookup;
-      throw Error(ErrorCode::timed_out, "'" + request->name +
-                                            (name ? "': nobody has registered it in the time given"
-                                                  : "': no answer in the time given"));
-    }
+    if (request->error == ErrorCode::cancelled) throw Error(ErrorCode::timed_out, why_in_vain(*request));
   }
+  if (request->error == ErrorCode::cancelled)
+    throw Error(ErrorCode::cancelled, "'" + request->name + "': cancelled");
   if (request->error) throw Error(*request->error, request->text);
 }
 
@@ -108,8 +122,7 @@ void Control::serve_requests() {
     if (request.cancelled && (request.number == 0 || !client_)) {
       const bool nobody = request.late && !client_;
       request.error = nobody ? ErrorCode::node_unreachable : ErrorCode::cancelled;
-      request.text = "'" + request.name +
-                     "': " + (nobody ? "this process has no node daemon: " + last_try_.text : "cancelled");
+      if (nobody) request.text = "'" + request.name + "': this process has no node daemon: " + last_try_.text;
       request.done = answered = true;
       at = requests_.erase(at);
     } else {
@@ -154,6 +167,7 @@ void Control::read_node() {
       next_attach_ = {};
       const std::lock_guard lock(requests_mutex_);
       for (const auto& request : requests_) request->number = 0;  // to be asked again
+      for (const auto& [number, peer] : introductions_) await_daemon(peer);
       attention();
       return;
     }
@@ -166,12 +180,12 @@ void Control::read_node() {
     } else if (event->kind == node::Event::Kind::open_fabric) {
       open_far(event->text);
     } else if (event->kind == node::Event::Kind::far_gone) {
-      far_leaves(event->link, event->peer);
+      far_leaves(*event);
     } else if (event->kind == node::Event::Kind::cut) {
       cut_far(event->link, event->peer);
       for (const auto& keeper : keepers_) {
         if (keeper->number() != event->link || keeper->peer() != event->peer) continue;
-        end(*keeper, LinkKeeper::End::none);
+        end(*keeper, LinkKeeper::End::none, {LinkReason::cut, false});
         break;
       }
     } else {
@@ -182,9 +196,7 @@ void Control::read_node() {
 
 void Control::answer(node::Event& event) {
   if (const auto asked = introductions_.find(event.request); asked != introductions_.end()) {
-    if (event.kind != node::Event::Kind::linked) {
-      refuse(asked->second);
-    }
+    if (event.kind != node::Event::Kind::linked) refuse(asked->second, {event.reason, false}, true);
     introductions_.erase(asked);
     return;
   }
@@ -205,7 +217,7 @@ void Control::answer(node::Event& event) {
     request.text = event.text;
   } else if (event.kind == node::Event::Kind::cancelled) {
     request.error = ErrorCode::cancelled;
-    request.text = "'" + request.name + "': cancelled";
+    request.text = event.text;
   }
   request.ticket = event.ticket;
   request.registrant = {event.peer, event.peer_uid, event.peer_gid, event.peer_pid};

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/link_reasons.h"
 #include "base/longest_time.h"
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/no_link.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
@@ -67,11 +69,29 @@ Ticket Interface::lookup(std::string_view name, const LookupOptions& options, Re
   return library::with_memory("a name", [&] { return engine_->control().lookup(name, options, who); });
 }
 
+WhyNoLink Interface::why(std::uint64_t peer) const noexcept {
+  const base::RunLockGuard guard(engine_->lock());
+  return guard ? engine_->core().link_ends().of(peer) : WhyNoLink{};
+}
+
 void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {
   const base::RunLockGuard guard(engine_->lock());
   return guard && engine_->run_for_memory();
 }
+
+namespace library {
+
+void throw_no_link(const std::string& what, WhyNoLink why) {
+  throw Error(base::error_of(why), what + ": " + text(why) + ". " + advice(why));
+}
+
+void throw_if_no_link(const char* what, const Interface& interface, std::uint64_t peer) {
+  const WhyNoLink why = interface.why(peer);
+  if (why.reason != LinkReason::none) throw_no_link(what, why);
+}
+
+}  // namespace library
 
 }  // namespace hamlyn

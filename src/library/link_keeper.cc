@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/socket.h"
+#include "base/throw_system.h"
 
 namespace hamlyn::library {
 
@@ -42,6 +43,15 @@ std::uint64_t most_memory(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+void say_farewell(int socket, WhyNoLink why) noexcept {
+  const auto reason = static_cast<std::uint64_t>(why.reason);
+  if (why.told || !base::may_be_told(reason)) return;
+  LinkMessage message;
+  message.word = LinkWord::farewell;
+  message.value = reason;
+  base::send_message(socket, std::as_bytes(std::span(&message, 1)), {}, MSG_DONTWAIT);
+}
+
 LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
                        std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out)
     : serial_(serial),
@@ -56,7 +66,13 @@ LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std
       asked_for_(introduction.initiator),
       socket_(std::move(socket)),
       pidfd_(std::move(introduction.pidfd)) {
-  if (asked_for_ || !HandedOut::counts(user_.uid)) show_page();
+  if (!asked_for_ && HandedOut::counts(user_.uid)) return;
+  try {
+    show_page();
+  } catch (const Error& error) {
+    say_farewell({base::reason_of(error), false});
+    throw;
+  }
 }
 
 LinkKeeper::~LinkKeeper() {
@@ -133,10 +149,10 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
     base::Received received =
         socket_.receive(std::as_writable_bytes(std::span(&message, 1)), user_.uid, most_memory);
     if (received.state == base::SocketState::again) return End::none;
-    if (received.state == base::SocketState::closed) return End::peer_gone;
+    if (received.state == base::SocketState::closed) return over(End::peer_gone, {LinkReason::died, false});
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||
         invalid(message) != nullptr || received.fd_count != descriptors_of(message.word))
-      return End::protocol_broken;
+      return broken();
     End end = End::none;
     switch (message.word) {
       case LinkWord::page:
@@ -146,8 +162,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         end = take_ring(std::move(received.fds[0]), message.value);
         break;
       case LinkWord::ring_taken:
-        if (!offered_ring_.mapping || ring_taken_ || !shm::sealed_by_reader(offered_ring_))
-          return End::protocol_broken;
+        if (!offered_ring_.mapping || ring_taken_ || !shm::sealed_by_reader(offered_ring_)) return broken();
         ring_taken_ = true;
         break;
       case LinkWord::area:
@@ -165,20 +180,32 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         end = forget_area(message);
         break;
       case LinkWord::import:
-        if (link_ == nullptr) return End::protocol_broken;
+        if (link_ == nullptr) return broken();
         import_requests_.push_back(message);
         break;
       case LinkWord::imported:
       case LinkWord::import_refused:
         end = take_import(received, message);
         break;
+      case LinkWord::farewell:
+        return over(End::peer_gone, {base::link_reason(message.value), true});
     }
     for (base::FileDescriptor& memory : received.fds) socket_.foreign().close(std::move(memory));
+    if (end == End::protocol_broken) return broken();
+    if (end == End::no_memory && why_.reason == LinkReason::none)
+      return over(end, {LinkReason::no_memory, false});
     if (end != End::none) return end;
     if (message.word == LinkWord::area) break;  // it may be long, and mapping it takes its time
   }
   return End::none;
 }
+
+LinkKeeper::End LinkKeeper::over(End how, WhyNoLink why) noexcept {
+  why_ = why;
+  return how;
+}
+
+void LinkKeeper::say_farewell(WhyNoLink why) noexcept { library::say_farewell(socket_.get(), why); }
 
 LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Surroundings& surroundings) {
   if (link_ != nullptr || peers_page_) return End::protocol_broken;
@@ -194,8 +221,8 @@ LinkKeeper::End LinkKeeper::take_page(base::FileDescriptor memfd, interface::Sur
 LinkKeeper::End LinkKeeper::begin(interface::Surroundings& surroundings) {
   try {
     show_page();
-  } catch (const Error&) {
-    return End::no_memory;
+  } catch (const Error& error) {
+    return over(End::no_memory, {base::reason_of(error), false});
   }
   if (!shown_page_ || !peers_page_) return End::none;
   mtu_ = std::min(mtu_, peers_mtu_);
@@ -248,7 +275,7 @@ LinkKeeper::End LinkKeeper::settle() noexcept {
   if (areas_taken_ != 0) link_->set_areas_shown(link_->areas_shown | std::exchange(areas_taken_, 0));
   if (peers_ring_) {
     // A second one before the first is in use breaks the protocol.
-    if (!link_->continue_in(std::move(peers_ring_))) return End::protocol_broken;
+    if (!link_->continue_in(std::move(peers_ring_))) return broken();
     peers_ring_ = shm::Mapping();
     ring_settled_ = true;
   }

@@ -24,6 +24,10 @@
 
 namespace hamlyn::library {
 
+// Tells the process at the other end of that socket why this one ends the link, or makes none, if that is for
+// a process to say of itself or the other one.
+void say_farewell(int socket, WhyNoLink why) noexcept;
+
 class LinkKeeper {
  public:
   // The most bytes of send buffer areas that a peer may show on one link.
@@ -59,6 +63,13 @@ class LinkKeeper {
   // Whether the peer's user may be handed a longer ring now. If not, it is asked again later.
   bool may_offer_ring();
   bool offers_later() const noexcept { return offers_later_; }
+  // Why reading has found the link over.
+  WhyNoLink why() const noexcept { return why_; }
+  // Tells the peer why this side ends the link, if that is for this side to say.
+  void say_farewell(WhyNoLink why) noexcept;
+  // Whether this process asked for the link.
+  bool asked() const noexcept { return asked_for_; }
+
   // Growth: makes a ring and shows it to the peer. False: no memory; the link stays as it is.
   bool offer_ring(std::uint32_t cells);
   // The peer has said that it has that ring.
@@ -115,6 +126,9 @@ class LinkKeeper {
   End take_area(const base::FileDescriptor& memfd, const LinkMessage& message);
   End forget_area(const LinkMessage& message);
 
+  End over(End how, WhyNoLink why) noexcept;
+  End broken() noexcept { return over(End::protocol_broken, {LinkReason::protocol_broken, false}); }
+
   std::uint64_t serial_;
   std::uint64_t peer_;
   std::uint64_t number_;
@@ -125,6 +139,7 @@ class LinkKeeper {
   AreaBudget& budget_;
   HandedOut& handed_out_;
   bool asked_for_;  // by this side
+  WhyNoLink why_;
   base::ForeignSocket socket_;
   base::FileDescriptor pidfd_;
   std::vector<LeftBehind::Piece> pieces_;  // memory that was made for this link

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/link_reasons.h"
+
 namespace hamlyn::library {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
-inline constexpr std::uint16_t kLinkVersion = 4;
+inline constexpr std::uint16_t kLinkVersion = 5;
 
 enum class LinkWord : std::uint16_t {
   page = 1,        // with a memfd: the page of this side; the first message each way
@@ -21,6 +23,7 @@ enum class LinkWord : std::uint16_t {
   import,          // asks for a mapping of the memory of a slot; `value` names the request
   imported,        // with its memfd, and one with the page of its generation word
   import_refused,  // or without
+  farewell,        // the last: this side ends the link, or makes none; `value` is a LinkReason
 };
 
 struct LinkMessage {
@@ -50,8 +53,9 @@ inline std::size_t descriptors_of(LinkWord word) noexcept {
 inline const char* invalid(const LinkMessage& message) noexcept {
   if (message.magic != kLinkMagic) return "not a link message";
   if (message.version != kLinkVersion) return "a link message of another version";
-  if (message.word < LinkWord::page || message.word > LinkWord::import_refused)
-    return "an unknown link message";
+  if (message.word < LinkWord::page || message.word > LinkWord::farewell) return "an unknown link message";
+  if (message.word == LinkWord::farewell && !base::may_be_told(message.value))
+    return "a reason that is not for a peer to say";
   return nullptr;
 }
 

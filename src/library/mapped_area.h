@@ -61,6 +61,7 @@ class MappedAreas {
 struct ImportAnswer {
   std::uint64_t number = 0;
   ErrorCode error{};
+  WhyNoLink why{};  // if there is no link to be answered by
   shm::Mapping memory;
   shm::Mapping page;
   shm::Writers writers{};

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,20 @@ class AllSignalsBlocked {
   sigset_t before_;
 };
 
+// One error stands for both limits; whether there is memory for a stack tells them apart.
+bool has_room_for_a_stack() noexcept {
+  pthread_attr_t attributes;
+  std::size_t bytes = 0;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  void* const stack =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return false;
+  munmap(stack, bytes);
+  return true;
+}
+
 class ThreadTask final : public Task {
  public:
   explicit ThreadTask(const base::RunLock& lock) noexcept : lock_(lock) {}
@@ -89,8 +104,12 @@ std::thread start_own_thread(const char* name, std::function<void()> main) {
     return thread;
   } catch (const std::system_error& error) {
     own_threads.fetch_sub(1);
-    throw Error(ErrorCode::out_of_memory, std::string("no thread could be started (") + error.what() +
-                                              "): raise the limit of processes (RLIMIT_NPROC, pids.max)");
+    throw Error(ErrorCode::out_of_memory,
+                std::string("no thread could be started (") + error.what() + "): " +
+                    (has_room_for_a_stack()
+                         ? "raise the limit of processes (RLIMIT_NPROC, pids.max)"
+                         : "no memory is left for its stack: raise the limit of memory (RLIMIT_AS, "
+                           "RLIMIT_DATA), or make stacks shorter (RLIMIT_STACK)"));
   }
 }
 

@@ -37,7 +37,7 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
     terminus.forget_answer();
     terminus.add(link);
   }
-  const auto ready = [&] { return link.refused ? Status::refused : try_again(look(link)); };
+  const auto ready = [&] { return link.refused ? link.answer : try_again(look(link)); };
   const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus.remove(link);
@@ -385,7 +385,7 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
     terminus_->add(link);
   }
   const auto ready = [&] {
-    status = link.refused ? Status::link_ended : attempt();
+    status = link.refused ? link.answer : attempt();
     return waits(status) ? Status::pending : Status::ok;
   };
   const Status waited = engine.wait(stay, ready, patience.deadline());

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hamlyn/error.h"
+#include "hamlyn/link_reason.h"
 
 namespace hamlyn::node {
 
@@ -28,6 +29,7 @@ Quotas times(const Quotas& quotas, std::uint64_t factor);
 struct Refused {
   ErrorCode code;
   std::string text;
+  LinkReason reason = LinkReason::none;  // of a link; none: the one that goes with the code
 };
 
 enum class Resource : std::uint8_t {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/link_reasons.h"
 #include "base/socket.h"
 #include "node/greet.h"
 
@@ -327,13 +328,16 @@ std::optional<Event> Client::next() {
     event.kind = no_room ? Event::Kind::no_room : kind_of(reply.kind);
     event.request = reply.request;
     event.error = static_cast<ErrorCode>(reply.error);
+    const bool over = reply.kind == ReplyKind::refused || reply.kind == ReplyKind::far_gone;
+    if (over) event.reason = base::link_reason(reply.initiator);
+    if (over && event.reason == LinkReason::none) event.reason = base::reason_of(event.error);
     event.text.assign(reply.text, ::strnlen(reply.text, kMaxText));
     event.peer = reply.peer;
     event.peer_uid = reply.uid;
     event.peer_gid = reply.gid;
     event.peer_pid = reply.pid;
     event.link = reply.link;
-    event.initiator = reply.initiator != 0;
+    event.initiator = !over && reply.initiator != 0;
     event.socket = std::move(got.fds[0]);
     event.pidfd = std::move(got.fds[1]);
     event.ticket = reply.ticket;

@@ -19,6 +19,7 @@
 #include "base/file_descriptor.h"
 #include "hamlyn/consent.h"
 #include "hamlyn/error.h"
+#include "hamlyn/link_reason.h"
 #include "hamlyn/rights.h"
 #include "hamlyn/ticket.h"
 #include "node/protocol.h"
@@ -90,6 +91,7 @@ struct Event {
   Kind kind = Kind::lost;
   std::uint64_t request = 0;
   ErrorCode error{};
+  LinkReason reason{};  // of an introduction that was refused, and of far_gone
   std::string text;
   std::uint64_t peer = 0;      // its interface
   std::uint32_t peer_uid = 0;  // as the kernel attested them when it attached

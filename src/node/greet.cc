@@ -63,9 +63,10 @@ void check(const Welcome& welcome, const std::string& path) {
 bool exchange(int socket, const Hello& hello, int counters, Deadline deadline, const std::string& path,
               Welcome& welcome) {
   const std::span<const int> fds{&counters, counters >= 0 ? std::size_t{1} : std::size_t{0}};
-  if (base::send_message(socket, std::as_bytes(std::span{&hello, 1}), fds, MSG_DONTWAIT) !=
-      base::SocketState::ok)
-    return false;
+  const base::SocketState said =
+      base::send_message(socket, std::as_bytes(std::span{&hello, 1}), fds, MSG_DONTWAIT);
+  // A daemon may turn a process away before it has said anything: then its answer lies there already.
+  if (said != base::SocketState::ok && said != base::SocketState::closed) return false;
   for (;;) {
     if (!wait_readable(socket, deadline)) {
       throw Error(ErrorCode::timed_out, "the node daemon at " + path + " does not answer");

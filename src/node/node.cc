@@ -276,10 +276,7 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
     }
   } catch (const Refused& refusal) {
     ++refused_;
-    Reply reply = make_reply(ReplyKind::refused, request.request);
-    reply.error = static_cast<std::uint32_t>(refusal.code);
-    put_text(reply.text, refusal.text);
-    answer(id, reply);
+    answer(id, make_refusal(request.request, refusal));
   }
 }
 
@@ -289,8 +286,12 @@ void Node::cancel(std::uint64_t id, Connection& connection, const Request& reque
   // What no longer waits has its answer under way.
   const auto ask = asks_.find({id, request.request});
   const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
+  const auto held = connection.waiting.find(request.request);
+  const bool lookup = held != connection.waiting.end() && held->second.request.kind == RequestKind::lookup;
   if (!release(id, connection, request.request)) return;
-  answer(id, make_reply(ReplyKind::cancelled, request.request));
+  Reply reply = make_reply(ReplyKind::cancelled, request.request);
+  if (lookup) put_text(reply.text, missing_nodes());
+  answer(id, reply);
   if (peer != 0) take_up_far(id, peer);
 }
 

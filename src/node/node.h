@@ -113,6 +113,8 @@ class Node {
   // Its connection has; the process lives and may attach again. Its names are kept for it for `grace`, or
   // until `disconnected`.
   void broken(std::uint64_t connection);
+  // Somebody has connected of whom the kernel does not say who it is: turned away, and counted.
+  void not_attested() noexcept { ++refused_; }
   // It is no longer behind.
   void caught_up(std::uint64_t connection);
   // It does not read what it is sent.
@@ -273,6 +275,7 @@ class Node {
 
   bool far(std::uint64_t interface) const noexcept;
   void introduce_far(std::uint64_t id, Connection& connection, const Request& request);
+  std::string missing_nodes() const;
   void expect_far(std::uint64_t id, Connection& connection);
   static std::string because(const Connection& connection);
   void have_way_opened(std::uint64_t id, Connection& connection, NodeId towards);
@@ -316,12 +319,13 @@ class Node {
   void check_place(NodeId node, const FarEnd& end) const;
   std::map<Waiting, Ask>::iterator find_ask(std::uint64_t id, std::uint64_t peer);
   void end_ask(std::map<Waiting, Ask>::iterator ask);
-  void refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text);
+  void refuse_far(NodeId node, std::uint64_t serial, const Refused& refusal);
   void open_far(std::uint64_t id, Connection& connection, std::uint64_t request, std::uint64_t peer,
                 std::uint64_t link, const std::array<std::byte, 32>& key, const FarEnd& end, bool initiator);
-  void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, std::string_view why);
+  void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, LinkReason reason,
+                 std::string_view why);
   void tell_far_end(Connection& connection, std::uint64_t link, bool cut);
-  void refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text);
+  void refuse_waiting(Waiting waiting, const Refused& refusal);
   void forget_far_request(Waiting waiting);
   void tick_far();
   std::optional<Time> far_deadline() const;
@@ -358,6 +362,7 @@ class Node {
   void drop_kept(std::map<std::string, Kept, std::less<>>::iterator kept);
   void change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to);
   void check_room(std::uint32_t uid, std::uint64_t ends) const;
+  void check_peers_room(std::uint32_t uid, std::uint32_t asker) const;
   void shun(Connection& connection, std::uint64_t peer);
   void hear_again(Connection& connection, std::uint64_t peer);
   void open_side(Connection& connection, std::uint64_t link, const Side& side);

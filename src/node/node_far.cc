@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/link_reasons.h"
 #include "node/node.h"
 #include "node/replies.h"
 
@@ -20,8 +21,10 @@ bool Node::far(std::uint64_t interface) const noexcept {
   return others_ != nullptr && node_of(interface) != 0 && node_of(interface) != others_->self();
 }
 
-void Node::refuse_far(NodeId node, std::uint64_t serial, ErrorCode code, std::string text) {
-  tell(node, FarRefused{serial, static_cast<std::uint32_t>(code), std::move(text)});
+// The reason stands in the upper half of the error.
+void Node::refuse_far(NodeId node, std::uint64_t serial, const Refused& refusal) {
+  const std::uint32_t error = static_cast<std::uint32_t>(refusal.reason) << 16;
+  tell(node, FarRefused{serial, error | static_cast<std::uint32_t>(refusal.code), refusal.text});
 }
 
 void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) {
@@ -85,7 +88,7 @@ bool Node::take_for(FarKey key, std::uint32_t uid, Resource what) {
   } catch (const Refused& refusal) {
     ++refused_;
     crowded_.erase(key);
-    refuse_far(node, serial, refusal.code, refusal.text);
+    refuse_far(node, serial, refusal);
     return false;
   }
 }
@@ -119,7 +122,8 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
     throw Refused{ErrorCode::peer_died, "node " + std::to_string(node) + " is not there"};
   if (connection.reach == Reach::none)
     throw Refused{ErrorCode::invalid_argument,
-                  "this process has said that no other node reaches it" + because(connection)};
+                  "this process has said that no other node reaches it" + because(connection),
+                  LinkReason::no_way};
   if (connection.reach != Reach::known) {
     have_way_opened(id, connection, node);
     return hold(id, connection, request);  // until it says where it is reached
@@ -176,7 +180,8 @@ void Node::check_place(NodeId node, const FarEnd& end) const {
   const char* why = at ? wrong_place(end, *at) : "its node is not there";
   if (why == nullptr) return;
   throw Refused{ErrorCode::not_permitted,
-                "a process of node " + std::to_string(node) + " cannot be reached where it says: " + why};
+                "a process of node " + std::to_string(node) + " cannot be reached where it says: " + why,
+                LinkReason::no_way};
 }
 
 // A name is published, or looked for on other nodes: messages will follow. The first way out takes a process
@@ -233,10 +238,10 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
                                                " is attached to node " + std::to_string(others_->self())};
   } catch (const Refused& refusal) {
     ++refused_;
-    refuse_far(node, what.serial, refusal.code, refusal.text);
+    refuse_far(node, what.serial, refusal);
     if (there == interfaces_.end()) return true;
     const auto ask = find_ask(there->second, what.asker);
-    if (ask != asks_.end()) refuse_waiting(ask->first, refusal.code, refusal.text);
+    if (ask != asks_.end()) refuse_waiting(ask->first, refusal);
   }
   return true;
 }
@@ -246,7 +251,8 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
   Connection& peer = connections_.at(id);
   if (peer.shunned.contains(what.asker)) {
     throw Refused{ErrorCode::not_permitted,
-                  "that process has refused so many packets of this one that the link was cut"};
+                  "that process has refused so many packets of this one that the link was cut",
+                  LinkReason::shunned};
   }
   // Whoever asks for the link itself consents to it.
   const bool asks_too = find_ask(id, what.asker) != asks_.end();
@@ -254,14 +260,14 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
   // Both want the link at once: that of the lower number counts.
   if (what.peer < what.asker && asks_too) return true;
   if (const auto with = peer.with.find(what.asker); with != peer.with.end()) {
-    tell_gone(peer, with->second, what.asker, "the process at the other end has ended this link");
+    tell_gone(peer, with->second, what.asker, LinkReason::ended,
+              "the process at the other end has ended this link");
     return false;
   }
   if (peer.links.contains(what.link))
     throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
   if (outside_.behind(id) || !has_way(id, peer, node, what.end)) return false;
-  check_room(peer.who.uid, 1);
-  if (peer.who.uid != what.end.uid) accounts_.check_foreign(peer.who.uid, what.end.uid);
+  check_peers_room(peer.who.uid, what.end.uid);
   visitors(node).check(what.end.uid, Resource::links, 1);
   open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
   tell(node, FarIntroduced{what.serial, end_of(peer)});
@@ -342,7 +348,7 @@ void Node::take_introduced(NodeId node, const FarIntroduced& what) {
   try {
     check_place(node, what.end);
   } catch (const Refused& refusal) {
-    return refuse_waiting(waiting, refusal.code, refusal.text);
+    return refuse_waiting(waiting, refusal);
   }
   Connection& connection = connections_.at(waiting.first);
   end_ask(found);
@@ -351,28 +357,25 @@ void Node::take_introduced(NodeId node, const FarIntroduced& what) {
   take_up_far(waiting.first, ask.peer);
 }
 
-void Node::refuse_waiting(Waiting waiting, ErrorCode code, std::string_view text) {
+void Node::refuse_waiting(Waiting waiting, const Refused& refusal) {
   const auto [id, number] = waiting;
   const auto found = connections_.find(id);
   const auto ask = asks_.find(waiting);
   const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
   if (found == connections_.end() || !release(id, found->second, number)) return;
   ++refused_;
-  Reply reply = make_reply(ReplyKind::refused, number);
-  reply.error = static_cast<std::uint32_t>(code);
-  put_text(reply.text, text);
-  answer(id, reply);
+  answer(id, make_refusal(number, refusal));
   if (peer != 0) take_up_far(id, peer);  // the next one that wants the same
 }
 
 void Node::take_refused(NodeId node, const FarRefused& what) {
-  const auto code = static_cast<ErrorCode>(what.error);
+  const auto code = static_cast<ErrorCode>(what.error & 0xFFFF);
   if (const auto serial = asked_.find(what.serial); serial != asked_.end()) {
     const Waiting waiting = serial->second;
     const std::uint64_t peer = asks_.at(waiting).peer;
     if (node_of(peer) != node) return;
     if (clerk_ != nullptr && code == ErrorCode::name_unknown) clerk_->interface_gone(peer);
-    return refuse_waiting(waiting, code, what.text);
+    return refuse_waiting(waiting, {code, what.text, base::link_reason(what.error >> 16)});
   }
   if (!was_asked(node, what.serial)) return;
   if (clerk_ != nullptr) clerk_->answered(what.serial, node);
@@ -385,12 +388,14 @@ void Node::take_refused(NodeId node, const FarRefused& what) {
 
 // Links.
 
-void Node::tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, std::string_view why) {
+void Node::tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, LinkReason reason,
+                     std::string_view why) {
   if (const auto found = connection.links.find(link); found != connection.links.end()) {
     if (std::exchange(found->second.gone, true)) return;
   }
   Reply reply = make_reply(ReplyKind::far_gone, 0);
   reply.error = static_cast<std::uint32_t>(ErrorCode::peer_died);
+  reply.initiator = static_cast<std::uint32_t>(reason);
   reply.peer = peer;
   reply.link = link;
   put_text(reply.text, why);
@@ -416,7 +421,9 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   Connection& connection = connections_.at(there->second);
   const auto found = connection.links.find(what.link);
   if (found == connection.links.end() || found->second.peer != what.mine) return;
-  if (!what.cut) return tell_gone(connection, what.link, what.mine, "the process at the other end has gone");
+  if (!what.cut)
+    return tell_gone(connection, what.link, what.mine, LinkReason::ended,
+                     "the process at the other end has gone");
   Reply reply = make_reply(ReplyKind::cut, 0);
   reply.link = what.link;
   reply.peer = what.mine;
@@ -476,7 +483,7 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
     for (const auto& [link, side] : connection.links) {
       if (node_of(side.peer) == node && far(side.peer)) gone.emplace_back(link, side.peer);
     }
-    for (const auto& [link, peer] : gone) tell_gone(connection, link, peer, text);
+    for (const auto& [link, peer] : gone) tell_gone(connection, link, peer, LinkReason::node_missing, text);
   }
   const auto first_of = [node](auto& map) { return map.lower_bound({node, 0}); };
   for (auto at = first_of(arrivals_); at != arrivals_.end() && at->first.first == node;)
@@ -488,7 +495,7 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
   for (const auto& [waiting, ask] : asks_) {
     if (node_of(ask.peer) == node) asked.push_back(waiting);
   }
-  for (const Waiting& waiting : asked) refuse_waiting(waiting, ErrorCode::peer_died, text);
+  for (const Waiting& waiting : asked) refuse_waiting(waiting, {ErrorCode::peer_died, text});
   std::vector<std::uint64_t> open;
   for (const auto& [serial, search] : searches_) {
     if (search.open.contains(node)) open.push_back(serial);
@@ -500,7 +507,7 @@ void Node::tick_far() {
   if (others_ == nullptr) return;
   while (!ask_deadlines_.empty() && ask_deadlines_.begin()->first <= now_) {
     const Waiting silent = ask_deadlines_.begin()->second;
-    refuse_waiting(silent, ErrorCode::timed_out, "the other node has not answered in time");
+    refuse_waiting(silent, {ErrorCode::timed_out, "the other node has not answered in time"});
   }
   while (!search_deadlines_.empty() && search_deadlines_.begin()->first <= now_) {
     refuse_search(search_deadlines_.begin()->second, ErrorCode::timed_out,
@@ -508,8 +515,8 @@ void Node::tick_far() {
   }
   while (!arrival_deadlines_.empty() && arrival_deadlines_.begin()->first <= now_) {
     const FarKey key = arrival_deadlines_.begin()->second;
-    refuse_far(key.first, key.second, ErrorCode::timed_out,
-               "the process there does not say where it is reached");
+    refuse_far(key.first, key.second,
+               {ErrorCode::timed_out, "the process there does not say where it is reached"});
     forget_arrival(key);
   }
   go_on_telling();

@@ -102,12 +102,31 @@ void Node::searched(std::uint64_t serial, NodeId node) {
   if (search.not_permitted)
     return refuse_search(serial, ErrorCode::not_permitted,
                          "whoever registered the name on another node does not let this user look it up");
-  refuse_search(serial, ErrorCode::name_unknown, "nobody in this cluster has registered the name");
+  const std::string missing = missing_nodes();
+  refuse_search(
+      serial, ErrorCode::name_unknown,
+      "nobody in this cluster has registered the name" + (missing.empty() ? missing : ": " + missing));
+}
+
+// Says which nodes of the cluster could not be asked for a name, as far as there is room to name them.
+std::string Node::missing_nodes() const {
+  if (others_ == nullptr) return {};
+  constexpr std::size_t kMost = 8;
+  std::string missing;
+  std::size_t count = 0;
+  for (const MemberReply& member : others_->members()) {
+    if (member.id == others_->self() || others_->incarnation_of(member.id) != 0) continue;
+    if (++count <= kMost) missing += (count == 1 ? "" : ", ") + std::to_string(member.id);
+  }
+  if (count == 0) return {};
+  if (count > kMost) missing += " and " + std::to_string(count - kMost) + " more";
+  return (count == 1 ? "node " : "nodes ") + missing + (count == 1 ? " is" : " are") + " not there";
 }
 
 // It ends with the last of those who wait for it.
 void Node::refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text) {
-  for (const Waiting& waiting : std::set{searches_.at(serial).waiters}) refuse_waiting(waiting, code, text);
+  for (const Waiting& waiting : std::set{searches_.at(serial).waiters})
+    refuse_waiting(waiting, {code, std::string(text)});
 }
 
 // Its request has been answered, or nobody wants the answer any more.
@@ -157,10 +176,10 @@ bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
   const auto found = names_.find(what.name);
   if (found == names_.end() && (what.wait || names_unknown() || kept_.contains(what.name))) return false;
   if (!others_->has_room(node)) return crowded_.insert({node, what.serial}), false;
-  if (found == names_.end()) return refuse_far(node, what.serial, ErrorCode::name_unknown, "unknown"), true;
+  if (found == names_.end()) return refuse_far(node, what.serial, {ErrorCode::name_unknown, "unknown"}), true;
   const RegisteredName name = registered(found->second);
   if (!may_look_up(what.uid, what.gid, name))
-    refuse_far(node, what.serial, ErrorCode::not_permitted, "not permitted");
+    refuse_far(node, what.serial, {ErrorCode::not_permitted, "not permitted"});
   else
     tell(node, FarFound{what.serial, name.interface, name.uid, name.gid, name.pid, name.ticket});
   return true;

@@ -241,8 +241,9 @@ void Node::end_grace() {
 
 void Node::tick_held() {
   while (!knock_deadlines_.empty() && knock_deadlines_.begin()->first <= now_) {
-    refuse_waiting(knock_deadlines_.begin()->second, ErrorCode::timed_out,
-                   "that process has not read its introductions, or ended an earlier link, within 10 s");
+    refuse_waiting(knock_deadlines_.begin()->second,
+                   {ErrorCode::timed_out,
+                    "that process has not read its introductions, or ended an earlier link, within 10 s"});
   }
   while (!adoptions_.empty() && adoptions_.begin()->first <= now_) {
     const auto [id, link] = adoptions_.begin()->second;

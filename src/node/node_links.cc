@@ -33,7 +33,8 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   if (peer.shunned.contains(connection.interface)) {
     throw Refused{ErrorCode::not_permitted,
                   "interface " + std::to_string(request.number) +
-                      " has refused so many packets of this process that the link was cut"};
+                      " has refused so many packets of this process that the link was cut",
+                  LinkReason::shunned};
   }
   if (const auto mine = connection.with.find(peer.interface); mine != connection.with.end()) {
     Reply linked = make_reply(ReplyKind::linked, request.request);
@@ -43,10 +44,7 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
   }
   const bool foreign = connection.who.uid != peer.who.uid;
   check_room(connection.who.uid, foreign ? 1 : 2);
-  if (foreign) {
-    check_room(peer.who.uid, 1);
-    accounts_.check_foreign(peer.who.uid, connection.who.uid);
-  }
+  if (foreign) check_peers_room(peer.who.uid, connection.who.uid);
   // A link to another node has a number that was drawn elsewhere.
   while (connection.links.contains(next_number_) || peer.links.contains(next_number_)) ++next_number_;
   const auto side = [&](const Connection& other, std::uint64_t number, bool initiator) {
@@ -71,6 +69,17 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
 void Node::check_room(std::uint32_t uid, std::uint64_t ends) const {
   accounts_.check(uid, Resource::links, ends);
   accounts_.check(uid, Resource::bytes, ends * kLinkBytes);
+}
+
+// Checks the room of the user at the other side of a link: that quota is none of the asker's.
+void Node::check_peers_room(std::uint32_t uid, std::uint32_t asker) const {
+  try {
+    check_room(uid, 1);
+    if (uid != asker) accounts_.check_foreign(uid, asker);
+  } catch (const Refused& refusal) {
+    if (refusal.code == ErrorCode::node_full) throw;
+    throw Refused{refusal.code, refusal.text, LinkReason::peer_quota};
+  }
 }
 
 void Node::open_side(Connection& connection, std::uint64_t link, const Side& side) {
@@ -141,7 +150,8 @@ void Node::area_bytes(std::uint64_t id, Connection& connection, const Request& r
 void Node::adopt_link(Connection& connection, const Request& request) {
   // One to another node ended with the daemon before this one: the other node has given up that incarnation.
   if (far(request.peer))
-    return tell_gone(connection, request.number, request.peer, "this node's daemon was started again");
+    return tell_gone(connection, request.number, request.peer, LinkReason::daemon_restarted,
+                     "this node's daemon was started again");
   const std::uint32_t uid = connection.who.uid;
   if (request.number == 0 || request.peer == 0 || request.peer == connection.interface ||
       connection.links.contains(request.number) || connection.with.contains(request.peer) ||

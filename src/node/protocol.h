@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtoc
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.
-inline constexpr std::uint32_t kStructuresVersion = 6;
+inline constexpr std::uint32_t kStructuresVersion = 7;
 
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxText = 160;
@@ -113,7 +113,7 @@ struct Request {
 static_assert(sizeof(Request) == 224 && std::is_trivially_copyable_v<Request>);
 
 enum class ReplyKind : std::uint32_t {
-  refused = 1,  // error, text
+  refused = 1,  // error, text; of an introduction also why there is no link: a LinkReason in `initiator`
   introduced,   // peer, link, uid, gid, pid, initiator; descriptors: socket, pidfd of the peer
   linked,       // peer, link: these two have a link already
   granted,      // link: link_bytes was within the quota; 0: area_bytes was, or a consent holds from now on
@@ -128,7 +128,8 @@ enum class ReplyKind : std::uint32_t {
   open_fabric,  // links with other nodes are wanted, or likely: say your fabric_address. text: the address of
                 // this host to be reached at; empty: unknown; behind it, if the node asks for one, a space
                 // and the engine to be reached by. Not asked for
-  far_gone,     // peer, link, error, text: the other end of this link to another node has gone. Not asked for
+  far_gone,  // peer, link, error, text, LinkReason in `initiator`: the other end of this link to another node
+             // has gone. Not asked for
   member,  // one node of the cluster (MemberReply); after a page of them, or all to be watched, comes `node`
 };
 
@@ -141,7 +142,7 @@ struct Reply {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t pid = 0;
-  std::uint32_t initiator = 0;
+  std::uint32_t initiator = 0;  // of refused and far_gone: a LinkReason
   Ticket ticket{.version = 0};
   Token token{};
   char text[kMaxText]{};

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "node/accounts.h"
 #include "node/protocol.h"
 
 namespace hamlyn::node {
@@ -19,6 +20,14 @@ inline Reply make_reply(ReplyKind kind, std::uint64_t request) {
 template <std::size_t size>
 void put_text(char (&to)[size], std::string_view text) {
   std::memcpy(to, text.data(), std::min(text.size(), size - 1));
+}
+
+inline Reply make_refusal(std::uint64_t request, const Refused& refusal) {
+  Reply out = make_reply(ReplyKind::refused, request);
+  out.error = static_cast<std::uint32_t>(refusal.code);
+  out.initiator = static_cast<std::uint32_t>(refusal.reason);
+  put_text(out.text, refusal.text);
+  return out;
 }
 
 template <class Message>

@@ -22,6 +22,7 @@
 #include "base/throw_system.h"
 #include "node/address.h"
 #include "node/attest.h"
+#include "node/replies.h"
 #include "node/state_files.h"
 
 namespace hamlyn::node {
@@ -352,12 +353,26 @@ void Server::accept_one() {
   if (socket) welcome(std::move(socket));
 }
 
+// Whom the kernel does not name to this daemon: a process of another namespace, or one that has ended.
+void Server::turn_away(int socket) {
+  node_->not_attested();
+  Welcome out;
+  out.error = static_cast<std::uint32_t>(ErrorCode::not_permitted);
+  put_text(out.text,
+           "the node daemon cannot tell which process this is: it runs in another pid namespace. Start the "
+           "daemon outside of it, where it sees all processes");
+  base::send_message(socket, bytes_of(out), {}, MSG_DONTWAIT);
+}
+
 void Server::welcome(base::FileDescriptor socket) {
   // To refuse it costs less than to find out who it is.
   const auto uid = uid_of(socket.get());
   if (!uid || !node_->takes_stranger(*uid)) return foreign_.drop(std::move(socket));
   auto attested = attest(socket.get());
-  if (!attested) return foreign_.drop(std::move(socket));
+  if (!attested) {
+    turn_away(socket.get());
+    return foreign_.drop(std::move(socket));
+  }
   const std::uint64_t id = next_id_++;
   // A forked child may keep the socket open when the process has ended: its pidfd tells.
   if (!watch(socket.get(), id, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD) ||

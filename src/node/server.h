@@ -94,6 +94,7 @@ class Server final : public Outside {
   void end_because(const char* why);
   void accept_one();
   void welcome(base::FileDescriptor socket);
+  void turn_away(int socket);
   void arm(std::uint64_t id, const Peer& peer);
   void receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until);
   void leave(std::uint64_t id);

@@ -75,6 +75,7 @@ DatagramSender::DatagramSender(Manager& manager, const Seed& seed)
 
 Status DatagramSender::post(std::span<const std::byte> data, const DatagramOptions& options,
                             bool acknowledged, SendHandle* handle) noexcept {
+  if (data.size() > ticket_.bound) return Status::too_long;
   SendOptions how{.offset = options.offset, .acknowledged = acknowledged};
   if (options.reply == nullptr) return terminus_.send(ticket_, data, how, handle);
   if (&const_cast<DatagramReceiver*>(options.reply)->manager() != &manager_) return Status::invalid;

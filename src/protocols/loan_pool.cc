@@ -2,6 +2,7 @@
 
 #include "hamlyn/loan.h"
 #include "hamlyn/mapped_slot.h"
+#include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/library_port.h"
@@ -296,21 +297,19 @@ std::uint32_t LoanPool::free_buffers() noexcept {
 
 namespace {
 
-[[noreturn]] void throw_unopened(Status status) {
+[[noreturn]] void throw_unopened(LoanHolder& holder, Status status) {
+  library::throw_if_no_link("nothing can be lent there", holder.manager().interface(), holder.peer);
   switch (status) {
     case Status::refused:
       throw Error(
           ErrorCode::peer_refused,
-          "the receiver does not want this sender or could not map the pool (is it of another host?), or the "
-          "node makes no link");
+          "the receiver does not want this sender or could not map the pool (is it of another host?)");
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to lend");
     case Status::cancelled:
       throw Error(ErrorCode::cancelled, "cancelled while a loan sender was opened");
     case Status::forked:
       throw_forked();
-    case Status::invalid:
-      throw Error(ErrorCode::invalid_argument, "a loan sender cannot be opened inside process_arrival");
     case Status::broken:
       throw Error(ErrorCode::peer_refused, "the receiver has said what no receiver says");
     default:
@@ -343,24 +342,24 @@ bool ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, 
   if (status == Status::timed_out || status == Status::cancelled)
     static_cast<void>(holder.terminus.cancel(handle));
   if (status != Status::refused) {
-    if (status != Status::ok) throw_unopened(status);
+    if (status != Status::ok) throw_unopened(holder, status);
     return watched;
   }
   const Refusal refusal = holder.terminus.refusal(handle);
-  if (refusal == Refusal::none) throw_unopened(status);
+  if (refusal == Refusal::none) throw_unopened(holder, status);
   protocols::throw_refused_seed(refusal);
 }
 
 void await_answer(LoanHolder& holder, bool watched, Deadline deadline) {
   Dispatcher& dispatcher = holder.manager().inside();
-  if (!watched && !watch(holder)) throw_unopened(Status::link_ended);
+  if (!watched && !watch(holder)) throw_unopened(holder, Status::link_ended);
   const auto answered = [&] {
     if (holder.end != Status::ok) return holder.end;
     return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
   };
   const Status status = dispatcher.wait(holder, answered, deadline);
-  if (status != Status::ok) throw_unopened(status);
-  if (holder.state == LoanHolder::State::refused) throw_unopened(Status::refused);
+  if (status != Status::ok) throw_unopened(holder, status);
+  if (holder.state == LoanHolder::State::refused) throw_unopened(holder, Status::refused);
 }
 
 void reach(LoanHolder& holder, Deadline deadline) {
@@ -369,10 +368,10 @@ void reach(LoanHolder& holder, Deadline deadline) {
                                            std::chrono::duration_cast<std::chrono::milliseconds>(time));
   if (page->bytes().size() < sizeof(protocols::LoanReturns) ||
       reinterpret_cast<std::uintptr_t>(page->bytes().data()) % alignof(protocols::LoanReturns) != 0)
-    throw_unopened(Status::broken);
+    throw_unopened(holder, Status::broken);
   const Ticket landing = holder.answer.landing(holder.peer);
   if (const Status status = holder.terminus.connect(landing, left_until(deadline)); status != Status::ok)
-    throw_unopened(status);
+    throw_unopened(holder, status);
   const Dispatcher::Guard guard(holder.manager().inside());
   if (!guard) throw_forked();
   holder.landing = landing;
@@ -392,7 +391,8 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
   {
     const Dispatcher::Guard guard(inside.dispatcher);
     if (!guard) throw_forked();
-    if (guard.nested()) throw_unopened(Status::invalid);
+    if (guard.nested())
+      throw Error(ErrorCode::invalid_argument, "a loan sender cannot be opened inside process_arrival");
     inside.forget_those_done();
     holder_ = inside.add(
         std::make_unique<LoanHolder>(pool.manager(), inside.book, seed.ticket.interface, options.most));
@@ -406,7 +406,7 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
     try {
       reach(*holder_, deadline);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::not_permitted) throw_unopened(Status::broken);
+      if (error.code() == ErrorCode::not_permitted) throw_unopened(*holder_, Status::broken);
       throw;
     }
   } catch (...) {

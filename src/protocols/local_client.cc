@@ -9,6 +9,7 @@
 #include "hamlyn/slot.h"
 #include "hamlyn/terminus.h"
 #include "library/engine.h"
+#include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/dispatcher.h"
 #include "protocols/local_call.h"
@@ -112,7 +113,8 @@ Status LocalClient::Phone::settle(library::Patience& patience, std::span<const s
   if (status == Status::ok) status = hear(number, reply, patience);
   if (status != Status::timed_out && status != Status::cancelled) open = false;
   if (status != Status::refused) return status;
-  return Status::stale;  // of its own key, in its own bounds, and armed since its last reply
+  // A record is refused only by a clerk that has gone; without a refusal there is no link.
+  return terminus.refusal(handle) == Refusal::none ? Status::refused : Status::stale;
 }
 
 LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options) try
@@ -125,7 +127,10 @@ LocalClient::LocalClient(Interface& interface, std::string_view service, const O
   Status status = phone_->greet(door, patience);
   std::span<const std::byte> reply;
   if (status == Status::ok) status = phone_->hear(0, reply, patience);
-  if (status != Status::ok) throw_not_let_in(status);
+  if (status != Status::ok) {
+    library::throw_if_no_link("the clerk cannot be called", interface, door.interface);
+    throw_not_let_in(status);
+  }
   const auto record = protocols::reply_of(reply, door.interface);
   if (!record)
     throw Error(ErrorCode::peer_refused,

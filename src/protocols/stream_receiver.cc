@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "hamlyn/stream.h"
 #include "library/with_memory.h"
@@ -37,8 +38,15 @@ protocols::StreamLimits checked(const StreamOptions& options) {
                      options.most % protocols::kStreamUnit == 0;
   const bool parcels = options.parcels >= 4 && options.parcels <= protocols::kMostParcels &&
                        std::has_single_bit(options.parcels);
-  if (!sizes || !parcels)
-    throw Error(ErrorCode::invalid_argument, "a stream's sizes must be as hamlyn/stream.h says");
+  if (!sizes)
+    throw Error(ErrorCode::invalid_argument, "a stream's buffer: `first` and `most` are multiples of " +
+                                                 std::to_string(protocols::kStreamUnit) + " from " +
+                                                 std::to_string(protocols::kStreamUnit) + " to " +
+                                                 std::to_string(protocols::kMostRing) +
+                                                 ", `first` no more than `most`");
+  if (!parcels)
+    throw Error(ErrorCode::invalid_argument, "a stream's `parcels` are a power of two from 4 to " +
+                                                 std::to_string(protocols::kMostParcels));
   return {options.first, options.most, options.parcels};
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "hamlyn/stream.h"
+#include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/library_port.h"
 #include "protocols/seeds.h"
@@ -133,9 +134,10 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     if (guard) inside_->give_up();
     inside_.reset();
   }
+  if (refusal != Refusal::none && status == Status::refused) protocols::throw_refused_seed(refusal);
+  library::throw_if_no_link("no stream was opened", manager.interface(), seed.ticket.interface);
   switch (status) {
     case Status::refused:
-      if (refusal != Refusal::none) protocols::throw_refused_seed(refusal);
       throw Error(ErrorCode::peer_refused, "the receiver does not want this sender");
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to send");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/dispatcher.h"
 #include "protocols/port.h"
@@ -113,9 +114,10 @@ Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
 TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nanoseconds timeout)
     : ticket_(seed.ticket), terminus_(manager.interface(), {.entries = 1}) {
   protocols::check_seed(seed, SeedKind::tagged);
-  switch (const Status status = terminus_.connect(ticket_, timeout)) {
-    case Status::ok:
-      return;
+  const Status status = terminus_.connect(ticket_, timeout);
+  if (status == Status::ok) return;
+  library::throw_if_no_link("no tagged writes can be sent there", manager.interface(), ticket_.interface);
+  switch (status) {
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver's host did not answer in time");
     case Status::cancelled:

@@ -105,7 +105,9 @@ std::optional<Status> FailureDetector::Watch::read() {
       // That there will be no link, or that the segment has gone: then the read that finds a link says so.
       if (status == Status::connecting) {
         if (refused) return Status::link_ended;
-        refused = link.connect(source.ticket(), slice()) == Status::refused;
+        const Status linked = link.connect(source.ticket(), slice());
+        if (linked == Status::link_ended) return linked;
+        refused = linked == Status::refused;
       } else if (!asked && status != Status::queue_full) {
         return status;
       }

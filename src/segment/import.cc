@@ -12,6 +12,7 @@
 #include "interface/put_packet.h"
 #include "library/engine.h"
 #include "library/futex.h"
+#include "library/no_link.h"
 #include "library/with_memory.h"
 #include "segment/segments.h"
 
@@ -27,6 +28,9 @@ struct Import::Landing {
 };
 
 namespace {
+
+// For the exporter to say whether a segment is good still, when it says that writes were lost.
+constexpr std::chrono::milliseconds kConfirm{100};
 
 SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(ticket.purpose); }
 
@@ -109,6 +113,8 @@ void Import::open(const Options& options) {
   library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();  // it runs from here on
   const Status status = terminus_.confirm(ticket_, patience.left());
+  if (status != Status::ok)
+    library::throw_if_no_link("the segment was not opened", interface_, ticket_.interface);
   if (status == Status::refused) {
     const Outcome why = terminus_.flush(ticket_, patience.left());
     throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,
@@ -214,8 +220,13 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
     return mapped_->current() ? Status::ok : Status::stale;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
+  const Status how = ended(outcome);
+  // Writes by a link that has ended may be lost, though nobody has taken the segment back.
+  if (how == Status::stale &&
+      terminus_.confirm(ticket_, std::min<std::chrono::nanoseconds>(timeout, kConfirm)) == Status::ok)
+    return Status::link_ended;
   if (outcome.status == Status::refused) refusal_.store(outcome.cause, std::memory_order_relaxed);
-  return ended(outcome);
+  return how;
 }
 
 Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,

@@ -86,6 +86,9 @@ class segment::NameClaim {
 };
 
 MessageArea Segment::make_area(Interface& interface, const SegmentOptions& options) {
+  if (options.memory.empty() && options.bytes == 0)
+    throw Error(ErrorCode::invalid_argument,
+                "a segment has no size: give SegmentOptions::bytes, or memory of your own");
   if (options.memory.empty()) return {interface, options.bytes, options.sharing};
   if (options.bytes != 0 && options.bytes != options.memory.size())
     throw Error(ErrorCode::invalid_argument, "the memory of a segment has another size than the segment");

@@ -23,6 +23,7 @@ ordered_json details_json(const Details& details) {
       {"left_bytes", details.left_bytes},
       {"links_held_up", details.links_held_up},
       {"refused", refusals_json(details.refused)},
+      {"no_link", refusals_json(details.no_link)},
       {"packets_in", details.packets_in},
       {"packets_out", details.packets_out},
       {"links", rows_json(details.links)},

@@ -73,6 +73,8 @@ std::string process_text(const NodeView& node, const ProcessView& process) {
         details->links_held_up);
   if (!details->refused.empty())
     text += fmt::format("    refused in all: {}\n", refusals_text(details->refused));
+  if (!details->no_link.empty())
+    text += fmt::format("    links refused or ended: {}\n", refusals_text(details->no_link));
   return text;
 }
 

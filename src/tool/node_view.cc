@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "hamlyn/link_reason.h"
+
 namespace hamlyn::tool {
 namespace {
 
@@ -43,6 +45,14 @@ LinkView link_of(const interface::LinkCounters& row) {
           .refused = with_frames(refusals(row.refused), "bad_frame", row.bad_frames)};
 }
 
+Refusals reasons(const std::uint32_t (&counts)[interface::kCounterReasons]) {
+  Refusals found;
+  for (std::size_t i = 0; i < interface::kCounterReasons; ++i) {
+    if (counts[i] != 0) found.emplace_back(name(static_cast<LinkReason>(i)), counts[i]);
+  }
+  return found;
+}
+
 }  // namespace
 
 Details details_of(const interface::CounterPage& page) {
@@ -64,6 +74,7 @@ Details details_of(const interface::CounterPage& page) {
                   .links_held_up = page.links_held_up,
                   .refused = with_frames(with_frames(refusals(page.refused), "bad_frame", page.bad_frames),
                                          "unknown_frame", page.unknown_frames),
+                  .no_link = reasons(page.no_link),
                   .links = {},
                   .slot_rows = {},
                   .queue_rows = {},

@@ -51,6 +51,7 @@ struct Details {
   std::uint64_t unread = 0, left_pieces = 0, left_bytes = 0;
   std::uint64_t links_held_up = 0;  // not made for that
   Refusals refused;                 // of all links ever
+  Refusals no_link = {};            // links that were refused or have ended, by reason
   std::vector<LinkView> links;
   std::vector<SlotView> slot_rows;
   std::vector<QueueView> queue_rows;

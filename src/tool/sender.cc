@@ -45,6 +45,15 @@ Failure no_verdict(const std::string& name) {
           "see whether it is a 'hamlyn receive', or give more time with --timeout", kTimedOut};
 }
 
+// There is a receiver, and something in the way.
+Failure no_link(const std::string& name, WhyNoLink why, ExitCode exit) {
+  if (why.reason == LinkReason::none)
+    return {fmt::format("the receiver '{}' takes nothing from this process", name),
+            hamlyn::name(Status::refused), "see what the receiver says", exit};
+  return {fmt::format("no link with the receiver '{}' is to be had: {}", name, text(why)),
+          hamlyn::name(why.reason), advice(why), exit};
+}
+
 Failure bad_verdict(Outcome outcome) {
   switch (outcome) {
     case Outcome::output_failed:
@@ -123,6 +132,7 @@ Seed Sender::lookup_receiver() {
       if (const char* why = invalid(seed)) throw breach("receiver", why);
       if (seed.ticket.interface != owner.interface)
         throw breach("receiver", "it has registered somebody else's seed");
+      if (receiver_.interface != owner.interface) why_ = {};
       receiver_ = {.interface = owner.interface, .uid = owner.uid, .pid = owner.pid};
       if (wanted_ && owner.uid != wanted_) throw not_wanted(options_.name, owner.uid);
       return seed;
@@ -140,6 +150,8 @@ bool Sender::open(const Seed& seed) {
                                              StreamSender::Options{.timeout = deadline_.slice(kSlice)});
     return true;
   } catch (const Error& error) {
+    const WhyNoLink why = manager_.interface().why(seed.ticket.interface);
+    if (why.reason != LinkReason::none) why_ = why;
     note_refusal(error.code() == ErrorCode::peer_refused ? seed.ticket.interface : 0);
     switch (error.code()) {
       case ErrorCode::seed_used:
@@ -150,7 +162,7 @@ bool Sender::open(const Seed& seed) {
       case ErrorCode::timed_out:
       case ErrorCode::cancelled:
         check_stop("waiting for a receiver");
-        if (deadline_.passed()) throw no_receiver(options_);
+        if (deadline_.passed()) throw not_taken(error);
         return false;
       default:
         throw;
@@ -163,10 +175,13 @@ bool Sender::open(const Seed& seed) {
 void Sender::note_refusal(std::uint64_t receiver) {
   if (std::exchange(refused_by_, receiver) != receiver) refused_ = Deadline::in(kRefused);
   if (receiver == 0 || !refused_.passed()) return;
-  throw Failure{fmt::format("no link with the receiver '{}' is to be had", options_.name),
-                hamlyn::name(Status::refused),
-                "see whether a quota is used up (hamlyn node), and, if it is on another host, what 'hamlyn "
-                "doctor' says on both"};
+  throw no_link(options_.name, why_, kFailed);
+}
+
+// The time is over. A receiver that is there, and has not ended, is not to be started.
+Failure Sender::not_taken(const Error& last) const {
+  const bool there = why_.reason != LinkReason::none && last.code() != ErrorCode::peer_died;
+  return there ? no_link(options_.name, why_, kTimedOut) : no_receiver(options_);
 }
 
 void Sender::send_everything(Progress& progress) {

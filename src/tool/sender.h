@@ -30,6 +30,7 @@ class Sender {
   void find_receiver();
   Seed lookup_receiver();
   bool open(const Seed& seed);
+  Failure not_taken(const Error& last) const;
   void note_refusal(std::uint64_t receiver);
 
   void send_everything(Progress& progress);
@@ -54,6 +55,7 @@ class Sender {
   std::array<SendHandle, kPieces> pieces_;  // where they stand in the area
 
   Peer receiver_;
+  WhyNoLink why_;                        // there was no link the last time that one failed
   std::uint64_t refused_by_ = 0;         // the receiver with whom there was no link to be had lately
   Deadline refused_{Deadline::never()};  // and until when it is tried
   std::optional<Verdict> verdict_;

@@ -171,7 +171,7 @@ TEST_P(Termini, fail_what_waits_for_a_link_that_will_not_be) {
   Terminus terminus(alice.core, 63);
   SendHandle handle;
   ASSERT_EQ(terminus.send(ticket, {}, {}, &handle), Status::pending);
-  alice.core.refuse_link(999);
+  alice.core.refuse_link(999, {LinkReason::not_permitted, false});
   EXPECT_EQ(terminus.status(handle), Status::refused);
   EXPECT_FALSE(alice.core.departures_wait());
 }
@@ -188,16 +188,16 @@ TEST_P(Termini, say_that_there_will_be_no_link) {
     EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
     EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
     EXPECT_EQ(ask(other), Status::connecting);
-    alice.core.refuse_link(998);
+    alice.core.refuse_link(998, {LinkReason::not_permitted, false});
     EXPECT_EQ(ask(other), Status::connecting);
-    alice.core.refuse_link(999);
+    alice.core.refuse_link(999, {LinkReason::not_permitted, false});
     EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::link_ended);
     EXPECT_EQ(ask(other), Status::link_ended);
   }
   EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
   Terminus::LinkWait wait{.peer = 999};
   terminus.add(wait);
-  alice.core.refuse_link(999);
+  alice.core.refuse_link(999, {LinkReason::not_permitted, false});
   EXPECT_TRUE(wait.refused);
   terminus.remove(wait);
   EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting) << "the one who waited was told";

@@ -236,6 +236,7 @@ TEST_P(HostileFlood, NeverShowsItsPage) {
   });
   world.expect_goes_on();
   EXPECT_EQ(rogue.wait(), 0) << "the victim does not wait for ever";
+  EXPECT_EQ(no_links(world, LinkReason::no_page), 1u);
   world.expect_clean();
 }
 

@@ -375,6 +375,7 @@ void expect_refused(World::Options options, const std::vector<Trial>& trials) {
     FAIL() << (status == 2 ? "not refused: " : "no link for: ") << (at ? trials.at(*at).what : "?");
   }
   EXPECT_EQ(world.counters().links_broken, trials.size());
+  EXPECT_EQ(no_links(world, LinkReason::protocol_broken), trials.size());
   world.expect_clean();
 }
 

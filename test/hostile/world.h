@@ -111,6 +111,11 @@ class World {
   Report before_;
 };
 
+// How many links the victim did not make, or has ended, for that reason.
+inline std::uint64_t no_links(World& world, LinkReason reason) {
+  return world.counters().no_link[static_cast<std::size_t>(reason)];
+}
+
 // Tests that run twice: the rogue is of the victim's user, or, when we are root, of another.
 enum class Rogues { of_same_user, of_other_user };
 class Hostile : public testing::TestWithParam<Rogues> {

@@ -37,6 +37,16 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_ATTACHMENT, static_cast<int>(Notification::Kind::attachment));
   EXPECT_EQ(HAMLYN_RESOURCE_EXHAUSTED, static_cast<int>(Notification::Kind::resource_exhausted));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
+  EXPECT_EQ(HAMLYN_REASON_NO_DESCRIPTORS, static_cast<int>(LinkReason::no_descriptors));
+  EXPECT_EQ(HAMLYN_REASON_ENDED, static_cast<int>(LinkReason::ended));
+  for (std::uint32_t i = 0; i <= HAMLYN_REASON_ENDED; ++i) {
+    EXPECT_STREQ(hamlyn_link_reason_name(i), name(static_cast<LinkReason>(i)));
+    for (const bool told : {false, true}) {
+      EXPECT_STREQ(hamlyn_link_reason_text(i, told), text({static_cast<LinkReason>(i), told}));
+      EXPECT_STREQ(hamlyn_link_reason_advice(i, told), advice({static_cast<LinkReason>(i), told}));
+    }
+  }
+  EXPECT_STREQ(hamlyn_link_reason_name(0x10000), "unknown");
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
   for (const int unknown : {-1, HAMLYN_STALE + 1, 100, HAMLYN_NODE_FULL + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;
@@ -58,6 +68,7 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_interface_cancel(nullptr),
       hamlyn_interface_attached(nullptr, nullptr, nullptr),
       hamlyn_interface_wait_attached(nullptr, 1, 0),
+      hamlyn_interface_why(nullptr, 1, nullptr, nullptr),
       hamlyn_publish(nullptr, "name", &ticket, 0),
       hamlyn_withdraw(nullptr, "name"),
       hamlyn_lookup(nullptr, "name", 0, &ticket),

@@ -63,7 +63,7 @@ TEST_F(CInterface, datagrams_bring_a_seed_to_reply_to) {
 
     const std::string long_one(1001, 'x');
     EXPECT_OK(hamlyn_datagram_make_ready(door));
-    EXPECT_EQ(hamlyn_datagram_deliver(sender, long_one.data(), 1001, nullptr, kLong), HAMLYN_OUT_OF_BOUNDS);
+    EXPECT_EQ(hamlyn_datagram_deliver(sender, long_one.data(), 1001, nullptr, kLong), HAMLYN_TOO_LONG);
     hamlyn_tagged_sender* wrong = nullptr;
     EXPECT_EQ(hamlyn_tagged_sender_make(both.sender, &seed, kLong, &wrong), HAMLYN_SEED_WRONG_KIND);
     seed.ticket.version = 7;

@@ -87,7 +87,8 @@ TEST(Engines, that_are_not_there_are_not_made_up_for_by_others) {
   TwoNodes nodes(lines(engine));
   Actor child([&](Line&) {
     Party one(nodes.at(1)), other(nodes.at(2));
-    return one.terminus.connect(other.slot.ticket(), kPatience) == Status::refused ? 0 : 1;
+    if (one.terminus.connect(other.slot.ticket(), kPatience) != Status::refused) return 1;
+    return one.interface.why(other.interface.id()).reason == LinkReason::no_way ? 0 : 2;
   });
   EXPECT_EQ(child.wait(), 0);
   nodes.daemon(1).command().signal(SIGTERM);
@@ -100,6 +101,7 @@ TEST(Engines, that_differ_make_no_link) {
   Actor child([&](Line&) {
     Party one(nodes.at(1)), other(nodes.at(2));
     if (one.terminus.connect(other.slot.ticket(), kPatience) != Status::refused) return 1;
+    if (one.interface.why(other.interface.id()).reason != LinkReason::other_engine) return 3;
     return other.terminus.connect(one.slot.ticket(), kPatience) == Status::refused ? 0 : 2;
   });
   EXPECT_EQ(child.wait(), 0);

@@ -249,7 +249,41 @@ TEST_F(Far, a_killed_process_is_told_of) {
   ASSERT_TRUE(peer.line().put(one.slot.ticket()));
   EXPECT_EQ(one.next().word, 4u);
   peer.signal(SIGKILL);
-  EXPECT_EQ(one.next().kind, Notification::Kind::link_ended);
+  const Notification end = one.next();
+  EXPECT_EQ(end.kind, Notification::Kind::link_ended);
+  // Its daemon says so, or its silence does.
+  EXPECT_TRUE(end.why().reason == LinkReason::ended || end.why().reason == LinkReason::silent)
+      << text(end.why());
+}
+
+// As with a network that lets the daemons' packets through and no others: nobody has died, and nobody
+// refuses.
+TEST_F(Far, a_process_that_nothing_comes_from_is_no_dead_one) {
+  Actor peer([](Line& line) {
+    const auto ticket = line.take<Ticket>();
+    if (!ticket) return 91;
+    Party self(nodes->at(2));
+    if (self.terminus.connect(*ticket, 30s) != Status::ok) return 92;
+    line.put(self.slot.ticket());
+    pause();
+    return 0;
+  });
+  Party first(nodes->at(1));
+  ASSERT_TRUE(peer.line().put(first.slot.ticket()));
+  const auto ticket = peer.line().take<Ticket>();
+  ASSERT_TRUE(ticket) << "its way is open";
+  peer.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return peer.stopped(); }));
+  Interface::Options impatient = nodes->at(1);
+  impatient.dead = 200ms;
+  Party second(impatient);
+  EXPECT_TRUE(eventually([&] {
+    second.terminus.connect(*ticket, 50ms);
+    return second.interface.why(ticket->interface).reason != LinkReason::none;
+  }));
+  const WhyNoLink why = second.interface.why(ticket->interface);
+  EXPECT_EQ(why, (WhyNoLink{LinkReason::no_connection, false})) << text(why);
+  peer.signal(SIGKILL);
 }
 
 // Timed remote reads as failure detector (paper 1, section 3.3): whoever asks decides how long it waits.

@@ -53,7 +53,7 @@ TEST_F(Library, WaitsEndInTimeOrWhenCancelled) {
     EXPECT_FALSE(to.queue.poll());
     Ticket nobody = to.slot.ticket();
     nobody.interface += 1000;
-    EXPECT_EQ(terminus.connect(nobody, kPatience), Status::refused);
+    EXPECT_EQ(terminus.connect(nobody, kPatience), Status::link_ended);
     EXPECT_THROW(static_cast<void>(to.interface.lookup("nobody")), Error);
     try {
       static_cast<void>(to.interface.lookup("nobody", 20ms));

@@ -1,11 +1,13 @@
 // What cannot be, and what there is too little of: an error with a name, and what there was goes on.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <fstream>
 #include <list>
 
+#include "library/own_thread.h"
 #include "test/process/library.h"
 
 namespace hamlyn::test {
@@ -176,6 +178,33 @@ ErrorCode until_memory_ends(Make make) {
 }
 
 class LibraryMemory : public Library {};
+
+// The kernel has one error for both limits.
+TEST_F(LibraryMemory, ForAThreadsStackIsNoLimitOfProcesses) {
+  in_child([] {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t pages = 0;
+    statm >> pages;
+    rlimit limit{};
+    EXPECT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = pages * 4096 + (1 << 20);
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+    // Longer than what may be left of a thread before.
+    pthread_attr_t attributes;
+    ASSERT_EQ(::pthread_attr_init(&attributes), 0);
+    ASSERT_EQ(::pthread_attr_setstacksize(&attributes, std::size_t{64} << 20), 0);
+    ASSERT_EQ(::pthread_setattr_default_np(&attributes), 0);
+    try {
+      library::start_own_thread("a-thread", [] {}).join();
+      ADD_FAILURE() << "there is room for a stack";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+      const std::string what = error.what();
+      EXPECT_NE(what.find("RLIMIT_AS"), std::string::npos) << what;
+      EXPECT_EQ(what.find("RLIMIT_NPROC"), std::string::npos) << what;
+    }
+  });
+}
 
 TEST_F(LibraryMemory, ThatHasRunOutIsAnErrorWithAName) {
   in_child([&] {

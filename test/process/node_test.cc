@@ -1,6 +1,7 @@
 // The daemon as a process, with processes around it.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "node/client.h"
 #include "node/list.h"
 #include "test/process/counter_pages.h"
+#include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
 
@@ -26,11 +28,13 @@ namespace {
 
 using node::Client;
 using node::Event;
+using test::Actor;
 using test::at;
 using test::Child;
 using test::Daemon;
 using test::failed_with;
 using test::Folder;
+using test::Line;
 using test::next_event;
 using test::sealed_page;
 
@@ -62,6 +66,31 @@ ErrorCode attach_error(const node::ClientOptions& options, std::string* text = n
     return error.code();
   }
   return {};
+}
+
+// A daemon of another pid namespace does not see who connects from outside of it.
+TEST(NodeProcess, TurnsAwayWhomItCannotTellAndSaysWhy) {
+  const Folder folder;
+  Actor inside([&](Line& line) {
+    if (::unshare(CLONE_NEWPID) != 0) return 77;
+    const Daemon daemon{folder.file("s")};
+    line.put('.');
+    line.take<char>();
+    // From here on children are in the namespace.
+    Child counts{-1, [&] { return node::list(at(folder.file("s"))).refused == 3 ? 0 : 1; }};
+    return counts.wait();
+  });
+  if (!inside.line().take<char>()) {
+    ASSERT_EQ(inside.wait(), 77);
+    GTEST_SKIP() << "SKIPPED: no pid namespace can be made here";
+  }
+  for (int i = 0; i < 3; ++i) {
+    std::string text;
+    EXPECT_EQ(attach_error(at(folder.file("s")), &text), ErrorCode::not_permitted);
+    EXPECT_NE(text.find("runs in another pid namespace"), std::string::npos) << text;
+  }
+  inside.line().put('.');
+  EXPECT_EQ(inside.wait(), 0);
 }
 
 TEST(NodeProcess, IntroducesTwoProcesses) {

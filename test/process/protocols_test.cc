@@ -184,6 +184,8 @@ TEST_F(Protocols, a_datagram_stays_inside_the_buffer) {
     DatagramReceiver door{both.receiver, 100};
     DatagramSender sender{both.sender, door.make_seed()};
     EXPECT_EQ(sender.deliver(bytes_of("12345"), {.offset = 96}, kPatience), Status::out_of_bounds);
+    EXPECT_EQ(sender.deliver(bytes_of(std::string(101, 'x')), kPatience), Status::too_long);
+    EXPECT_EQ(sender.send(bytes_of(std::string(101, 'x'))), Status::too_long);
     Seed forged = door.make_seed();
     forged.ticket.bound = 4096;
     EXPECT_EQ(DatagramSender(both.sender, forged).deliver(bytes_of("12345"), {.offset = 96}, kPatience),

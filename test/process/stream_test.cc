@@ -274,7 +274,7 @@ TEST_F(Streams, seeds_that_are_stale_or_forged_are_told_by_name) {
     EXPECT_EQ(refused(both, forged), ErrorCode::seed_stale);
     forged = seed;
     forged.ticket.interface = 1u << 30;
-    EXPECT_EQ(refused(both, forged), ErrorCode::peer_refused) << "the node knows no such interface";
+    EXPECT_EQ(refused(both, forged), ErrorCode::peer_died) << "the node knows no such interface";
     DatagramReceiver datagrams{both.receiver, 100};
     EXPECT_EQ(refused(both, datagrams.make_seed()), ErrorCode::seed_wrong_kind);
     EXPECT_EQ(refused(both, Seed{}), ErrorCode::seed_invalid);

@@ -140,7 +140,7 @@ TEST(Host, tells_everybody_of_a_death) {
     all.host.after(0, [&] { all.host.kill(all.host.inhabitant(1)); });
     all.host.pause(1'000'000);
     const Status status = sender.deliver(bytes_of("two"), 1s);
-    EXPECT_EQ(status, Status::refused) << name(status);
+    EXPECT_EQ(status, Status::link_ended) << name(status);
   });
   hosted.run();
 }

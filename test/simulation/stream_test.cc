@@ -95,8 +95,8 @@ class Program {
     }
     if (wanted && here_.link == nullptr && there_.link == nullptr) {
       if (was_cut_) {  // the node grants no other
-        here_.party.core.refuse_link(2);
-        there_.party.core.refuse_link(1);
+        here_.party.core.refuse_link(2, {LinkReason::not_permitted, false});
+        there_.party.core.refuse_link(1, {LinkReason::not_permitted, false});
         return moved;
       }
       std::tie(here_.link, there_.link) = net_.join(1, 2);

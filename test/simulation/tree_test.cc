@@ -125,7 +125,7 @@ class Trees : public testing::Test {
   };
   const std::byte* answer_bytes() const { return answers_->base(); }
   void join(TreeMember& one, TreeMember& other) {
-    if (!other.alive) return one.party.core.refuse_link(other.party.id);
+    if (!other.alive) return one.party.core.refuse_link(other.party.id, {LinkReason::not_permitted, false});
     if (one.party.core.find_link(other.party.id) != nullptr) return;
     auto [first, second] = net_.join(one.party.id, other.party.id);
     one.party.core.add_link(*first);

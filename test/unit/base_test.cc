@@ -187,7 +187,7 @@ TEST(Names, EveryValueHasItsOwn) {
 TEST(LinkReasons, EachHasANameOfItsOwnAndSentences) {
   std::set<std::string> names, texts;
   std::size_t sentences = 0;
-  for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(LinkReason::daemon_restarted); ++i) {
+  for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(LinkReason::ended); ++i) {
     const LinkReason reason = base::link_reason(i);
     EXPECT_EQ(static_cast<std::uint64_t>(reason), i);
     names.insert(name(reason));
@@ -203,20 +203,20 @@ TEST(LinkReasons, EachHasANameOfItsOwnAndSentences) {
     EXPECT_EQ(std::string(text({reason, true})).find("the other side "), 0u) << name(reason);
     EXPECT_STRNE(advice({reason, true}), advice({reason, false}));
   }
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(LinkReason::daemon_restarted) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(LinkReason::ended) + 1);
   EXPECT_EQ(texts.size(), sentences);
 }
 
 TEST(LinkReasons, NumbersThatAreNoneAreNothing) {
-  for (const std::uint64_t number : {std::uint64_t{28}, std::uint64_t{0xFFFF}, ~std::uint64_t{}}) {
+  for (const std::uint64_t number : {std::uint64_t{29}, std::uint64_t{0xFFFF}, ~std::uint64_t{}}) {
     EXPECT_EQ(base::link_reason(number), LinkReason::none);
     EXPECT_FALSE(base::may_be_told(number));
     EXPECT_STREQ(name(static_cast<LinkReason>(number)), "unknown");
     EXPECT_STREQ(text({static_cast<LinkReason>(number), true}), text({}));
   }
   // What the node or the kernel says is for nobody else to say.
-  for (const LinkReason reason : {LinkReason::none, LinkReason::quota, LinkReason::not_permitted,
-                                  LinkReason::cut, LinkReason::died, LinkReason::node_missing})
+  for (const LinkReason reason : {LinkReason::none, LinkReason::quota, LinkReason::no_process,
+                                  LinkReason::ended, LinkReason::died, LinkReason::node_missing})
     EXPECT_FALSE(base::may_be_told(static_cast<std::uint64_t>(reason))) << name(reason);
 }
 

@@ -74,11 +74,12 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, links_broken) == 104 && offsetof(CounterPage, bad_frames) == 128 &&
               offsetof(CounterPage, unknown_frames) == 136 && offsetof(CounterPage, unread) == 144 &&
               offsetof(CounterPage, left_pieces) == 152 && offsetof(CounterPage, left_bytes) == 160 &&
-              offsetof(CounterPage, links_held_up) == 168 && offsetof(CounterPage, refused) == 512 &&
-              offsetof(CounterPage, program) == 768 && offsetof(CounterPage, link) == 1024 &&
-              offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, slot) == 65536 &&
-              offsetof(CounterPage, queue) == 81920 && offsetof(CounterPage, terminus) == 86016 &&
-              offsetof(CounterPage, slot_refused) == 94208 && sizeof(CounterPage) == 126976);
+              offsetof(CounterPage, links_held_up) == 168 && offsetof(CounterPage, no_link) == 184 &&
+              offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, program) == 768 &&
+              offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, link) == 1024 &&
+              offsetof(CounterPage, slot) == 65536 && offsetof(CounterPage, queue) == 81920 &&
+              offsetof(CounterPage, terminus) == 86016 && offsetof(CounterPage, slot_refused) == 94208 &&
+              sizeof(CounterPage) == 126976);
 static_assert(offsetof(SlotCounters, generation) == 0 && offsetof(SlotCounters, queue) == 4 &&
               offsetof(SlotCounters, bound) == 16 && offsetof(SlotCounters, messages) == 24 &&
               offsetof(SlotCounters, most_places) == 48 && offsetof(SlotCounters, most_entries) == 52 &&

@@ -37,6 +37,8 @@ std::unique_ptr<interface::CounterPage> page() {
   page->left_pieces = 63;
   page->left_bytes = 8000;
   page->links_held_up = 9;
+  page->no_link[static_cast<std::size_t>(LinkReason::no_descriptors)] = 8;
+  page->no_link[interface::kCounterReasons - 1] = 9;  // of a later version
   return page;
 }
 
@@ -66,6 +68,8 @@ TEST(ToolNode, ShowsWhatAPageSays) {
   EXPECT_EQ(details["left_pieces"], 63);
   EXPECT_EQ(details["left_bytes"], 8000);
   EXPECT_EQ(details["links_held_up"], 9);
+  EXPECT_EQ(process.details->no_link, (Refusals{{"no_descriptors", 8}, {"unknown", 9}}));
+  EXPECT_NE(to_text(node).find("links refused or ended: no_descriptors 8, unknown 9\n"), std::string::npos);
   ASSERT_EQ(process.details->links.size(), 1u) << "rows without a peer are free";
   const LinkView& link = process.details->links[0];
   EXPECT_EQ(link.peer, 13u);
@@ -103,6 +107,7 @@ TEST(ToolNode, APageOfNoiseIsOnlyNumbersAndText) {
   std::memset(noisy->program, 0xFF, sizeof noisy->program);
   std::memset(noisy->link, 0xFF, sizeof noisy->link);
   std::memset(noisy->refused, 0xFF, sizeof noisy->refused);
+  std::memset(noisy->no_link, 0xFF, sizeof noisy->no_link);
   NodeView node;
   node.processes.push_back(read(noisy.get(), sizeof *noisy));
   ASSERT_TRUE(node.processes[0].details);

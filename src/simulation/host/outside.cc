@@ -221,7 +221,7 @@ void HostOutside::want_link(std::uint64_t peer) noexcept {
 void HostOutside::refuse(std::uint64_t peer) noexcept {
   fail_imports(peer);
   engine_.lock().enter_as_other();
-  engine_.core().refuse_link(peer);
+  engine_.core().refuse_link(peer, {LinkReason::no_process, false});
   engine_.lock().leave();
   engine_.look_again();
 }

@@ -1,0 +1,53 @@
+#pragma once
+// Remembers why there is no link with whom, in bounded memory: strangers whose links come and go push out
+// what is known of other strangers, and nothing of those with whom this process itself wanted a link.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "hamlyn/link_reason.h"
+
+namespace hamlyn::interface {
+
+class LinkEnds {
+ public:
+  static constexpr std::size_t kRemembered = 64;  // of each of the two
+
+  // `asked`: this process wanted that link.
+  void remember(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
+    forget(peer);
+    if (why.reason == LinkReason::none) return;
+    Ring& ring = rings_[asked ? 1 : 0];
+    ring.places[ring.next] = {peer, why};
+    ring.next = (ring.next + 1) % kRemembered;
+  }
+  // There is a link again, or one is asked for anew.
+  void forget(std::uint64_t peer) noexcept {
+    for (Ring& ring : rings_) {
+      for (Place& place : ring.places) {
+        if (place.peer == peer) place = {};
+      }
+    }
+  }
+  WhyNoLink of(std::uint64_t peer) const noexcept {
+    for (const Ring& ring : rings_) {
+      for (const Place& place : ring.places) {
+        if (place.peer == peer) return place.why;
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Place {
+    std::uint64_t peer = 0;
+    WhyNoLink why;
+  };
+  struct Ring {
+    std::array<Place, kRemembered> places{};
+    std::size_t next = 0;
+  };
+  std::array<Ring, 2> rings_;
+};
+
+}  // namespace hamlyn::interface
