@@ -122,6 +122,10 @@ typedef struct hamlyn_stream_sender_options {
   size_t size;
   size_t together;  // bytes that small records are gathered in, 2048 to 65536; 8192
   int64_t timeout;  // for the opening; 10 s
+  // How long the first of them waits for company before it leaves all the same, to a second; 50 us.
+  // HAMLYN_FOREVER: small records leave when enough have gathered, at a flush, at the close and before a
+  // wait.
+  int64_t linger;
 } hamlyn_stream_sender_options;
 
 // For one stream after the other.

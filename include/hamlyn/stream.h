@@ -142,12 +142,20 @@ class StreamReceiver::Iterator {
 
 inline StreamReceiver::Iterator StreamReceiver::begin() { return Iterator(*this); }
 
-// Small records are put together and leave when enough have gathered, at the latest at `flush`, at `close`,
-// and before this thread waits for anything of the same manager.
+// A small record that finds none under way leaves at once. Those that come close behind it are put together,
+// and leave when enough have gathered, at `flush`, at `close`, before this thread waits for anything of the
+// same manager, and in any case after a while: whatever the program does then, they arrive.
 class StreamSender {
  public:
+  // For `linger`: small records leave when enough have gathered, at `flush`, at `close` and before a wait.
+  static constexpr std::chrono::nanoseconds kOnlyOnFlush = std::chrono::nanoseconds::max();
+
   struct Options {
     std::size_t together = 8192;  // bytes that small records are gathered in, 2048 to 65536
+    // How long the first of them waits for company before the interface thread lets it leave: up to twice
+    // that, and up to sixteen times where the program stops in the midst of a dense stream. To a second, or
+    // kOnlyOnFlush. 0: every record leaves at once.
+    std::chrono::nanoseconds linger = std::chrono::microseconds{50};
     std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening
   };
 
@@ -161,7 +169,7 @@ class StreamSender {
   StreamSender& operator=(const StreamSender&) = delete;
 
   // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of
-  // the receiver's, up to `timeout` until it begins (0: it does not wait). ok; timed_out, cancelled,
+  // the receiver's, up to `timeout` until it begins (0: one look). ok; timed_out, cancelled,
   // too_long: nothing was sent; or how the stream has ended: closed, abandoned, link_ended, broken.
   // invalid: inside process_arrival it may not wait. Cancelled in the middle of a long record that the
   // receiving side does not take within half a second: `cancelled`, and the stream has ended, `abandoned`
@@ -204,7 +212,7 @@ class StreamSender {
  private:
   struct Inside;
   std::size_t longest() const noexcept;
-  Status send_at_once(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
+  Status send_slowly(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   void say_end() noexcept;
   Status why_over(Status status) noexcept;
   template <class Which>

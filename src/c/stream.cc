@@ -73,10 +73,12 @@ hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_se
   if (manager == nullptr || seed == nullptr || made == nullptr)
     return invalid_argument(__func__, "a NULL argument");
   hamlyn_stream_sender_options asked;
-  if (const char* const wrong = take_options(options, asked)) return invalid_argument(__func__, wrong);
+  if (const char* const wrong = take_options(options, asked, offsetof(hamlyn_stream_sender_options, linger)))
+    return invalid_argument(__func__, wrong);
   hamlyn::StreamSender::Options how;
   if (asked.together != 0) how.together = asked.together;
   if (asked.timeout != 0) how.timeout = time_of(asked.timeout);
+  if (asked.linger != 0) how.linger = time_of(asked.linger);
   return make(__func__, made, manager->uses, manager->it, from(*seed), how);
 }
 

@@ -45,6 +45,8 @@ class Surroundings {
   virtual void must_sync(Store&) noexcept {}
   // A reply has settled something that a thread may wait for.
   virtual void settled() noexcept {}
+  // Something was put that leaves at the next run, which the sender's thread may never do.
+  virtual void departure_waits() noexcept {}
 };
 
 // Packets, each like the one before, that may be taken straight from one link for the owner of one
@@ -122,6 +124,7 @@ class Core {
     counters_.unknown_frames = unknown;
   }
   bool departures_wait() const noexcept { return departures_.any(); }
+  bool replies_wait() const noexcept { return replies_due_; }  // places to be given back, and the like
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
     held_ = static_cast<std::uint32_t>(static_cast<int>(held_) + change);

@@ -135,6 +135,12 @@ class Queue {
     return places;
   }
 
+  // Shows `see` each notification that stands in the ring, oldest first, and leaves them there.
+  template <class See>
+  void see_standing(See see) const {
+    for (std::uint64_t at = tail_ - standing_; at != tail_; ++at) see(places_[at & mask_].notification);
+  }
+
   // Of the slot whose completion was taken last.
   std::uint32_t taken_generation() const noexcept { return taken_generation_; }
 

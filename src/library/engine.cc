@@ -332,16 +332,41 @@ void Engine::want_help() noexcept {
   wake(thread_word_);
 }
 
+void Engine::want_help_at(Clock::time_point time) noexcept {
+  if (!bring_help_forward(time)) return;
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
+}
+
+bool Engine::bring_help_forward(Clock::time_point time) noexcept {
+  const Clock::rep wanted = time.time_since_epoch().count();
+  Clock::rep at = help_at_.load();
+  while (wanted < at) {
+    if (help_at_.compare_exchange_weak(at, wanted)) return true;
+  }
+  return false;
+}
+
 void Engine::help() noexcept {
-  if (!help_wanted_.exchange(false)) return;  // from here on it may be wanted anew
+  const Clock::rep at = help_at_.load();
+  const bool now = at != kNoHelp && Clock::now().time_since_epoch().count() >= at;
+  // From here on help may be wanted anew.
+  if (now) help_at_.store(kNoHelp);
+  if (!help_wanted_.exchange(false) && !now) return;
   const std::lock_guard guard(helped_mutex_);
-  if (helped_ != nullptr && !helped_->try_again()) help_wanted_.store(true);
+  if (helped_ == nullptr) return;
+  const Helped::Left left = helped_->try_again();
+  if (left.for_room) help_wanted_.store(true);
+  if (left.at) bring_help_forward(*left.at);
 }
 
 Deadline Engine::or_help(Deadline deadline) const noexcept {
-  if (!help_wanted_.load()) return deadline;
-  const Clock::time_point tick = Clock::now() + kHelpTick;
-  return deadline && *deadline < tick ? deadline : tick;
+  const auto or_at = [&](Clock::time_point time) {
+    if (!deadline || time < *deadline) deadline = time;
+  };
+  if (help_wanted_.load()) or_at(Clock::now() + kHelpTick);
+  if (const Clock::rep at = help_at_.load(); at != kNoHelp) or_at(Clock::time_point{Clock::duration{at}});
+  return deadline;
 }
 
 // Under the lock, with nothing to do.

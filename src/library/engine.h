@@ -117,8 +117,13 @@ class Engine final : public interface::Surroundings {
   }
   // A message waits for room or for a link. Whoever sleeps does not know: it must arm its watch for room,
   // too. Under the lock.
-  void departure_waits() noexcept {
+  void departure_waits() noexcept override {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
+  }
+  // The same of what peers are to hear because of what was taken or done here without a run.
+  void replies_may_wait() noexcept {
+    if (core_.replies_wait()) [[unlikely]]
+      departure_waits();
   }
   // The link to look at first, while there is nothing else to do and the queue is empty; otherwise null.
   // Every so many packets it says null, so that everything else gets its turn. `taken`: straight from it
@@ -228,20 +233,28 @@ class Engine final : public interface::Surroundings {
   // What the control thread has left to the interface thread: the descriptors of queues.
   void signal_what_is_due() noexcept;
 
-  // Somebody above the interface has something to say that found no room, and may never call us again: the
-  // interface thread lets it try, whenever something has moved and every kHelpTick, until nothing is left.
+  // Somebody above the interface has something to say that found no room, or that waits for company, and may
+  // never call us again: the interface thread lets it try. For room: whenever something has moved and every
+  // kHelpTick, until nothing is left. For company: when the time has come.
   class Helped {
    public:
-    virtual bool try_again() noexcept = 0;  // true: nothing is left. Under no lock of ours
+    struct Left {
+      bool for_room = false;
+      std::optional<Clock::time_point> at;
+    };
+    virtual Left try_again() noexcept = 0;  // returns what is left. Under no lock of ours
 
    protected:
     ~Helped() = default;
   };
   void set_helped(Helped* helped) noexcept;  // null: it goes; waits until it is not being called
   void want_help() noexcept;
+  // Wakes the interface thread if it would look later than that.
+  void want_help_at(Clock::time_point time) noexcept;
 
  private:
   static constexpr std::chrono::milliseconds kHelpTick{5};
+  static constexpr Clock::rep kNoHelp = Clock::time_point::max().time_since_epoch().count();
 
   friend class FarThread;
   friend class InterfaceThread;
@@ -292,6 +305,7 @@ class Engine final : public interface::Surroundings {
   void end_rest() noexcept;
   // By the interface thread.
   void help() noexcept;
+  bool bring_help_forward(Clock::time_point time) noexcept;  // false: it comes no later anyway
   Deadline or_help(Deadline deadline) const noexcept;
   // Sleeps for a thread that waits; not `deep`: for a short time, while which the interface thread ticks, in
   // case the application leaves without a word. True: it has slept so long and nothing came. In any case the
@@ -330,6 +344,7 @@ class Engine final : public interface::Surroundings {
   std::atomic<bool> signals_due_{false};
   std::atomic<bool> help_wanted_{false};
   std::atomic<bool> signals_wait_{false};
+  std::atomic<Clock::rep> help_at_{kNoHelp};
   // Set by the control thread under the lock, while somebody sleeps; cleared by it, or by the interface
   // thread, which looks at it after it has read thread_word_: that moves when the sleep is over.
   std::atomic<bool> control_rests_{false};

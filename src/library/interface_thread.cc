@@ -46,7 +46,7 @@ void InterfaceThread::main() noexcept {
       futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(until));
     } else if (activity != seen) {
       seen = activity;  // somebody polls; look again in a while
-      futex_sleep(Watched{}, engine_.thread_word_, value, Clock::now() + kTick);
+      futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(Clock::now() + kTick));
     } else {
       take_over(value);
     }

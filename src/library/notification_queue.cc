@@ -179,8 +179,10 @@ std::size_t NotificationQueue::look_and_take(std::span<Notification> out, std::u
   }
   if (count == 0) {
     rest.review();
-    if (queue_->empty()) engine.run_polled();
+    const bool stood = !queue_->empty();
+    if (!stood) engine.run_polled();
     count = take_all(engine, *queue_, out);
+    if (stood) engine.replies_may_wait();
   }
   rest.taken(count);
   if (count == 0 && queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
@@ -204,6 +206,7 @@ Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds ti
   const auto ready = [&] {
     if (queue_->empty()) return Status::pending;
     engine.core().take(*queue_, out);
+    engine.replies_may_wait();
     return Status::ok;
   };
   const Status status = engine.wait(stay, ready, library::deadline_in(timeout));

@@ -210,7 +210,10 @@ template <class What>
 Status with_puts(library::Engine& engine, std::uint32_t index, What what) noexcept {
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  return engine.core().slot(index).puts != nullptr ? what(engine.core()) : Status::invalid;
+  if (engine.core().slot(index).puts == nullptr) return Status::invalid;
+  const Status status = what(engine.core());
+  engine.replies_may_wait();
+  return status;
 }
 
 }  // namespace

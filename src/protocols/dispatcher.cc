@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t kMostFarewells = 4096;
 constexpr std::chrono::milliseconds kLastWords{100};
+// The interface thread found the manager in use: it comes back after so long.
+constexpr std::chrono::microseconds kInUse{50};
 
 }  // namespace
 
@@ -99,6 +101,7 @@ void Dispatcher::give(const Notification& notification) noexcept {
 void Dispatcher::expect_due() {
   dues_.reserve(expected_dues_ + 1);
   before_wait_.reserve(expected_dues_ + 1);
+  lingering_.reserve(expected_dues_ + 1);
   ++expected_dues_;
 }
 
@@ -113,6 +116,7 @@ void Dispatcher::remove(Due& due) noexcept {
   --expected_dues_;
   std::erase(dues_, &due);
   std::erase(before_wait_, &due);
+  std::erase(lingering_, &due);
 }
 
 void Dispatcher::settle_before_wait() noexcept {
@@ -138,6 +142,44 @@ bool Dispatcher::linked(std::uint64_t peer) noexcept {
   return guard && engine_.core().find_link(peer) != nullptr;
 }
 
+// --- what waits for company
+
+void Dispatcher::linger(Due& due, std::chrono::nanoseconds bound) noexcept {
+  if (due.lingers_) return;
+  due.lingers_ = true;
+  due.seen_ = due.batches();
+  due.pause_ = bound;
+  due.longest_ = bound * kFewerLooks;
+  due.look_ = library::Clock::now() + bound;
+  lingering_.push_back(&due);
+  engine_.want_help_at(due.look_);
+}
+
+bool Dispatcher::over(Due& due, library::Clock::time_point now) noexcept {
+  if (now < due.look_) return false;
+  const std::uint64_t batches = due.batches();
+  if (batches != std::exchange(due.seen_, batches)) {
+    due.pause_ = std::min(2 * due.pause_, due.longest_);
+    due.look_ = now + due.pause_;
+    return false;
+  }
+  due.lingers_ = false;
+  if (!due.settle()) add(due);
+  return true;
+}
+
+// Returns when to look again.
+library::Deadline Dispatcher::look_at_those_who_linger() noexcept {
+  const library::Clock::time_point now = library::Clock::now();
+  library::Deadline next;
+  std::erase_if(lingering_, [&](Due* due) {
+    const bool is_over = over(*due, now);
+    if (!is_over && (!next || due->look_ < *next)) next = due->look_;
+    return is_over;
+  });
+  return next;
+}
+
 // --- what is said for those who have gone
 
 void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
@@ -161,14 +203,19 @@ bool Dispatcher::settle_farewells() noexcept {
   return farewells_.empty();
 }
 
-bool Dispatcher::try_again() noexcept {
-  if (!lock_.try_enter_as_other()) return lock_.forked();
+Dispatcher::Left Dispatcher::try_again() noexcept {
+  if (!lock_.try_enter_as_other()) {
+    if (lock_.forked()) return {};
+    return {.for_room = true, .at = library::Clock::now() + kInUse};
+  }
   holder_.store(self(), std::memory_order_relaxed);
+  Left left;
+  if (!lingering_.empty()) left.at = look_at_those_who_linger();
   settle_dues();
-  const bool nothing_left = dues_.empty() && farewells_.empty();
+  left.for_room = !dues_.empty() || !farewells_.empty();
   holder_.store(nullptr, std::memory_order_relaxed);
   lock_.leave();
-  return nothing_left;
+  return left;
 }
 
 void Dispatcher::cancel() noexcept {

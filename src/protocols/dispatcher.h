@@ -32,11 +32,20 @@ class Due {
   virtual ~Due() = default;
   // True: nothing is due any more. Under the lock.
   virtual bool settle() noexcept = 0;
+  // Counts the batches that were begun, of what waits for company.
+  virtual std::uint64_t batches() const noexcept { return 0; }
+  // The interface thread looks at its batches.
+  bool lingers() const noexcept { return lingers_; }
 
  private:
   friend class Dispatcher;
   bool listed_ = false;
   bool before_wait_ = false;
+  bool lingers_ = false;
+  std::uint64_t seen_ = 0;  // batches, at the last look
+  library::Clock::time_point look_;
+  std::chrono::nanoseconds pause_{};  // before it
+  std::chrono::nanoseconds longest_{};
 };
 
 class Dispatcher final : private library::Engine::Helped {
@@ -102,6 +111,29 @@ class Dispatcher final : private library::Engine::Helped {
     before_wait_.push_back(&due);
   }
 
+  // What `due` gathers is settled by the interface thread when the bound is over and it is still the same
+  // batch. While batches leave by themselves the looks are fewer, down to one in kFewerLooks bounds.
+  static constexpr int kFewerLooks = 8;
+  void linger(Due& due, std::chrono::nanoseconds bound) noexcept;
+  // Shows `see` what has come at that slot and was not given yet, which stays where it is.
+  template <class See>
+  void overhear(std::uint32_t slot, See see) noexcept {
+    const base::RunLockGuard guard(engine_.lock());
+    if (!guard) return;
+    queue.inside().see_standing([&](const Notification& standing) {
+      if (standing.slot == slot) see(standing);
+    });
+  }
+
+  // Gives everything that has come if some of it came at that slot: what is only overheard keeps its place in
+  // the queue, and its sender has but a few.
+  void hear(std::uint32_t slot) noexcept {
+    bool some = false;
+    if (!giving_) overhear(slot, [&](const Notification&) { some = true; });
+    if (some) [[unlikely]]
+      give_all();
+  }
+
   // Whether there is a link with that interface. Without one, what is to be said there need not be: whoever
   // would hear of it hears of the link's end, or has gone.
   bool linked(std::uint64_t peer) noexcept;
@@ -146,7 +178,9 @@ class Dispatcher final : private library::Engine::Helped {
     static thread_local char mark __attribute__((tls_model("initial-exec")));
     return &mark;
   }
-  bool try_again() noexcept override;
+  Left try_again() noexcept override;
+  library::Deadline look_at_those_who_linger() noexcept;
+  bool over(Due& due, library::Clock::time_point now) noexcept;
   // Something is due: whoever waits looks again, and if nobody does, the interface thread helps.
   void call_for_help() noexcept {
     look_again();
@@ -175,6 +209,7 @@ class Dispatcher final : private library::Engine::Helped {
   std::uint64_t happened_ = 0;
   std::vector<Due*> dues_;
   std::vector<Due*> before_wait_;
+  std::vector<Due*> lingering_;
   std::size_t expected_dues_ = 0;
   std::vector<Farewell> farewells_;
   std::uint32_t waiters_ = 0;             // threads that are in, or about to enter, the engine's wait

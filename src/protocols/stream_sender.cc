@@ -9,6 +9,8 @@
 
 namespace hamlyn {
 
+using namespace std::chrono_literals;
+
 using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
@@ -24,6 +26,10 @@ constexpr std::chrono::milliseconds kCancelled{500};
 // Between two looks of who waits for a piece: whether its sender is going.
 constexpr std::chrono::milliseconds kPieceLook{100};
 constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
+// A small record is put together with those that come so close behind it; more would have them wait for
+// nothing, and fewer send each by itself.
+constexpr std::chrono::microseconds kClose{5};
+constexpr std::chrono::seconds kLongestLinger{1};
 
 }  // namespace
 
@@ -32,7 +38,8 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
       : Receiver(manager),
         dispatcher(manager.inside()),
         port(dispatcher, *this),
-        source(port, door, options.together) {
+        source(port, door, options.together),
+        linger(options.linger) {
     dispatcher.expect_due();
   }
   ~Inside() override { dispatcher.remove(*this); }
@@ -46,9 +53,39 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     if (!source.settle()) dispatcher.add(*this);
   }
   bool settle() noexcept override {
-    const bool flushed = !source.staged() || !protocols::for_now(source.flush());
+    const bool flushed = !source.staged() || flush_staged();
     return source.settle() && flushed;
   }
+  bool flush_staged() noexcept {
+    Status status = source.flush();
+    if (status == Status::no_place) {
+      // Room may have been made that nobody has heard of: whoever sends need not run the manager.
+      dispatcher.overhear(source.answers(), [&](const Notification& answer) { source.overhear(answer); });
+      status = source.flush();
+    }
+    return !protocols::for_now(status);
+  }
+  std::uint64_t batches() const noexcept override { return source.batches(); }
+
+  // Whether a small record is put to others, without a look at the clock.
+  bool gathers() const noexcept {
+    return source.staged() || lingers() || linger == StreamSender::kOnlyOnFlush;
+  }
+  // A small record was taken. `first`: there was none before it.
+  void see_to_company(bool first) noexcept {
+    if (linger != StreamSender::kOnlyOnFlush) {
+      if (first && leave_alone()) return;
+      dispatcher.linger(*this, linger);
+    }
+    dispatcher.add_before_wait(*this);
+  }
+  // False: one has left just now, or there is no room.
+  bool leave_alone() noexcept {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point before = std::exchange(left_at, now);
+    return now - before >= std::min<std::chrono::nanoseconds>(kClose, linger) && flush_staged();
+  }
+
   // The receiver may agree, or have agreed, when nobody is here any more.
   void give_up() noexcept {
     dispatcher.interface.run();
@@ -65,6 +102,8 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   Dispatcher& dispatcher;
   protocols::LibraryPort port;
   protocols::StreamSource<protocols::LibraryPort> source;
+  const std::chrono::nanoseconds linger;
+  Clock::time_point left_at{};  // a record that found none under way
 };
 
 // Under the lock `step()` does what is to be done, or says why it cannot be done now.
@@ -91,11 +130,12 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
     const bool by_arrival = status == Status::no_place || status == Status::pending;
     return by_arrival || (brief && protocols::for_now(status)) ? Status::pending : status;
   };
-  for (;;) {
+  // Also without time to wait what has come is heard once: nobody else may run the manager.
+  for (bool looked = false;; looked = true) {
     const Clock::time_point now = Clock::now();
-    if (deadline && now >= *deadline) return Status::timed_out;
+    if (looked && deadline && now >= *deadline) return Status::timed_out;
     if (status == Status::queue_full) {
-      const std::chrono::nanoseconds left = deadline ? *deadline - now : std::chrono::nanoseconds::max();
+      const std::chrono::nanoseconds left = left_until(deadline);
       const Ticket ring = [&] {
         const Dispatcher::Guard guard(dispatcher);
         return inside_->source.ring();
@@ -118,6 +158,8 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
   protocols::check_seed(seed, SeedKind::stream);
   if (options.together < 2048 || options.together > 65536)
     throw Error(ErrorCode::invalid_argument, "small records are gathered in 2048 to 65536 bytes");
+  if (options.linger < 0ns || (options.linger > kLongestLinger && options.linger != kOnlyOnFlush))
+    throw Error(ErrorCode::invalid_argument, "small records linger for up to a second, or kOnlyOnFlush");
   {
     const Dispatcher::Guard guard(manager.inside());
     if (!guard) throw_forked();
@@ -168,27 +210,28 @@ Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseco
   {
     Inside& inside = *inside_;
     const Dispatcher::Guard guard(inside.dispatcher);
-    if (guard && inside.source.gather(data)) [[likely]] {
+    if (guard && inside.gathers() && inside.source.gather(data)) [[likely]] {
       inside.dispatcher.add_before_wait(inside);
       return Status::ok;
     }
   }
-  return send_at_once(data, timeout);
+  return send_slowly(data, timeout);
 }
 
-Status StreamSender::send_at_once(std::span<const std::byte> data,
-                                  std::chrono::nanoseconds timeout) noexcept {
+Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
   std::uint32_t sequence = 0;
   Dispatcher::CallStay stay(inside_->dispatcher, Dispatcher::stays_of(*inside_));
   const auto step = [&] {
+    const bool first = !inside_->source.staged();
+    if (first) inside_->dispatcher.hear(inside_->source.answers());
     const Status status = inside_->source.post(data, &handle);
     begun = status == Status::pending;
     sequence = inside_->source.last_sequence();
     if (begun || status == Status::closed) [[unlikely]]
       stay.begin();
-    if (status == Status::ok && inside_->source.staged()) inside_->dispatcher.add_before_wait(*inside_);
+    if (status == Status::ok && inside_->source.staged()) inside_->see_to_company(first);
     return begun ? Status::ok : status;
   };
   const Status status = drive(step, timeout);

@@ -2,7 +2,7 @@
 // The sending end of a stream (paper 0, section 3.3), as a state machine: nothing here waits or knows a
 // thread. It places parcels in the receiver's ring, one behind the other, each under the next sequence
 // number; at most so many, and so many bytes, as the receiver has not released yet. Small records are put
-// together into one parcel until it is full or `flush` is called.
+// together into one parcel until it is full or `flush` is called; when to call it is the caller's to decide.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,7 +22,7 @@ class StreamSource {
   StreamSource(P& port, const Ticket& door, std::size_t together)
       : port_(port),
         door_(door),
-        answers_(port.make_landing(kRingPlaces * kStreamUnit, {.entries = 1, .places = 8})),
+        answers_(port.make_landing(kRingPlaces * kStreamUnit, {.entries = 1, .places = kAnswers})),
         staged_(together) {
     open_.answers = answers_->ticket();
     open_ = in_wire_order(open_);
@@ -154,6 +154,7 @@ class StreamSource {
     return ended_by(left);
   }
   bool staged() const noexcept { return staged_bytes_ != 0; }
+  std::uint64_t batches() const noexcept { return batches_; }  // begun so far
   const Ticket& ring() const noexcept { return ticket_; }
   std::size_t most() const noexcept { return most_; }  // bytes of a record
 
@@ -244,6 +245,15 @@ class StreamSource {
     }
   }
 
+  // Where the receiver's answers come, and what of them is seen before it is given to `arrived`: when nobody
+  // runs the manager, what was released makes room all the same. To hear of it twice does no harm.
+  std::uint32_t answers() const noexcept { return answers_->number(); }
+  void overhear(const Notification& answer) noexcept {
+    if (end_ != Status::ok || state_ != State::open || !answer.fast || answer.peer != peer()) return;
+    const StreamMessage message = message_of(answer.word);
+    if (message.what == StreamWord::released) take_released(message.sequence);
+  }
+
   // What is to be said, because the receiver has asked for it or a record was cut short, and could not be
   // said yet. True: nothing.
   bool settle() noexcept {
@@ -263,6 +273,9 @@ class StreamSource {
  private:
   static constexpr std::uint32_t kHalfOfAll = 1u << 31;  // sequence numbers
   static constexpr std::size_t kPrefix = 8;
+  // What a receiver says of all that may be unreleased, a quarter of its parcels or bytes at a time, and of
+  // the sender's need, twice over: it may all come while nobody takes it.
+  static constexpr std::uint32_t kAnswers = 32;
   static constexpr std::size_t kMostLent = 7;  // pieces; an entry of the terminus is left for what is staged
 
   enum class State { fresh, asked, open, ending };
@@ -278,13 +291,17 @@ class StreamSource {
 
   bool stage(std::span<const std::byte> data) noexcept {
     const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
-    // A batch is one parcel, for which the receiver's memory must do.
-    const std::size_t most = std::min<std::size_t>(staged_.size(), most_);
+    // A batch is one parcel, for which the ring must do that is there: it may leave when nobody hears of a
+    // longer one.
+    const std::size_t most = std::min<std::size_t>(staged_.size(), batch_most_);
     if (staged_bytes_ + room > most || lent()) return false;
     std::byte* const at = staged_.data() + staged_bytes_;
     base::store_little<std::uint64_t>(at, data.size());
     if (!data.empty()) std::memcpy(at + kPrefix, data.data(), data.size());
-    if (staged_records_++ == 0) first_length_ = data.size();
+    if (staged_records_++ == 0) {
+      first_length_ = data.size();
+      ++batches_;
+    }
     staged_bytes_ += room;
     return true;
   }
@@ -409,6 +426,7 @@ class StreamSource {
     ticket_ = ring_.ticket(peer());
     ring_most_ = ring->most;
     most_ = ring->most;
+    batch_most_ = ring->bytes;
     head_ = tail_ = 0;
     needs_ = false;
     needs_before_ = needs_sent_;
@@ -467,6 +485,7 @@ class StreamSource {
   Ticket ticket_;  // of it
   std::uint64_t ring_most_ = 0;
   std::size_t most_ = 0;           // bytes of a record
+  std::size_t batch_most_ = 0;     // and of a batch
   std::uint64_t head_ = 0;         // bytes of this ring used so far, with what was left out at its end
   std::uint64_t tail_ = 0;         // and released
   std::uint32_t next_ = 0;         // parcel
@@ -477,6 +496,7 @@ class StreamSource {
   std::vector<std::byte> staged_;
   std::size_t staged_bytes_ = 0;
   std::size_t staged_records_ = 0;
+  std::uint64_t batches_ = 0;
   std::size_t first_length_ = 0;
   SendHandle staged_handle_;
   bool staged_lent_ = false;

@@ -45,7 +45,7 @@ TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flus
   for (const bool closes : {false, true}) {
     with_both([closes](Managers& both) {
       StreamReceiver receiver{both.receiver};
-      const auto sender = grow(both, receiver.make_seed());
+      const auto sender = grow(both, receiver.make_seed(), {.linger = StreamSender::kOnlyOnFlush});
       MessageArea area{both.receiver.interface(), std::size_t{4} << 20};
       NotificationQueue queue{both.receiver.interface()};
       Slot other{area, queue, {.entries = 1}};

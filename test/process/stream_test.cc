@@ -17,7 +17,7 @@ namespace {
 TEST_F(Streams, records_come_in_order_and_the_end_is_told) {
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver};
-    const auto sender = grow(both, receiver.make_seed());
+    const auto sender = grow(both, receiver.make_seed(), {.linger = StreamSender::kOnlyOnFlush});
     EXPECT_EQ(receiver.sender(), both.sender.interface().id());
     EXPECT_EQ(sender->send("one"), Status::ok);
     EXPECT_EQ(sender->send(""), Status::ok);

@@ -14,13 +14,14 @@ using namespace std::chrono_literals;
 class Streams : public WithManagers {
  protected:
   // Opens a stream from another thread, while this one runs the receiver's manager.
-  static std::unique_ptr<StreamSender> grow(Managers& both, const Seed& seed) {
+  static std::unique_ptr<StreamSender> grow(Managers& both, const Seed& seed,
+                                            const StreamSender::Options& how = {}) {
     std::unique_ptr<StreamSender> sender;
     std::exception_ptr thrown;
     std::atomic<bool> done = false;
     std::thread opens([&] {
       try {
-        sender = std::make_unique<StreamSender>(both.sender, seed);
+        sender = std::make_unique<StreamSender>(both.sender, seed, how);
       } catch (...) {
         thrown = std::current_exception();
       }

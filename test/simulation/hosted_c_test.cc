@@ -211,7 +211,7 @@ void send_c_stream(Hosted& hosted) {
     hamlyn_seed seed{};
     if (!me.look_up("s", 1, seed)) return;
     CStreamSender sender;
-    const hamlyn_stream_sender_options options{sizeof options, 2048, kSecond};
+    const hamlyn_stream_sender_options options{sizeof options, 2048, kSecond, 0};
     if (!me.went_well(hamlyn_stream_sender_make(me.manager, &seed, &options, sender.out()), 1, "not opened"))
       return;
     const std::vector<char> data(300);

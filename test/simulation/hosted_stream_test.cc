@@ -144,7 +144,7 @@ TEST(HostedStreams, are_closed_by_their_receiver_though_their_sender_only_flushe
     hosted.add([closes](Hosted& all) {
       Manager manager;
       TaggedSender other(manager, manager.lookup("other", 1s));
-      StreamSender sender(manager, manager.lookup("s", 1s));
+      StreamSender sender(manager, manager.lookup("s", 1s), {.linger = StreamSender::kOnlyOnFlush});
       all.expect(sender.send("first") == Status::ok && sender.flush(1s) == Status::ok, "not sent");
       all.host.pause(5'000'000);
       for (int i = 0; i < 8; ++i)

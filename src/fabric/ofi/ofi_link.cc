@@ -128,17 +128,19 @@ void OfiLink::seal(Lane lane) noexcept {
 }
 
 // What was put leaves now, if nothing has left lately: then nobody else can be expected to join it. Otherwise
-// it waits for the next run, or until its frame is full. The last frame that the other side has room for is
-// filled while those before it are under way.
+// it waits for the next run, for which whoever sleeps is woken, or until its frame is full. The last frame
+// that the other side has room for is filled while those before it are under way.
 void OfiLink::leave(Lane lane) noexcept {
   exchange_.sending_waits_ = true;
-  if (exchange_.running_ || !Exchange::may_send_here() || !protocol_.may_speak()) return;
+  if (exchange_.running_ || !protocol_.may_speak()) return;
+  if (!Exchange::may_send_here()) return surroundings_.departure_waits();
   const std::uint64_t now = exchange_.now();
   if (open_[index_of(lane)] != nullptr) {
-    if (now < left_at_ + exchange_.limits().gather || protocol_.room(lane) < 2) return;
+    if (protocol_.room(lane) < 2) return;  // an arrival brings it
+    if (now < left_at_ + exchange_.limits().gather) return surroundings_.departure_waits();
     seal(lane);
   }
-  send_sealed(now);
+  if (!send_sealed(now)) surroundings_.departure_waits();
 }
 
 // In the order of their numbers. False: the wire takes no more now.

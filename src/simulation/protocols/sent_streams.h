@@ -64,6 +64,7 @@ class Sending {
     try {
       StreamSender::Options options;
       options.together = stage_.chance().between(2048, 8192);
+      if (stage_.chance().one_in(2)) options.linger = StreamSender::kOnlyOnFlush;
       options.timeout = std::chrono::nanoseconds{stage_.chance().below(3'000'000)};
       const Doing doing(stage_, OperationKind::stream_opening, flow.receiver);
       sender_ = std::make_unique<StreamSender>(manager_, seed, options);
