@@ -125,6 +125,8 @@ class Control final : public Outside {
   bool lets(const node::Event& event) const noexcept;
   void await_daemon(std::uint64_t peer) noexcept;
   void introduced(node::Event event);
+  void join_oneself();
+  LinkKeeper& keep(node::Event introduction, base::ForeignSocket socket, base::FileDescriptor own_end = {});
   void look_at_links();
   void look_at(const std::vector<LinkKeeper*>& keepers);
   void read_link(LinkKeeper& keeper);

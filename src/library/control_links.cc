@@ -1,8 +1,10 @@
 // The control thread's part of links within the host: it makes, grows, watches and ends them.
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/socket.h"
 #include "base/throw_system.h"
 #include "library/control.h"
 #include "library/control_loop.h"
@@ -35,7 +37,11 @@ void Control::introduce_wanted() {
     const bool asked = std::any_of(introductions_.begin(), introductions_.end(),
                                    [&](const auto& introduction) { return introduction.second == peer; });
     if (asked || keeper_of(peer) != nullptr || far_keeper_of(peer) != nullptr) continue;
-    introduce(peer);
+    if (peer == interface_id_) {
+      join_oneself();
+    } else {
+      introduce(peer);
+    }
   }
 }
 
@@ -96,12 +102,7 @@ void Control::introduced(node::Event event) {
     return;
   }
   try {
-    keepers_.push_back(std::make_unique<LinkKeeper>(std::move(event), std::move(socket),
-                                                    kFirstSerial + next_serial_++, interface_id_,
-                                                    options_.mtu, area_budget_, handed_out_));
-    LinkKeeper& keeper = *keepers_.back();
-    by_tag_.emplace(tag(keeper), &keeper);
-    watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
+    const LinkKeeper& keeper = keep(std::move(event), std::move(socket));
     watch(keeper.pidfd(), EPOLLIN, tag(keeper) | kPidfd);
   } catch (const Error& error) {
     const WhyNoLink why{base::reason_of(error), false};
@@ -113,6 +114,40 @@ void Control::introduced(node::Event event) {
     }
     client_->link_ended(number);
     refuse(peer, why, asked);
+  }
+}
+
+LinkKeeper& Control::keep(node::Event introduction, base::ForeignSocket socket,
+                          base::FileDescriptor own_end) {
+  keepers_.push_back(std::make_unique<LinkKeeper>(std::move(introduction), std::move(socket),
+                                                  kFirstSerial + next_serial_++, interface_id_, options_.mtu,
+                                                  area_budget_, handed_out_, std::move(own_end)));
+  LinkKeeper& keeper = *keepers_.back();
+  by_tag_.emplace(tag(keeper), &keeper);
+  watch(keeper.socket(), EPOLLIN | EPOLLRDHUP, tag(keeper));
+  return keeper;
+}
+
+// A link of which this interface is both ends: what it puts it takes, with the same checks. No daemon and no
+// other process has a part in it.
+void Control::join_oneself() {
+  const std::size_t kept = keepers_.size();
+  if (kept >= most_links_) return refuse(interface_id_, {LinkReason::too_many_links, false}, true);
+  try {
+    auto [heard, said] = base::socket_pair();
+    node::Event oneself;
+    oneself.peer = interface_id_;
+    oneself.initiator = true;
+    oneself.peer_uid = geteuid();
+    oneself.peer_gid = getegid();
+    oneself.peer_pid = static_cast<std::uint32_t>(getpid());
+    keep(std::move(oneself), base::ForeignSocket(foreign_, std::move(heard)), std::move(said));
+  } catch (const Error& error) {
+    if (keepers_.size() != kept) {
+      by_tag_.erase(tag(*keepers_.back()));
+      keepers_.pop_back();
+    }
+    refuse(interface_id_, {base::reason_of(error), false}, true);
   }
 }
 
@@ -237,7 +272,9 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how, WhyNoLink why) {
     if (how == LinkKeeper::End::protocol_broken) ++page.links_broken;
     engine_.lock_.leave();
   }
-  if (client_) {
+  if (keeper.with_oneself()) {
+    // No daemon knows of it.
+  } else if (client_) {
     client_->link_ended(keeper.number());
   } else {
     standing_.links.erase(keeper.number());  // the next daemon must not be told of it
@@ -290,7 +327,8 @@ void Control::look_at(const std::vector<LinkKeeper*>& keepers) {
 
 void Control::grow(LinkKeeper& keeper) {
   const std::uint32_t cells = keeper.link()->next_size();
-  if (!client_) {  // no daemon to count the bytes: it hears of them when it is back
+  // Without a daemon to count the bytes: it hears of them when it is back. One's own it never counts.
+  if (!client_ || keeper.with_oneself()) {
     grow(keeper, true);
     return;
   }
@@ -338,7 +376,8 @@ void Control::look_for_stalls() {
       continue;
     }
     link->tell_taken();  // who polls without ever sleeping does not say it
-    const auto found = keeper->stall.look(link->work_pending(), link->progress(), options_.stall, now);
+    const auto limit = keeper->with_oneself() ? std::chrono::milliseconds{0} : options_.stall;
+    const auto found = keeper->stall.look(link->work_pending(), link->progress(), limit, now);
     stall_watch_.sees(found);
     if (found == StallClock::Found::stalled) stalled.push_back(keeper.get());
   }
@@ -378,7 +417,8 @@ void Control::end_rest() noexcept {
 void Control::report_refusals() {
   if (!client_) return;
   for (const auto& keeper : keepers_) {
-    if (keeper->link() != nullptr) report_refusals(*keeper->link(), keeper->number(), keeper->reported);
+    if (keeper->link() == nullptr || keeper->with_oneself()) continue;
+    report_refusals(*keeper->link(), keeper->number(), keeper->reported);
   }
   for (FarKeeper& keeper : far_keepers_) report_refusals(*keeper.link, keeper.number, keeper.reported);
 }

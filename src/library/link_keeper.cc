@@ -53,7 +53,8 @@ void say_farewell(int socket, WhyNoLink why) noexcept {
 }
 
 LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-                       std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out)
+                       std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out,
+                       base::FileDescriptor own_end)
     : serial_(serial),
       peer_(introduction.peer),
       number_(introduction.link),
@@ -65,6 +66,7 @@ LinkKeeper::LinkKeeper(node::Event introduction, base::ForeignSocket socket, std
       handed_out_(handed_out),
       asked_for_(introduction.initiator),
       socket_(std::move(socket)),
+      own_end_(std::move(own_end)),
       pidfd_(std::move(introduction.pidfd)) {
   if (!asked_for_ && HandedOut::counts(user_.uid)) return;
   try {
@@ -136,8 +138,9 @@ bool LinkKeeper::say(const LinkMessage& message, std::span<const int> fds) noexc
 
 base::SocketState LinkKeeper::send(const LinkMessage& message, std::span<const int> fds) noexcept {
   const auto bytes = std::as_bytes(std::span(&message, 1));
-  const base::SocketState sent = base::send_message(socket_.get(), bytes, fds, MSG_DONTWAIT);
-  if (sent == base::SocketState::ok && !fds.empty()) handed_out_.sent(user_.uid, socket_.get(), fds.size());
+  const int by = with_oneself() ? own_end_.get() : socket_.get();
+  const base::SocketState sent = base::send_message(by, bytes, fds, MSG_DONTWAIT);
+  if (sent == base::SocketState::ok && !fds.empty()) handed_out_.sent(user_.uid, by, fds.size());
   return sent;
 }
 

@@ -40,9 +40,11 @@ class LinkKeeper {
 
   // Makes this side's page and shows it to the peer, if it is this side's turn: who has asked for the link
   // shows its page first, before the other one spends anything. Throws Error. `serial`: names it in its
-  // process. `budget` and `handed_out` are of all its links.
+  // process. `budget` and `handed_out` are of all its links. `own_end`: of a link with oneself, whose keeper
+  // is both sides': it speaks by that end of the pair and hears itself by the other.
   LinkKeeper(node::Event introduction, base::ForeignSocket socket, std::uint64_t serial,
-             std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out);
+             std::uint64_t interface, std::size_t mtu, AreaBudget& budget, HandedOut& handed_out,
+             base::FileDescriptor own_end = {});
   ~LinkKeeper();
   LinkKeeper(const LinkKeeper&) = delete;
   LinkKeeper& operator=(const LinkKeeper&) = delete;
@@ -97,6 +99,9 @@ class LinkKeeper {
   void answer_import(const LinkMessage& message, std::span<const int> fds) noexcept { say(message, fds); }
   std::vector<ImportAnswer> take_import_answers() noexcept { return std::exchange(import_answers_, {}); }
 
+  // Nobody but this process knows of it: the node neither counts nor ends it.
+  bool with_oneself() const noexcept { return static_cast<bool>(own_end_); }
+
   std::uint64_t serial() const noexcept { return serial_; }
   std::uint64_t peer() const noexcept { return peer_; }
   std::uint64_t number() const noexcept { return number_; }
@@ -141,6 +146,7 @@ class LinkKeeper {
   bool asked_for_;  // by this side
   WhyNoLink why_;
   base::ForeignSocket socket_;
+  base::FileDescriptor own_end_;
   base::FileDescriptor pidfd_;
   std::vector<LeftBehind::Piece> pieces_;  // memory that was made for this link
   shm::OwnedMemory my_page_;               // until the link is made of it; its descriptor, until it is shown

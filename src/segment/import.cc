@@ -98,8 +98,6 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
   if (options.access > Access::write_only)
     throw Error(ErrorCode::invalid_argument, "an import has one of the accesses that hamlyn/mode.h names");
-  if (ticket.interface == interface.id())
-    throw Error(ErrorCode::invalid_argument, "the segment is one of this interface: use it as it is");
   if (kind_of(ticket) < SeedKind::segment || !ticket.fast())
     throw Error(ErrorCode::seed_wrong_kind, "that is no segment");
   open(options);

@@ -380,7 +380,10 @@ int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   hamlyn_import_options how = {.size = sizeof how, .timeout = 20000000};
   const hamlyn_status nobody = hamlyn_import_make(importer, "c.nobody", &how, &import);
   CHECK(nobody == HAMLYN_NAME_UNKNOWN || nobody == HAMLYN_TIMED_OUT);
-  CHECK(hamlyn_import_make(exporter, "c.refuses", NULL, &import) == HAMLYN_INVALID_ARGUMENT);
+  /* one's own is as good as another's */
+  OK(hamlyn_import_make(exporter, "c.refuses", NULL, &import));
+  OK(hamlyn_import_free(import));
+  import = NULL;
   how.access = 3;
   CHECK(hamlyn_import_make(importer, "c.refuses", &how, &import) == HAMLYN_INVALID_ARGUMENT);
   how.access = 0;

@@ -2,7 +2,9 @@
 // Two managers in a child of the test.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,11 +17,19 @@
 
 namespace hamlyn::test {
 
+// Where HAMLYN_TEST_ONESELF is set they are one and the same, which must make no difference.
 struct Managers {
   Managers(const Interface::Options& there, const Interface::Options& here)
-      : sender_options(here), receiver({.interface = there}), sender({.interface = here}) {}
+      : sender_options(here),
+        receiver({.interface = there}),
+        other(std::getenv("HAMLYN_TEST_ONESELF") == nullptr
+                  ? std::make_unique<Manager>(Manager::Options{.interface = here})
+                  : nullptr),
+        sender(other != nullptr ? *other : receiver) {}
   const Interface::Options sender_options;  // for more of them
-  Manager receiver, sender;
+  Manager receiver;
+  const std::unique_ptr<Manager> other;
+  Manager& sender;
 };
 
 // A receiver of one's own: what comes to its slot is told to `arrived`, inside process_arrival.

@@ -20,6 +20,14 @@ std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> SimNet::join(std::
   return {std::move(first), std::move(second)};
 }
 
+std::unique_ptr<SimLink> SimNet::join_oneself(std::uint64_t one) {
+  const std::size_t number = ends_.size();
+  auto end = std::make_unique<SimLink>(*this, number, number, one);
+  ends_.push_back(end.get());
+  good_areas_.resize(ends_.size());
+  return end;
+}
+
 void SimNet::cut(SimLink& end) noexcept {
   end.cut_ = true;
   if (SimLink* other = end.other()) other->cut_ = true;

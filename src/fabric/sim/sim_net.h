@@ -50,6 +50,8 @@ class SimNet {
 
   // The two ends of a link between two interfaces. They may go in any order, before the net.
   std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> join(std::uint64_t one, std::uint64_t other);
+  // One that leads back to the interface that it comes from.
+  std::unique_ptr<SimLink> join_oneself(std::uint64_t one);
   // What is under way on a link is lost from now on; what has arrived stays with its ends.
   void cut(SimLink& end) noexcept;
   // Its process has gone. What it had put arrives, as out of memory that outlives its writer; the other end

@@ -360,9 +360,9 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
 void Host::introduce(std::uint64_t from, std::uint64_t to) {
   Inhabitant& one = inhabitant(from);
   if (!one.alive || one.outside == nullptr || one.leaves) return;
+  if (to == from) return join_oneself(one);
   const std::uint64_t index = to & kIndex;
-  const bool known =
-      index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to && to != from;
+  const bool known = index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to;
   Inhabitant* const other = known ? &inhabitant(to) : nullptr;
   if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
   const bool there = other != nullptr && other->alive && other->outside != nullptr && !other->leaves;
@@ -397,6 +397,20 @@ void Host::join(Inhabitant& one, Inhabitant& other) {
   other.links[one.number] = std::move(to_one);
   add(one, other.number);
   add(other, one.number);
+}
+
+// Its node has no part in that, and refuses nothing.
+void Host::join_oneself(Inhabitant& one) {
+  const std::uint64_t self = one.number;
+  one.outside->wants_no_more(self);
+  if (one.links.count(self) != 0) return;
+  if (one.stopped) return after(soon(), [=, this] { introduce(self, self); });
+  LinkEnd end;
+  end.number = chance_.next();
+  end.near = net_.join_oneself(self);
+  trace_.note(time(), self, "has a link to itself", {});
+  one.links[self] = std::move(end);
+  add(one, self);
 }
 
 void Host::add(Inhabitant& process, std::uint64_t peer) {

@@ -204,6 +204,7 @@ class Host final : public library::Setting {
   // What the control threads and the daemon do.
   void introduce(std::uint64_t from, std::uint64_t to);
   void join(Inhabitant& one, Inhabitant& other);
+  void join_oneself(Inhabitant& one);
   void add(Inhabitant& process, std::uint64_t peer);
   void look_at_overtaken();
   void look_at_end(std::uint64_t process, std::uint64_t peer);

@@ -110,8 +110,9 @@ void HostOutside::show_areas(std::uint64_t peer) {
   if (process_.stopped || host_.inhabitant(peer).stopped) return attention();
   interface::Link& link = found->second.link();
   Engine& engine = host_.inhabitant(peer).outside->engine();
+  const bool oneself = &engine == &engine_;
   engine.lock().enter_as_other();
-  engine_.lock().enter_as_other();
+  if (!oneself) engine_.lock().enter_as_other();
   auto& shown = other->link().shown;
   if (shown == nullptr) shown = std::make_unique<interface::ShownAreas>();
   const std::uint64_t wanted = link.areas_wanted & ~link.areas_shown;
@@ -121,7 +122,7 @@ void HostOutside::show_areas(std::uint64_t peer) {
     (*shown)[i] = {send_areas_[i].as_shown(host_.shown_, own.size), own.size, own.generation};
   }
   link.set_areas_shown(link.areas_shown | wanted);
-  engine_.lock().leave();
+  if (!oneself) engine_.lock().leave();
   engine.lock().leave();
   host_.trace_.note(host_.time(), process_.number, "shows areas to %", {peer});
 }
