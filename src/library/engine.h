@@ -120,7 +120,7 @@ class Engine final : public interface::Surroundings {
   void departure_waits() noexcept override {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
   }
-  // The same of what peers are to hear because of what was taken or done here without a run.
+  // Sees to replies that peers are to hear because something was taken or done here without a run.
   void replies_may_wait() noexcept {
     if (core_.replies_wait()) [[unlikely]]
       departure_waits();

@@ -10,6 +10,8 @@ constexpr std::size_t kMostFarewells = 4096;
 constexpr std::chrono::milliseconds kLastWords{100};
 // The interface thread found the manager in use: it comes back after so long.
 constexpr std::chrono::microseconds kInUse{50};
+// Between looks whether those who take what was sent have made room.
+constexpr std::chrono::milliseconds kCrowdedLook{5};
 
 }  // namespace
 
@@ -163,9 +165,11 @@ bool Dispatcher::over(Due& due, library::Clock::time_point now) noexcept {
     due.look_ = now + due.pause_;
     return false;
   }
-  due.lingers_ = false;
-  if (!due.settle()) add(due);
-  return true;
+  due.lingers_ = !due.leave_early();
+  if (!due.lingers_) return true;
+  due.pause_ = std::min<std::chrono::nanoseconds>(2 * due.pause_, kCrowdedLook);
+  due.look_ = now + due.pause_;
+  return false;
 }
 
 // Returns when to look again.

@@ -32,6 +32,8 @@ class Due {
   virtual ~Due() = default;
   // True: nothing is due any more. Under the lock.
   virtual bool settle() noexcept = 0;
+  // Lets go what waits for company. False: too much is under way for that.
+  virtual bool leave_early() noexcept { return settle(); }
   // Counts the batches that were begun, of what waits for company.
   virtual std::uint64_t batches() const noexcept { return 0; }
   // The interface thread looks at its batches.
@@ -111,8 +113,8 @@ class Dispatcher final : private library::Engine::Helped {
     before_wait_.push_back(&due);
   }
 
-  // What `due` gathers is settled by the interface thread when the bound is over and it is still the same
-  // batch. While batches leave by themselves the looks are fewer, down to one in kFewerLooks bounds.
+  // Has the interface thread settle `due` when the bound is over and its batch is still the same. While
+  // batches leave by themselves the looks are fewer, down to one in kFewerLooks bounds.
   static constexpr int kFewerLooks = 8;
   void linger(Due& due, std::chrono::nanoseconds bound) noexcept;
   // Shows `see` what has come at that slot and was not given yet, which stays where it is.
@@ -125,8 +127,8 @@ class Dispatcher final : private library::Engine::Helped {
     });
   }
 
-  // Gives everything that has come if some of it came at that slot: what is only overheard keeps its place in
-  // the queue, and its sender has but a few.
+  // Gives everything that has come if some of it came at that slot. An arrival that is only overheard keeps
+  // its place in the queue, and its sender has but a few.
   void hear(std::uint32_t slot) noexcept {
     bool some = false;
     if (!giving_) overhear(slot, [&](const Notification&) { some = true; });

@@ -53,15 +53,19 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     if (!source.settle()) dispatcher.add(*this);
   }
   bool settle() noexcept override {
-    const bool flushed = !source.staged() || flush_staged();
+    const bool flushed = !source.staged() || leaves([&] { return source.flush(); });
     return source.settle() && flushed;
   }
-  bool flush_staged() noexcept {
-    Status status = source.flush();
+  bool leave_early() noexcept override {
+    return !source.staged() || leaves([&] { return source.flush_early(); });
+  }
+  template <class Flush>
+  bool leaves(Flush flush) noexcept {
+    Status status = flush();
     if (status == Status::no_place) {
       // Room may have been made that nobody has heard of: whoever sends need not run the manager.
       dispatcher.overhear(source.answers(), [&](const Notification& answer) { source.overhear(answer); });
-      status = source.flush();
+      status = flush();
     }
     return !protocols::for_now(status);
   }
@@ -79,11 +83,12 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     }
     dispatcher.add_before_wait(*this);
   }
-  // False: one has left just now, or there is no room.
+  // False: one has left just now, or too much is under way.
   bool leave_alone() noexcept {
+    if (source.crowded()) return false;
     const Clock::time_point now = Clock::now();
     const Clock::time_point before = std::exchange(left_at, now);
-    return now - before >= std::min<std::chrono::nanoseconds>(kClose, linger) && flush_staged();
+    return now - before >= std::min<std::chrono::nanoseconds>(kClose, linger) && leave_early();
   }
 
   // The receiver may agree, or have agreed, when nobody is here any more.

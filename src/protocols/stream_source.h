@@ -87,7 +87,7 @@ class StreamSource {
     take_back();
     if (end_ != Status::ok) return end_;
     if (lent_count_ == kMostLent) return Status::queue_full;
-    const Status sent = place(StreamWord::record, piece.length,
+    const Status sent = place(StreamWord::record, piece.length, 1,
                               [&](std::uint64_t at) { return put_piece(at, piece, handle); });
     if (sent == Status::pending) lent_[lent_count_++] = {*handle, next_ - 1};
     return sent;
@@ -130,21 +130,13 @@ class StreamSource {
   }
 
   // Everything that was taken has been given to the link: ok; otherwise as `post`.
-  Status flush() noexcept {
-    if (const Status status = open(); status != Status::ok) return status;
-    if (staged_bytes_ == 0) return Status::ok;
-    if (lent()) return Status::queue_full;
-    const std::span<const std::byte> all{staged_.data(), staged_bytes_};
-    const bool one = staged_records_ == 1;
-    const Status status = put(one ? StreamWord::record : StreamWord::batch,
-                              one ? all.subspan(kPrefix, first_length_) : all, &staged_handle_);
-    if (status != Status::ok && status != Status::pending) return status;
-    staged_lent_ = status == Status::pending;
-    staged_sequence_ = next_ - 1;
-    staged_bytes_ = staged_records_ = 0;
-    return Status::ok;
-  }
-  // The same, and nothing of it is left for the interface to move, which would be lost with the sender.
+  Status flush() noexcept { return flush(1); }
+  // The same of what need not leave yet: a quarter of the parcels is kept for full ones, so that a receiver
+  // that looks elsewhere for a while does not stop whoever sends small records.
+  Status flush_early() noexcept { return flush(std::max(ring_.parcels / 4, 1u)); }
+  // So much is unreleased that more is better put together.
+  bool crowded() const noexcept { return next_ - released_ >= ring_.parcels / 2; }
+  // As `flush`, and nothing of it is left for the interface to move, which would be lost with the sender.
   Status drain() noexcept {
     const Status flushed = flush();
     if (flushed != Status::ok || !staged_lent_) return flushed;
@@ -245,8 +237,8 @@ class StreamSource {
     }
   }
 
-  // Where the receiver's answers come, and what of them is seen before it is given to `arrived`: when nobody
-  // runs the manager, what was released makes room all the same. To hear of it twice does no harm.
+  // Names the slot where the receiver's answers come. `overhear` sees one before it is given to `arrived`:
+  // a release makes room though nobody runs the manager. To hear of it twice does no harm.
   std::uint32_t answers() const noexcept { return answers_->number(); }
   void overhear(const Notification& answer) noexcept {
     if (end_ != Status::ok || state_ != State::open || !answer.fast || answer.peer != peer()) return;
@@ -273,8 +265,8 @@ class StreamSource {
  private:
   static constexpr std::uint32_t kHalfOfAll = 1u << 31;  // sequence numbers
   static constexpr std::size_t kPrefix = 8;
-  // What a receiver says of all that may be unreleased, a quarter of its parcels or bytes at a time, and of
-  // the sender's need, twice over: it may all come while nobody takes it.
+  // Places for a receiver's answers while nobody takes them: it tells of what was released a quarter of its
+  // parcels or bytes at a time, which are eight answers, and answers a need. There are more to be sure.
   static constexpr std::uint32_t kAnswers = 32;
   static constexpr std::size_t kMostLent = 7;  // pieces; an entry of the terminus is left for what is staged
 
@@ -313,15 +305,31 @@ class StreamSource {
     return staged_lent_;
   }
 
-  Status put(StreamWord what, std::span<const std::byte> data, SendHandle* handle) noexcept {
-    return place(what, data.size(), [&](std::uint64_t at) { return put_at(what, at, data, handle); });
+  // `kept`: so many parcels are left for others.
+  Status flush(std::uint32_t kept) noexcept {
+    if (const Status status = open(); status != Status::ok) return status;
+    if (staged_bytes_ == 0) return Status::ok;
+    if (lent()) return Status::queue_full;
+    const std::span<const std::byte> all{staged_.data(), staged_bytes_};
+    const bool one = staged_records_ == 1;
+    const Status status = put(one ? StreamWord::record : StreamWord::batch,
+                              one ? all.subspan(kPrefix, first_length_) : all, &staged_handle_, kept);
+    if (status != Status::ok && status != Status::pending) return status;
+    staged_lent_ = status == Status::pending;
+    staged_sequence_ = next_ - 1;
+    staged_bytes_ = staged_records_ = 0;
+    return Status::ok;
+  }
+  // The last parcel is kept for the end.
+  Status put(StreamWord what, std::span<const std::byte> data, SendHandle* handle,
+             std::uint32_t kept = 1) noexcept {
+    return place(what, data.size(), kept, [&](std::uint64_t at) { return put_at(what, at, data, handle); });
   }
   // Finds the next parcel its place in the ring; `put_there(offset)` sends it.
   template <class Put>
-  Status place(StreamWord what, std::uint64_t length, Put put_there) noexcept {
+  Status place(StreamWord what, std::uint64_t length, std::uint32_t kept, Put put_there) noexcept {
     const bool ends = what == StreamWord::end;
-    // The last of them is kept for the end.
-    if (next_ - released_ >= ring_.parcels - (ends ? 0 : 1)) return need(0);
+    if (next_ - released_ >= ring_.parcels - (ends ? 0 : kept)) return need(0);
     const std::uint64_t size = ring_.bytes;
     const std::uint64_t room = room_for(length);
     if (room > size) return need(room);

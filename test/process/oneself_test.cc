@@ -85,7 +85,7 @@ TEST_F(Oneself, takes_messages_of_any_length) {
   });
 }
 
-// What stands in an area is copied once, as from any sender of this host.
+// Data that stands in an area is copied once, as from any sender of this host.
 TEST_F(Oneself, takes_messages_out_of_an_area) {
   with_manager([](Manager& manager) {
     constexpr std::size_t kBytes = std::size_t{1} << 20;
@@ -136,7 +136,7 @@ TEST_F(Oneself, gets_fetches_and_puts) {
   });
 }
 
-// The same checks as of everybody's packets, and counted the same.
+// One's own packets are checked and counted as everybody's.
 TEST_F(Oneself, refuses_a_wrong_key) {
   with_manager([](Manager& manager) {
     Target target(manager.interface(), 64, {.entries = 1});
@@ -224,7 +224,7 @@ TEST_F(Oneself, streams) {
       Record record;
       while (receiver.receive(record, 0ns) == Status::ok) {
         EXPECT_EQ(text_of(record.bytes()), noise(record.bytes().size(), received++));
-        receiver.release(record);
+        EXPECT_EQ(receiver.release(record), Status::ok);
       }
     };
     for (int lap = 0; lap != 30; ++lap) {
@@ -321,7 +321,7 @@ TEST_F(Oneself, streams_between_its_threads) {
       unsigned number = 0;
       std::memcpy(&number, record.bytes().data(), sizeof number);
       if (number != received++) break;
-      receiver.release(record);
+      EXPECT_EQ(receiver.release(record), Status::ok);
     }
     EXPECT_EQ(status, Status::closed);
     EXPECT_EQ(received, kRecords);

@@ -399,7 +399,7 @@ void Host::join(Inhabitant& one, Inhabitant& other) {
   add(other, one.number);
 }
 
-// Its node has no part in that, and refuses nothing.
+// The node has no part in that, and refuses nothing.
 void Host::join_oneself(Inhabitant& one) {
   const std::uint64_t self = one.number;
   one.outside->wants_no_more(self);
