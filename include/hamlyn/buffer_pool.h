@@ -44,7 +44,7 @@ class Buffer {
   // As if it went now.
   void give_back() noexcept;
   // Its address; the buffer is the caller's until BufferPool::give_back. Null if there was none.
-  std::byte* release() noexcept;
+  [[nodiscard]] std::byte* release() noexcept;
 
  private:
   friend class BufferPool;

@@ -71,11 +71,11 @@ class BulkRing {
   bool holds(const Notification& arrival) const noexcept { return arrival.slot == slot_.number(); }
   // For each arrival that it holds. False: it is no piece of an honest sender, or has failed: the ring is of
   // no use any more.
-  bool arrived(const Notification& arrival) noexcept;
+  [[nodiscard]] bool arrived(const Notification& arrival) noexcept;
   // The next piece, in place until it is freed; nothing: it has not come yet.
-  std::optional<std::span<std::byte>> next() noexcept;
+  [[nodiscard]] std::optional<std::span<std::byte>> next() noexcept;
   // Frees the oldest piece that `next` has given. False: there is none.
-  bool free() noexcept;
+  [[nodiscard]] bool free() noexcept;
   // What to put on the next reply.
   BulkFreed freed() const noexcept { return freed_; }
 
@@ -103,7 +103,7 @@ class BulkRingSender {
   // reply with what was freed; too_long; a piece without bytes is `invalid`.
   Status send(std::span<const std::byte> piece, SendHandle* handle = nullptr) noexcept;
   // What came with a reply. False: no honest receiver has freed so much; nothing was changed.
-  bool freed(const BulkFreed& freed) noexcept;
+  [[nodiscard]] bool freed(const BulkFreed& freed) noexcept;
 
   // Messages that were sent, and that no reply has told free.
   std::uint64_t unfreed_pieces() const noexcept { return sent_.pieces - freed_.pieces; }

@@ -34,7 +34,7 @@ class DatagramReceiver : public Receiver {
   ~DatagramReceiver() override;  // its seeds are stale from here on
 
   // For any number of senders, for as long as this receiver lives. Throws Error(forked).
-  Seed make_seed() const;
+  [[nodiscard]] Seed make_seed() const;
 
   // Takes the next datagram; the bytes of the last one may be overwritten from here on. ok, also if it is
   // ready already; invalid: a datagram has come that was not received yet, or is coming; forked.

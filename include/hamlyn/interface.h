@@ -93,10 +93,11 @@ class Interface {
   // somebody to register it. `who`, if not null, is told whose it is.
   // Throws Error: timed_out (with a time of 0: name_unknown), not_permitted, cancelled, node_unreachable,
   // out_of_memory, forked.
-  Ticket lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
-                Registrant* who = nullptr);
+  [[nodiscard]] Ticket lookup(std::string_view name,
+                              std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
+                              Registrant* who = nullptr);
   // The same.
-  Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
+  [[nodiscard]] Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
 
   // Why there is no link with that interface (Ticket::interface, Notification::peer), or why the last one was
   // refused: remembered of the last 64 with whom this process wanted one, and of 64 others.

@@ -160,7 +160,7 @@ class Borrowed {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   // Whether the sender still means it: false once it has taken the buffer back by force and used it anew. If
   // an honest sender's loan is current after it was read, what was read is what was sent.
-  bool current() const noexcept;
+  [[nodiscard]] bool current() const noexcept;
   // From here on the sender may use it again. Once; later calls do nothing.
   void give_back() noexcept;
 
@@ -194,7 +194,7 @@ class LoanReceiver {
 
   // For one sender, once. A sender that is there is told `closed`, as if this were a new receiver. Throws
   // Error(forked).
-  Seed make_seed();
+  [[nodiscard]] Seed make_seed();
 
   // Waits for the next loan; `out` gives back what it had. ok; timed_out (0: one look), cancelled, forked;
   // or how it has ended, after all that had come: closed (by the sender), link_ended (its process has gone,

@@ -50,7 +50,8 @@ class Manager {
   void withdraw(std::string_view name);
   // The seed registered under `name`; waits up to `timeout` for somebody to register it. Throws Error as
   // Interface::lookup, also seed_wrong_kind: a plain ticket is registered there.
-  Seed lookup(std::string_view name, std::chrono::milliseconds timeout = std::chrono::seconds{30});
+  [[nodiscard]] Seed lookup(std::string_view name,
+                            std::chrono::milliseconds timeout = std::chrono::seconds{30});
 
   // Gives the next message that has arrived to its receiver, the papers' poll_nowait. False: there was none,
   // and since the last call none was given to any receiver.

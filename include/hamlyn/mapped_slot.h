@@ -40,7 +40,7 @@ class MappedSlot {
 
   // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
   // written before it stopped saying so may be lost.
-  bool current() const noexcept {
+  [[nodiscard]] bool current() const noexcept {
     // What was read before was read before: on x86-64 the compiler alone could put it off. Then the word,
     // which the owner moves before it leaves this memory: it pairs with Generation::move in
     // Control::renew_mapped_area.

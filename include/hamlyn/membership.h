@@ -82,7 +82,7 @@ class Membership {
   const std::vector<Node>& nodes() const noexcept;
 
   // The next event, if there is one. Does not wait (but to find a daemon again that has ended, up to 50 ms).
-  std::optional<Event> next();
+  [[nodiscard]] std::optional<Event> next();
   // Waits for it. ok, timed_out; invalid: the descriptor is not there any more.
   Status wait(Event& out, std::chrono::milliseconds timeout);
   // Readable when next() may have something: for poll and epoll, level-triggered. The same as long as it

@@ -38,9 +38,9 @@ class NotificationQueue {
   // Fills `out` with notifications and returns how many: 0 if none was found, otherwise maybe fewer than
   // there are. Runs the interface when none is found, if not in each call. Never sleeps; a call that finds
   // nothing takes a fraction of a microsecond when all there is to look at is one link.
-  std::size_t poll(std::span<Notification> out) noexcept;
+  [[nodiscard]] std::size_t poll(std::span<Notification> out) noexcept;
   // The next one, if there is one.
-  std::optional<Notification> poll() noexcept {
+  [[nodiscard]] std::optional<Notification> poll() noexcept {
     std::optional<Notification> next{std::in_place};
     if (poll({&*next, 1}) == 0) next.reset();
     return next;

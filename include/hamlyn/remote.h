@@ -63,7 +63,7 @@ struct RemoteHandle {
 
 // How a remote operation ended. After link_ended nobody knows whether it was done; after timed_out and
 // cancelled, which are of a wait, it goes on.
-struct Outcome {
+struct [[nodiscard]] Outcome {
   // pending, ok, refused, link_ended, cancelled, timed_out, or why it was not asked for
   Status status = Status::invalid;
   Refusal cause = Refusal::none;  // for Status::refused: why, as the other side says

@@ -113,7 +113,7 @@ class Segment {
   Status unpin(std::size_t offset, std::size_t length) noexcept;
 
   // The next record, if there is one; runs the interface when there is none.
-  std::optional<SegmentRecord> poll() noexcept;
+  [[nodiscard]] std::optional<SegmentRecord> poll() noexcept;
   // Waits for it. ok, timed_out, cancelled, forked.
   Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
   // The oldest write that waits, its data to `into`: as Slot::take_held.
@@ -291,7 +291,7 @@ class Import {
     return mapped_ != nullptr ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
                               : std::span<const std::byte>{};
   }
-  bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  [[nodiscard]] bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
   // What it is mapped by, or null. It goes with the import.
   MappedSlot* mapping() noexcept { return mapped_.get(); }
 

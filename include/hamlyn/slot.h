@@ -55,10 +55,10 @@ class Slot {
 
   // A ticket for fast mode, puts, remote operations and mapping, whichever the slot takes. Throws
   // Error(invalid_argument) if it takes none of them.
-  Ticket ticket() const;
+  [[nodiscard]] Ticket ticket() const;
   // A ticket for a metadata entry. In the paranoid modes it carries the entry's own key and bounds. Throws
   // Error: invalid_argument (no such entry), forked.
-  Ticket ticket(std::uint32_t entry) const;
+  [[nodiscard]] Ticket ticket(std::uint32_t entry) const;
 
   // Takes the next message in `entry`: after its notification has been read, or after `disarm`. The metadata
   // and the count start anew. Tickets stay good, except in paranoid one-shot mode, where each arming has a

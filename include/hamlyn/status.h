@@ -5,7 +5,9 @@
 
 namespace hamlyn {
 
-// What calls of the data path answer.
+enum class [[nodiscard]] Status : std::uint8_t;
+
+// Answers calls of the data path. The compiler tells a caller that ignores one.
 enum class Status : std::uint8_t {
   ok,
   pending,     // accepted, not finished: ask again with the handle, or wait

@@ -68,7 +68,7 @@ class StreamReceiver : public Receiver {
   // For one sender, once. A further one takes the place of the last, which is stale then; after the end, and
   // when all records were taken, the next stream begins with it. Throws Error(invalid_argument): a sender is
   // there; forked.
-  Seed make_seed();
+  [[nodiscard]] Seed make_seed();
 
   // Waits for the next record. ok; timed_out (0: one look), cancelled, forked; invalid: inside
   // process_arrival, with a time-out; or how the stream has ended: closed, abandoned, link_ended, broken.

@@ -49,12 +49,12 @@ class TaggedReceiver {
   TaggedReceiver& operator=(const TaggedReceiver&) = delete;
 
   // For any number of senders.
-  Seed make_seed() const;
+  [[nodiscard]] Seed make_seed() const;
   // To write there by Terminus::send_fast, without a TaggedSender.
   Ticket ticket() const { return slot_.ticket(); }
 
   // The next tag, whichever it is; those that were put aside first. Runs the interface when there is none.
-  std::optional<Tagged> get_tag() noexcept {
+  [[nodiscard]] std::optional<Tagged> get_tag() noexcept {
     if (aside_count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return get_tag_slowly();
     return take_tag();

@@ -16,7 +16,7 @@ class CountedCourier final : public Courier {
  public:
   CountedCourier(Stage& stage, Interface& interface)
       : Courier(stage, interface), area_(interface, kLongestLetter), terminus_(interface) {
-    terminus_.bind(0, area_);
+    static_cast<void>(terminus_.bind(0, area_));
   }
 
  private:
@@ -36,7 +36,7 @@ class CountedCourier final : public Courier {
     do {
       status = terminus_.wait(handle, kStep);
     } while (status == Status::timed_out && !stage().leaving());
-    if (status == Status::timed_out) terminus_.cancel(handle);
+    if (status == Status::timed_out) static_cast<void>(terminus_.cancel(handle));
     if (status == Status::refused && terminus_.refusal(handle) == Refusal::stale_message)
       return Answer::stale;
     return answer_of(status, Answer::delivered);
@@ -68,7 +68,7 @@ class Entries {
 
   bool publish() {
     for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-      slot_.fail_after(entry, kTime);
+      static_cast<void>(slot_.fail_after(entry, kTime));
       if (!publish(entry)) return false;
     }
     return true;
@@ -94,8 +94,8 @@ class Entries {
   }
 
   void arm(std::uint32_t entry) noexcept {
-    slot_.arm(entry);
-    slot_.fail_after(entry, kTime);
+    static_cast<void>(slot_.arm(entry));
+    static_cast<void>(slot_.fail_after(entry, kTime));
   }
 
   // One letter behind the other, if it went to many: ours is the one for this seat.

@@ -90,7 +90,7 @@ int be_fetched_from(Stage& stage) {
   auto* const words = reinterpret_cast<std::uint64_t*>(area.bytes().data());
   Notification next;
   while (!stage.leaving()) {
-    queue.receive(next, kStep / 10);
+    static_cast<void>(queue.receive(next, kStep / 10));
     count_letters(stage, [&](std::uint32_t account) { return std::atomic_ref(words[account]).load(); });
     sandbox.rake();
   }

@@ -19,7 +19,7 @@ void Sandbox::rake() noexcept {
     if (!next) return;
     if (next->slot == slot_.number() && !next->fast &&
         (next->kind == Notification::Kind::message || next->kind == Notification::Kind::failed))
-      slot_.arm(next->entry);
+      static_cast<void>(slot_.arm(next->entry));
   }
 }
 

@@ -85,7 +85,7 @@ int export_segment(Stage& stage) {
     return 0;
   SegmentRecord record;
   while (!stage.leaving()) {
-    segment.wait(record, kStep / 10);
+    static_cast<void>(segment.wait(record, kStep / 10));
     count_letters(stage, [&](std::uint32_t account) {
       return segment.at<std::uint64_t>(account * sizeof(std::uint64_t)).load();
     });

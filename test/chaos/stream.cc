@@ -22,7 +22,7 @@ class StreamCourier final : public Courier {
   }
   // Some are closed in good order, some just go.
   void shut() noexcept override {
-    if (sender_ && stage().chance(2) == 0) sender_->close(kStep);
+    if (sender_ && stage().chance(2) == 0) static_cast<void>(sender_->close(kStep));
     sender_.reset();
   }
   std::size_t longest() const noexcept override { return kLongestLetter; }
@@ -68,7 +68,7 @@ class Records {
   void read_all() {
     if (held_.empty()) return;
     for (const Record& record : held_) stage_.ledger().receive(stage_.seat(), record.bytes(), true);
-    receiver_.release(held_.back());
+    static_cast<void>(receiver_.release(held_.back()));
     held_.clear();
   }
 

@@ -35,7 +35,7 @@ class Groups : public Conformance {
 
 TEST_P(Groups, of_several_senders_are_told_of_once_when_all_has_come) {
   TestSlot slot(bob, area, queue, {.entries = 2});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   for (int round = 0; round < 3; ++round) {
     GroupShares shares = slot.arm_group(0, 4);
     const std::size_t lengths[] = {0, 16, 5000, 100000};
@@ -67,7 +67,7 @@ TEST_P(Groups, of_several_senders_are_told_of_once_when_all_has_come) {
 
 TEST_P(Groups, of_one_sender_gather_what_it_scatters) {
   TestSlot slot(bob, area, queue, {.entries = 1});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   GroupShares shares = slot.arm_group(0, 1);
   Share whole = share_of(shares, {1000, 40000}), piece;
   const std::vector<std::byte> one = pattern(10000, 1), two = pattern(1, 2), three = pattern(29999, 3);
@@ -112,7 +112,7 @@ TEST_P(Groups, cannot_be_sent_to_by_a_ticket_from_before) {
 
 TEST_P(Groups, take_a_whole_share_in_one_packet) {
   TestSlot slot(bob, area, queue, {.entries = 1});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   GroupShares shares = slot.arm_group(0, 1);
   const Share share = share_of(shares);
   EXPECT_EQ(share.count, GroupShares::kWhole);
@@ -123,7 +123,7 @@ TEST_P(Groups, take_a_whole_share_in_one_packet) {
 // A member hands its work to helpers on other nodes: the shares travel in messages.
 TEST_P(Groups, let_helpers_send_in_a_members_place) {
   TestSlot slot(bob, area, queue, {.entries = 1});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   Area desk(4096);
   interface::Queue* carols_queue = carol.core.make_queue(16);
   TestSlot carols(carol, desk, carols_queue, {});
@@ -170,7 +170,7 @@ TEST_P(Groups, need_a_group_of_that_size) {
 
 TEST_P(Groups, refuse_packets_that_count_nothing) {
   TestSlot slot(bob, area, queue, {.entries = 2});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   GroupShares shares = slot.arm_group(0, 2);
   const Share one = share_of(shares), two = share_of(shares);
   std::fill_n(area.data(), 64, std::byte{0xEE});
@@ -189,7 +189,7 @@ TEST_P(Groups, refuse_packets_that_count_nothing) {
 
 TEST_P(Groups, fail_when_a_member_counts_more_than_is_left) {
   TestSlot slot(bob, area, queue, {.entries = 2});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   GroupShares shares = slot.arm_group(0, 2);
   const Share one = share_of(shares), two = share_of(shares);
   send(from_alice, one, pattern(16, 1));
@@ -215,7 +215,7 @@ TEST_P(Groups, do_not_take_a_share_twice_for_two) {
       for (std::uint32_t missing = 0; missing < members; ++missing) {
         if (missing == twice) continue;
         TestSlot slot(bob, area, queue, {.entries = 1});
-        slot.disarm(0);
+        EXPECT_EQ(slot.disarm(0), Status::ok);
         GroupShares shares = slot.arm_group(0, members);
         std::vector<Share> all;
         for (std::uint32_t i = 0; i < members; ++i) all.push_back(share_of(shares));
@@ -254,7 +254,7 @@ TEST_P(Groups, are_spoiled_by_a_member_alone_and_no_other_entry_is) {
 
 TEST_P(Groups, cannot_be_sent_to_from_the_arming_before) {
   TestSlot slot(bob, area, queue, {.entries = 1});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   GroupShares first = slot.arm_group(0, 2);
   const Share old = share_of(first);
   ASSERT_EQ(slot.disarm(0), Status::ok);
@@ -295,7 +295,7 @@ TEST_P(Groups, fail_when_a_link_ends_that_had_contributed) {
 
 TEST_P(Groups, do_not_take_the_next_link_for_one_that_had_contributed) {
   TestSlot slot(bob, area, queue, {.entries = 1});
-  slot.disarm(0);
+  EXPECT_EQ(slot.disarm(0), Status::ok);
   fabric->kill(alice, bob);
   fabric->end(bob, alice);
   fabric->join(alice, bob);  // it may have the same index

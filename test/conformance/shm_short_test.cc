@@ -343,7 +343,7 @@ TEST_P(ShmShort, takes_nothing_before_replies_and_urgent_packets_or_from_a_broke
   EXPECT_FALSE(link_of(bob).take_request(bob.core));
   rest();
   at.told();
-  at.slots[0]->arm(0);
+  EXPECT_EQ(at.slots[0]->arm(0), Status::ok);
   Packet reply{};
   reply.lead.operation = Operation::credit;
   inject(packet);
@@ -351,7 +351,7 @@ TEST_P(ShmShort, takes_nothing_before_replies_and_urgent_packets_or_from_a_broke
   EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));
   rest();
   at.told();
-  at.slots[0]->arm(0);
+  EXPECT_EQ(at.slots[0]->arm(0), Status::ok);
   inject(packet);
   link_of(bob).broken = true;
   EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));

@@ -427,11 +427,11 @@ class Siege {
         if (next.fast) continue;
         const std::uint32_t slot = interface::index_of(next.slot);
         if (pick(2) == 0) {
-          core_.arm(slot, next.entry);
+          static_cast<void>(core_.arm(slot, next.entry));
         } else {
-          core_.arm_group(slot, next.entry, {1024, 512});
+          static_cast<void>(core_.arm_group(slot, next.entry, {1024, 512}));
         }
-        if (pick(4) == 0) core_.fail_at(slot, next.entry, now_ + pick(4));
+        if (pick(4) == 0) static_cast<void>(core_.fail_at(slot, next.entry, now_ + pick(4)));
       }
     }
   }

@@ -252,7 +252,7 @@ void send(Bench bench) {
           source->post(std::span(data).first(bench.below(bench.chance(3) ? 4096 : 64)), &handle);
       sent.times += status == Status::ok;
     } else if (bench.chance(3)) {
-      source->flush();
+      static_cast<void>(source->flush());
     }
     Notification arrival = bench.message(static_cast<std::uint32_t>(bench.below(4)));
     if (!bench.chance(30)) {
@@ -283,7 +283,7 @@ void send(Bench bench) {
     source->arrived(arrival);
     source->settle();
     senders.times += source->ring().bound != 0;
-    if (bench.chance(50)) source->close();
+    if (bench.chance(50)) static_cast<void>(source->close());
     if (source->end() == Status::ok) continue;
     ++ended.times;
     const Status after = source->post(std::span(data).first(1), nullptr);

@@ -241,14 +241,14 @@ class Sender {
         options.offset = offset;
         options.element = element;
         options.acknowledged = input_.pick(2) == 0;
-        terminus_.send(ticket, data, options, &handle);
+        static_cast<void>(terminus_.send(ticket, data, options, &handle));
         return;
       }
       case 1: {
         SendOptions options;
         options.offset = offset;
         const auto count = static_cast<std::uint32_t>(input_.number());
-        terminus_.send(Share{ticket, count, 1}, data, options, &handle);
+        static_cast<void>(terminus_.send(Share{ticket, count, 1}, data, options, &handle));
         return;
       }
       case 2:
@@ -265,13 +265,14 @@ class Sender {
         options.offset = offset;
         options.notify = input_.pick(2) == 0;
         if (input_.pick(3) == 0) options.strides = &strides;
-        terminus_.put(ticket, data, options, &handle);
+        static_cast<void>(terminus_.put(ticket, data, options, &handle));
         return;
       }
       case 4: {
         RemoteOptions options;
         options.offset = offset;
-        terminus_.requests().fetch(ticket, {.operand = input_.number()}, options, nullptr, &request);
+        static_cast<void>(
+            terminus_.requests().fetch(ticket, {.operand = input_.number()}, options, nullptr, &request));
         return;
       }
       default:

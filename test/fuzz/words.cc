@@ -531,7 +531,7 @@ class Neighbours {
       if (next.kind != Notification::Kind::message && next.kind != Notification::Kind::failed) continue;
       copied.times += next.kind == Notification::Kind::message ? 1 : 0;
       ASSERT_TRUE(interface::inside(next.offset, next.length, kSlotBytes));
-      core_.arm(interface::index_of(next.slot), next.entry);
+      static_cast<void>(core_.arm(interface::index_of(next.slot), next.entry));
     }
   }
 

@@ -167,8 +167,8 @@ TEST_P(HostileDeath, DiesAtAnyInstant) {
       while (true) {
         for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
           SendHandle handle;
-          terminus.send(world.tickets().counted[entry], data, {.offset = entry * (kSlotBytes / kEntries)},
-                        &handle);
+          static_cast<void>(terminus.send(world.tickets().counted[entry], data,
+                                          {.offset = entry * (kSlotBytes / kEntries)}, &handle));
           if (terminus.wait(handle, kPatience) != Status::ok) return 1;
         }
         interface.run();

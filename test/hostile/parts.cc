@@ -58,8 +58,8 @@ class Victim {
     for (const std::size_t place : {kNeighbour, kOpen, kParanoid, kOneShot})
       std::fill_n(area_.bytes().data() + place * kSlotBytes, kSlotBytes, std::byte{0});
     for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-      paranoid_.arm(entry, kLimits);
-      one_shot_.arm(entry, kLimits);
+      static_cast<void>(paranoid_.arm(entry, kLimits));
+      static_cast<void>(one_shot_.arm(entry, kLimits));
     }
     line_.put(neighbour_.ticket());
   }
@@ -152,7 +152,7 @@ class Victim {
   void rearm(const Notification& arrival) {
     if (!rearm_) return;
     for (Slot* slot : {&open_, &paranoid_, &one_shot_}) {
-      if (slot->number() == arrival.slot) slot->arm(arrival.entry);
+      if (slot->number() == arrival.slot) static_cast<void>(slot->arm(arrival.entry));
     }
   }
 
@@ -175,7 +175,7 @@ class Victim {
       target_ = Ticket{.version = 0};
       return;
     }
-    terminus_.send(target_, outgoing_, {}, &sending_);
+    static_cast<void>(terminus_.send(target_, outgoing_, {}, &sending_));
   }
 
   void obey(const Order& order) {
