@@ -13,8 +13,6 @@
 namespace hamlyn::daemon {
 namespace {
 
-constexpr int kClerksSocket = 3;  // in the clerk's process
-
 // What the clerk's process starts with: its socket, and no other descriptor or signal mask of the daemon's.
 class Spawn {
  public:

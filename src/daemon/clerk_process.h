@@ -13,6 +13,9 @@
 
 namespace hamlyn::daemon {
 
+// The descriptor of the daemon's connection in a clerk's process.
+inline constexpr int kClerksSocket = 3;
+
 // What starts clerks' processes and ends them, memory that they share with the daemon, and the clock: the
 // machine, or a simulation of one.
 class ClerkMachine {

@@ -27,7 +27,6 @@
 namespace hamlyn::daemon {
 namespace {
 
-constexpr int kClerksSocket = 3;  // in the clerk's process
 constexpr timeval kAnswer{2, 0};  // the starter's: what it does takes a millisecond
 constexpr rlim_t kDescriptors = 1024;
 constexpr rlim_t kThreads = 64;

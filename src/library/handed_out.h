@@ -1,6 +1,6 @@
 #pragma once
-// Counts what this process hands to processes of other users, over all its links: a budget of descriptors that they
-// have not read, and one of memory that they hold for longer than they have a use for it.
+// Counts what this process hands to processes of other users, over all its links: a budget of descriptors
+// that they have not read, and one of memory that they hold for longer than they have a use for it.
 //
 // Processes of this process's own user, and of root, are not held to it: they could do the same without us.
 //

@@ -3,9 +3,9 @@
 // still holds: by a mapping, a descriptor, a path, or a descriptor under way. Its pages are charged to this
 // process's control group. So whoever holds too much gets no more.
 //
-// The kernel tells exactly when nobody holds it any more. A watch of inotify on the memory's file is told of its end
-// (IN_DELETE_SELF) when the last path to it has gone, whatever kind that was, ours included. (A lease of the
-// file, F_SETLEASE, knows nothing of O_PATH descriptors. docs/architecture.md has the trial.)
+// The kernel tells exactly when nobody holds it any more. A watch of inotify on the memory's file is told of
+// its end (IN_DELETE_SELF) when the last path to it has gone, whatever kind that was, ours included. (A lease
+// of the file, F_SETLEASE, knows nothing of O_PATH descriptors. docs/architecture.md has the trial.)
 //
 // Where there is no such watch (no /proc, or fs.inotify.max_user_instances is used up) memory of a link
 // counts until the process at its other end has ended, and memory of an area for good.
@@ -37,7 +37,8 @@ class LeftBehind {
   Piece watch(int memfd, std::uint64_t bytes, Kind kind, int epoll);
   // The user is about to be shown it.
   void show(Piece piece, std::uint32_t uid);
-  // Counts it from now on: this process has given it up. `pidfd`: of the process that it was shown to, if there is one such.
+  // Counts it from now on: this process has given it up. `pidfd`: of the process that it was shown to, if
+  // there is one such.
   void leave(Piece piece, int pidfd = -1);
   // Looks what has gone since.
   void settle();

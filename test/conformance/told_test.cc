@@ -118,7 +118,7 @@ TEST_P(Told, of_no_more_than_there_are_places) {
 }
 
 TEST_P(Told, never_if_the_owner_says_so) {
-  EXPECT_EQ(bob.core.set_control(slot.index(), Control::never), Status::ok);
+  bob.core.set_control(slot.index(), Control::never);
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(get(slot.ticket(), 0, 8).status, Status::ok) << i;
     ASSERT_EQ(fetch(slot.ticket(), 0).status, Status::ok) << i;
@@ -128,7 +128,7 @@ TEST_P(Told, never_if_the_owner_says_so) {
 }
 
 TEST_P(Told, always_if_the_owner_says_so_together_with_others) {
-  EXPECT_EQ(bob.core.set_control(slot.index(), Control::always), Status::ok);
+  bob.core.set_control(slot.index(), Control::always);
   for (std::uint64_t i = 0; i < 10; ++i) {
     ASSERT_EQ(get(slot.ticket(), 800 + 8 * i, 8, false).status, Status::ok);
     ASSERT_EQ(fetch(slot.ticket(), 80 + 8 * i, false).status, Status::ok);

@@ -36,8 +36,10 @@ void TransferEnds::begin() const {
   lseek(to.get(), 0, SEEK_SET);
   // The last transfer's bytes are not to be taken for the next one's.
   const std::vector<std::uint64_t> nothing(kWords);
-  for (std::size_t at = 0; at != kTransferBytes; at += kTransferPiece)
-    static_cast<void>(pwrite(to.get(), nothing.data(), sizeof(std::uint64_t), static_cast<off_t>(at)));
+  for (std::size_t at = 0; at != kTransferBytes; at += kTransferPiece) {
+    if (pwrite(to.get(), nothing.data(), sizeof(std::uint64_t), static_cast<off_t>(at)) < 0)
+      throw std::runtime_error(std::string("a file in memory takes nothing: ") + std::strerror(errno));
+  }
 }
 
 bool TransferEnds::arrived() const {
