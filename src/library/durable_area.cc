@@ -13,8 +13,9 @@ DurableArea::DurableArea(Engine& engine, std::span<std::byte> memory, base::File
     : engine_(engine), memory_(memory) {
   data = memory.data();
   ranges_.reserve(kRanges);
+  const int number = file.get();
   if (simulation != nullptr) file_ = std::move(file);
-  task_ = start_task(engine.lock(), "hamlyn-sync", [this, number = file.get()] {
+  task_ = start_task(engine.lock(), "hamlyn-sync", [this, number] {
     if (simulation == nullptr) take(number);
     if (file_) main();
     file_.reset();

@@ -30,7 +30,8 @@ namespace {
 std::atomic<int> own_threads{0};  // that run, or are about to: counted by the thread that starts one
 
 // A forked child has none of its parent's threads.
-[[maybe_unused]] const int forks_heard_of = pthread_atfork(nullptr, nullptr, [] { own_threads.store(0); });
+[[maybe_unused]] const int children_begin_anew =
+    pthread_atfork(nullptr, nullptr, [] { own_threads.store(0); });
 
 thread_local bool descriptors_left = false;
 
