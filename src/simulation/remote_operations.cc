@@ -123,7 +123,7 @@ void RemoteOperations::start(Process& from) {
 void RemoteOperations::accept(OperationKind kind, Status status) {
   world_.met(kind, status);
   demand(status == Status::connecting || status == Status::no_place || status == Status::queue_full ||
-             status == Status::link_ended,
+             status == Status::link_ended || status == Status::refused,
          "a remote operation was answered with something else");
 }
 

@@ -190,7 +190,7 @@ void WordOperations::refused(OperationKind kind, Status status) {
   world_.met(kind, status);
   const bool told = kind == OperationKind::fetch_told;
   demand(status == Status::connecting || status == Status::queue_full || status == Status::link_ended ||
-             (told && (status == Status::no_place || status == Status::refused || status == Status::stale)),
+             status == Status::refused || (told && (status == Status::no_place || status == Status::stale)),
          "a fetch-and-op was answered with something else");
 }
 

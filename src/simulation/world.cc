@@ -366,7 +366,8 @@ void World::keep_links(Process& process, bool at_once) {
       note(process, "is refused a link to %", {number});
       ++counts.refusals;
       struck(Fault::link_refused, process, peer);
-      process.core().refuse_link(number, {LinkReason::not_permitted, false});
+      process.core().refuse_link(number,
+                                 {peer.alive ? LinkReason::not_permitted : LinkReason::no_process, false});
       may_lose(process, peer);
       link_over(process, peer);
     } else {

@@ -184,21 +184,24 @@ TEST_P(Termini, say_that_there_will_be_no_link) {
   Terminus terminus(alice.core, 63), other(alice.core, 63);
   const Fetch fetch{.op = FetchOp::add, .bytes = 8, .operand = 1};
   const auto ask = [&](Terminus& by) { return by.requests().fetch(ticket, fetch, {}, nullptr, nullptr); };
-  for (int i = 0; i < 2; ++i) {
+  const std::pair<LinkReason, Status> answers[] = {{LinkReason::no_process, Status::link_ended},
+                                                   {LinkReason::not_permitted, Status::refused}};
+  for (const auto& [reason, status] : answers) {
     EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
     EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
     EXPECT_EQ(ask(other), Status::connecting);
-    alice.core.refuse_link(998, {LinkReason::not_permitted, false});
+    alice.core.refuse_link(998, {reason, false});
     EXPECT_EQ(ask(other), Status::connecting);
-    alice.core.refuse_link(999, {LinkReason::not_permitted, false});
-    EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::link_ended);
-    EXPECT_EQ(ask(other), Status::link_ended);
+    alice.core.refuse_link(999, {reason, false});
+    EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), status);
+    EXPECT_EQ(ask(other), status);
   }
   EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting);
   Terminus::LinkWait wait{.peer = 999};
   terminus.add(wait);
   alice.core.refuse_link(999, {LinkReason::not_permitted, false});
   EXPECT_TRUE(wait.refused);
+  EXPECT_EQ(wait.answer, Status::refused);
   terminus.remove(wait);
   EXPECT_EQ(terminus.send_fast(ticket, {}, 0, 0), Status::connecting) << "the one who waited was told";
 }

@@ -244,7 +244,7 @@ TEST(Validators, a_link_message_says_what_is_wrong_with_it) {
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::page;
   EXPECT_EQ(invalid(message), nullptr);
-  message.word = static_cast<LinkWord>(static_cast<int>(LinkWord::import_refused) + 1);
+  message.word = static_cast<LinkWord>(static_cast<int>(LinkWord::farewell) + 1);
   EXPECT_STREQ(invalid(message), "an unknown link message");
   message.word = LinkWord::ring_taken;
   message.version = 1;
