@@ -183,10 +183,17 @@ void Server::listen() {
   if (!watch(place_->descriptor(), kPlace, EPOLLIN, EPOLL_CTL_ADD)) base::throw_system("epoll_ctl");
 }
 
-// Somebody has touched our socket, its lock or their folder. Binds the socket again, under the lock: nobody
-// else serves there. Where that cannot be, this daemon leaves, for whoever comes next.
+// Somebody has touched our socket, its lock or their folder. Whoever removes the folder removes these first,
+// and would find it filled again: so a rest comes before they are made anew.
+void Server::notice_place() {
+  if (place_->disturbed() && !place_->is_whole()) place_due_ = now() + kPlaceRest;
+}
+
+// Binds the socket again, under the lock: nobody else serves there. Where that cannot be, this daemon leaves,
+// for whoever comes next.
 void Server::keep_place() {
-  if (!place_->disturbed() || place_->is_whole()) return;
+  place_due_ = Time::max();
+  if (place_->is_whole()) return;
   try {
     if (!place_->has_folder()) throw Error(ErrorCode::system, "its folder has been removed or moved");
     if (!place_->has_lock()) {
@@ -232,7 +239,7 @@ void Server::take_events() {
 void Server::take(const epoll_event& event) {
   const std::uint64_t about = event.data.u64;
   if (about == kSignals) return end_because("told to");
-  if (about == kPlace) return keep_place();
+  if (about == kPlace) return notice_place();
   if (about == kListener) return turns_.add(kNewcomers, kListener);
   if (about == kCluster) return cluster_->receive_some(now());
   if (about == kClerk) return options_.clerk->receive_some(now());
@@ -277,6 +284,7 @@ void Server::look_after_others() {
   if (!turns_.empty() && time == looked_) return;
   looked_ = time;
   look_who_has_read(time);
+  if (place_due_ <= time) keep_place();
   node_->tick(time);
   if (!node_->names_unknown()) names_->complete();
   if (cluster_) cluster_->tick(time);
@@ -307,6 +315,7 @@ int Server::wait_time() const {
     until = std::min(until, idle_since_ + options_.idle_exit);
   if (cluster_) until = std::min(until, cluster_->deadline());
   if (cluster_ && options_.clerk != nullptr) until = std::min(until, options_.clerk->deadline(now()));
+  until = std::min(until, place_due_);
   if (until == Time::max()) return -1;
   return static_cast<int>(std::clamp<Time::rep>((until - now()).count(), 0, INT_MAX));
 }

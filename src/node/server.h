@@ -85,6 +85,7 @@ class Server final : public Outside {
   void not_reached(std::uint64_t connection, const std::string& why) override;
 
   void listen();
+  void notice_place();
   void keep_place();
   void take_events();
   void take(const epoll_event& event);
@@ -127,7 +128,9 @@ class Server final : public Outside {
   base::FileDescriptor epoll_;
   base::FileDescriptor listener_;
   std::unique_ptr<PlaceWatch> place_;  // of the socket
-  base::FileDescriptor spare_;         // given up for a moment when there are no descriptors left
+  static constexpr Time kPlaceRest{100};
+  Time place_due_ = Time::max();  // when it is to be mended
+  base::FileDescriptor spare_;    // given up for a moment when there are no descriptors left
   base::Foreign foreign_;
   std::unique_ptr<ClusterPort> cluster_;  // if there is one
   std::unique_ptr<NameFile> names_;
