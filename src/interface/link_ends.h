@@ -21,7 +21,7 @@ class LinkEnds {
     ring.places[ring.next] = {peer, why};
     ring.next = (ring.next + 1) % kRemembered;
   }
-  // There is a link again, or one is asked for anew.
+  // There is a link again, or one that has ended is asked for anew.
   void forget(std::uint64_t peer) noexcept {
     for (Ring& ring : rings_) {
       for (Place& place : ring.places) {

@@ -123,6 +123,7 @@ class Control final : public Outside {
   void introduce_wanted();
   void introduce(std::uint64_t peer);
   bool lets(const node::Event& event) const noexcept;
+  void forget_end(std::uint64_t peer) noexcept;
   void await_daemon(std::uint64_t peer) noexcept;
   void introduced(node::Event event);
   void join_oneself();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/link_reasons.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
 #include "library/control.h"
@@ -49,10 +50,17 @@ void Control::introduce(std::uint64_t peer) {
   const std::uint64_t number = next_request_++;
   introductions_.emplace(number, peer);
   if (!client_) return await_daemon(peer);
-  engine_.lock_.enter_as_other();
-  engine_.core_.link_ends().forget(peer);
-  engine_.lock_.leave();
+  forget_end(peer);
   client_->introduce(number, peer);
+}
+
+// Forgets that a link has ended: one is asked for anew. Why none could be had stands until there is one; the
+// next answer may come after the patience of whoever asks.
+void Control::forget_end(std::uint64_t peer) noexcept {
+  engine_.lock_.enter_as_other();
+  interface::LinkEnds& ends = engine_.core_.link_ends();
+  if (base::status_of(ends.of(peer).reason) == Status::link_ended) ends.forget(peer);
+  engine_.lock_.leave();
 }
 
 // Remembers that there is no daemon to introduce the two, for callers of Interface::why.

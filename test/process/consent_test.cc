@@ -11,6 +11,7 @@
 
 #include "base/socket.h"
 #include "hamlyn/hamlyn.h"
+#include "library/link_message.h"
 #include "node/protocol.h"
 #include "test/process/on_nodes.h"
 
@@ -130,6 +131,17 @@ class OldDaemon {
   base::FileDescriptor socket_;
 };
 
+// Whether the stranger is told why there is no link, shown nothing, and hung up on.
+bool hung_up(int stranger) {
+  library::LinkMessage word;
+  const auto told = base::receive_message(stranger, std::as_writable_bytes(std::span{&word, 1}));
+  if (told.bytes != sizeof word || told.fd_count != 0 || library::invalid(word) != nullptr) return false;
+  const auto reason = static_cast<std::uint64_t>(LinkReason::not_permitted);
+  std::byte next{};
+  return word.word == library::LinkWord::farewell && word.value == reason &&
+         ::recv(stranger, &next, 1, 0) == 0;
+}
+
 int play_old_daemon(Line& line, const std::string& path) {
   OldDaemon daemon{path};
   line.put(0);
@@ -140,8 +152,7 @@ int play_old_daemon(Line& line, const std::string& path) {
   const base::FileDescriptor stranger = daemon.introduce(7, kAnna);
   const node::Request ended = daemon.hear();
   if (ended.kind != node::RequestKind::link_ended || ended.number != 7) return 2;
-  std::byte first{};
-  if (::recv(stranger.get(), &first, 1, 0) != 0) return 3;  // it is hung up on, and shown nothing
+  if (!hung_up(stranger.get())) return 3;
   const base::FileDescriptor named = daemon.introduce(8, kBert);
   const base::FileDescriptor other = daemon.introduce(9, kAnna);
   const node::Request next = daemon.hear();  // of the one that is named nothing is ended

@@ -130,7 +130,7 @@ TEST_F(Protocols, seeds_of_dead_processes_are_told_as_such) {
   with_both([&](Managers& both) {
     const Status status = DatagramSender(both.sender, *datagrams).deliver(bytes_of("x"), kPatience);
     EXPECT_TRUE(status == Status::link_ended || status == Status::refused) << name(status);
-    EXPECT_EQ(thrown_by([&] { TaggedSender(both.sender, *tags, kPatience); }), ErrorCode::seed_stale);
+    EXPECT_EQ(thrown_by([&] { TaggedSender(both.sender, *tags, kPatience); }), ErrorCode::peer_died);
   });
 }
 

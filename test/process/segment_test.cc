@@ -250,7 +250,7 @@ TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
     EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "empty"}); }), ErrorCode::invalid_argument);
     Segment segment(exporter, {.name = "taken", .bytes = 64});
     EXPECT_EQ(error_of([&] { Segment(exporter, {.name = "taken", .bytes = 64}); }), ErrorCode::name_taken);
-    EXPECT_EQ(error_of([&] { Import(exporter, "taken"); }), ErrorCode::invalid_argument) << "it is one's own";
+    EXPECT_EQ(error_of([&] { Import(exporter, "taken"); }), ErrorCode{}) << "it may be one's own";
     const Import::Options patient{.timeout = std::chrono::milliseconds::max()};
     EXPECT_EQ(error_of([&] { Import(importer, "taken", patient); }), ErrorCode{});
     MessageArea area(exporter, 4096);
