@@ -467,8 +467,10 @@ class StreamSink {
     const Status said = port_.send_fast(answers_, std::as_bytes(std::span{&structure, 1}), word,
                                         ring.number % places * kStreamUnit);
     if (for_now(said)) return false;
-    // It does not know where to send anything, nor a last word.
-    if (said != Status::ok && first) finish(said == Status::link_ended ? said : Status::abandoned);
+    // The sender does not know where to send anything, nor a last word. A refusal without a link is the
+    // node's: the link that the sender asked over has ended.
+    const bool ended = said == Status::link_ended || !port_.linked(answers_.interface);
+    if (said != Status::ok && first) finish(ended ? Status::link_ended : Status::abandoned);
     owe_no_more(kRing);
     return true;
   }

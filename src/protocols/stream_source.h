@@ -390,8 +390,11 @@ class StreamSource {
   Status ended_by(Status status) noexcept {
     if (status == Status::ok || for_now(status)) [[likely]]
       return status;
+    if (status != Status::refused) return finished(status);
+    // Without a link, the one that the stream had has ended, and the node makes no other.
+    if (!port_.linked(peer())) return finished(Status::link_ended);
     // Once it has taken something, a ring that takes nothing more is one that has gone.
-    return finished(status == Status::refused && next_ != 0 ? Status::abandoned : status);
+    return finished(next_ != 0 ? Status::abandoned : status);
   }
 
   // Says, once until something is released, that we wait.

@@ -98,8 +98,10 @@ TEST(HostedStreams, run_ahead_of_a_receiver_that_does_not_look) {
     Record record;
     all.expect(receiver.receive(record, 1s) == Status::ok, "none comes");
     all.host.pause(10 * kElsewhere);
-    for (std::uint64_t i = 2; i <= kRecords; ++i)
+    for (std::uint64_t i = 2; i <= kRecords; ++i) {
       all.expect(receiver.receive(record, 1s) == Status::ok && record.number() == i, "a record is lost");
+      all.expect(receiver.release(record) == Status::ok, "it cannot be released");
+    }
   });
   hosted.add([](Hosted& all) {
     Manager manager;

@@ -18,13 +18,13 @@ class Sending {
     const std::uint64_t dice = stage_.chance().below(100);
     if (closing_) {
       close(stage_.chance().below(2'000'000));
-    } else if (dice < 20) {
+    } else if (dice < 28) {
       send_pieces();
-    } else if (dice < 24) {
+    } else if (dice < 31) {
       take_back(stage_.a_while());
-    } else if (dice < 25) {
+    } else if (dice < 32) {
       drop_area();
-    } else if (dice < 28 && flow_->bytes) {
+    } else if (dice < 35 && flow_->bytes) {
       write();
     } else if (dice < 70) {
       send(stage_.chance().between(1, 12));
@@ -163,6 +163,7 @@ class Sending {
   void send_pieces() {
     for (std::uint64_t count = stage_.chance().between(1, kStretches); count != 0 && sender_; --count)
       send_piece();
+    if (lent() && stage_.chance().one_in(4)) stage_.host.pause(stage_.chance().below(2'000'000));
     if (sender_ && stage_.chance().one_in(3)) flush();
   }
   void send_piece() {
@@ -236,7 +237,7 @@ class Sending {
   // Whether that is over, one way or another.
   bool close(std::uint64_t nanoseconds) {
     flow_->closing = true;
-    const Doing doing(stage_, OperationKind::stream_closing, flow_->receiver);
+    if (!closing_doing_) closing_doing_.emplace(stage_, OperationKind::stream_closing, flow_->receiver);
     const Status status = sender_->close(std::chrono::nanoseconds{nanoseconds});
     stage_.host.note("closes stream %: %", {flow_->number, static_cast<std::uint64_t>(status)});
     if (status == Status::timed_out) return closing_ = true, false;
@@ -279,6 +280,7 @@ class Sending {
     bound_ = area_gone_ = false;
     counted_.reset();
     doing_.reset();
+    closing_doing_.reset();
     closing_ = false;
   }
 
@@ -291,6 +293,7 @@ class Sending {
   std::unique_ptr<StreamSender> sender_;
   std::optional<Sends> counted_;
   std::optional<Doing> doing_;
+  std::optional<Doing> closing_doing_;  // from the first try to the end
   Flow* flow_ = nullptr;
   bool closing_ = false;
 };
