@@ -103,7 +103,8 @@ __attribute__((always_inline)) inline bool Core::accept_like_before(const SameSl
   return true;
 }
 
-inline bool Core::deposit_like_before(Link& link, const Words& words) noexcept {
+__attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
+                                                                     const Words& words) noexcept {
   const SameSlot& same = link.same_slot;
   if (same.queue == nullptr || same.places->standing >= same.places->most || !accept_like_before(same, words))
       [[unlikely]] {
