@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Comments and pages that a newcomer can read: what falls short is counted, and the count may only go down.
+
+  prose.py             checks the tree against the bounds below
+  prose.py --list      names each place that counts
+  prose.py --self-test checks that this program sees what it is there to see
+
+Two things are counted. A comment block that begins with a pronoun or points at the line above does not say what it is
+about: a comment starts with the thing that it describes, or with a verb in the third person. A sentence of more than 25
+words in a page is two sentences.
+"""
+import re
+import sys
+
+import tree
+
+# May only be lowered, to what a run prints.
+MOST_COMMENTS = 355
+MOST_SENTENCES = 169
+
+COMMENTED = ("include", "src/interface", "src/library", "src/protocols", "src/segment")
+VAGUE = re.compile(r"(?:It|They|That|Those|Of|The same|Who|Whoever|What|This)\b")
+LONGEST = 25  # words of a sentence
+# Pages whose readers work on Hamlyn itself, and tables of facts.
+NOT_FOR_USERS = ("docs/architecture.md", "docs/wire.md", "docs/memory-model.md", "docs/model.md", "docs/simulation.md",
+                 "docs/fuzzing.md", "docs/chaos.md", "docs/performance.md", "docs/notebook/")
+
+
+def comment_blocks(text):
+    """The first lines of blocks of // comments, with their numbers. A comment behind code is a block of its own."""
+    before = False
+    for number, line in enumerate(text.splitlines(), 1):
+        alone = re.match(r"\s*//\s?(.*)", line)
+        if alone and not before:
+            yield number, alone[1]
+        elif not alone and (behind := re.search(r"\S.*?\s//\s(.*)", line)):
+            yield number, behind[1]
+        before = bool(alone)
+
+
+def vague(text):
+    return [(number, first) for number, first in comment_blocks(text) if VAGUE.match(first)]
+
+
+def sentences(page):
+    """The sentences of a page's prose: without programs, tables, headings and what stands indented."""
+    text = re.sub(r"^ *```.*?^ *```", "\n", page, flags=re.MULTILINE | re.DOTALL)
+    paragraphs, lines = [], []
+    for line in text.splitlines() + [""]:
+        starts = re.match(r"\s*(?:[-*]|\d+\.)\s+", line)
+        if not line.strip() or re.match(r"[#|]|    ", line) or starts:
+            paragraphs.append(" ".join(lines))
+            lines = []
+        if line.strip() and not re.match(r"[#|]|    ", line):
+            lines.append(line[starts.end():] if starts else line.strip())
+    for paragraph in paragraphs + [" ".join(lines)]:
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "x", paragraph))
+        yield from (each.strip() for each in re.split(r"(?<=[.!?:;])\s+", plain) if each.strip())
+
+
+def long_sentences(page):
+    return [each for each in sentences(page) if len(each.split()) > LONGEST]
+
+
+def self_test():
+    found = []
+    comments = [("// It is.\nint a;", 1), ("// Returns a.\n// It is.\nint a;", 0), ("int a;  // who waits", 0), ("int a;  // Who waits", 1),
+                ("// Italic.\n", 0), ("// The same of b.\nint b;\n  // Those.\n", 2), ('f("http://It")', 0)]
+    found += [f"comments: {text!r}" for text, count in comments if len(vague(text)) != count]
+    long = "word " * LONGEST
+    pages = [(f"{long}end.", 1), (f"{long.strip()}.", 0), (f"| {long} end. |", 0), (f"```\n{long} end.\n```", 0), (f"Short. {long}end.", 1),
+             (f"- {long}\n- end.", 0), (f"{long.strip()}; end.", 0), (f"- a\n  {long}end.", 1), (f"# {long} end", 0), ("`" + long + "` end.", 0)]
+    found += [f"pages: {text!r}" for text, count in pages if len(long_sentences(text)) != count]
+    tree.finish(found, "prose's self test")
+
+
+def main():
+    comments, lines = [], []
+    for path in tree.cpp_files(folders=COMMENTED):
+        comments += [f"{path.relative_to(tree.ROOT)}:{number}: {first}" for number, first in vague(path.read_text())]
+    for path in tree.files():
+        name = str(path.relative_to(tree.ROOT))
+        if name.endswith(".md") and (name == "README.md" or name.startswith("docs/")) and not name.startswith(NOT_FOR_USERS):
+            lines += [f"{name}: {len(each.split())} words: {each}" for each in long_sentences(path.read_text())]
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(comments + lines))
+    print(f"comments that do not begin with what they are about: {len(comments)}, at most {MOST_COMMENTS}")
+    print(f"sentences of more than {LONGEST} words in users' pages: {len(lines)}, at most {MOST_SENTENCES}")
+    over = [what for what, count, most in (("comments", len(comments), MOST_COMMENTS), ("sentences", len(lines), MOST_SENTENCES)) if count > most]
+    tree.finish([f"more {what} fall short than did before: prose.py --list names them" for what in over], "prose")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    main()
