@@ -52,7 +52,7 @@ class NotificationQueue {
 
   // A descriptor for epoll or poll, readable when the queue may hold something. Before going back to
   // epoll, poll the queue until it is empty, or receive until the time is over. Owned by the queue. Throws
-  // Error: system, forked.
+  // Error: system, out_of_memory, forked.
   int descriptor();
 
   // Places that it has.

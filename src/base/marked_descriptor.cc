@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/immortal.h"
@@ -40,7 +41,11 @@ void MarkedDescriptor::adopt(FileDescriptor descriptor) {
   const f_owner_ex mark{F_OWNER_TID, process_};
   if (cookie_ == 0 && fcntl(number, F_SETOWN_EX, &mark) != 0) throw_system("F_SETOWN_EX");
   const std::lock_guard guard(mutex);
-  all.value.push_back(this);
+  try {
+    all.value.push_back(this);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "no memory for a descriptor");
+  }
   for (MarkedDescriptor* other : all.value) {
     int same = number;  // closed behind our back
     other->number_.compare_exchange_strong(same, -1, std::memory_order_relaxed);

@@ -25,7 +25,7 @@ class MarkedDescriptor {
   MarkedDescriptor(const MarkedDescriptor&) = delete;
   MarkedDescriptor& operator=(const MarkedDescriptor&) = delete;
 
-  // Takes over `descriptor`, and closes the one before. Throws Error: system, out_of_memory. std::bad_alloc.
+  // Takes over `descriptor`, and closes the one before. Throws Error: system, out_of_memory.
   void adopt(FileDescriptor descriptor);
   // -1: none, or its number is another of ours by now.
   int get() const noexcept { return number_.load(std::memory_order_relaxed); }

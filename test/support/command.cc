@@ -59,7 +59,8 @@ Command::Command(const std::vector<std::string>& arguments, const Options& optio
   if (pid_ < 0) throw std::runtime_error("cannot fork");
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);
+    // 0: the parent is outside of this process's pid namespace.
+    if (const pid_t now = ::getppid(); now != parent && now != 0) ::_exit(127);
     become(arguments, options, options.input_fd >= 0 ? options.input_fd : input.get());
   }
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
