@@ -447,9 +447,8 @@ Status LoanSender::try_send(const Loan& loan, std::size_t length) noexcept {
     return status;
   }
   if (status == Status::no_place || status == Status::queue_full) return status;
-  // The link that it was opened on has gone, whether or not the node makes another, or the slot there.
-  const bool closed = status == Status::refused && pool_.inside_->dispatcher.linked(holder.landing.interface);
-  holder.finish(closed ? Status::closed : Status::link_ended);
+  // The link that it was opened on has gone, or the slot there.
+  holder.finish(status == Status::refused ? Status::closed : Status::link_ended);
   return holder.end;
 }
 

@@ -542,6 +542,42 @@ TEST(StreamEnds, are_told_to_a_sender_who_finds_the_answer_and_another_link) {
   there.end_link();
 }
 
+// The sender goes on before it looks at what has come, and the node makes no other link.
+TEST(StreamEnds, are_those_of_the_link_though_the_next_link_is_refused) {
+  sim::SimNet net(1, {});
+  StreamNode here{1}, there{2};
+  std::tie(here.link, there.link) = net.join(1, 2);
+  here.party.core.add_link(*here.link);
+  there.party.core.add_link(*there.link);
+  SimPort sends(
+      here, [](const Notification&) {}, 4),
+      receives(
+          there, [](const Notification&) {}, 4);
+  protocols::StreamSink<SimPort> sink(receives, {4096, 4096, 64});
+  Ticket door;
+  ASSERT_EQ(sink.offer(door), Status::ok);
+  protocols::StreamSource<SimPort> source(sends, door, 2048);
+  SendHandle handle;
+  const auto send = [&] {
+    const Status taken = source.post(simulation::pattern(8, 1), &handle);
+    return taken == Status::ok ? source.flush() : taken;
+  };
+  for (int turn = 0; turn < 100 && send() != Status::ok; ++turn) {
+    net.step(), net.settle(), net.pass(1000);
+    here.party.core.run(), there.party.core.run();
+    while (const auto next = simulation::take(there.party, there.queue))
+      sink.arrived(*next, [](std::uint64_t) { return true; });
+    while (const auto next = simulation::take(here.party, here.queue)) source.arrived(*next);
+    sink.settle();
+  }
+  ASSERT_FALSE(source.staged());
+  here.end_link();
+  there.end_link();
+  ASSERT_EQ(send(), Status::connecting);
+  here.party.core.refuse_link(2, {LinkReason::quota, false});
+  EXPECT_EQ(send(), Status::link_ended);
+}
+
 TEST(StreamPrograms, keep_every_promise_whatever_goes_wrong) {
   constexpr std::uint64_t kSeeds = 800;
   std::uint64_t received = 0, rings = 0, areas = 0;

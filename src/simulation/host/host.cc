@@ -380,7 +380,7 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
     struck(Fault::link_refused, one, *other);
     may_part(one, *other);
   }
-  one.outside->refuse(to);
+  one.outside->refuse(to, refused ? LinkReason::quota : LinkReason::no_process);
 }
 
 void Host::join(Inhabitant& one, Inhabitant& other) {

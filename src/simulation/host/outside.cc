@@ -210,7 +210,7 @@ void HostOutside::fail_imports(std::uint64_t peer) noexcept {
 void HostOutside::want_link(std::uint64_t peer) noexcept {
   if (!process_.alive) {  // it gets no answer, in no time
     host_.after(0, [peer, &process = process_] {
-      if (process.outside != nullptr) process.outside->refuse(peer);
+      if (process.outside != nullptr) process.outside->refuse(peer, LinkReason::no_process);
     });
     return;
   }
@@ -219,10 +219,10 @@ void HostOutside::want_link(std::uint64_t peer) noexcept {
               [peer, &host = host_, number = process_.number] { host.introduce(number, peer); });
 }
 
-void HostOutside::refuse(std::uint64_t peer) noexcept {
+void HostOutside::refuse(std::uint64_t peer, LinkReason reason) noexcept {
   fail_imports(peer);
   engine_.lock().enter_as_other();
-  engine_.core().refuse_link(peer, {LinkReason::no_process, false});
+  engine_.core().refuse_link(peer, {reason, false});
   engine_.lock().leave();
   engine_.look_again();
 }

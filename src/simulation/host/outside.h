@@ -43,7 +43,7 @@ class HostOutside final : public library::Outside, public interface::Gate {
   // By the host.
   void wants_no_more(std::uint64_t peer) noexcept { wanted_.erase(peer); }
   void link_made(std::uint64_t peer);
-  void refuse(std::uint64_t peer) noexcept;
+  void refuse(std::uint64_t peer, LinkReason reason) noexcept;
   void fail_imports(std::uint64_t peer) noexcept;
 
  private:

@@ -296,6 +296,7 @@ class Lending {
       case ErrorCode::seed_used:
         return stage_.demand(shelf.tries > 1 || gone, "a seed is used that nobody used");
       case ErrorCode::peer_died:
+      case ErrorCode::quota_links:
       case ErrorCode::seed_stale:
       case ErrorCode::seed_forged:
         return stage_.demand(gone, "a receiver of loans refused", code);
@@ -342,10 +343,11 @@ class Lending {
     --to.shelf.sent;
     ++stage_.counts.failed;
     stage_.met(OperationKind::loan, status);
-    const bool gone = to.shelf.replaced || to.shelf.revoked || stage_.may_have_gone(to.shelf.receiver);
+    const bool closed = to.shelf.replaced || to.shelf.revoked || to.shelf.let_go;
+    const bool gone = closed || stage_.may_have_gone(to.shelf.receiver);
     const bool later = status == Status::no_buffer || status == Status::no_place ||
                        status == Status::queue_full || status == Status::timed_out;
-    stage_.demand(later || (gone && (status == Status::closed || status == Status::link_ended)),
+    stage_.demand(later || (closed && status == Status::closed) || (gone && status == Status::link_ended),
                   "a loan was answered as it cannot be", status);
     if (!later) std::erase_if(senders_, [&](const auto& each) { return each.get() == &to; });
   }

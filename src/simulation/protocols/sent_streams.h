@@ -95,6 +95,8 @@ class Sending {
                              "a sender was refused by nobody");
       case ErrorCode::peer_died:
         return stage_.demand(flow.quit || stage_.may_have_gone(flow.receiver), "nobody has died");
+      case ErrorCode::quota_links:
+        return stage_.demand(stage_.may_have_gone(flow.receiver), "the node has refused no link");
       default:
         stage_.demand(false, "a stream cannot be opened", code);
     }
