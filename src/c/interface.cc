@@ -82,7 +82,8 @@ hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
 
 hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached, hamlyn_status* reason) {
   if (interface == nullptr || attached == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&, call = __func__] {
+  const char* const call = __func__;
+  return guarded(call, [&] {
     const hamlyn::Attachment now = interface->it.attachment();
     *attached = now.attached ? 1 : 0;
     if (!now.attached) remember(call, now.text.c_str());

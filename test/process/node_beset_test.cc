@@ -1,5 +1,7 @@
 // The daemon and those who send what no client would, who do not read, or who are many.
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -148,6 +150,11 @@ TEST(NodeBeset, OfManyThatDoNotReadTheOneWithMostIsDroppedWhileOthersAreServed) 
       ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&list, 1})),
                 base::SocketState::ok);
     }
+    // The daemon takes them in turns with others' requests: one dropped is seen before the next comes.
+    ASSERT_TRUE(eventually([&] {
+      int unread = 0;
+      return ::ioctl(crowd.back().get(), SIOCOUTQ, &unread) == 0 && unread == 0;
+    }));
     seen = node::list(at(folder.file("s")));
   }
   EXPECT_GE(seen.dropped, 1u);
