@@ -22,6 +22,7 @@ Request consent(std::initializer_list<std::uint32_t> users,
   out.flags = Request::kNamed;
   out.bytes = groups.size();
   for (const auto& ids : {users, groups}) {
+    if (ids.size() == 0) continue;
     std::memcpy(out.name + out.name_length, std::data(ids), ids.size() * sizeof(std::uint32_t));
     out.name_length += static_cast<std::uint32_t>(ids.size() * sizeof(std::uint32_t));
   }
