@@ -111,7 +111,7 @@ void Foreign::refuse(FileDescriptor fd, std::uint32_t user) {
 
 void Foreign::close(FileDescriptor memory) {
   if (!memory) return;
-  // Of unknown size: as if it were large.
+  // Memory of unknown size counts as large.
   const std::uint64_t bytes = settled_bytes(memory.get()).value_or(Disposal::kSmall + 1);
   disposal_.close(std::move(memory), bytes);
 }

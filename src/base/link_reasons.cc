@@ -6,7 +6,7 @@
 namespace hamlyn {
 namespace {
 
-// What is said of a reason that this side gives, and that the other side does. No sentence: it does not.
+// Says a reason in words, once for each side that may give it. Without a text: that side never gives it.
 struct Sentences {
   const char* text = nullptr;
   const char* advice = nullptr;
@@ -269,7 +269,7 @@ Status status_of(LinkReason reason) noexcept {
 
 ErrorCode error_of(WhyNoLink why) noexcept {
   const Row& found = row(why.reason);
-  // What is wrong is at the other side: no limit of this process.
+  // A reason that the other side gives is about its limits, and not about those of this process.
   return why.told && !found.gone ? ErrorCode::peer_refused : found.error;
 }
 

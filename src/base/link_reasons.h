@@ -1,5 +1,5 @@
 #pragma once
-// What follows from a reason why there is no link (hamlyn/link_reason.h), for those who answer a caller.
+// Turns a reason why there is no link (hamlyn/link_reason.h) into the status and the error of a call.
 #include <cstdint>
 
 #include "hamlyn/error.h"

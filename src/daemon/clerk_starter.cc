@@ -51,7 +51,7 @@ std::optional<ClerkAccount> find(const std::string& user) {
 
 constexpr std::uint32_t kChangingUsers = 1u << CAP_SETUID | 1u << CAP_SETGID;
 
-// Of this process.
+// Reads and writes what this process may do.
 struct Capabilities {
   bool read() noexcept { return ::syscall(SYS_capget, &header, data) == 0; }
   void write() noexcept { ::syscall(SYS_capset, &header, data); }

@@ -450,7 +450,7 @@ class Core {
     slots_[slot].fillers.add(entry / kFillBlock, link.index);
     filled_slots_.add(slot, link.index);
   }
-  // The same of a group's.
+  // Notes that a link has contributed to a group's entry.
   void note_member(const Link& link, std::uint32_t slot, std::uint32_t entry) noexcept {
     links_of(slots_[slot], entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
     note_filler(link, slot, entry);
