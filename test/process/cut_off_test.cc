@@ -60,14 +60,14 @@ class CutOff : public OnNodes {
 };
 
 TEST_F(CutOff, is_nobody_who_goes_into_another_root_or_folder) {
-  if (::geteuid() != 0) GTEST_SKIP() << "chroot takes root";
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can change its root";
   auto daemon = start();
   EXPECT_EQ(
       after([&] { return ::chroot(folder_.path().c_str()) == 0 && ::chdir("/") == 0; }, daemon, attached), 0);
 }
 
 TEST_F(CutOff, is_nobody_who_drops_roots_rights) {
-  if (::geteuid() != 0) GTEST_SKIP() << "setuid takes root";
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can drop its rights";
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   auto daemon = start();
   const auto drop = [] {
