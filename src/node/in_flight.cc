@@ -31,12 +31,13 @@ bool InFlight::has_room(std::uint64_t connection, std::uint32_t uid) {
   return fits(connection, uid);
 }
 
-// By what was seen last. Whoever has as many as are left waits.
+// Answers by what was seen last. A user that has as many as are left waits, and long before that those of
+// its processes that have something to read.
 bool InFlight::fits(std::uint64_t connection, std::uint32_t uid) const {
   const std::uint64_t unread = unread_.of(connection);
   const std::uint64_t most = uid == 0 || uid == own_ ? most_ : most_ - most_ / kKept;
   const std::uint64_t left = most - std::min(most, unread_.in_all());
-  const std::uint64_t share = unread == 0 ? left : left / 2;
+  const std::uint64_t share = unread == 0 ? left : left / kPartOfLeft;
   return unread + kOfIntroduction <= kMostOfProcess && unread_.of_user(uid) + kOfIntroduction <= share;
 }
 

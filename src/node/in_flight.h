@@ -18,6 +18,7 @@ class InFlight {
   static constexpr std::uint64_t kMostOfAll = 1536;
   static constexpr std::uint64_t kMostOfProcess = 64;  // but for one introduction
   static constexpr std::uint64_t kOfIntroduction = 2;  // to each of the two
+  static constexpr std::uint64_t kPartOfLeft = 4;      // of what is left, for a process with something unread
   static constexpr std::uint64_t kKept = 8;            // this part of all is for root and the daemon's user
   static constexpr int kLooks = 4;                     // at sockets of others of the user, for one question
 

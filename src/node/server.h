@@ -54,6 +54,7 @@ class Server final : public Outside {
     std::vector<std::byte> bytes;
     Shared memory;             // a counter page or a pidfd: to close it waits for nobody
     base::FileDescriptor end;  // of a link
+    bool waited = false;       // it did not leave at once
   };
 
   struct Peer {

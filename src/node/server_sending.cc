@@ -36,7 +36,7 @@ void Server::send(std::uint64_t id, std::span<const std::byte> message,
                   std::optional<std::uint64_t> counters_of) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
-  Outgoing out{{message.begin(), message.end()}, {}, {}};
+  Outgoing out{{message.begin(), message.end()}, {}, {}, false};
   if (counters_of) out.memory = peers_.at(*counters_of).counters;
   post(found->second, id, std::move(out));
 }
@@ -49,7 +49,7 @@ const char* Server::introduce(std::uint64_t asker, const Reply& to_asker, std::u
     auto [here, there] = base::socket_pair();
     const auto message = [](const Reply& reply, base::FileDescriptor& end, const Shared& pidfd) {
       const auto bytes = std::as_bytes(std::span{&reply, 1});
-      return Outgoing{{bytes.begin(), bytes.end()}, pidfd, std::move(end)};
+      return Outgoing{{bytes.begin(), bytes.end()}, pidfd, std::move(end), false};
     };
     // The peer first: it can be ready before the asker sends.
     post(other, peer, message(to_peer, there, one.pidfd));
@@ -148,6 +148,7 @@ void Server::post(Peer& peer, std::uint64_t id, Outgoing message) {
   const std::uint32_t uid = peer.who.uid;
   peer.queue.push_back(std::move(message));
   if (!peer.stuck) flush(id);
+  if (!peer.queue.empty()) peer.queue.back().waited = true;
   queued_.set(id, uid, peer.queue.size());
   if (peer.queue.size() > kMaxQueued) slow_.insert(id);
   if (!slow_.empty()) return;
@@ -164,8 +165,9 @@ void Server::flush(std::uint64_t id) {
   while (!peer.queue.empty()) {
     Outgoing& next = peer.queue.front();
     // What was queued is counted when it leaves: many may begin to read at the same time. An introduction
-    // waits then, a list comes without that page.
-    if (next.end && !has_room(id, uid)) break;
+    // waits then, a list comes without that page. One that has not waited was asked for with room for it, and
+    // goes to both sides or to none.
+    if (next.end && next.waited && !has_room(id, uid)) break;
     if (!next.end && next.memory && !in_flight_.has_room(id, uid)) next.memory.reset();
     std::array<int, 2> fds{};
     std::size_t count = 0;
