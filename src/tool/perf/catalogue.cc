@@ -212,6 +212,10 @@ std::vector<Meter> catalogue(bool with_peers) {
   add_refusals(all);
   add_urgent_and_links(all);
   add_wake(all);
+  all.add(node_lookup());
+  all.add(node_lookup_beset_8());
+  all.add(node_lookup_beset_128());
+  all.add(node_lookup_beset_everywhere());
   add_far(all);
   return all.take();
 }

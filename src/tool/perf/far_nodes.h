@@ -11,6 +11,9 @@ namespace hamlyn::tool::perf {
 // clerks: one that starts uses a processor for half a second.
 enum class Clerks { any, no, yes };
 
+// The daemon that they are. Throws std::runtime_error if there is none.
+std::string daemon_program();
+
 // From here on these two, by their sockets.
 void use_far_nodes(std::pair<std::string, std::string> sockets);
 

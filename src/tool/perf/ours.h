@@ -51,6 +51,12 @@ Meter cold_link_latency(std::size_t links);
 // The same beside a second link, which is idle; which brings as many forged packets as it can.
 Meter beside_latency();
 Meter beset_latency();
+// An honest look-up, alone and while 8 or 128 others of another user ask the daemon without end: from a
+// processor of their own, or from all.
+Meter node_lookup();
+Meter node_lookup_beset_8();
+Meter node_lookup_beset_128();
+Meter node_lookup_beset_everywhere();
 // The same to a receiver that sleeps whenever it finds nothing, and back.
 Meter beside_wake();
 Meter beset_wake();

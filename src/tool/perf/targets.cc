@@ -33,6 +33,8 @@ const std::vector<Target>& all_targets() {
       {"shm.links256.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
       {"shm.links1000.16.oneway", at_most, 1.35, "shm.links1.16.oneway", {}},
       {"shm.beset.16.oneway", at_most, 1.1, "shm.beside.16.oneway", {}},
+      {"node.lookup.beset.8", at_most, 2, "node.lookup.alone", {}},
+      {"node.lookup.beset.128", at_most, 2, "node.lookup.alone", {}},
       {"shm.refusal.key.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
       {"shm.refusal.generation.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
       {"shm.refusal.replay.16.cost", at_most, 1, "limit.refusal.16.cost", {}},
