@@ -3,19 +3,14 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <sstream>
 #include <string>
 
 #include "tool/failure.h"
+#include "tool/words.h"
 
 namespace hamlyn::tool {
 namespace {
-
-constexpr const char* kExitCodes =
-    "Exit status: 0 all went well, 1 it failed, 2 the command line is wrong, 3 the time given has passed, "
-    "130 it was\n"
-    "interrupted (Ctrl-C).";
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
@@ -29,24 +24,6 @@ CLI::Validator between(double low, double high) {
             return good ? std::string() : fmt::format("Value {} not in range {:g} to {:g}", text, low, high);
           },
           fmt::format("FLOAT in [{:g} - {:g}]", low, high), "SECONDS"};
-}
-
-// Both without a description, which the help would show behind the option's type.
-
-// CLI11 takes -1 for 2^64 - 1, and for all that is more.
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            std::uint64_t value = 0;
-            const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool good = wrong == std::errc{} && end == text.data() + text.size();
-            return good ? std::string() : fmt::format("'{}' is no whole number", text);
-          },
-          ""};
-}
-
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return text.empty() ? std::string("It is empty") : std::string(); },
-          ""};
 }
 
 void add_node_option(CLI::App& command, std::string& node) {
@@ -130,22 +107,6 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   command.footer(std::string("It changes nothing.\n") + kExitCodes);
 }
 
-void add_sim(CLI::App& app, SimOptions& options) {
-  CLI::App& command = *app.add_subcommand("sim", "Run random programs over a simulated fabric, from seeds");
-  command.add_option("--seed", options.seed, "Run the program of this seed")
-      ->type_name("N")
-      ->check(whole_number());
-  command.add_option("--seeds", options.seeds, "Run those of all seeds from A to B")
-      ->type_name("A-B")
-      ->check(not_empty());
-  command.add_option("--steps", options.steps, "Run only these of its steps")
-      ->type_name("LIST")
-      ->check(not_empty());
-  command.add_flag("--verbose,-v", options.verbose, "Show each event of the one run");
-  command.add_flag("--json", options.json, "Print one JSON object");
-  command.footer(kExitCodes);
-}
-
 #ifdef HAMLYN_WITH_PERF
 void add_perf(CLI::App& app, PerfOptions& options) {
   CLI::App& command =
@@ -174,21 +135,20 @@ void note_command(const CLI::App& app, CommandLine& out) {
   const auto commands = app.get_subcommands();
   if (commands.empty()) return;
   const CLI::App& command = *commands.front();
-  out.command = command.get_name();
+  out.speaker.command = command.get_name();
   const CLI::Option* const json = command.get_option_no_throw("--json");
   if (json == nullptr || json->count() == 0) return;
-  const bool data_on_output = out.command == "receive" && out.receive.file == "-";
-  out.json = data_on_output ? CommandLine::Json::on_error : CommandLine::Json::on_output;
+  const bool data_on_output = out.speaker.command == "receive" && out.receive.file == "-";
+  out.speaker.json = data_on_output ? JsonOutput::on_error : JsonOutput::on_output;
 }
 
-Failure usage(const CLI::App& app, const std::string& command, const CLI::ParseError& error) {
+Failure usage(const CLI::App& app, const Speaker& speaker, const CLI::ParseError& error) {
   const auto unknown = app.remaining();
   // CLI11 says only that a command is missing.
-  const std::string what = command.empty() && !unknown.empty()
+  const std::string what = speaker.command.empty() && !unknown.empty()
                                ? fmt::format("there is no command '{}'", unknown[0])
                                : std::string(error.what());
-  return {what, "usage", fmt::format("see 'hamlyn {}--help'", command.empty() ? command : command + " "),
-          kUsage};
+  return {what, "usage", fmt::format("see '{} --help'", speaker.name()), kUsage};
 }
 
 }  // namespace
@@ -203,7 +163,6 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_node(app, out.node);
   add_top(app, out.top);
   add_doctor(app, out.doctor);
-  add_sim(app, out.sim);
 #ifdef HAMLYN_WITH_PERF
   add_perf(app, out.perf);
 #endif
@@ -216,7 +175,7 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
     out.help = text.str();
   } catch (const CLI::ParseError& error) {
     note_command(app, out);
-    throw usage(app, out.command, error);
+    throw usage(app, out.speaker, error);
   }
 }
 

@@ -120,9 +120,8 @@ Failure other_version(const char* who) {
 
 Failure interrupted(const std::string& what) { return {what, "interrupted", "run it again", kInterrupted}; }
 
-std::string line(const std::string& command, const Failure& failure) {
-  std::string text = fmt::format("hamlyn{}{}: {} ({}): {}", command.empty() ? "" : " ", command,
-                                 failure.what(), failure.name(), failure.advice());
+std::string line(const std::string& who, const Failure& failure) {
+  std::string text = fmt::format("{}: {} ({}): {}", who, failure.what(), failure.name(), failure.advice());
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
       ' ');

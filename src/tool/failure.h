@@ -36,8 +36,8 @@ Failure breach(const char* who, const char* why);
 // `who` keeps to that of another version.
 Failure other_version(const char* who);
 
-// "hamlyn send: <what> (<name>): <advice>", without a newline and without control characters.
-std::string line(const std::string& command, const Failure& failure);
+// "<who>: <what> (<name>): <advice>", without a newline and without control characters. `who`: "hamlyn send".
+std::string line(const std::string& who, const Failure& failure);
 // One JSON object in one line:
 // {"error":{"command":...,"name":...,"what":...,"advice":...,"status":...}}.
 std::string to_json(const std::string& command, const Failure& failure);

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "simulation/owned_slot.h"
 #include "test/conformance/datagrams.h"
+#include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/file_descriptor.h"
 #include "fabric/ofi/datagrams.h"
-#include "simulation/owned_slot.h"
 #include "test/conformance/datagrams.h"
+#include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::test {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "simulation/owned_slot.h"
 #include "test/conformance/datagrams.h"
+#include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::test {
 

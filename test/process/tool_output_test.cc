@@ -37,8 +37,6 @@ const std::map<std::string, std::vector<Words>> kPrinting{
     {"node", {{"node"}, {"node", "--json"}}},
     {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
-    {"sim",
-     {{"sim", "--seed", "7"}, {"sim", "--seed", "7", "--verbose"}, {"sim", "--seeds", "1-2", "--json"}}},
     {"perf", {{"perf", "--list"}, {"perf", "--json", "--rounds", "1", "--only", R"(limit\.copy\..*)"}}},
 };
 
@@ -46,7 +44,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
 class ToolWritten : public testing::Test {
  protected:
   Finished run(Words words, const Command::Options& options) {
-    if (words[0] == "perf" || words[0] == "sim" || words[0] == "doctor" || words.back() == "--help")
+    if (words[0] == "perf" || words[0] == "doctor" || words.back() == "--help")
       return world_.run(words, options);
     words.insert(words.end(), {"--node", node_});
     std::optional<Command> partner;
@@ -61,7 +59,7 @@ class ToolWritten : public testing::Test {
   template <class Check>
   void with_all(Check check) {
     const Words names = commands(world_);
-    EXPECT_GE(names.size(), 6u);
+    EXPECT_GE(names.size(), 5u);
     for (const std::string& name : names) {
       const auto printing = kPrinting.find(name);
       ASSERT_NE(printing, kPrinting.end()) << "no test knows how to make 'hamlyn " << name << "' print";
@@ -138,7 +136,6 @@ TEST(ToolJson, AFailureIsAnObjectWhereOneWasAskedFor) {
                                    {"node", "--json", "--node", nowhere},
                                    {"top", "--json", "--node", nowhere},
                                    {"perf", "--json", "--only", "no such figure"},
-                                   {"sim", "--json", "--seeds", "2-1"},
                                    {"doctor", "--json", "--nonsense"}};
   for (const Words& words : failing) {
     const Finished finished = world.run(words);
@@ -213,13 +210,9 @@ TEST(ToolTop, AProcessThatIsNotAttachedIsAnError) {
 
 TEST(ToolWords, ThatAreEmptyAreRefusedBeforeAnythingIsDone) {
   World world;
-  const std::vector<Words> wrong{{"receive", "toy", ""},
-                                 {"send", "toy", ""},
-                                 {"receive", "toy", "--node", ""},
-                                 {"node", "--node", ""},
-                                 {"top", "--node", ""},
-                                 {"perf", "--only", ""},
-                                 {"sim", "--seed", "1", "--steps", ""}};
+  const std::vector<Words> wrong{
+      {"receive", "toy", ""}, {"send", "toy", ""},   {"receive", "toy", "--node", ""},
+      {"node", "--node", ""}, {"top", "--node", ""}, {"perf", "--only", ""}};
   for (const Words& words : wrong) {
     const Finished finished = world.run(words);
     EXPECT_EQ(finished.status, 2) << words[0] << ": " << finished.err;

@@ -1,8 +1,8 @@
-// Many random programs of the protocols. `hamlyn sim --seed N --verbose` shows one of them.
+// Many random programs of the protocols. `hamlyn-sim --seed N --verbose` shows one of them.
 #include <gtest/gtest.h>
 
-#include "simulation/protocols/run_protocols.h"
-#include "simulation/shorten.h"
+#include "test/simulation/books/protocols/run_protocols.h"
+#include "test/simulation/books/shorten.h"
 
 namespace hamlyn::test {
 namespace {
@@ -19,7 +19,7 @@ TEST(RandomProtocols, keep_every_promise_whatever_goes_wrong) {
   simulation::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const simulation::Result result = simulation::run_protocols(seed);
-    EXPECT_EQ(result.problem, "") << "to see it again: hamlyn sim --seed " << seed << " --verbose";
+    EXPECT_EQ(result.problem, "") << "to see it again: hamlyn-sim --seed " << seed << " --verbose";
     sum.operations += result.counts.operations;
     sum.completed += result.counts.completed;
     sum.failed += result.counts.failed;

@@ -1,7 +1,7 @@
-// Many random programs. `hamlyn sim --seed N --verbose` shows one of them.
+// Many random programs. `hamlyn-sim --seed N --verbose` shows one of them.
 #include <gtest/gtest.h>
 
-#include "simulation/run.h"
+#include "test/simulation/books/run.h"
 
 namespace hamlyn::test {
 namespace {
@@ -17,7 +17,7 @@ TEST(RandomPrograms, keep_every_promise_whatever_goes_wrong) {
   simulation::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const simulation::Result result = simulation::run(seed);
-    EXPECT_EQ(result.problem, "") << "to see it again: hamlyn sim --seed " << seed << " --verbose";
+    EXPECT_EQ(result.problem, "") << "to see it again: hamlyn-sim --seed " << seed << " --verbose";
     sum.add(result.counts);
     coverage.add(result.coverage);
   }

@@ -1,6 +1,6 @@
 // A run that fails is made short, and the short one fails in the same way. The fault is planted: somebody who
 // watches objects to what honest runs do.
-#include "simulation/shorten.h"
+#include "test/simulation/books/shorten.h"
 
 #include <gtest/gtest.h>
 

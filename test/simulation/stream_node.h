@@ -9,7 +9,7 @@
 #include "fabric/sim/sim_link.h"
 #include "interface/terminus.h"
 #include "protocols/port.h"
-#include "simulation/owned_slot.h"
+#include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::test {
 

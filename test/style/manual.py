@@ -13,7 +13,7 @@ import tree
 PAGES = tree.ROOT / "docs/man"
 FOLDER = tree.ROOT / "include/hamlyn"
 HEADERS = [FOLDER / "c.h", *sorted(FOLDER.glob("c_*.h"))]
-COMMANDS = ("send", "receive", "node", "top", "doctor", "sim", "perf")
+COMMANDS = ("send", "receive", "node", "top", "doctor", "perf")
 
 
 def said(page):

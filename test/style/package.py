@@ -23,6 +23,8 @@ HOLDS = (
     r"share/doc/hamlyn/LICENSE", r"share/doc/hamlyn/docs/c-interface\.md", r"share/doc/hamlyn/docs/reference/index\.md",
     r"share/doc/hamlyn/docs/reference/stream\.md", r"share/doc/hamlyn/examples/hello_c\.c",
 )
+# Test ground: programs and libraries of the build tree alone.
+LACKS = (r"bin/hamlyn-.*", r"bin/hamlyn[a-z]+-.*", r"lib/.*(simulation|fabric_sim|books|perf).*")
 NEEDS = ("libc6", "libstdc++6", "libfmt", "libspdlog", "libsodium", "libtomlplusplus", "libxxhash")
 SCRIPTS = ("postinst", "prerm", "postrm")
 
@@ -80,6 +82,7 @@ def main(given, compiler):
         prefix = unit.parents[3]
         inside = [str(path.relative_to(prefix)) for path in prefix.rglob("*")]
         problems += [f"does not hold {name}" for name in HOLDS if not any(re.fullmatch(name, path) for path in inside)]
+        problems += [f"holds {path}, which is test ground" for path in inside if any(re.fullmatch(name, path) for name in LACKS)]
         if "\nStartLimitIntervalSec=0\n" not in unit.read_text():
             problems.append("the service is given up where the network comes later than it")
         started = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.MULTILINE)[1]

@@ -1,6 +1,6 @@
 #pragma once
 // One interface in a test is what it is in a simulation.
-#include "simulation/party.h"
+#include "test/simulation/books/party.h"
 
 namespace hamlyn::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 // The receive side of a test is that of a simulation.
-#include "simulation/owned_slot.h"
+#include "test/simulation/books/owned_slot.h"
 #include "test/support/party.h"
 
 namespace hamlyn::test {

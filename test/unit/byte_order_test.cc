@@ -14,7 +14,7 @@
 #include "protocols/datagram_wire.h"
 #include "protocols/loan_wire.h"
 #include "protocols/stream_wire.h"
-#include "simulation/owned_slot.h"
+#include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::test {
 namespace {

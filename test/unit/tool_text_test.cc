@@ -77,8 +77,8 @@ TEST(ToolText, ProgressSaysWhatIsKnownAndKeepsToItsWidth) {
 
 TEST(ToolText, FailureIsOneLineThatSaysWhatToDo) {
   const Failure failed("cannot open 'a\nb\033'", "system", "check the path");
-  EXPECT_EQ(line("send", failed), "hamlyn send: cannot open 'a b ' (system): check the path");
-  EXPECT_EQ(line("", failed), "hamlyn: cannot open 'a b ' (system): check the path");
+  EXPECT_EQ(line("hamlyn send", failed), "hamlyn send: cannot open 'a b ' (system): check the path");
+  EXPECT_EQ(line("hamlyn", failed), "hamlyn: cannot open 'a b ' (system): check the path");
 }
 
 TEST(ToolText, ExitCodesFollowTheErrors) {

@@ -20,7 +20,7 @@
 
 #include "fabric/shm/sealed_memory.h"
 #include "library/setting.h"
-#include "simulation/coverage.h"
+#include "simulation/fault.h"
 #include "simulation/host/fiber.h"
 #include "simulation/link_end.h"
 #include "simulation/rough_wire.h"
