@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each link of a page leads to a file, and to a heading of it; each file that a page names is there; the README leads to all pages.
+"""Each link of a page leads to a file, and to a heading of it; each file that a page names is there; the index names all pages.
 
   links.py             checks the tree
   links.py --self-test checks that this program sees what it is there to see
@@ -13,6 +13,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A path of the tree, in a row of `code`.
 NAMED = re.compile(r"`((?:src|test|docs|include|examples|scripts|bench|cmake|etc)/[\w./-]+|hamlyn/\w+\.h|[\w-]+\.md)`")
 MADE = ("docs/reference/",)  # where the installed pages are
+INDEX = "docs/index.md"
 
 
 def prose(text):
@@ -53,6 +54,15 @@ def wrong(page, text, files):
             yield f"{page}: names {name}, which is not there"
 
 
+def lost(pages):
+    """What a reader who begins with the README does not find."""
+    if f"]({INDEX})" not in pages["README.md"]:
+        yield f"README.md: does not lead to {INDEX}"
+    for page in pages:
+        if page.startswith("docs/") and page != INDEX and f"]({page.removeprefix('docs/')})" not in pages[INDEX]:
+            yield f"{INDEX}: does not name {page}: give it one sentence in one of the groups"
+
+
 def self_test():
     files = {"README.md": "", "docs/a.md": "# A b: `c`\n", "docs/b.md": "", "src/x/y.h": "", "include/hamlyn/z.h": ""}
     good = ["[a](a.md)", "[a](../README.md)", "[a](a.md#a-b-c)", "[src](../src/x)", "`src/x/y.h`", "`hamlyn/z.h`", "[w](https://x.y/z)", "`b.md`",
@@ -60,13 +70,17 @@ def self_test():
     bad = ["[a](c.md)", "[a](README.md)", "[a](a.md#b)", "`src/x/z.h`", "`hamlyn/y.h`", "`c.md`", "[a](#nowhere)"]
     found = [f"refused, though right: {text}" for text in good if list(wrong("docs/b.md", text, files))]
     found += [f"not seen: {text}" for text in bad if not list(wrong("docs/b.md", text, files))]
+    index = {"README.md": f"[all]({INDEX})", INDEX: "[a](a.md) [b](x/b.md)", "docs/a.md": "", "docs/x/b.md": ""}
+    found += [f"refused, though named: {problem}" for problem in lost(index)]
+    found += [f"not seen: {what}" for what, change in (("a page that is not named", {"docs/c.md": ""}), ("no way to the index", {"README.md": ""}))
+              if len(list(lost({**index, **change}))) != 1]
     tree.finish(found, "links' self test")
 
 
 def main():
     files = {str(path.relative_to(tree.ROOT)): path for path in tree.files()}
     pages = {name: path.read_text() for name, path in files.items() if path.suffix == ".md"}
-    found = [f"README.md: does not lead to {page}" for page in pages if page.startswith("docs/") and f"]({page})" not in pages["README.md"]]
+    found = list(lost(pages))
     found += [problem for page, text in pages.items() for problem in wrong(page, text, {**files, **pages})]
     tree.finish(found, f"links, {len(pages)} pages")
 
