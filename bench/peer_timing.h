@@ -28,7 +28,7 @@ static double seconds_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The line that `hamlyn perf` waits for. */
+/* The line that `hamlyn-bench` waits for. */
 static inline void print_result(double value) {
   printf("result %.6g\n", value);
   fflush(stdout);

@@ -65,7 +65,7 @@ endfunction()
 # The layers share those of the lowest, but for two kinds: those that are compiled with options of their own, and those that
 # precompile headers of their own.
 function(hamlyn_standard_headers name)
-  if(name MATCHES "^(perf|simulation|simulation_protocols|tool|tool_transfer)$")
+  if(name MATCHES "^(perf|tool|tool_transfer)$")
     return()
   endif()
   target_compile_options(hamlyn_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)

@@ -22,7 +22,7 @@ package_packages=(
 fuzz_packages=(
   "${build_packages[@]}" clang-14 libclang-rt-14-dev libgtest-dev llvm-14
 )
-# The peers that `hamlyn perf --peers` measures beside us; only scripts/bench installs them.
+# The peers that `hamlyn-bench --peers` measures beside us; only scripts/bench installs them.
 bench_packages=(
   "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils
 )

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tool/failure.h"
+#include "tool/perf/words.h"
 #include "tool/words.h"
 
 namespace hamlyn::tool {
@@ -109,24 +110,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 
 #ifdef HAMLYN_WITH_PERF
 void add_perf(CLI::App& app, PerfOptions& options) {
-  CLI::App& command =
-      *app.add_subcommand("perf", "Measure this machine's limits, Hamlyn, and installed peers");
-  command.add_option("--only", options.only, "Measure only figures whose whole name matches")
-      ->type_name("REGEX")
-      ->check(not_empty());
-  command.add_option("--cores", options.cores, "The two processors to measure on")
-      ->type_name("A,B")
-      ->delimiter(',');
-  command.add_option("--rounds", options.rounds, "How often each figure is taken")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000));
-  command.add_option("--nodes", options.nodes, "Sockets of two nodes, for figures between hosts")
-      ->type_name("A,B")
-      ->delimiter(',');
-  command.add_flag("--peers", options.peers, "Also figures of peers that are installed");
-  command.add_flag("--list", options.list, "Print the names of the figures and measure nothing");
-  command.add_flag("--json", options.json, "Print one JSON object");
-  command.footer(kExitCodes);
+  add_measuring(*app.add_subcommand("perf", "Measure this machine's limits and Hamlyn"), options);
 }
 #endif
 

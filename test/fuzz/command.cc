@@ -35,8 +35,6 @@ constexpr const char* kWords[] = {"--node",
                                   "--nodes",
                                   "--only",
                                   "--cores",
-                                  "--rounds",
-                                  "--peers",
                                   "--list",
                                   "--help",
                                   "-h",
@@ -87,7 +85,6 @@ void expect_in_range(const tool::CommandLine& line) {
     EXPECT_LE(each->timeout->count(), 1'000'000'000'000);
   }
   EXPECT_TRUE(line.top.seconds >= 0.01 && line.top.seconds <= 3600) << line.top.seconds;
-  EXPECT_TRUE(line.perf.rounds >= 1 && line.perf.rounds <= 1000) << line.perf.rounds;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
     {"node", {{"node"}, {"node", "--json"}}},
     {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
-    {"perf", {{"perf", "--list"}, {"perf", "--json", "--rounds", "1", "--only", R"(limit\.copy\..*)"}}},
+    {"perf", {{"perf", "--list"}, {"perf", "--json", "--only", R"(limit\.copy\..*)"}}},
 };
 
 // A node with a daemon, and partners for those commands that need one.

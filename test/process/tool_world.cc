@@ -39,11 +39,16 @@ World::~World() {
   ::poll(&ended, 1, 5000);
 }
 
-Command World::start(const std::vector<std::string>& words, Command::Options options) {
-  std::vector<std::string> arguments{program("hamlyn")};
+Command World::start_program(const std::string& name, const std::vector<std::string>& words,
+                             Command::Options options) {
+  std::vector<std::string> arguments{program(name)};
   arguments.insert(arguments.end(), words.begin(), words.end());
   options.environment.emplace("XDG_RUNTIME_DIR", runtime_.path());
   return Command(arguments, options);
+}
+
+Command World::start(const std::vector<std::string>& words, Command::Options options) {
+  return start_program("hamlyn", words, std::move(options));
 }
 
 Finished World::run(const std::vector<std::string>& words, Command::Options options) {

@@ -14,6 +14,9 @@ class World {
   World() = default;
   ~World();  // ends the daemon
 
+  // A program of the build with these words.
+  Command start_program(const std::string& name, const std::vector<std::string>& words,
+                        Command::Options options = {});
   // `hamlyn` with these words.
   Command start(const std::vector<std::string>& words, Command::Options options = {});
   Finished run(const std::vector<std::string>& words, Command::Options options = {});

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <stdexcept>
 
 #include "tool/perf/pair.h"
@@ -55,6 +56,13 @@ TEST(PerfProgram, AProgramThatIsNotThereFails) {
   Program program{{"/no/such/program"}, {}};
   EXPECT_EQ(program.output(std::chrono::seconds{30}), "");
   EXPECT_FALSE(program.process().wait());
+}
+
+// `hamlyn-bench` starts `hamlyn` and `hamlynd` so.
+TEST(PerfProgram, AProgramOfOursLiesBesideThisOne) {
+  const std::string own = std::filesystem::read_symlink("/proc/self/exe").filename();
+  EXPECT_EQ(access(beside(own).c_str(), X_OK), 0) << beside(own);
+  EXPECT_NE(access(beside("no_such_program").c_str(), X_OK), 0);
 }
 
 }  // namespace

@@ -3,40 +3,16 @@
 #include "tool/perf/limits.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/peers.h"
 
 namespace hamlyn::tool::perf {
 namespace {
 
-// Collects meters; those of peers only when they are wanted and installed.
 class Collection {
  public:
-  explicit Collection(bool with_peers)
-      : ucx_(with_peers && ucx_installed()),
-        openmpi_(with_peers && openmpi_installed()),
-        oshmem_(with_peers && oshmem_installed()),
-        libfabric_(with_peers && libfabric_probe_installed()) {}
-
   void add(Meter meter) { meters_.push_back(std::move(meter)); }
-  void add_ucx(const UcxTest& test) {
-    if (ucx_) add(ucx_meter(test));
-  }
-  void add_openmpi(Meter meter) {
-    if (openmpi_) add(std::move(meter));
-  }
-  void add_oshmem(Meter meter) {
-    if (oshmem_) add(std::move(meter));
-  }
-  void add_libfabric(Meter meter) {
-    if (libfabric_) add(std::move(meter));
-  }
   std::vector<Meter> take() { return std::move(meters_); }
 
  private:
-  bool ucx_;
-  bool openmpi_;
-  bool oshmem_;
-  bool libfabric_;
   std::vector<Meter> meters_;
 };
 
@@ -50,11 +26,6 @@ void add_short(Collection& all) {
   all.add(stream_latency(64));
   all.add(fetch_add_round_trip(Place::shm));
   all.add(get_round_trip(Place::shm));
-  all.add_oshmem(oshmem_put());
-  all.add_ucx({"posix", "put", 8, "oneway"});
-  all.add_ucx({"posix", "am", 8, "oneway"});
-  all.add_ucx({"posix", "tag", 8, "oneway"});
-  all.add_openmpi(openmpi_send(8));
 }
 
 void add_messages(Collection& all) {
@@ -62,9 +33,6 @@ void add_messages(Collection& all) {
        {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
     all.add(message_latency(bytes));
     if (bytes == 64 || bytes == 1024) all.add(datagram_latency(bytes));
-    if (bytes == 65536) continue;
-    all.add_ucx({"posix", "tag", bytes, "oneway"});
-    all.add_openmpi(openmpi_send(bytes));
   }
 }
 
@@ -79,7 +47,6 @@ void add_mapped(Collection& all) {
   all.add(mapped_fetch_add());
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
     all.add(mapped_bandwidth(bytes));
-    all.add_ucx({"posix", "put", bytes, "bandwidth"});
   }
 }
 
@@ -91,13 +58,11 @@ void add_segments(Collection& all) {
     all.add(segment_swap(Place::shm, sharing));
     all.add(segment_bandwidth(Place::shm, sharing, 4096));
   }
-  all.add_ucx({"posix", "put", 4096, "bandwidth"});
 }
 
 void add_rate(Collection& all) {
   all.add(fast_rate(Place::shm));
   all.add(fast_row_rate());
-  all.add_ucx({"posix", "tag", 8, "rate"});
 }
 
 void add_bandwidth(Collection& all) {
@@ -105,8 +70,6 @@ void add_bandwidth(Collection& all) {
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
     all.add(message_bandwidth(bytes, Place::shm));
     all.add(area_bandwidth(bytes));
-    all.add_ucx({"posix", "tag", bytes, "bandwidth"});
-    all.add_ucx({"cma", "tag", bytes, "bandwidth"});
   }
 }
 
@@ -114,7 +77,6 @@ void add_streams(Collection& all) {
   for (const std::size_t bytes :
        {std::size_t{64}, std::size_t{4096}, std::size_t{65536}, std::size_t{1048576}}) {
     all.add(stream_bandwidth(bytes));
-    if (bytes < 65536) all.add_ucx({"posix", "tag", bytes, "bandwidth"});
   }
 }
 
@@ -125,7 +87,6 @@ void add_touched(Collection& all) {
   all.add(touched_bandwidth(65536));
   all.add(touched_loan_bandwidth(65536));
   all.add(touched_area_bandwidth(65536));
-  all.add_openmpi(openmpi_touched(65536));
   all.add(place_limit(1048576));
   all.add(touched_bandwidth(1048576));
   all.add(touched_loan_bandwidth(1048576));
@@ -170,10 +131,7 @@ void add_wake(Collection& all) {
 void add_far(Collection& all) {
   all.add(first_latency());
   all.add(fast_latency(Place::ofi));
-  all.add_libfabric(libfabric_meter("oneway", 64));
-  all.add_ucx({"tcp", "tag", 8, "oneway"});
   all.add(wake_latency(Place::ofi));
-  all.add_libfabric(libfabric_meter("blocked", 64));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));
   all.add(segment_write(Place::ofi, Sharing::guarded));
@@ -187,18 +145,15 @@ void add_far(Collection& all) {
   all.add(names_import_read());
   all.add(names_import_asked());
   all.add(fast_rate(Place::ofi));
-  all.add_ucx({"tcp", "tag", 8, "rate"});
   for (const std::size_t bytes : {std::size_t{65536}, std::size_t{1048576}}) {
     all.add(message_bandwidth(bytes, Place::ofi));
-    all.add_ucx({"tcp", "tag", bytes, "bandwidth"});
-    all.add_libfabric(libfabric_meter("bandwidth", bytes));
   }
 }
 
 }  // namespace
 
-std::vector<Meter> catalogue(bool with_peers) {
-  Collection all{with_peers};
+std::vector<Meter> catalogue() {
+  Collection all;
   add_short(all);
   add_messages(all);
   add_rate(all);

@@ -1,5 +1,5 @@
 #pragma once
-// Every figure that perf can measure here, in the order in which a round measures them: what is compared with
+// Every figure of the machine and of ours, in the order in which a round measures them: what is compared with
 // each other stands together, so that the machine's drift hits both alike.
 #include <string>
 #include <vector>
@@ -8,6 +8,6 @@
 
 namespace hamlyn::tool::perf {
 
-std::vector<Meter> catalogue(bool with_peers);
+std::vector<Meter> catalogue();
 
 }  // namespace hamlyn::tool::perf

@@ -101,11 +101,8 @@ pid_t listener(const std::string& path) {
 
 std::string daemon_program() {
   if (const char* const daemon = std::getenv("HAMLYN_DAEMON")) return daemon;
-  std::array<char, 4096> self{};
-  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size() - 1);
-  const std::string path{self.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
-  const std::string beside = path.substr(0, path.rfind('/')) + "/hamlynd";
-  return access(beside.c_str(), X_OK) == 0 ? beside : find_program("hamlynd");
+  const std::string ours = beside("hamlynd");
+  return access(ours.c_str(), X_OK) == 0 ? ours : find_program("hamlynd");
 }
 
 void use_far_nodes(std::pair<std::string, std::string> sockets) { named = std::move(sockets); }

@@ -11,13 +11,15 @@
 
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
+#include "tool/perf/program.h"
 #include "tool/perf/transfer_ends.h"
 #include "tool/perf/worker.h"
 
 namespace hamlyn::tool::perf {
 namespace {
 
-// This program, with that command and those descriptors.
+// Becomes `hamlyn`, with that command and those descriptors: this program, or, of `hamlyn-bench`, the one
+// beside it.
 int become(std::vector<std::string> words, const std::array<int, 3>& descriptors) {
   words.insert(words.begin(), "hamlyn");
   for (int i = 0; i != 3; ++i) {
@@ -26,7 +28,7 @@ int become(std::vector<std::string> words, const std::array<int, 3>& descriptors
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execv("/proc/self/exe", arguments.data());
+  execv(beside("hamlyn").c_str(), arguments.data());
   return 127;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// `hamlyn perf`: the figures of this machine's own limits, of Hamlyn, and of installed peers, measured beside
-// each other. docs/performance.md says what each figure means.
+// `hamlyn perf`: the figures of this machine's own limits and of Hamlyn, each taken once. docs/performance.md
+// says what each figure means; peers, rounds and targets are those of `hamlyn-bench` (bench/).
 #include <string>
 #include <utility>
 
@@ -9,10 +9,8 @@ namespace hamlyn::tool {
 struct PerfOptions {
   bool json = false;                  // one JSON object on stdout instead of tables
   std::string only;                   // POSIX extended regular expression on whole figure names; empty: all
-  bool peers = false;                 // also the figures of peers that are installed
   std::pair<int, int> cores{-1, -1};  // the two processors to measure on; negative: chosen here
   bool list = false;                  // print the names of the figures and measure nothing
-  int rounds = 5;
   std::pair<std::string, std::string> nodes;  // sockets of two, for figures between hosts; empty: of its own
 };
 

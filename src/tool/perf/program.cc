@@ -63,6 +63,13 @@ std::string Program::output(std::chrono::seconds timeout, const std::string& las
   return text;
 }
 
+std::string beside(const std::string& name) {
+  std::array<char, 4096> self{};
+  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size() - 1);
+  const std::string path{self.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+  return path.substr(0, path.rfind('/') + 1) + name;
+}
+
 std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders{path != nullptr ? path : ""};

@@ -1,5 +1,5 @@
 #pragma once
-// Another program, run beside us: a peer's own tool or launcher.
+// Another program, run beside us: a daemon, a peer's own tool or launcher.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -28,6 +28,9 @@ class Program {
   base::FileDescriptor from_;
   std::optional<Worker> process_;
 };
+
+// The path of a program of ours, from the folder that this one lies in.
+std::string beside(const std::string& name);
 
 // The path of a program in PATH, or empty.
 std::string find_program(const std::string& name);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tool/perf/figure.h"
-#include "tool/perf/targets.h"
 
 namespace hamlyn::tool::perf {
 
@@ -13,8 +12,6 @@ struct Report {
   std::string date;     // UTC, ISO 8601
   std::string version;  // of Hamlyn
   std::vector<Figure> figures;
-  std::vector<TargetResult> targets;
-  std::vector<std::string> absent;  // peers that were asked for and are not installed
 };
 
 // One object, ended with a newline.

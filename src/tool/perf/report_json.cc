@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "tool/perf/report.h"
+#include "tool/perf/report_object.h"
 
 namespace hamlyn::tool::perf {
 namespace {
@@ -21,30 +21,15 @@ Json figure_json(const Figure& figure) {
   return json;
 }
 
-Json target_json(const TargetResult& result) {
-  const Target& target = result.target;
-  const std::optional<double> worst = result.worst();
-  Json json{{"figure", target.figure},
-            {"against", target.against},
-            {"relation", symbol(target.relation)},
-            {"factor", target.factor},
-            {"aim", or_null(target.aim)},
-            {"ratio", or_null(worst)},
-            {"met", worst ? Json(result.met()) : Json(nullptr)}};
-  for (const Distance distance : kDistances) json[name_of(distance)] = or_null(result.ratio_at(distance));
-  return json;
-}
-
 }  // namespace
 
-std::string to_json(const Report& report) {
+Json to_object(const Report& report) {
   Json json{{"machine", report.machine}, {"date", report.date}, {"version", report.version}};
   json["figures"] = Json::array();
   for (const Figure& figure : report.figures) json["figures"].push_back(figure_json(figure));
-  json["targets"] = Json::array();
-  for (const TargetResult& result : report.targets) json["targets"].push_back(target_json(result));
-  json["absent"] = report.absent;
-  return json.dump(2) + "\n";
+  return json;
 }
+
+std::string to_json(const Report& report) { return to_object(report).dump(2) + "\n"; }
 
 }  // namespace hamlyn::tool::perf

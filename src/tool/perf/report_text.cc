@@ -39,20 +39,6 @@ std::string figure_row(const Figure& figure, std::size_t width) {
                      figure.single_operations ? cell(s.p999) : "-", cell(s.max));
 }
 
-std::string ratio(const TargetResult& result, Distance distance) {
-  const std::optional<double>& value = result.ratio_at(distance);
-  return value ? fmt::format("{:.2f}", *value) : "-";
-}
-
-std::string target_row(const TargetResult& result, std::size_t width, std::size_t against_width) {
-  const Target& target = result.target;
-  const char* verdict = !result.worst() ? "not measured" : result.met() ? "met" : "MISSED";
-  const std::string aim = target.aim ? fmt::format(" (aim {})", *target.aim) : "";
-  return fmt::format("{:<{}} / {:<{}} {:>7} {:>7} {:>2} {:<4} {}{}\n", target.figure, width, target.against,
-                     against_width, ratio(result, Distance::near), ratio(result, Distance::far),
-                     symbol(target.relation), target.factor, verdict, aim);
-}
-
 }  // namespace
 
 std::string to_text(const Report& report) {
@@ -62,19 +48,6 @@ std::string to_text(const Report& report) {
   text += fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "figure", width,
                       "median", "unit", "near", "far", "min", "p99", "p99.9", "max");
   for (const Figure& figure : report.figures) text += figure_row(figure, width);
-  if (!report.targets.empty()) {
-    std::size_t against_width = 0;
-    width = 0;
-    for (const TargetResult& result : report.targets) {
-      width = std::max(width, result.target.figure.size());
-      against_width = std::max(against_width, result.target.against.size());
-    }
-    text += fmt::format("\n{:<{}}   {:<{}} {:>7} {:>7} {}\n", "ratio of", width, "to", against_width, "near",
-                        "far", "must be");
-    for (const TargetResult& result : report.targets) text += target_row(result, width, against_width);
-  }
-  for (const std::string& peer : report.absent) text += fmt::format("\nabsent: {}", peer);
-  if (!report.absent.empty()) text += "\n";
   return text;
 }
 

@@ -2,12 +2,12 @@
 
 #include <stdexcept>
 
-#include "tool/perf/ucx_output.h"
+#include "bench/ucx_output.h"
 
 namespace hamlyn::tool::perf {
 namespace {
 
-TEST(PerfUcxOutput, LatencyAndRateAreReadByTheirColumns) {
+TEST(BenchUcxOutput, LatencyAndRateAreReadByTheirColumns) {
   const UcxResult result = parse_ucx(
       "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n"
       "100000,0.225,0.237,0.237,32.18,32.18,4217903,4217904\n");
@@ -15,7 +15,7 @@ TEST(PerfUcxOutput, LatencyAndRateAreReadByTheirColumns) {
   EXPECT_DOUBLE_EQ(result.messages_per_second, 4217904);
 }
 
-TEST(PerfUcxOutput, OtherLinesAndOtherColumnsDoNotMatter) {
+TEST(BenchUcxOutput, OtherLinesAndOtherColumnsDoNotMatter) {
   const UcxResult result = parse_ucx(
       "[1700000000.1] [vm:1] UCX WARN something\n"
       "iterations,extra,overall_mr,50.0_percentile_lat\n5,9,2000,1.5\nlater\n");
@@ -23,7 +23,7 @@ TEST(PerfUcxOutput, OtherLinesAndOtherColumnsDoNotMatter) {
   EXPECT_DOUBLE_EQ(result.messages_per_second, 2000);
 }
 
-TEST(PerfUcxOutput, WhatIsNoTableIsAnErrorThatShowsIt) {
+TEST(BenchUcxOutput, WhatIsNoTableIsAnErrorThatShowsIt) {
   for (const char* bad :
        {"", "connection refused\n", "iterations,overall_mr\n", "iterations,overall_mr\n5,7\n",
         "iterations,50.0_percentile_lat,overall_mr\n5,x,7\n",

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "tool/perf/peers.h"
+#include "bench/peers.h"
 #include "tool/perf/program.h"
 #include "tool/perf/volume.h"
 

@@ -1,4 +1,4 @@
-#include "tool/perf/ucx_output.h"
+#include "bench/ucx_output.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "tool/perf/derived.h"
+#include "bench/derived.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -2,10 +2,10 @@
 #include <stdexcept>
 #include <thread>
 
+#include "bench/peers.h"
+#include "bench/ucx_output.h"
 #include "tool/perf/free_port.h"
-#include "tool/perf/peers.h"
 #include "tool/perf/program.h"
-#include "tool/perf/ucx_output.h"
 
 namespace hamlyn::tool::perf {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tool/perf/targets.h"
+#include "bench/targets.h"
 
 namespace hamlyn::tool::perf {
 namespace {
@@ -19,7 +19,7 @@ Figure figure(const std::string& name, double near, double far) {
 
 const std::vector<Target> kOne = {{"shm.a.oneway", Relation::at_most, 1.35, "limit.b.oneway", 1.15}};
 
-TEST(PerfTargets, TheRatioIsOfMedians) {
+TEST(BenchTargets, TheRatioIsOfMedians) {
   const auto results = compare(kOne, {figure("limit.b.oneway", 100), figure("shm.a.oneway", 120)});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_DOUBLE_EQ(results[0].ratio_at(Distance::near).value(), 1.2);
@@ -27,18 +27,18 @@ TEST(PerfTargets, TheRatioIsOfMedians) {
   EXPECT_TRUE(results[0].met());
 }
 
-TEST(PerfTargets, AboveTheFactorIsMissed) {
+TEST(BenchTargets, AboveTheFactorIsMissed) {
   const auto results = compare(kOne, {figure("limit.b.oneway", 100), figure("shm.a.oneway", 136)});
   EXPECT_FALSE(results.at(0).met());
 }
 
-TEST(PerfTargets, WithoutTheOtherFigureThereIsNoRatio) {
+TEST(BenchTargets, WithoutTheOtherFigureThereIsNoRatio) {
   const auto results = compare(kOne, {figure("shm.a.oneway", 136)});
   EXPECT_FALSE(results.at(0).worst().has_value());
   EXPECT_FALSE(results.at(0).met());
 }
 
-TEST(PerfTargets, EachDistanceHasItsRatioAndTheWorseOneCounts) {
+TEST(BenchTargets, EachDistanceHasItsRatioAndTheWorseOneCounts) {
   const auto results = compare(kOne, {figure("limit.b.oneway", 50, 200), figure("shm.a.oneway", 55, 300)});
   EXPECT_DOUBLE_EQ(results.at(0).ratio_at(Distance::near).value(), 1.1);
   EXPECT_DOUBLE_EQ(results.at(0).ratio_at(Distance::far).value(), 1.5);
@@ -49,7 +49,7 @@ TEST(PerfTargets, EachDistanceHasItsRatioAndTheWorseOneCounts) {
   EXPECT_DOUBLE_EQ(rates.at(0).worst().value(), 3);
 }
 
-TEST(PerfTargets, FiguresOfDifferentDistancesAreNotCompared) {
+TEST(BenchTargets, FiguresOfDifferentDistancesAreNotCompared) {
   Figure far = figure("limit.b.oneway", 200);
   far.median_at(Distance::far) = far.median_at(Distance::near);
   far.median_at(Distance::near).reset();
@@ -58,11 +58,11 @@ TEST(PerfTargets, FiguresOfDifferentDistancesAreNotCompared) {
   EXPECT_FALSE(results.at(0).met());
 }
 
-TEST(PerfTargets, WithoutOurFigureThereIsNoRow) {
+TEST(BenchTargets, WithoutOurFigureThereIsNoRow) {
   EXPECT_TRUE(compare(kOne, {figure("limit.b.oneway", 1)}).empty());
 }
 
-TEST(PerfTargets, EachRelationAtItsEdge) {
+TEST(BenchTargets, EachRelationAtItsEdge) {
   EXPECT_TRUE(holds(Relation::at_most, 1, 1));
   EXPECT_FALSE(holds(Relation::below, 1, 1));
   EXPECT_TRUE(holds(Relation::below, 0.99, 1));
@@ -72,7 +72,7 @@ TEST(PerfTargets, EachRelationAtItsEdge) {
   EXPECT_TRUE(holds(Relation::above, 1.01, 1));
 }
 
-TEST(PerfTargets, EachPointsTheWayThatIsBetter) {
+TEST(BenchTargets, EachPointsTheWayThatIsBetter) {
   for (const Target& target : all_targets()) {
     const bool less = target.relation == Relation::at_most || target.relation == Relation::below;
     EXPECT_EQ(less, smaller_is_better(target.figure)) << target.figure;

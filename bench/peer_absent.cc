@@ -1,4 +1,4 @@
-#include "tool/perf/peers.h"
+#include "bench/peers.h"
 
 namespace hamlyn::tool::perf {
 

@@ -1,4 +1,4 @@
-#include "tool/perf/targets.h"
+#include "bench/targets.h"
 
 namespace hamlyn::tool::perf {
 

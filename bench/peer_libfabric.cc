@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "tool/perf/peers.h"
+#include "bench/peers.h"
 #include "tool/perf/program.h"
 
 namespace hamlyn::tool::perf {
