@@ -238,8 +238,8 @@ int subscribe(const std::string& name) {
     if (last == 0) require(hear(news).updates == 0, "the market closes before it has opened");
     const Book& book = *reinterpret_cast<const Book*>(borrowed.bytes().data());
     last = book.update;
-    // We trust this publisher to leave a book alone while we have it. (docs/loans.md says what to do with one
-    // that we do not.)
+    // We trust this publisher to leave a book alone while we have it. (docs/large-data.md says what to do
+    // with one that we do not.)
     require(std::ranges::all_of(book.levels, [&](const Level& level) { return level.update == last; }),
             "half of a book is of another update");
     if (number == 0 && last > 100) kill(getpid(), SIGKILL);                        // one that dies

@@ -1,6 +1,6 @@
 #pragma once
-// Message buffers out of an area, by sizes (docs/areas.md). A message area of the kind guarded is never shown
-// to anybody; a send buffer area is, whole, to whoever is sent a long piece of it.
+// Message buffers out of an area, by sizes (docs/large-data.md). A message area of the kind guarded is never
+// shown to anybody; a send buffer area is, whole, to whoever is sent a long piece of it.
 //
 // Threads: any may take and give back; of one Buffer one at a time.
 // Owner: who made it. The area outlives its pool, and a pool its buffers.

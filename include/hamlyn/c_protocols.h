@@ -1,5 +1,5 @@
 #pragma once
-// The C interface of the protocols (docs/protocols.md): managers, datagrams, streams, tagged remote writes.
+// The C interface of the protocols (docs/messages.md): managers, datagrams, streams, tagged remote writes.
 // What holds for all functions and handles stands at the top of hamlyn/c.h.
 #include "hamlyn/c.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The C interface of puts (docs/puts.md) and segments (docs/segments.md): memory that others write, read and
+// The C interface of puts and segments (docs/remote-memory.md): memory that others write, read and
 // swap in without its owner's help (paper 4, chapters 3 and 4). What holds for all functions and handles
 // stands at the top of hamlyn/c.h. The thesis's own calls are in hamlyn/rr.h.
 #include "hamlyn/c.h"

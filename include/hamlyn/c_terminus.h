@@ -15,7 +15,7 @@ extern "C" {
 // A work queue, private to this process.
 typedef struct hamlyn_terminus hamlyn_terminus;
 
-// Levels of urgency, end to end (docs/priorities.md).
+// Levels of urgency, end to end (docs/slots.md).
 enum hamlyn_priority { HAMLYN_NORMAL = 0, HAMLYN_URGENT = 1 };
 
 typedef struct hamlyn_terminus_options {

@@ -2,7 +2,7 @@
 // Loans: a large message that is read where its sender has written it, by one receiver or many, without a
 // copy. The sender's memory is shown to its receivers read-only (design, section 3: mapped read-only); each
 // is told by one packet in fast mode (paper 0, section 2.7), and the buffer comes back when the last of them
-// has given it back, or has died. docs/loans.md says what each side must not trust.
+// has given it back, or has died. docs/large-data.md says what each side must not trust.
 //
 // Threads: any may use any of these; of one Loan or one Borrowed one at a time. An object is destroyed when
 // no other thread uses it but to wait on it (LoanPool::take, LoanSender::send, LoanReceiver::receive): these

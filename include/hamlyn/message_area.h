@@ -1,7 +1,7 @@
 #pragma once
 // Memory of this process that messages may land in (paper 0, section 2.2). Of the kind `guarded` it is
-// private: no peer maps it. The other kinds are mapped slots (docs/areas.md): whoever holds a ticket of a
-// slot on the area may map the whole of it.
+// private: no peer maps it. The other kinds are for mapped slots (docs/large-data.md): the holder of a ticket
+// of a slot on the area may map the whole of it.
 // Threads: any; `revoke` while nobody writes there. Owner: who made it; the interface outlives it, and it
 // outlives its slots. Memory of the caller's stays the caller's.
 #include <chrono>
@@ -49,8 +49,8 @@ class MessageArea {
   // process's private memory (malloc, anonymous mmap) on which no other area lies; a forked child has it no
   // more. Throws Error: invalid_argument, out_of_memory, quota_bytes; then the memory is as it was.
   MessageArea(Interface& interface, std::span<std::byte> memory, Sharing sharing = Sharing::guarded);
-  // A durable area (paper 1, section 3.5.1; docs/areas.md): memory that starts with what the file has, and
-  // acknowledgements of messages to it that are given only when their data is in the file and safe from a
+  // A durable area (paper 1, section 3.5.1; docs/large-data.md): memory that starts with what the file has,
+  // and acknowledgements of messages to it that are given only when their data is in the file and safe from a
   // crash of the host. Nobody maps it. Its space on the disk is taken here. Throws Error: disk_full,
   // not_permitted (another area has the file), invalid_argument, out_of_memory, system.
   MessageArea(Interface& interface, const AreaFile& file, std::size_t bytes);

@@ -2,7 +2,7 @@
 // One message to an exact list of recipients, with a count of those that have got it (paper 1, section 2.4).
 // The receiving interfaces acknowledge, not their programs: "delivered" means that all of it has landed in
 // the recipient's memory. A recipient that dies, refuses or does not answer is told of by itself and holds up
-// none of the others. For long lists see docs/multicast.md.
+// none of the others. For long lists see docs/slots.md.
 //
 // Threads: any, one send at a time. Whoever destroys it ends `wait` in other threads, with `cancelled`.
 // Owner: who made it; its interface outlives it. What is sent stays the caller's.

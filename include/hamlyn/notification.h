@@ -65,8 +65,8 @@ struct Notification {
     // length say where a get landed.
     remote_done,
     remote_failed,  // `cause` says why it was refused; none: its link ended, or where it was to land is gone
-    // Puts have landed (docs/puts.md): `word` says how many, offset and length where; `peer` is 0 if they are
-    // of several.
+    // Puts have landed (docs/remote-memory.md): `word` says how many, offset and length where; `peer` is 0 if
+    // they are of several.
     put,
     put_held,  // the same, of puts that wait because that part of the slot is inhibited or not pinned
     got,       // the same, of gets that were answered here

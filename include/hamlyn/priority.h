@@ -1,6 +1,6 @@
 #pragma once
 // Levels of urgency, end to end (paper 1, sections 3.2 and 5): a terminus has one, and each link has a ring
-// per level, so that what is urgent does not stand behind bulk. docs/priorities.md says what that bounds.
+// per level, so that what is urgent does not stand behind bulk. docs/slots.md says what that bounds.
 #include <cstddef>
 #include <cstdint>
 

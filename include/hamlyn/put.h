@@ -1,7 +1,7 @@
 #pragma once
 // Puts: data into a slot of another interface, and nothing said of it: the papers' WRITE, which separates
 // data from control (paper 4, section 3.3). `Terminus::put` sends them, `Slot::Options::puts` takes them, and
-// `Terminus::fence` asks whether they have landed. docs/puts.md explains them.
+// `Terminus::fence` asks whether they have landed. docs/remote-memory.md explains them.
 #include <cstdint>
 
 namespace hamlyn {

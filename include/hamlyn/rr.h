@@ -1,13 +1,13 @@
 #pragma once
 // Remote memory as the thesis has it (paper 4, section 4.2): its calls, and what were instructions there as
-// functions, over the segments of hamlyn/segment.h. For C99 or later and C++; link libhamlyn. docs/rr.md says
-// which call is which of ours, and what differs from the text.
+// functions, over the segments of hamlyn/segment.h. For C99 or later and C++; link libhamlyn.
+// docs/c-interface.md says which call is which of ours, and what differs from the text.
 //
 // All of them answer -1, or (char*)-1 where they give an address, with errno set, when something is wrong;
-// docs/rr.md has the errors. hamlyn_last_error says more about those of rr_export and rr_import. A process
-// attaches to its host's node at its first rr_export or rr_import. Threads: any. Segments, of one's own and
-// of others, are small positive numbers, at most 2048 at a time; numbers of what was deleted are told from
-// those of its successors. A forked child has none of its parent's, and can make its own; descriptors of
+// docs/c-interface.md has the errors. hamlyn_last_error says more about those of rr_export and rr_import. A
+// process attaches to its host's node at its first rr_export or rr_import. Threads: any. Segments, of one's
+// own and of others, are small positive numbers, at most 2048 at a time; numbers of what was deleted are told
+// from those of its successors. A forked child has none of its parent's, and can make its own; descriptors of
 // rr_getfd go on giving it what comes while its parent lives.
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Segments (paper 4, chapters 3 and 4): a process exports a piece of its memory, under a name or by a ticket;
 // others import it and read, write and swap in it without its help. Data moves without control; control moves
-// only when asked for. docs/segments.md explains the model to someone who never read the thesis.
+// only when asked for. docs/remote-memory.md explains the model to someone who never read the thesis.
 //
 // Threads: any thread may use any object; each is destroyed by one, while no other uses it. Fork: a forked
 // child has neither (Status::forked); it may go on reading the descriptors.
@@ -265,7 +265,7 @@ class Import {
 
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
   // there before. After link_ended nobody knows whether it was done; after timed_out and cancelled neither,
-  // and it may still be done (docs/segments.md; hamlyn/sure_swap.h has one of which it can be found out).
+  // and it may still be done (docs/remote-memory.md; hamlyn/sure_swap.h has a swap that can be asked).
   // no_place, of a mapped one: it is done, and the exporter has not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;

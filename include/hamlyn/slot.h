@@ -99,7 +99,7 @@ class Slot {
   // guarded slot.
   Status revoke(std::uint32_t entry) noexcept;
 
-  // Puts (docs/puts.md). All of these are `invalid` if the slot takes none.
+  // Puts (docs/remote-memory.md). All of these are `invalid` if the slot takes none.
   //
   // Whether the queue is told of them. At first Control::conditional.
   Status set_control(Control control) noexcept;

@@ -152,12 +152,12 @@ class Terminus {
   // refused.
   Status wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
-  // Puts (docs/puts.md): `data`, of any size, to `options.offset` of a slot that takes them, and nothing said
-  // of it (paper 4, section 3.3, WRITE). Up to 48 bytes leave at once, as one cell, or not at all. Longer
-  // ones as `send`: `pending` when the interface moves the rest. ok says that the buffer is free, and not
-  // that it has landed. connecting: the slot is being opened, wait with `connect`; queue_full; no_place (to
-  // be told of); refused: the slot takes none, or has gone; out_of_bounds; misaligned; invalid: a shape that
-  // cannot be, or holds other than data.size() bytes.
+  // Puts (docs/remote-memory.md): `data`, of any size, to `options.offset` of a slot that takes them, and
+  // nothing said of it (paper 4, section 3.3, WRITE). Up to 48 bytes leave at once, as one cell, or not at
+  // all. Longer ones as `send`: `pending` when the interface moves the rest. ok says that the buffer is free,
+  // and not that it has landed. connecting: the slot is being opened, wait with `connect`; queue_full;
+  // no_place (to be told of); refused: the slot takes none, or has gone; out_of_bounds; misaligned; invalid:
+  // a shape that cannot be, or holds other than data.size() bytes.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {},
              SendHandle* handle = nullptr) noexcept;
   // What its owner lets this interface do at the slot, once `connect` has said ok.
@@ -173,7 +173,7 @@ class Terminus {
              std::chrono::nanoseconds timeout) noexcept;
   Outcome flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
-  // Remote operations (docs/remote-operations.md). They leave at once, behind earlier messages of this
+  // Remote operations (docs/remote-memory.md). They leave at once, behind earlier messages of this
   // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;
   // connecting, queue_full (as many are under way as there may be: 16 per link and level, or all entries of
   // this terminus; or the link has no room), no_place (in the queue of the options), link_ended,

@@ -20,7 +20,8 @@ struct Exported {
 };
 
 // Reads that were begun, are not waited for, and of which no record tells: the operation behind them does
-// (docs/rr.md). As many as an import has under way at most; of each it is known for as long how it has ended.
+// (docs/c-interface.md). As many as an import has under way at most; of each it is known for as long how it
+// has ended.
 class BegunReads {
  public:
   void add(RemoteHandle read) noexcept {

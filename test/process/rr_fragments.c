@@ -1,6 +1,6 @@
 // The fragments of paper 4, section 4.2, as they stand in the text, but for what no compiler of today takes
-// (docs/rr.md): the headers' names, arithmetic on a pointer's bits, and three names that are written in two
-// ways.
+// (docs/c-interface.md): the headers' names, arithmetic on a pointer's bits, and three names that are written
+// in two ways.
 #include "test/process/rr_fragments.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // Segments are exported again and again, in the same memory and, some, under the same name, while others go
 // on with what they have imported of earlier ones: those are told so, and touch no successor (paper 4,
-// sections 4.2.1 and 4.2.6). HAMLYN_TEST_EXPORTS says how often instead (docs/segments.md).
+// sections 4.2.1 and 4.2.6). HAMLYN_TEST_EXPORTS says how often instead (docs/remote-memory.md).
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>

@@ -21,7 +21,7 @@ int import_from(Hosted& all, std::uint64_t exporter) {
   return number;
 }
 
-// The listing of docs/rr.md. False: the exporter has died, or its link has ended.
+// The listing of docs/c-interface.md. False: the exporter has died, or its link has ended.
 bool count_one_up(Hosted& all, int counter, int results, const char* address, unsigned nonce) {
   unsigned value = 0;
   for (;;) {
