@@ -16,7 +16,6 @@
 #include "library/far_fabric.h"
 #include "library/far_thread.h"
 #include "library/interface_thread.h"
-#include "library/kernel.h"
 #include "library/own_thread.h"
 
 namespace hamlyn::library {
@@ -60,7 +59,6 @@ Engine::Engine(const Interface::Options& options)
       counters_(page_of(counter_memory_)),
       core_(*this, counters_),
       far_dead_(options.dead) {
-  check_kernel();
   introduce(counters_);
   if (simulation != nullptr) {
     control_ = simulation->make_outside(*this, options);

@@ -24,9 +24,9 @@ Finding kernel(const Host& host) {
         "without them no interface can be made"};
   }
   if (!host.futex_waitv) {
-    return {Verdict::problem, "kernel", fmt::format("Linux {} lacks futex_waitv", host.kernel),
+    return {Verdict::could_be_better, "kernel", fmt::format("Linux {} lacks futex_waitv", host.kernel),
             "run Linux 5.16 or later, and allow futex_waitv where system calls are filtered",
-            "without it nobody can sleep until a message comes"};
+            "whoever waits sleeps until a message comes: without it, it looks once in a millisecond"};
   }
   return good("kernel", fmt::format("Linux {} has all that is needed", host.kernel));
 }

@@ -7,8 +7,10 @@
 #include <fstream>
 #include <list>
 
+#include "library/futex.h"
 #include "library/own_thread.h"
 #include "test/process/library.h"
+#include "test/support/forbid.h"
 
 namespace hamlyn::test {
 namespace {
@@ -236,6 +238,42 @@ TEST_F(LibraryMemory, ThatHasRunOutIsAnErrorWithAName) {
 }
 
 #endif
+
+// The state of a thread of this process, as the kernel writes it.
+char state_of(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string number, name;
+  char state = 0;
+  file >> number >> name >> state;
+  return state;
+}
+
+// Filters that are older than the call answer so, and valgrind does.
+TEST(FutexSleep, SleepsOnItsOwnWordWhereItCannotOnMany) {
+  for (const int error : {ENOSYS, EPERM}) {
+    Child child(-1, [&] {
+      forbid(SYS_futex_waitv, static_cast<std::uint32_t>(error));
+      std::atomic<std::uint32_t> own = 0;
+      const std::uint32_t bell = 0;
+      library::Watched links;
+      links.doorbells[links.count++] = {&bell, 0};
+      library::futex_sleep(links, own, 0, std::nullopt);  // learns that the call is missing
+      library::futex_sleep(links, own, 0, std::nullopt);  // to look at the bell again
+      std::atomic<bool> over = false;
+      std::thread wakes([&, sleeper = ::gettid()] {
+        while (!over && state_of(sleeper) != 'S') std::this_thread::yield();
+        own = 1;
+        library::futex_wake(own);
+      });
+      library::futex_sleep(library::Watched{}, own, 0, std::nullopt);
+      const bool slept = own == 1;
+      over = true;
+      wakes.join();
+      return slept ? 0 : 1;
+    });
+    EXPECT_EQ(child.wait(), 0) << std::strerror(error);
+  }
+}
 
 }  // namespace
 }  // namespace hamlyn::test
