@@ -28,9 +28,11 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   const auto taken = names_.find(name);
   if (taken != names_.end() && taken->second.connection != id) {
     const Connection& owner = connections_.at(taken->second.connection);
-    throw Refused{ErrorCode::name_taken, "process " + std::to_string(owner.who.pid) + ", interface " +
-                                             std::to_string(owner.interface) + ", has registered the name " +
-                                             std::string(name)};
+    const std::string interface = "interface " + std::to_string(owner.interface);
+    const std::string who = owner.who.pid == connection.who.pid
+                                ? "this process, by its " + interface + ","
+                                : "process " + std::to_string(owner.who.pid) + ", " + interface + ",";
+    throw Refused{ErrorCode::name_taken, who + " has registered the name " + std::string(name)};
   }
   // After a restart, or when its connection broke, whoever had a name gets it back before others may take it.
   const auto kept = kept_.find(name);

@@ -73,7 +73,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
 
   // Whether a small record is put to others, without a look at the clock.
   bool gathers() const noexcept {
-    return source.staged() || lingers() || linger == StreamSender::kOnlyOnFlush;
+    return source.staged() || (lingers() && linger != 0ns) || linger == StreamSender::kOnlyOnFlush;
   }
   // A small record was taken. `first`: there was none before it.
   void see_to_company(bool first) noexcept {

@@ -14,6 +14,7 @@ constexpr std::int64_t kLasts = 10'000'000'000;      // ns
 constexpr std::int64_t kRest = 100'000'000;          // ns, after a registry could not be read
 constexpr std::int64_t kSoon = 500'000'000;          // ns, for a read; a quarter of what a look-up has
 constexpr std::int64_t kPatience = 2'000'000'000;  // ns, for a clerk: longer than a link takes to be given up
+constexpr std::int64_t kLate = 250'000'000;        // ns; a daemon that looks so late was stopped
 // Reads under way; beyond, nodes are asked. A clerk has 48 places, a link 16, and looks at headers, too.
 constexpr std::size_t kMostUnderWay = 40;
 constexpr std::size_t kMostThere = 12;
@@ -66,8 +67,12 @@ void NameService::ended(node::Time now) {
 bool NameService::tick(node::Time now) {
   const std::int64_t moment = outside_.now_ns();
   std::vector<Read> late;
+  // A daemon that was stopped has not read what its clerk has said meanwhile, and may have been stopped
+  // together with it: the clerk has a while from now on.
+  const bool was_stopped = !reads_.empty() && moment - deadline() > kLate;
   for (auto& [read, pending] : reads_) {
-    if (moment - pending.since >= kPatience) return false;
+    if (was_stopped) pending.until = std::max(pending.until, moment + kSoon);
+    if (moment >= pending.until) return false;
     if (moment - pending.since >= kSoon && !std::exchange(pending.given_up, true)) late.push_back(read);
   }
   for (const Read& read : late) node_.name_read(read.first, read.second, node::NameSays::unknown, {}, now);
@@ -77,7 +82,7 @@ bool NameService::tick(node::Time now) {
 std::int64_t NameService::deadline() const {
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (const auto& [read, pending] : reads_)
-    first = std::min(first, pending.since + (pending.given_up ? kPatience : kSoon));
+    first = std::min(first, pending.given_up ? pending.until : pending.since + kSoon);
   return first;
 }
 
@@ -167,7 +172,8 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
   message.reads = peer.costs.most_reads();
   put_name(message, name);
   if (!outside_.say(message)) return false;
-  reads_[{serial, node}] = {outside_.now_ns(), false};
+  const std::int64_t now = outside_.now_ns();
+  reads_[{serial, node}] = {now, now + kPatience, false};
   ++peer.reading;
   return true;
 }

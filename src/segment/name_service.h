@@ -46,6 +46,7 @@ class NameService final : public node::Clerk {
   // Its process has ended.
   void ended(node::Time now);
   // Names that are read for too long are asked for. False: the clerk answers nothing, and has to be ended.
+  // Time in which the daemon itself was stopped does not count.
   bool tick(node::Time now);
   // When `tick` is to be called, in ns; max: the clerk owes nothing.
   std::int64_t deadline() const;
@@ -56,7 +57,8 @@ class NameService final : public node::Clerk {
 
   struct Pending {
     std::int64_t since = 0;
-    bool given_up = false;  // the node has been told that it is not known
+    std::int64_t until = 0;  // the clerk has to have answered
+    bool given_up = false;   // the node has been told that it is not known
   };
   struct Peer {
     std::optional<FarRegistry> registry;

@@ -13,7 +13,7 @@ class Fabric {
  public:
   virtual ~Fabric() = default;
 
-  // Links two parties, and adds the link to both.
+  // Links two parties, and adds the link to both. One given twice gets a link of which it is both ends.
   virtual void join(Party& one, Party& other) = 0;
   // Time passes: packets under way may arrive, links that want to grow do.
   virtual void pass() = 0;

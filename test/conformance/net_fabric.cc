@@ -110,4 +110,6 @@ std::vector<FabricKind> fabrics() {
       {"net", [](std::size_t mtu) -> std::unique_ptr<Fabric> { return std::make_unique<NetFabric>(mtu); }}};
 }
 
+const char* why_not_oneself() { return nullptr; }
+
 }  // namespace hamlyn::test

@@ -20,11 +20,19 @@ class ShmFabric final : public Fabric {
   explicit ShmFabric(std::size_t mtu) : mtu_(mtu) {}
 
   void join(Party& one, Party& other) override {
+    if (&one == &other) return join_oneself(one);
     shm::OwnedMemory first = shm::ShmLink::prepare_page(one.id, mtu_);
     shm::OwnedMemory second = shm::ShmLink::prepare_page(other.id, mtu_);
     shm::Mapping first_shown = shown(first), second_shown = shown(second);
     add(one, other, std::move(first.mapping), std::move(second_shown));
     add(other, one, std::move(second.mapping), std::move(first_shown));
+  }
+
+  // The page that the link shows is the one that it maps.
+  void join_oneself(Party& one) {
+    shm::OwnedMemory page = shm::ShmLink::prepare_page(one.id, mtu_);
+    shm::Mapping page_shown = shown(page);
+    add(one, one, std::move(page.mapping), std::move(page_shown));
   }
 
   // A link that wants to grow gets a ring, which the peer maps before it is used.

@@ -120,6 +120,7 @@ TEST_F(Loans, are_found_by_one_look_behind_what_strangers_have_sent) {
 }
 
 TEST_F(Loans, are_not_taken_from_who_shows_less_than_it_says) {
+  NEEDS_TWO("one of them shows what is of the other");
   with_both([](Managers& both) {
     HostileSender hostile{both.sender};
     LoanReceiver receiver{both.receiver};

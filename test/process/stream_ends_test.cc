@@ -42,6 +42,7 @@ TEST_F(Streams, a_receiver_closes_and_the_sender_is_told) {
 
 // What the sender has to say then finds no room, and whoever has flushed or closed may never call us again.
 TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flushes) {
+  NEEDS_TWO("the sender goes on while the receiver is held");
   for (const bool closes : {false, true}) {
     with_both([closes](Managers& both) {
       StreamReceiver receiver{both.receiver};
@@ -67,6 +68,7 @@ TEST_F(Streams, a_receiver_that_closes_hears_the_end_though_its_sender_only_flus
 }
 
 TEST_F(Streams, a_send_that_is_cancelled_in_the_middle_of_a_record_ends_the_stream) {
+  NEEDS_TWO("the sender goes on while the receiver is held");
   with_both([](Managers& both) {
     // More than a link between hosts takes before its other side has looked.
     const std::vector<std::byte> long_one(std::size_t{16} << 20);
@@ -122,6 +124,7 @@ class StreamsLent : public Streams {
 };
 
 TEST_F(StreamsLent, bytes_are_not_free_before_they_were_copied) {
+  NEEDS_TWO("the sender goes on while the receiver is held");
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver, kRoom};
     SendBufferArea area{both.sender.interface(), kPiece};
@@ -155,6 +158,7 @@ TEST_F(StreamsLent, bytes_are_not_free_before_they_were_copied) {
 }
 
 TEST_F(StreamsLent, what_was_put_together_leaves_before_its_sender_waits_for_a_piece) {
+  NEEDS_TWO("the sender goes on while the receiver is held");
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver, kRoom};
     SendBufferArea area{both.sender.interface(), kPiece};
@@ -177,6 +181,7 @@ TEST_F(StreamsLent, what_was_put_together_leaves_before_its_sender_waits_for_a_p
 
 // Whether what was lent is read after that nobody knows; both sides hear an end.
 TEST_F(StreamsLent, an_area_or_a_sender_that_goes_too_early_ends_the_stream) {
+  NEEDS_TWO("the sender goes on while the receiver is held");
   for (const bool area_goes : {false, true}) {
     with_both([area_goes](Managers& both) {
       StreamReceiver receiver{both.receiver, kRoom};
@@ -508,6 +513,7 @@ TEST_F(Streams, who_goes_at_once_is_said_to_have_gone) {
 // The receiver agrees when the sender's time is over: what it says is heard by nobody any more, and yet it is
 // not left waiting for records.
 TEST_F(Streams, who_gives_up_while_it_is_let_in_is_said_to_have_gone) {
+  NEEDS_TWO("whoever opens looks");
   with_both([](Managers& both) {
     constexpr std::chrono::milliseconds kTime{50};
     StreamReceiver receiver{both.receiver};

@@ -109,6 +109,7 @@ TEST_F(Streams, records_out_of_an_area_arrive_whole_and_in_turn) {
 }
 
 TEST_F(Streams, pieces_that_there_are_not_are_refused_and_end_nothing) {
+  NEEDS_TWO("the other manager's area is of no use to the sender");
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver, {.first = 65536, .most = 65536}};
     const auto sender = grow(both, receiver.make_seed());
@@ -308,6 +309,7 @@ TEST_F(Streams, a_receiver_can_refuse_a_sender_and_its_seed_stays_good) {
 }
 
 TEST_F(Streams, nobody_looks_and_the_opening_ends_in_time) {
+  NEEDS_TWO("whoever opens looks");
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver};
     const Seed seed = receiver.make_seed();

@@ -461,6 +461,32 @@ TEST(NameService, WhatIsReadForTooLongIsAskedForAndAClerkThatIsStuckIsEnded) {
   EXPECT_EQ(service.deadline(), std::numeric_limits<std::int64_t>::max());
 }
 
+// What the clerk has said meanwhile stands unread, or it was stopped together with its daemon.
+TEST(NameService, ADaemonThatWasStoppedEndsNoClerkForIt) {
+  for (const std::int64_t begin : {0, 400'000'000, 1'900'000'000}) {
+    Sites sites{2};
+    sites.warm(1, 2);
+    sites.publish(2, "prices", 1);
+    auto& service = sites.at(1).service;
+    const node::Time time = sites.at(1).world.now;
+    const std::int64_t start = sites.now;
+    sites.stuck = true;
+    EXPECT_EQ(sites.look(1, "prices").kind, ReplyKind{});
+    if (begin >= 500'000'000) {
+      sites.now = service.deadline();
+      EXPECT_TRUE(service.tick(time));
+    }
+    sites.now = start + begin + 3'000'000'000;
+    EXPECT_TRUE(service.tick(time)) << begin;
+    EXPECT_EQ(service.deadline(), sites.now + 500'000'000) << "time to say what it has read";
+    sites.settle();
+    EXPECT_EQ(sites.last(1, 2).kind, ReplyKind::found) << "by asking";
+    // One that is stuck is ended all the same.
+    sites.now = service.deadline();
+    EXPECT_FALSE(service.tick(time)) << begin;
+  }
+}
+
 TEST(NameService, ARegistryThatIsLostIsAskedForAgain) {
   Sites sites{2};
   sites.warm(1, 2);

@@ -165,6 +165,13 @@ TEST(NodeReasons, a_name_that_is_taken_says_by_whom) {
   EXPECT_EQ(error_of(reply), ErrorCode::name_taken);
   EXPECT_EQ(std::string(reply.text),
             "process 1, interface " + std::to_string(t.one) + ", has registered the name toy");
+  // A second interface of the process that has it.
+  t.world.node.connected(3, {1000, 1000, 1, "test"}, t.world.now);
+  t.world.say(3, node::Hello{});
+  const auto third = t.world.take<node::Welcome>(3).interface;
+  t.world.say(3, publish(third, "toy"));
+  EXPECT_EQ(std::string(t.world.reply(3).text),
+            "this process, by its interface " + std::to_string(t.one) + ", has registered the name toy");
 }
 
 TEST(NodeReasons, a_look_up_in_vain_says_which_nodes_are_not_there) {
