@@ -16,8 +16,8 @@ import sys
 import tree
 
 # May only be lowered, to what a run prints.
-MOST_COMMENTS = 354
-MOST_SENTENCES = 91
+MOST_COMMENTS = 353
+MOST_SENTENCES = 53
 
 COMMENTED = ("include", "src/interface", "src/library", "src/protocols", "src/segment")
 VAGUE = re.compile(r"(?:It|They|That|Those|Of|The same|Who|Whoever|What|This)\b")
