@@ -46,8 +46,8 @@ def vague(text):
     return [(number, first) for number, first in comment_blocks(text) if VAGUE.match(first)]
 
 
-def sentences(page):
-    """The sentences of a page's prose: without programs, tables, headings and what stands indented."""
+def sentences(page, ends=".!?:;"):
+    """The sentences of a page's prose: without programs, tables, headings and what stands indented. `ends`: what they end with."""
     text = re.sub(r"^ *```.*?^ *```", "\n", page, flags=re.MULTILINE | re.DOTALL)
     paragraphs, lines = [], []
     for line in text.splitlines() + [""]:
@@ -59,11 +59,11 @@ def sentences(page):
             lines.append(line[starts.end():] if starts else line.strip())
     for paragraph in paragraphs + [" ".join(lines)]:
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "x", paragraph))
-        yield from (each.strip() for each in re.split(r"(?<=[.!?:;])\s+", plain) if each.strip())
+        yield from (each.strip() for each in re.split(rf"(?<=[{ends}])\s+", plain) if each.strip())
 
 
-def long_sentences(page):
-    return [each for each in sentences(page) if len(each.split()) > LONGEST]
+def long_sentences(page, ends=".!?:;"):
+    return [each for each in sentences(page, ends) if len(each.split()) > LONGEST]
 
 
 def user_pages(index):
@@ -73,9 +73,9 @@ def user_pages(index):
 
 
 def too_hard(name, page):
-    """What keeps a user page from being read at one go."""
-    yield from (f"{name}: a sentence of {len(each.split())} words, make it two: {each}" for each in long_sentences(page))
-    lengths = [len(each.split()) for each in sentences(page)]
+    """What keeps a user page from being read at one go. A colon or semicolon ends no sentence here."""
+    yield from (f"{name}: a sentence of {len(each.split())} words, make it two: {each}" for each in long_sentences(page, ".!?"))
+    lengths = [len(each.split()) for each in sentences(page, ".!?")]
     if sum(lengths) > MEAN * len(lengths):
         yield f"{name}: sentences have {sum(lengths) / len(lengths):.1f} words on average, more than {MEAN}"
 
@@ -104,6 +104,7 @@ def self_test():
     texts = {"docs/index.md": index, "README.md": "Short.", "docs/a.md": "Short.", "docs/b.md": "Short."}
     many = "## Do\n" + "".join(f"| [a{i}](a.md) | |\n" for i in range(MOST_PAGES + 1))
     changes = [({}, 0), ({"docs/b.md": f"{long}end."}, 2), ({"docs/a.md": "word " * (MEAN + 1) + ". Short."}, 0), ({"README.md": f"{'word ' * MEAN}end."}, 1),
+               ({"docs/a.md": f"{'word ' * 15}end: {'word ' * 15}end. " + "Short. " * 5}, 1),
                ({"docs/index.md": ""}, 1), ({"docs/index.md": many}, 1)]
     found += [f"users' pages: {change}" for change, count in changes if len(list(for_users({**texts, **change}.get))) != count]
     tree.finish(found, "prose's self test")
