@@ -54,8 +54,10 @@ def wrong(page, text, files):
             yield f"{page}: names {name}, which is not there"
 
 
-def lost(pages):
+def lost(pages, pictures=()):
     """What a reader who begins with the README does not find."""
+    yield from (f"{picture}: no page shows it" for picture in pictures
+                if not any(f"]({picture.removeprefix('docs/')})" in text for page, text in pages.items() if page.startswith("docs/")))
     if f"]({INDEX})" not in pages["README.md"]:
         yield f"README.md: does not lead to {INDEX}"
     for page in pages:
@@ -74,13 +76,14 @@ def self_test():
     found += [f"refused, though named: {problem}" for problem in lost(index)]
     found += [f"not seen: {what}" for what, change in (("a page that is not named", {"docs/c.md": ""}), ("no way to the index", {"README.md": ""}))
               if len(list(lost({**index, **change}))) != 1]
+    found += ["not seen: a picture that no page shows"] * (len(list(lost({**index, "docs/a.md": "![a](p/a.svg)"}, ["docs/p/a.svg", "docs/p/b.svg"]))) != 1)
     tree.finish(found, "links' self test")
 
 
 def main():
     files = {str(path.relative_to(tree.ROOT)): path for path in tree.files()}
     pages = {name: path.read_text() for name, path in files.items() if path.suffix == ".md"}
-    found = list(lost(pages))
+    found = list(lost(pages, [name for name in files if name.startswith("docs/") and name.endswith(".svg")]))
     found += [problem for page, text in pages.items() for problem in wrong(page, text, {**files, **pages})]
     tree.finish(found, f"links, {len(pages)} pages")
 

@@ -6,7 +6,7 @@
   prose.py --self-test checks that this program sees what it is there to see
 
 The pages of the groups Learn and Do of docs/index.md, and the README, are for someone who writes programs. They are few,
-and have no such sentence at all. Of all else two things are counted. A comment block that begins with a pronoun or points at the line above does not say what it is
+have no such sentence at all, and each but the README has a picture. Of all else two things are counted. A comment block that begins with a pronoun or points at the line above does not say what it is
 about: a comment starts with the thing that it describes, or with a verb in the third person. A sentence of more than 25
 words in a page is two sentences.
 """
@@ -87,6 +87,7 @@ def for_users(read):
         yield "docs/index.md: no pages in the groups Learn and Do"
     if len(pages) > MOST_PAGES:
         yield f"docs/index.md: {len(pages)} pages to learn and do from, at most {MOST_PAGES}: put it into one of them"
+    yield from (f"{name}: no picture: draw what moves between processes" for name in pages if "](pictures/" not in read(name))
     for name in ["README.md", *pages]:
         yield from too_hard(name, read(name))
 
@@ -101,10 +102,11 @@ def self_test():
              (f"- {long}\n- end.", 0), (f"{long.strip()}; end.", 0), (f"- a\n  {long}end.", 1), (f"# {long} end", 0), ("`" + long + "` end.", 0)]
     found += [f"pages: {text!r}" for text, count in pages if len(long_sentences(text)) != count]
     index = "## Learn\n\n| page | |\n| --- | --- |\n| [a](a.md) | x |\n\n## Do\n\n| [b](b.md) | see [c](c.md) |\n\n## Other\n\n| [d](d.md) | |\n"
-    texts = {"docs/index.md": index, "README.md": "Short.", "docs/a.md": "Short.", "docs/b.md": "Short."}
+    shown = "![x](pictures/x.svg)\n\n"
+    texts = {"docs/index.md": index, "README.md": "Short.", "docs/a.md": f"{shown}Short.", "docs/b.md": f"{shown}Short."}
     many = "## Do\n" + "".join(f"| [a{i}](a.md) | |\n" for i in range(MOST_PAGES + 1))
-    changes = [({}, 0), ({"docs/b.md": f"{long}end."}, 2), ({"docs/a.md": "word " * (MEAN + 1) + ". Short."}, 0), ({"README.md": f"{'word ' * MEAN}end."}, 1),
-               ({"docs/a.md": f"{'word ' * 15}end: {'word ' * 15}end. " + "Short. " * 5}, 1),
+    changes = [({}, 0), ({"docs/b.md": f"{shown}{long * 2}end."}, 2), ({"docs/a.md": shown + "word " * (MEAN + 1) + ". Short."}, 0), ({"README.md": f"{'word ' * MEAN}end."}, 1),
+               ({"docs/a.md": f"{shown}{'word ' * 15}end: {'word ' * 15}end. " + "Short. " * 5}, 1), ({"docs/a.md": "Short."}, 1),
                ({"docs/index.md": ""}, 1), ({"docs/index.md": many}, 1)]
     found += [f"users' pages: {change}" for change, count in changes if len(list(for_users({**texts, **change}.get))) != count]
     tree.finish(found, "prose's self test")
