@@ -12,6 +12,11 @@ if(HAMLYN_SANITIZE)
   endif()
 endif()
 
+# Assertions on the library's own state (base/assert.h) cost nothing in what users run.
+if(HAMLYN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(HAMLYN_ASSERTIONS)
+endif()
+
 # What distributions turn on for programs that read bytes of strangers; for what is installed, not for tests. Sanitizers
 # have their own. FORTIFY needs a compiler that optimizes.
 function(hamlyn_harden)

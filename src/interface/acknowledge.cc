@@ -4,6 +4,7 @@
 // how many are outstanding per link, so that there is always room to note one (design, section 4).
 #include <algorithm>
 
+#include "base/assert.h"
 #include "interface/core.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
@@ -32,6 +33,8 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
   Acknowledgements::Promise promise{packet.slot, packet.entry, message, false, nullptr, {}};
   if (cause == Refusal::none &&
       (slot.entries[packet.entry].state == EntryState::filling || await_sync(promise))) {
+    HAMLYN_ASSERT(owed.promised_count + owed.due_count < kAcknowledgementLimit,
+                  "deposit_acknowledged has refused what is over it");
     owed.promised[owed.promised_count++] = promise;  // when the rest has come, or the file is written
   } else {
     acknowledge(link, message, cause == Refusal::none ? landed(index) : cause);
@@ -41,6 +44,7 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
 
 void Core::acknowledge(Link& link, std::uint32_t message, Refusal cause) noexcept {
   Acknowledgements& owed = link.acknowledgements;
+  HAMLYN_ASSERT(owed.due_count < kAcknowledgementLimit, "promises and dues are bounded together");
   owed.due[owed.due_count++] = {message, cause};  // there is room: promises and dues are bounded together
   link.replies_due = replies_due_ = true;
 }
@@ -82,6 +86,7 @@ bool Core::send_acknowledgements(Link& link) noexcept {
     if (link.put_reply(reply, nullptr) != Status::ok) break;
     ++sent;
   }
+  HAMLYN_ASSERT(sent <= owed.due_count, "no more left than were due");
   std::copy(owed.due.begin() + sent, owed.due.begin() + owed.due_count, owed.due.begin());
   owed.due_count -= sent;
   return owed.due_count == 0;

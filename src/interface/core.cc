@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/link_reasons.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
@@ -34,12 +35,16 @@ void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
     if (same->queue == &queue) most = std::min(most, same->places->tell_at - same->places->freed - 1);
   }
   most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
+  HAMLYN_ASSERT(short_run_.queue == nullptr,
+                "one run is open at a time: its packets are counted when it closes");
+  HAMLYN_ASSERT(most <= queue.until_wrap(), "a run ends before its queue wraps");
   short_run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0};
 }
 
 std::uint32_t Core::close_run() noexcept {
   const ShortRun run = std::exchange(short_run_, {});
   const std::uint32_t short_ones = run.opened_with - run.left;
+  HAMLYN_ASSERT(run.left <= run.opened_with, "a run never grows");
   if (short_ones != 0) {
     const std::uint64_t bytes = short_ones * run.bytes_each;
     run.link->counters->packets_in += short_ones;
@@ -140,6 +145,8 @@ void Core::add_link(Link& link) {
   link.index = free_link_indices_.back();
   free_link_indices_.pop_back();
   link.serial = next_link_serial_++ * kMostIndices + link.index;
+  HAMLYN_ASSERT(by_index_[link.index] == nullptr, "a free index is nobody's");
+  HAMLYN_ASSERT(find_link_slowly(link.peer) == nullptr, "one link to a peer at a time");
   by_index_[link.index] = &link;
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
@@ -164,6 +171,7 @@ Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
 void Core::end_link(Link& link, WhyNoLink why) noexcept {
   note_no_link(link.peer, why, link.asked);
   sweep_.remove(link);
+  HAMLYN_ASSERT(by_index_[link.index] == &link, "a link ends once");
   by_index_[link.index] = nullptr;
   link_of_.erase(link.peer);
   forget_links();
@@ -199,6 +207,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
     records_[index].given_back_by = 0;
     ++looks_;
   }
+  HAMLYN_ASSERT(link.remote.owed_busy == 0, "what was owed went with the link");
   remember_lost(link);
 }
 
@@ -259,10 +268,12 @@ Queue* Core::make_queue(std::size_t places) {
 
 bool Core::drop_queue(Queue* queue) noexcept {
   if (queue->users != 0) return false;
+  HAMLYN_ASSERT(counters_.queues != 0, "the queue was counted when it was made");
   close_run();
   while (queue->over != 0) {
     const std::uint32_t record = queue->over;
     Places& places = records_[record];
+    HAMLYN_ASSERT(places.over, "records that are not over are in their slot's list");
     // Its slots are gone, so it is over; what was not taken goes with the queue.
     unchain_places(record);
     places.queue = nullptr;
@@ -288,8 +299,10 @@ void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word
   SameSlot& same = is_short ? link.same_slot : link.same_block;
   if (!is_short && same.queue != nullptr && same.opened_by(slot_word, entry_word, key)) return;
   const std::uint32_t index = low_half(slot_word);
+  HAMLYN_ASSERT(index < slots_.size(), "the packet was accepted, so its slot is one");
   const SlotRecord& slot = slots_[index];
   const std::uint64_t length = is_short ? lead >> 32 & 0xFFFF : 0;
+  HAMLYN_ASSERT(slot.live && length <= slot.bound, "the packet was accepted, so it fits its slot");
   same = {slot.queue,          lead >> 32,           slot_word, key,    entry_word,
           slot.bound - length, slot.bound,           slot.base, length, &records_[record],
           slot.counters,       number_of(slot_word), record};

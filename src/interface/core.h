@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/assert.h"
 #include "hamlyn/slot.h"
 #include "interface/counters.h"
 #include "interface/deadlines.h"
@@ -67,6 +68,7 @@ struct ShortRun {
   // A block was taken, behind which there is room for so many short ones.
   void take_block(std::uint32_t room) noexcept {
     ++blocks;
+    HAMLYN_ASSERT(left != 0, "the last packet of a run is not taken the shortest way");
     const std::uint32_t fewer = left - std::min(left - 1, room);
     left -= fewer;
     opened_with -= fewer;
@@ -127,9 +129,11 @@ class Core {
   bool replies_wait() const noexcept { return replies_due_; }  // places to be given back, and the like
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
+    HAMLYN_ASSERT(static_cast<int>(held_) + change >= 0, "only what was counted is counted off");
     held_ = static_cast<std::uint32_t>(static_cast<int>(held_) + change);
   }
   void count_lent(int change) noexcept {
+    HAMLYN_ASSERT(static_cast<int>(lent_) + change >= 0, "only what was counted is counted off");
     lent_ = static_cast<std::uint32_t>(static_cast<int>(lent_) + change);
   }
   bool something_to_do() noexcept;  // arrived, or able to depart
@@ -278,6 +282,7 @@ class Core {
   bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
     Places& places = records_[index];
+    HAMLYN_ASSERT(places.standing != 0, "a place is given back once");
     --places.standing;
     if (++places.freed == places.tell_at) [[unlikely]]
       give_back_slowly(index);
@@ -445,6 +450,7 @@ class Core {
   }
   // The entry fails if that link ends first.
   void note_filler(const Link& link, std::uint32_t slot, std::uint32_t entry) noexcept {
+    HAMLYN_ASSERT(entry < slots_[slot].entry_count, "whoever fills an entry has checked its number");
     if (slots_[slot].fillers.has(entry / kFillBlock, link.index)) [[likely]]
       return;
     slots_[slot].fillers.add(entry / kFillBlock, link.index);
@@ -452,6 +458,7 @@ class Core {
   }
   // Notes that a link has contributed to a group's entry.
   void note_member(const Link& link, std::uint32_t slot, std::uint32_t entry) noexcept {
+    HAMLYN_ASSERT(link.index / kBits < link_words_, "sets have a bit for each index that was given");
     links_of(slots_[slot], entry)[link.index / kBits] |= std::uint64_t{1} << link.index % kBits;
     note_filler(link, slot, entry);
   }

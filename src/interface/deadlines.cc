@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 std::uint16_t Deadlines::add(std::uint64_t time, Entry entry) noexcept {
@@ -22,12 +24,16 @@ std::uint16_t Deadlines::add(std::uint64_t time, Entry entry) noexcept {
   free_.pop_back();
   heap_.push_back(name);
   rows_[name] = {time, entry, static_cast<std::uint32_t>(heap_.size() - 1)};
+  HAMLYN_ASSERT(name != 0, "0 is nobody's name");
   settle(heap_.size() - 1);
   return name;
 }
 
 void Deadlines::remove(std::uint16_t name) noexcept {
+  HAMLYN_ASSERT(name != 0 && name < rows_.size(), "an entry's name is one that add() gave");
   const std::size_t place = rows_[name].place;
+  HAMLYN_ASSERT(place < heap_.size() && heap_[place] == name, "each row knows its place");
+  HAMLYN_ASSERT(free_.size() < free_.capacity(), "add() has made the room");
   exchange(place, heap_.size() - 1);
   heap_.pop_back();
   free_.push_back(name);

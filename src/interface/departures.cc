@@ -1,5 +1,6 @@
 #include "interface/departures.h"
 
+#include "base/assert.h"
 #include "interface/core.h"
 #include "interface/terminus.h"
 
@@ -20,6 +21,8 @@ void Departures::leave(Way& way) noexcept {
 }
 
 void Departures::set(Way& way, Way::State state) noexcept {
+  HAMLYN_ASSERT((state == Way::State::idle) == way.lanes.empty(),
+                "a level is idle exactly when nobody waits there");
   leave(way);
   way.state = state;
   if (state == Way::State::ready) {
@@ -30,12 +33,16 @@ void Departures::set(Way& way, Way::State state) noexcept {
 }
 
 void Departures::start(Lane& lane, Way::State state) noexcept {
+  HAMLYN_ASSERT(lane.link != nullptr && lane.link->peer == lane.peer,
+                "a destination waits at the link that leads there");
   Way& way = lane.link->way(lane.terminus->priority());
   way.lanes.append(lane);
   if (way.state == Way::State::idle) set(way, state);
 }
 
 void Departures::start_without_link(Lane& lane) noexcept {
+  HAMLYN_ASSERT(lane.link == nullptr && core_.find_link(lane.peer) == nullptr,
+                "where there is a link, packets wait for that");
   without_link_.append(lane);
   core_.surroundings().want_link(lane.peer);
 }
@@ -108,6 +115,8 @@ void Departures::look_for_room() noexcept {
   const Way* first_full = nullptr;
   for (unsigned look = 0; look < kLooksPerRun && !full_.empty(); ++look) {
     Way& way = *full_.first();
+    HAMLYN_ASSERT(way.state == Way::State::full || way.state == Way::State::rests,
+                  "the others are in other lists");
     if (way.state == Way::State::rests || way.link->has_room(way.level)) {
       set(way, Way::State::ready);
       continue;
@@ -131,6 +140,8 @@ Way* Departures::next_way() noexcept {
 
 // One packet of the terminus whose turn it is.
 bool Departures::serve(Way& way, std::size_t& bytes) noexcept {
+  HAMLYN_ASSERT(way.state == Way::State::ready && !way.lanes.empty(),
+                "a level is served when a packet may leave");
   Lane& lane = *way.lanes.first();
   std::size_t left = 0;
   const Status status = lane.terminus->depart_one(lane, left);

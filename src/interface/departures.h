@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assert.h"
 #include "base/chain.h"
 #include "hamlyn/priority.h"
 #include "hamlyn/status.h"
@@ -58,6 +59,7 @@ class Departures {
   // Messages that wait, with a link or without.
   bool any() const noexcept { return messages_ != 0; }
   void count(int change) noexcept {
+    HAMLYN_ASSERT(static_cast<int>(messages_) + change >= 0, "only what was counted is counted off");
     messages_ = static_cast<std::uint32_t>(static_cast<int>(messages_) + change);
   }
 

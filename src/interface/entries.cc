@@ -1,6 +1,7 @@
 // What becomes of a metadata entry (paper 0, sections 2.4 to 2.7): armed, filled, told of, taken back.
 #include <algorithm>
 
+#include "base/assert.h"
 #include "interface/deposit.h"
 
 namespace hamlyn::interface {
@@ -160,6 +161,7 @@ bool Core::expire(std::uint64_t now) noexcept {
   while (deadlines_.next() <= now && deadlines_.size() != 0) {
     const auto [slot_index, entry_index] = deadlines_.first();
     SlotRecord& slot = slots_[slot_index];
+    HAMLYN_ASSERT(slot.live && entry_index < slot.entry_count, "a slot takes its deadlines with it");
     MetadataEntry& entry = slot.entries[entry_index];
     forget_deadline(entry);
     if (!waits(entry)) continue;  // complete in time
@@ -192,6 +194,7 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
   }
+  HAMLYN_ASSERT(packet.delta <= missing(entry), "a share beyond the count fails the group");
   if (add_member(link, packet.slot, packet.entry, packet.offset, length, packet.delta))
     complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
   return Refusal::none;
@@ -208,6 +211,8 @@ void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& no
   notification.message_id = entry.message;
   notification.offset = entry.offset;
   notification.length = entry_bytes(slot, entry);
+  HAMLYN_ASSERT(slot.unread < slot.entry_count,
+                "an entry is not armed again before its notification is taken");
   slot.counters->most_entries = std::max(slot.counters->most_entries, ++slot.unread);
   slot.queue->push(notification, slot.generation);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
@@ -218,6 +223,7 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
   ++completions_;
   MetadataEntry& entry = slot.entries[entry_index];
   ++slot.counters->messages;
+  HAMLYN_ASSERT(entry_index < slot.entry_count, "whoever completes an entry has checked its number");
   slot.counters->bytes += entry.length;
   // One notification for so many messages (paper 1, section 3.5.3).
   if (slot.messages_to_go != 0 && --slot.messages_to_go != 0) {
@@ -238,6 +244,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   ++completions_;
   ++slot.counters->failed;
   MetadataEntry& entry = slot.entries[entry_index];
+  HAMLYN_ASSERT(waits(entry), "a message fails before it is complete, and once");
   // Of a link that has ended nothing more comes, and what is late of a message that had begun is told by its
   // number: then the tickets of others stay good. Who has not begun when its time is over comes too late.
   const bool told_apart =
@@ -274,6 +281,10 @@ void Core::completion_taken(Notification& notification, std::uint32_t generation
     return notification.kind == Notification::Kind::resource_exhausted ? error_taken(notification) : void();
   SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation) return;
+  HAMLYN_ASSERT(notification.entry < slot.entry_count, "notifications in the queue are this side's own");
+  HAMLYN_ASSERT(slot.unread != 0, "each that is pushed is counted");
+  HAMLYN_ASSERT(unread(slot.entries[notification.entry]),
+                "an entry waits in its state until its notification is taken");
   --slot.unread;
   slot.entries[notification.entry].state = EntryState::read;
 }

@@ -2,22 +2,27 @@
 // looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
 #include <algorithm>
 
+#include "base/assert.h"
 #include "interface/deposit.h"
 
 namespace hamlyn::interface {
 
 // The rest follows in the next runs. The link's index is nobody's until then.
 void Core::fail_entries(const Link& link) noexcept {
+  HAMLYN_ASSERT(by_index_[link.index] == nullptr,
+                "the index stays nobody's until all its entries have failed");
   const Ended ended{link.peer, link.serial, link.index};
   if (fail_some(ended)) {
     free_link_indices_.push_back(link.index);
   } else {
+    HAMLYN_ASSERT(ended_.size() < ended_.capacity(), "make_link_indices has made the room");
     ended_.push_back(ended);  // there is room (make_link_indices)
     replies_due_ = true;
   }
 }
 
 void Core::go_on_failing() noexcept {
+  HAMLYN_ASSERT(!ended_.empty(), "whoever goes on has seen that something is left");
   if (fail_some(ended_.back())) {
     free_link_indices_.push_back(ended_.back().index);
     ended_.pop_back();
@@ -50,6 +55,7 @@ void Core::fail_block(const Ended& link, std::uint32_t slot_index, std::size_t b
   const std::uint64_t bit = std::uint64_t{1} << link.index % kBits;
   const auto begin = static_cast<std::uint32_t>(block * kFillBlock);
   const std::uint32_t end = std::min(slot.entry_count, begin + static_cast<std::uint32_t>(kFillBlock));
+  HAMLYN_ASSERT(begin < slot.entry_count, "a block that a link may fill has entries");
   looks_ += end - begin;
   for (std::uint32_t e = begin; e < end; ++e) {
     const MetadataEntry& entry = slot.entries[e];

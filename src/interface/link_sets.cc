@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 LinkSets::Level LinkSets::level(unsigned number) const noexcept {
@@ -12,6 +14,7 @@ LinkSets::Level LinkSets::level(unsigned number) const noexcept {
 }
 
 void LinkSets::resize(std::size_t things, std::size_t words) {
+  HAMLYN_ASSERT(things >= things_ && words >= words_, "a set only grows while there is anything in it");
   LinkSets fresh;
   fresh.things_ = static_cast<std::uint32_t>(things);
   fresh.words_ = static_cast<std::uint32_t>(words);
@@ -33,6 +36,7 @@ void LinkSets::resize(std::size_t things, std::size_t words) {
 }
 
 void LinkSets::add(std::size_t thing, std::uint32_t link) noexcept {
+  HAMLYN_ASSERT(thing < things_ && link / kBits < words_, "the set was given room for both");
   const std::uint64_t bit = std::uint64_t{1} << link % kBits;
   Level at = level(0);
   for (;; at = at.above(), thing /= kBits) {
@@ -60,6 +64,7 @@ std::size_t LinkSets::take(std::uint32_t link) noexcept {
       --number;
       group = thing;
     } else {
+      HAMLYN_ASSERT(thing < things_, "the lowest level has the things themselves");
       word(at, thing, link) &= ~bit;
       return thing;
     }

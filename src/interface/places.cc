@@ -3,6 +3,7 @@
 // have gone; and the replies that tell of them.
 #include <algorithm>
 
+#include "base/assert.h"
 #include "interface/core.h"
 #include "interface/deposit.h"
 #include "interface/put_packet.h"
@@ -28,6 +29,8 @@ bool Core::link_waits_for(const Places& places) noexcept {
 void Core::unchain_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
   if (places.queue == nullptr) return;
+  HAMLYN_ASSERT((places.over ? places.queue->over : slots_[places.slot].first_record) != 0,
+                "a record with a queue is in one of the two lists");
   unchain<&Places::at_slot>(records_, places.over ? places.queue->over : slots_[places.slot].first_record,
                             index);
 }
@@ -35,6 +38,7 @@ void Core::unchain_places(std::uint32_t index) noexcept {
 void Core::end_places(std::uint32_t index) noexcept {
   Places& places = records_[index];
   if (!places.over && places.queue != nullptr) {
+    HAMLYN_ASSERT(places.standing <= places.granted, "no more stand than were granted");
     places.queue->release(places.granted - places.standing);
     unchain_places(index);
     chain<&Places::at_slot>(records_, places.queue->over, index);
@@ -49,6 +53,9 @@ void Core::end_places(std::uint32_t index) noexcept {
 }
 
 void Core::release_record(std::uint32_t index) noexcept {
+  HAMLYN_ASSERT(index != kDeadRecord, "the dead record is nobody's to release");
+  HAMLYN_ASSERT(records_[index].standing == 0, "what stands in a queue gives its place back to the record");
+  HAMLYN_ASSERT(free_records_.size() < free_records_.capacity(), "grant_places has made the room");
   unchain_places(index);
   if (Link* const link = link_of_serial(records_[index].given_back_by))
     unchain<&Places::gave_back>(records_, link->gave_back, index);
@@ -68,6 +75,7 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
 // more than that would stand, and the mark costs it nothing.
 bool Core::rise(Places& places) noexcept {
   if (places.standing >= places.granted) return false;
+  HAMLYN_ASSERT(slots_[places.slot].live, "places at a slot that is gone are over, and take nothing");
   places.most = places.standing + 1;
   SlotCounters& row = *slots_[places.slot].counters;
   row.most_places = std::max(row.most_places, places.most);
@@ -87,6 +95,7 @@ bool Core::send_replies(Link& link) noexcept {
     if (index == kDeadRecord) continue;
     Places& places = records_[index];
     Packet reply{};
+    HAMLYN_ASSERT(places.link == link.serial, "a link names records of its own");
     reply.word = places.outlet;
     reply.entry = name;
     if (!places.answered || places.over) {
@@ -157,6 +166,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   }
   const std::uint32_t record = free_records_.back();
   free_records_.pop_back();
+  HAMLYN_ASSERT(record != kDeadRecord, "free records are others than the dead one");
   Places& places = records_[record];
   places = Places{};
   places.link = link.serial;
@@ -180,6 +190,8 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
                             record);
   places.cause = cause != Refusal::none ? cause : why_nothing(link, packet);
   places.find_tell_at();
+  HAMLYN_ASSERT(places.granted <= (places.queue != nullptr ? places.queue->capacity() : 0),
+                "a queue grants no more than it has");
   link.places[name] = record;
   link.replies_due = replies_due_ = true;
   // The receiver is told of what its queue cannot give, too: only it can make the queue longer.
@@ -252,6 +264,7 @@ Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
   Outlet& outlet = *answered;
   if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
     outlet.left += packet.delta - outlet.freed;
+    HAMLYN_ASSERT(outlet.left <= outlet.granted, "a credit gives back no more than was used");
     outlet.freed = packet.delta;
     return Refusal::none;
   }
@@ -290,6 +303,7 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
     }
     reusable = link.outlets.back().get();
   }
+  HAMLYN_ASSERT(link.outlets.size() <= Link::kPlacesLimit, "the peer keeps no more records for one link");
   reusable->slot = ticket.slot;
   reusable->generation = ticket.generation;
   reusable->key = ticket.key;
@@ -302,6 +316,7 @@ void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   if (!behind_former(link, outlet, level)) return;
   std::uint64_t name = 0;
   while (link.outlets[name].get() != &outlet) ++name;
+  HAMLYN_ASSERT(name < Link::kPlacesLimit, "the outlet's number fits the question's word");
   Packet packet{};
   packet.lead.operation = Operation::open;
   packet.slot = outlet.slot;

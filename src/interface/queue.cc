@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 namespace {
@@ -20,6 +22,7 @@ Queue::Queue(std::size_t places)
     : places_(std::make_unique<Place[]>(places)), mask_(places - 1), waiting_(kEventPlaces) {}
 
 void Queue::append(const Notification& notification, std::uint32_t generation) noexcept {
+  HAMLYN_ASSERT(standing_ < capacity(), "what stands and what is reserved never exceed the places");
   Place& place = places_[tail_ & mask_];
   copy_notification(place.notification, next_wraps(), notification);
   place.places = kNoPlaces;
@@ -34,6 +37,8 @@ void Queue::push(const Notification& notification, std::uint32_t generation) noe
   if (waiting_count_ == 0 && common_place_free()) {
     append(notification, generation);
   } else {
+    HAMLYN_ASSERT(waiting_count_ < waiting_.size(),
+                  "the circle has room for each entry once and for kEventPlaces events");
     waiting_[(waiting_head_ + waiting_count_++) % waiting_.size()] = {notification, generation};
   }
 }
@@ -76,6 +81,7 @@ bool Queue::push_event(Notification notification) noexcept {
 void Queue::refill() noexcept {
   while (waiting_count_ != 0 && common_place_free()) {
     const auto& [next, generation] = waiting_[waiting_head_];
+    HAMLYN_ASSERT(!is_event(next.kind) || waiting_events_ != 0, "each event that waits was counted");
     if (is_event(next.kind)) --waiting_events_;
     append(next, generation);
     waiting_head_ = (waiting_head_ + 1) % waiting_.size();
@@ -88,10 +94,12 @@ std::uint32_t Queue::reserve(std::uint32_t count) noexcept {
   const std::size_t most = capacity() - std::max(capacity() / 8, common_used_);
   const std::size_t granted = reserved_ < most ? std::min<std::size_t>(count, most - reserved_) : 0;
   reserved_ += granted;
+  HAMLYN_ASSERT(reserved_ + common_used_ <= capacity(), "a place is promised once");
   return static_cast<std::uint32_t>(granted);
 }
 
 void Queue::release(std::uint32_t count) noexcept {
+  HAMLYN_ASSERT(count <= reserved_, "only what was reserved is released");
   reserved_ -= count;
   refill();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/byte_order.h"
 #include "base/copy.h"
 #include "base/marked_descriptor.h"
@@ -86,6 +87,7 @@ class Queue {
   // back. Returns the notification to fill in.
   void push_fast(std::uint32_t places, std::uint32_t slot, std::uint64_t offset, std::uint64_t length,
                  std::uint64_t word, std::uint64_t peer) noexcept {
+    HAMLYN_ASSERT(standing_ < capacity(), "the sender holds a reservation, so that a place is free");
     Place& place = places_[tail_ & mask_];
     fast_notification(place.notification, next_wraps(), slot, offset, length, word, peer);
     place.places = places;
@@ -122,12 +124,14 @@ class Queue {
   // The oldest notification, and the record to give its place back to, or kNoPlaces. Not to be called when
   // empty.
   std::uint32_t take(Notification& out) noexcept {
+    HAMLYN_ASSERT(standing_ != 0, "who takes has seen that something stands here");
     Place& place = places_[(tail_ - standing_) & mask_];
     base::copy_words<sizeof(Notification) / 8>(&out, &place.notification);
     const std::uint32_t places = place.places;
     --standing_;
     if (places == kNoPlaces) {
       taken_generation_ = place.generation;
+      HAMLYN_ASSERT(common_used_ != 0, "what has no record of places was counted when it came");
       --common_used_;
       if (waiting_count_ != 0) [[unlikely]]
         refill();

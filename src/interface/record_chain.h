@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 struct RecordLinks {
@@ -13,6 +15,7 @@ struct RecordLinks {
 
 template <auto kLinks, class Record>
 void chain(std::vector<Record>& records, std::uint32_t& first, std::uint32_t index) noexcept {
+  HAMLYN_ASSERT(index != 0 && index < records.size(), "record 0 is in no list");
   records[index].*kLinks = {first, 0};
   if (first != 0) (records[first].*kLinks).previous = index;
   first = index;
@@ -21,6 +24,7 @@ void chain(std::vector<Record>& records, std::uint32_t& first, std::uint32_t ind
 template <auto kLinks, class Record>
 void unchain(std::vector<Record>& records, std::uint32_t& first, std::uint32_t index) noexcept {
   const RecordLinks links = records[index].*kLinks;
+  HAMLYN_ASSERT(links.previous != 0 || first == index, "a record without one before it is the first");
   (links.previous == 0 ? first : (records[links.previous].*kLinks).next) = links.next;
   if (links.next != 0) (records[links.next].*kLinks).previous = links.previous;
   records[index].*kLinks = {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/assert.h"
 #include "hamlyn/remote.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
@@ -75,6 +76,8 @@ Refusal why_no_get(const std::vector<SlotRecord>& slots, const Link& link, const
 // those are refused before they come here.
 template <class Word>
 Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
+  HAMLYN_ASSERT(reinterpret_cast<std::uintptr_t>(place) % sizeof(Word) == 0,
+                "a word that crosses a cache line would stop every processor");
   std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
   using Signed = std::make_signed_t<Word>;
   const auto replace_if = [&](auto better) {
@@ -246,6 +249,8 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
   std::uint64_t operands[2];
   std::memcpy(operands, packet.data, sizeof operands);
   const Fetch fetch{static_cast<FetchOp>(op), bytes, operands[0], operands[1]};
+  HAMLYN_ASSERT(slot.live && inside(packet.offset, bytes, slot.bound),
+                "the checks above have been made of this slot");
   before = apply_fetch(fetch, place);
   if ((packet.delta & kUnanswered) == 0) remember_request(link, packet, slot, bytes, fetch);
   return Refusal::none;
@@ -290,6 +295,8 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
 Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
+  HAMLYN_ASSERT(sent < request.delta, "the last piece ends the answer");
+  HAMLYN_ASSERT(slots_[request.slot].live, "why_no_get was asked for this very piece");
   copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, bytes);
   Packet reply{};
   if (request.delta <= kPutInline && element_of(request.lead) == 0) {
@@ -367,6 +374,7 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
   } else {
     asked.lost = true;
   }
+  HAMLYN_ASSERT(bytes <= asked.until - asked.landed, "no piece lands beyond what was asked for");
   asked.landed += bytes;
   if (asked.landed == asked.until) {
     const bool whole = asked.cause == Refusal::none;

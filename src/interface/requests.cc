@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/assert.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/put_packet.h"
@@ -186,6 +187,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
     if (queue != nullptr) queue->release(1);
     return status;
   }
+  HAMLYN_ASSERT(!asked.busy, "a request has a place of its own");
   work.use(asked);
   asked.fetch = landing == nullptr;
   asked.outlet = told_by;
@@ -215,6 +217,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
     asked.offset = 0;
   }
   Record& record = records_[index];
+  HAMLYN_ASSERT(record.outcome.status != Status::pending && !record.held, "free_record has found it free");
   record.link = &link;
   record.sequence += record.sequence == 0 ? records_.size() + index : records_.size();
   record.outcome = {Status::pending, Refusal::none, 0};
@@ -270,6 +273,7 @@ void Requests::tell(Record& record, const Asked& asked, std::uint64_t peer) noex
   notification.length = asked.length;
   notification.word = record.word;
   notification.peer = peer;
+  HAMLYN_ASSERT(queue != nullptr && queue->reserved() != 0, "the place was reserved when it was asked for");
   queue->release(1);  // makes the room that the next line takes
   queue->push(notification, 0);
   if (queue->event_wanted) core_.surroundings().signal(*queue);

@@ -1,6 +1,7 @@
 // Slots: made, taken back, given another key, or opened to others than before.
 #include <utility>
 
+#include "base/assert.h"
 #include "interface/core.h"
 
 namespace hamlyn::interface {
@@ -28,6 +29,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
   free_slots_.pop_back();
 
   SlotRecord& slot = slots_[index];
+  HAMLYN_ASSERT(!slot.live && slot.first_record == 0 && slot.counters == nullptr,
+                "a free slot has nothing of the one before");
   slot.base = base;
   slot.bound = bytes;
   slot.key = random_key();
@@ -78,6 +81,8 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
     forget_deadline(slot.entries[e]);
   break_promises(index);
+  HAMLYN_ASSERT(slot.live && slot.queue->users != 0, "a slot goes once");
+  HAMLYN_ASSERT(slot.first_record == 0, "its places went before");
   --slot.queue->users;
   slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0));
   slot.live = false;
@@ -93,6 +98,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.messages_to_go = 0;
   slot.unread = 0;
   slot.queue = nullptr;
+  HAMLYN_ASSERT(free_slots_.size() < free_slots_.capacity(), "making the slot has made the room");
   free_slots_.push_back(index);
   *std::exchange(slot.counters, nullptr) = {};
   if (index < kCounterSlots) counters_.slot_refused[index] = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "interface/core.h"
 #include "interface/gate.h"
@@ -40,6 +41,8 @@ void Sweep::remove(Link& link) noexcept {
   --sources_;
   // The last one takes its place.
   const std::uint32_t index = link.sweep.index;
+  HAMLYN_ASSERT(links_[index] == &link, "a link knows its place");
+  HAMLYN_ASSERT(cold_.size() == links_.size(), "each link has one look");
   links_[index] = links_.back();
   links_[index]->sweep.index = index;
   cold_[index] = cold_.back();
@@ -55,6 +58,9 @@ void Sweep::set_gate(Gate* gate) noexcept {
 }
 
 void Sweep::cool(Link& link) noexcept {
+  HAMLYN_ASSERT(link.sweep.hot && !link.by_gate, "links of the gate are never among the hot");
+  HAMLYN_ASSERT(std::find(hot_.begin(), hot_.begin() + hot_count_, &link) != hot_.begin() + hot_count_,
+                "a hot link is among the hot");
   *std::find(hot_.begin(), hot_.begin() + hot_count_, &link) = hot_[hot_count_ - 1];
   --hot_count_;
   link.sweep.hot = false;
@@ -69,6 +75,7 @@ void Sweep::warm(Link& link) noexcept {
     if (hot_[victim_] == last_) victim_ = (victim_ + 1) % kHot;
     cool(*hot_[victim_]);
   }
+  HAMLYN_ASSERT(hot_count_ < kHot, "one was cooled to make room");
   hot_[hot_count_++] = &link;
   link.sweep.hot = true;
   cold_[link.sweep.index] = kNever;
@@ -120,6 +127,7 @@ std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
     if (place.hot) cool(link);
     cold_[place.index] = kNever;
     place.demoted = true;
+    HAMLYN_ASSERT(demoted_.size() < demoted_.capacity(), "add() has made the room");
     demoted_.push_back(&link);  // there is room (add)
     if (last_ == &link) last_ = nullptr;
   }
@@ -128,6 +136,7 @@ std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
 
 // Returns how many good packets there were.
 std::uint32_t Sweep::look_at_demoted(Core& core, unsigned budget) noexcept {
+  HAMLYN_ASSERT(!demoted_.empty(), "whoever looks has seen that there are some");
   Link& link = *demoted_[next_demoted_++ % demoted_.size()];
   const unsigned taken = link.arrive(core, budget);
   return taken != 0 ? judge(link, taken) : 0;
@@ -150,6 +159,7 @@ bool Sweep::look_at(Core& core, Link& link) noexcept {
 bool Sweep::run(Core& core) noexcept {
   bool moved = false;
   for (std::size_t i = 0; i < hot_count_; ++i) moved |= arrive(core, *hot_[i]);
+  HAMLYN_ASSERT(hot_count_ <= sources_, "hot links are among all links");
   if (hot_count_ == sources_) return moved;
   moved |= slice(core);
   if (gate_ != nullptr) moved |= gate_->arrive(core);
@@ -169,6 +179,7 @@ void Sweep::fetch(std::size_t ahead) const noexcept {
 }
 
 bool Sweep::slice(Core& core) noexcept {
+  HAMLYN_ASSERT(links_.empty() || next_ < links_.size(), "the slice begins at a link");
   bool moved = false;
   const bool many = links_.size() >= kFetchedFrom;
   const std::size_t grown = kLeastSlice << std::min(quiet_ / kGrowEvery, kMostDoublings);

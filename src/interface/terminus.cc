@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/assert.h"
 #include "interface/element.h"
 #include "interface/gathering.h"
 
@@ -56,6 +57,8 @@ Terminus::SubQueue* Terminus::lane_of(std::uint64_t peer) noexcept {
 
 // There is one for each entry at least.
 Terminus::SubQueue& Terminus::open_lane(std::uint64_t peer, Link* link) noexcept {
+  HAMLYN_ASSERT(free_lane_ != nullptr, "there is a destination for each entry");
+  HAMLYN_ASSERT(lane_of(peer) == nullptr, "one for each peer");
   SubQueue& lane = *std::exchange(free_lane_, free_lane_->next);
   lane.peer = peer;
   lane.link = link;
@@ -69,6 +72,7 @@ void Terminus::close_lane(SubQueue& lane) noexcept {
 }
 
 void Terminus::forget_lane(SubQueue& lane) noexcept {
+  HAMLYN_ASSERT(lane.works.empty(), "nothing waits in a destination that goes");
   SubQueue** at = &bucket(lane.peer);
   while (*at != &lane) at = &(*at)->next;
   *at = lane.next;
@@ -76,6 +80,7 @@ void Terminus::forget_lane(SubQueue& lane) noexcept {
 }
 
 bool Terminus::link_made(Lane& lane, Link& link) noexcept {
+  HAMLYN_ASSERT(lane.link == nullptr && lane.peer == link.peer, "it has waited for this link");
   auto& sub_queue = static_cast<SubQueue&>(lane);
   auto& works = sub_queue.works;
   base::Chain<Work, &Work::in_lane> kept;
@@ -108,6 +113,8 @@ void Terminus::fail(Lane& lane, Status status) noexcept {
 }
 
 Status Terminus::depart_one(Lane& lane, std::size_t& bytes) noexcept {
+  HAMLYN_ASSERT(!static_cast<SubQueue&>(lane).works.empty(),
+                "a destination has its turn while something waits");
   Work& work = *static_cast<SubQueue&>(lane).works.first();
   const std::size_t before = work.sent;
   const Status status = put_one_packet(work);
@@ -216,6 +223,7 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   ++counters_.messages;
   counters_.bytes += length;
   counters_.most_pending = std::max<std::uint64_t>(counters_.most_pending, pending_);
+  HAMLYN_ASSERT(&work == free_.first(), "the entry that check() has seen free");
   free_.remove(work);
   waiting_.append(work);
   core_.departures().count(1);
@@ -226,6 +234,7 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
 // A message that is to be acknowledged goes on only once there is room to await it: until then others may
 // overtake it, and it keeps nobody awake.
 bool Terminus::await_room(Work& work, Link& link) noexcept {
+  HAMLYN_ASSERT(!work.held, "what is held waits in a list of its own");
   if (!work.acknowledged || link.acknowledgements.await(work.message)) return true;
   work.held = true;
   held_.append(work);
@@ -273,6 +282,7 @@ Status Terminus::place(Work& work, bool full) noexcept {
 // group's (paper 0, section 2.5).
 void Terminus::start(Work& work) noexcept {
   if (priority_ == Priority::normal && work.length > work.link->payload_limit()) work.link->want_room();
+  HAMLYN_ASSERT(work.link != nullptr && work.packets_left == 0, "a message starts once, on its link");
   work.packet_size = work.link->payload_limit(priority_);
   work.packets_left =
       work.length == 0 ? 1
@@ -286,6 +296,7 @@ Status Terminus::put_one_packet(Work& work) noexcept {
   const bool first = work.packets_left == 0;
   const bool asks = first && work.acknowledged;
   if (first) start(work);
+  HAMLYN_ASSERT(work.sent <= work.length && work.packet_size != 0, "no more leaves than the message has");
   const std::size_t bytes = std::min(work.packet_size, work.length - work.sent);
   Packet packet;
   set_lead(packet, asks ? Operation::write_acknowledged : Operation::write, bytes,
@@ -312,6 +323,8 @@ Status Terminus::put_one_packet(Work& work) noexcept {
 }
 
 void Terminus::finish(Work& work, Status status) noexcept {
+  HAMLYN_ASSERT(work.status == Status::pending || work.lent || work.left, "a message is over once");
+  HAMLYN_ASSERT(status != Status::pending, "a message that is over says how");
   const bool begun = work.packets_left != 0 || work.packets_sent != 0;
   // Half of it has left: its receiver would wait for the rest, or go on remembering that it may come. (What
   // has left whole may have arrived, and its entry may be armed for another.)
@@ -325,6 +338,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   if (work.left) {
     left_.remove(work);
   } else if (work.lent) {
+    HAMLYN_ASSERT(work.link != nullptr && work.link->lent != 0, "a lent buffer is its link's");
     --work.link->lent;
     core_.count_lent(-1);
     lent_.remove(work);
@@ -342,6 +356,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
 // --- messages that have left, and wait to be acknowledged
 
 void Terminus::await_delivery(Work& work) noexcept {
+  HAMLYN_ASSERT(work.acknowledged && !work.left, "it has left, and once");
   leave_lane(work);
   core_.departures().count(-1);
   work.left = true;
@@ -381,6 +396,8 @@ bool Terminus::go_on_with_held() noexcept {
 }
 
 void Terminus::leave_lane(Work& work) noexcept {
+  HAMLYN_ASSERT(pending_ != 0, "each message that was posted was counted");
+  HAMLYN_ASSERT(work.link == nullptr || work.link->departures != 0, "and at its link");
   --pending_;
   if (work.link != nullptr) --work.link->departures;
   if (std::exchange(work.held, false)) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/copy.h"
 #include "base/memory.h"
 #include "interface/link.h"
@@ -47,6 +48,7 @@ class RingWriter {
   // begin late. `first`: the cell at which that lap begins.
   void reset(Packet* cells, std::uint32_t count, std::uint64_t written, std::uint32_t turn = 1,
              std::uint32_t first = 0) noexcept {
+    HAMLYN_ASSERT(first < count, "a lap begins at one of its cells");
     cells_ = cells;
     next_ = cells + first;
     count_ = count;
@@ -70,6 +72,8 @@ class RingWriter {
     const std::uint64_t from = taken > base_ ? taken : base_;  // older ones were taken from an earlier ring
     if (from + count_ < room_until_) return false;             // credit once given cannot be taken back
     room_until_ = from + count_;
+    HAMLYN_ASSERT(written() < room_until_,
+                  "the cell that is written next is always cleared, never the reader's");
     find_quick_end();
     return true;
   }
@@ -88,6 +92,7 @@ class RingWriter {
   __attribute__((always_inline)) void put_fast(const interface::FastTarget& target, std::uint64_t offset,
                                                std::uint64_t word, const std::byte* data,
                                                std::size_t length) noexcept {
+    HAMLYN_ASSERT(quick() && length <= interface::kInlineData, "the caller has asked quick()");
     std::uint64_t* const cell = words(next_);
     ++next_;
     if (length == interface::kInlineData) [[likely]] {
@@ -111,6 +116,7 @@ class RingWriter {
   // A fast-mode packet with its data in the cells behind it, from registers; quick(cells).
   void put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
                  const std::byte* data, std::size_t length, std::uint32_t cells) noexcept {
+    HAMLYN_ASSERT(quick(cells), "the caller has asked quick(cells)");
     std::uint64_t* const cell = words(next_);
     Memory::copy_to_peer(next_ + 1, data, length);
     next_ += cells;
@@ -128,6 +134,7 @@ class RingWriter {
 
   // A put of up to 48 bytes, likewise; quick(). `word` is its second (interface/put_packet.h).
   void put_cell(std::uint64_t word, const std::byte* data, std::size_t length) noexcept {
+    HAMLYN_ASSERT(quick() && length <= kCell - 2 * sizeof(std::uint64_t), "the caller has asked quick()");
     std::uint64_t* const cell = words(next_);
     ++next_;
     std::size_t at = 2;
@@ -141,6 +148,7 @@ class RingWriter {
 
   // A packet of one cell from its words; quick(). Its turn is filled in here.
   void put_words(const interface::Words& packet) noexcept {
+    HAMLYN_ASSERT(quick(), "the caller has asked quick()");
     std::uint64_t* const cell = words(next_);
     ++next_;
 #pragma GCC unroll 8
@@ -173,6 +181,7 @@ class RingWriter {
       put_header(cell, packet, first);
       return;
     }
+    HAMLYN_ASSERT(has_room(1), "the caller has asked has_room()");
     put_data(cell, lead, data, metadata);
     if (written() <= data_until_) [[unlikely]]
       clear_next();
@@ -206,12 +215,14 @@ class RingWriter {
 
   void prefetch(std::uint32_t ahead) const noexcept {
     const std::uint32_t at = index() + ahead;
+    HAMLYN_ASSERT(at < 2 * count_, "what is fetched ahead wraps once");
     base::prefetch_for_writing(cells_ + (at < count_ ? at : at - count_));
   }
 
   // By no more than the rest of the lap.
   void advance(std::uint32_t cells) noexcept {
     next_ += cells;
+    HAMLYN_ASSERT(index() <= count_, "a lap ends at the last cell");
     if (index() == count_) [[unlikely]] {
       next_ = cells_;
       lap_ += count_;
