@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -50,8 +51,9 @@ int send_and_find() {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, {.path = file.string()}, kBytes};
   std::printf("In the file: %s\n", reinterpret_cast<const char*>(area.bytes().data()));
+  const bool found = std::memcmp(area.bytes().data(), kWords, sizeof kWords) == 0;
   std::filesystem::remove(file);
-  return 0;
+  return found ? 0 : 1;
 }
 
 }  // namespace

@@ -328,14 +328,15 @@ bool watch(LoanHolder& holder) {
   return guard && holder.desk.expect(0, holder.peer) == Status::ok;
 }
 
-// Whether the link is watched already. It should be before anything is asked over it: the answer, its end and
-// another link with the same peer may all be there when we look again, and that one's end would tell us
-// nothing.
-bool ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
-  const bool watched = watch(holder);
+// Asks over a link that is watched. Otherwise the answer, its link's end and another link with the same peer
+// may all be there when this thread looks again, and that link's end would tell it nothing.
+void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
+  Status status = holder.terminus.connect(seed.ticket, left_until(deadline));
+  if (status == Status::ok && !watch(holder)) status = Status::link_ended;
+  if (status != Status::ok) throw_unopened(holder, status);
   SendHandle handle;
   const protocols::LoanOpen said = protocols::in_wire_order(open);
-  Status status =
+  status =
       holder.terminus.send(seed.ticket, std::as_bytes(std::span{&said, 1}), {.acknowledged = true}, &handle);
   if (status == Status::pending) status = holder.terminus.wait(handle, left_until(deadline));
   // Cannot fail: no part of it lies in an area that the receiver still reads.
@@ -343,16 +344,15 @@ bool ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, 
     static_cast<void>(holder.terminus.cancel(handle));
   if (status != Status::refused) {
     if (status != Status::ok) throw_unopened(holder, status);
-    return watched;
+    return;
   }
   const Refusal refusal = holder.terminus.refusal(handle);
   if (refusal == Refusal::none) throw_unopened(holder, status);
   protocols::throw_refused_seed(refusal);
 }
 
-void await_answer(LoanHolder& holder, bool watched, Deadline deadline) {
+void await_answer(LoanHolder& holder, Deadline deadline) {
   Dispatcher& dispatcher = holder.manager().inside();
-  if (!watched && !watch(holder)) throw_unopened(holder, Status::link_ended);
   const auto answered = [&] {
     if (holder.end != Status::ok) return holder.end;
     return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
@@ -401,8 +401,8 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
     open.cuts = inside.cuts;
   }
   try {
-    const bool watched = ask(*holder_, seed, open, deadline);
-    await_answer(*holder_, watched, deadline);
+    ask(*holder_, seed, open, deadline);
+    await_answer(*holder_, deadline);
     try {
       reach(*holder_, deadline);
     } catch (const Error& error) {

@@ -319,5 +319,63 @@ TEST_F(Loans, survive_receivers_that_are_killed_at_any_instant) {
   EXPECT_EQ(sender.wait(), 0);
 }
 
+// Packets that an interface has put for a peer.
+std::uint64_t put_for(Manager& manager, std::uint64_t peer) {
+  library::Engine& engine = manager.interface().engine();
+  const base::RunLockGuard guard(engine.lock());
+  return engine.core().find_link(peer)->counters->packets_out;
+}
+
+// Ends the link with `peer`, which is sent a packet that cannot be.
+void end_link(Manager& manager, std::uint64_t peer) {
+  library::Engine& engine = manager.interface().engine();
+  const base::RunLockGuard guard(engine.lock());
+  interface::Packet packet {};
+  set_lead(packet, static_cast<interface::Operation>(255), 0, 0);
+  EXPECT_EQ(engine.core().find_link(peer)->put(packet, nullptr, nullptr), Status::ok);
+}
+
+// While the sender does not look its receiver agrees, their link ends, and another one is made. The sender
+// hears of that end, whatever it has heard of the answer.
+TEST_F(Loans, are_not_lent_over_another_link_than_the_receiver_has_agreed_on) {
+  NEEDS_TWO("the sender is held while the receiver goes on");
+  with_both([](Managers& both) {
+    const std::uint64_t sender = both.sender.interface().id(), receiver = both.receiver.interface().id();
+    LoanPool pool{both.sender, {{64, 1}}};
+    LoanReceiver borrows{both.receiver};
+    OwnReceiver here{both.sender, [](const Notification&) {}},
+        there{both.receiver, [](const Notification&) {}};
+    Terminus to_receiver{both.sender.interface()}, to_sender{both.receiver.interface()};
+    ASSERT_EQ(to_receiver.connect(there.ticket(), kPatience), Status::ok);
+    Status end = Status::ok;
+    std::thread opens;
+    std::optional<protocols::Dispatcher::Guard> busy;
+    {
+      const base::RunLockGuard nobody_takes(both.receiver.interface().engine().lock());
+      const std::uint64_t before = put_for(both.sender, receiver);
+      opens = std::thread([&, seed = borrows.make_seed()] {
+        const auto thrown = thrown_by([&] {
+          const LoanSender lends(pool, seed, {.timeout = kPatience});
+          while (both.sender.poll()) {
+          }
+          end = lends.end();
+        });
+        if (thrown == ErrorCode::peer_died) end = Status::link_ended;
+      });
+      EXPECT_TRUE(comes_true([&] { return put_for(both.sender, receiver) != before; }));
+      busy.emplace(both.sender.inside());
+    }
+    Borrowed none;
+    EXPECT_TRUE(
+        comes_true([&] { return borrows.receive(none, 1ms) != Status::ok && borrows.sender() == sender; }));
+    end_link(both.receiver, sender);
+    EXPECT_EQ(borrows.receive(none, kPatience), Status::link_ended);
+    EXPECT_EQ(to_sender.connect(here.ticket(), kPatience), Status::ok);
+    busy.reset();
+    opens.join();
+    EXPECT_EQ(end, Status::link_ended);
+  });
+}
+
 }  // namespace
 }  // namespace hamlyn::test
