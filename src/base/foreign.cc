@@ -76,8 +76,9 @@ Foreign::~Foreign() {
   for (FileDescriptor& left : grave_) left.release();
 }
 
-Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most) {
-  Received got = peek_message(socket, buffer, pending(user) < kMaxPending ? kMaxDescriptors : 0);
+Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most,
+                          Senders senders) {
+  Received got = peek_message(socket, buffer, pending(user) < kMaxPending ? kMaxDescriptors : 0, senders);
   const std::span fds{got.fds.data(), got.fd_count};
   const std::uint64_t may_have = fds.empty() ? 0 : most(buffer.first(std::min(got.bytes, buffer.size())));
   const auto may_be_taken = [&](const FileDescriptor& fd) {

@@ -59,7 +59,8 @@ class Foreign {
   // The next message, if it is sound and all that came with it are memfds as `most` allows, sealed against a
   // change of their size. A malformed one stays where it is: drop the socket. `user`: whose process sends.
   // Does not wait.
-  Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most);
+  Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most,
+                   Senders senders = Senders::unsaid);
 
   // Ends a connection with a stranger: nobody sends into it any more.
   void drop(FileDescriptor socket);

@@ -14,13 +14,19 @@ namespace {
 
 union Control {
   cmsghdr align;
-  char bytes[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+  char bytes[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
 };
 
 // Takes over every descriptor the kernel has installed, so that none is lost on any path.
 bool take_descriptors(msghdr& message, Received& out) noexcept {
   bool known = true;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
+      ucred sender{};
+      std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+      out.sender = static_cast<std::uint32_t>(sender.pid);
+      continue;
+    }
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
       known = false;
       continue;
@@ -36,17 +42,18 @@ bool take_descriptors(msghdr& message, Received& out) noexcept {
   return known;
 }
 
-Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, int flags) noexcept {
+Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, Senders senders,
+                     int flags) noexcept {
   Received out;
   iovec part{buffer.data(), buffer.size()};
   Control control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (most != 0) {
-    message.msg_control = control.bytes;
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * most);
-  }
+  // What there is room for says how many descriptors the kernel installs.
+  message.msg_controllen = (senders == Senders::said ? CMSG_SPACE(sizeof(ucred)) : 0) +
+                           (most != 0 ? CMSG_SPACE(sizeof(int) * most) : 0);
+  if (message.msg_controllen != 0) message.msg_control = control.bytes;
   const Uncancelled guard;
   ssize_t got = 0;
   bool reset = false;
@@ -97,15 +104,15 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
 }
 
 Received receive_message(int fd, std::span<std::byte> buffer, int flags) noexcept {
-  Received out = get_message(fd, buffer, kMaxDescriptors, flags);
+  Received out = get_message(fd, buffer, kMaxDescriptors, Senders::unsaid, flags);
   if (out.state != SocketState::malformed) return out;
   Received refused;
   refused.state = SocketState::malformed;
   return refused;  // `out` closes what had come
 }
 
-Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most) noexcept {
-  return get_message(fd, buffer, most, MSG_PEEK | MSG_DONTWAIT);
+Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most, Senders senders) noexcept {
+  return get_message(fd, buffer, most, senders, MSG_PEEK | MSG_DONTWAIT);
 }
 
 std::pair<FileDescriptor, FileDescriptor> socket_pair() {

@@ -27,7 +27,11 @@ struct Received {
   std::size_t bytes = 0;
   std::array<FileDescriptor, kMaxDescriptors> fds;
   std::size_t fd_count = 0;
+  std::uint32_t sender = 0;  // its process, where that was asked for and the socket has SO_PASSCRED
 };
+
+// Whether a message is taken with the process that has sent it, as the kernel knows it.
+enum class Senders : std::uint8_t { unsaid, said };
 
 // Sends one message of at least one byte, with up to kMaxDescriptors descriptors. `flags` as for sendmsg
 // (MSG_DONTWAIT not to wait); a peer that has gone is `closed`, never a signal.
@@ -40,7 +44,8 @@ Received receive_message(int fd, std::span<std::byte> buffer, int flags = 0) noe
 
 // The next message, which stays in the queue; the descriptors are duplicates of up to `most` of those that
 // came with it. A malformed message's are given, too. Does not wait.
-Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most = kMaxDescriptors) noexcept;
+Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most = kMaxDescriptors,
+                      Senders senders = Senders::unsaid) noexcept;
 
 // Two connected sockets, close-on-exec, of type SOCK_SEQPACKET. Throws Error(system).
 std::pair<FileDescriptor, FileDescriptor> socket_pair();

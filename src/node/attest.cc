@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <string>
 
 #ifndef SO_PEERPIDFD
@@ -16,16 +18,15 @@
 namespace hamlyn::node {
 namespace {
 
-// Before Linux 6.5 the pid has to be opened, and may by then be another process's. The socket tells: while it
-// lives, so does the process that had connected it, and so the pid was still its own.
-base::FileDescriptor open_pidfd(int socket, pid_t pid) {
+base::FileDescriptor pidfd_of(int socket) noexcept {
   int fd = -1;
   socklen_t size = sizeof fd;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) return base::FileDescriptor{fd};
-  base::FileDescriptor out{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-  pollfd alive{socket, POLLIN, 0};
-  if (::poll(&alive, 1, 0) < 0 || (alive.revents & (POLLHUP | POLLERR)) != 0) return {};
-  return out;
+  return base::FileDescriptor{::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0 ? fd : -1};
+}
+
+base::FileDescriptor open_pidfd(int socket, pid_t pid, Attesting how) {
+  if (how == Attesting::by_socket) return pidfd_of(socket);
+  return base::FileDescriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
 }
 
 std::string program_of(pid_t pid) {
@@ -41,13 +42,36 @@ std::string program_of(pid_t pid) {
 
 }  // namespace
 
-std::optional<Attested> attest(int socket) {
+Attesting attesting() noexcept {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Attesting::by_messages;
+  const base::FileDescriptor one{ends[0]}, other{ends[1]};
+  return pidfd_of(one.get()) ? Attesting::by_socket : Attesting::by_messages;
+}
+
+bool show_senders(int socket, bool shown) noexcept {
+  const int on = shown ? 1 : 0;
+  return ::setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+}
+
+bool nothing_said(int socket) noexcept {
+  std::byte byte{};
+  const ssize_t got = ::recv(socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno == EAGAIN);  // 0: the end, or what is taken for it
+}
+
+bool is_alive(int pidfd) noexcept {
+  pollfd end{pidfd, POLLIN, 0};
+  return ::poll(&end, 1, 0) == 0;
+}
+
+std::optional<Attested> attest(int socket, Attesting how) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return std::nullopt;
   Attested out;
   out.who = {peer.uid, peer.gid, static_cast<std::uint32_t>(peer.pid), program_of(peer.pid)};
-  out.pidfd = open_pidfd(socket, peer.pid);
+  out.pidfd = open_pidfd(socket, peer.pid, how);
   if (!out.pidfd) return std::nullopt;
   return out;
 }

@@ -129,8 +129,8 @@ void Node::tick(Time now) {
   while (!kept_until_.empty() && kept_until_.begin()->first <= now)
     give_up_name(std::string(kept_until_.begin()->second));
   if (grace_ && now >= started_ + options_.grace) end_grace();
-  tick_held();
   tick_far();
+  tick_held();
 }
 
 std::optional<Time> Node::deadline() const {
@@ -212,7 +212,7 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   connection.interface = hello.interface != 0 ? hello.interface : next_number_++;
   interfaces_[connection.interface] = id;
   welcome(id, connection, sign(uid, connection.interface, {}));
-  take_up_arrivals(connection.interface);
+  arrivals_happened(uid, connection.interface);
   peer_happened(uid, connection.interface);  // some may have asked for this one before it came back
 }
 
@@ -311,10 +311,11 @@ void Node::fabric_address(std::uint64_t id, Connection& connection, const Reques
   const Reach reach = at.empty() ? Reach::none : Reach::known;
   const Reach before = std::exchange(connection.reach, reach);
   if (before == reach) return;  // nobody waits for it
-  take_up_arrivals(connection.interface);
-  take_up_far(id);
-  // It was asked and could not: whoever wants it next has it tried again.
-  if (reach == Reach::none && before == Reach::asked) connection.reach = Reach::unasked;
+  connection.reach_again =
+      reach == Reach::none && before == Reach::asked;  // when those who wait were refused
+  take_up_far(id);                                     // before the way may be tried again
+  arrivals_happened(connection.who.uid, connection.interface);
+  go_on(kAtOnce);
 }
 
 void Node::list(std::uint64_t id, const Connection& connection, const Request& request) {
@@ -417,8 +418,8 @@ void Node::forget(std::uint64_t id, bool keep_names) {
   }
   // Introductions to it that were held, for a link before or because it read late, are refused now: nobody of
   // that number is attached.
+  arrivals_happened(uid, interface);
   peer_happened(uid, interface);
-  take_up_arrivals(interface);
 }
 
 void Node::forget_deadline(std::uint64_t id, const Connection& connection) {

@@ -22,6 +22,7 @@
 #include "node/accounts.h"
 #include "node/clerk.h"
 #include "node/consent.h"
+#include "node/fair_order.h"
 #include "node/far.h"
 #include "node/knocks.h"
 #include "node/pair.h"
@@ -189,6 +190,7 @@ class Node {
     std::vector<std::byte> address;  // where processes of other nodes reach it
     char engine[kMaxEngine]{};
     std::string unreached;                  // why they cannot, as it says
+    bool reach_again = false;               // who wants it next has it tried again
     std::map<std::uint64_t, Held> waiting;  // what has no answer yet, by request
     std::size_t knocking = 0;               // introductions among them
   };
@@ -234,14 +236,22 @@ class Node {
   struct Arrival {  // an introduction that another node asks for, and that cannot be made yet
     FarIntroduce what;
     Time until{};
+    FairOrder::Place place;  // among those for the same interface
+  };
+  struct FarWaiter {  // a look-up of another node's process that has no answer yet
+    FarLookup what;
+    FairOrder::Place place;  // among those of the same name
   };
   // Something has happened that more may have waited for than are taken up at once.
   struct Due {
-    enum class What : std::uint8_t { reading, peer, name, leaving };
+    // The last three are what requests of other nodes wait for: something at an interface, a name, and room
+    // for messages to a node.
+    enum class What : std::uint8_t { reading, peer, name, leaving, arrivals, far_name, room };
     What what{};
-    std::uint64_t of = 0;  // reading: a connection; peer: an interface; leaving: its number there
+    std::uint64_t of = 0;  // reading: a connection; peer, arrivals: an interface; leaving: its number there;
+                           // room: a node
     std::string name{};
-    Waiting after{};  // that was looked at last
+    Waiting after{};  // request, or place of one, that was looked at last
   };
   struct Watch {  // by a process, of the nodes
     std::uint64_t request = 0;
@@ -288,15 +298,19 @@ class Node {
   bool has_way(std::uint64_t id, Connection& peer, NodeId node, const FarEnd& end);
   void take_up_arrival(FarKey key);
   void forget_arrival(FarKey key);
-  void take_up_arrivals(std::uint64_t interface);
+  void arrivals_happened(std::uint64_t uid, std::uint64_t interface);
+  void far_name_happened(std::uint64_t uid, std::string_view name);
+  void try_way_again(std::uint64_t interface);
+  bool step_arrivals(Due& due);
+  bool step_far_name(Due& due);
+  bool step_room(const Due& due);
+  void end_grace_of_far();
   void take_introduced(NodeId node, const FarIntroduced& what);
   void take_refused(NodeId node, const FarRefused& what);
   void take_ended(NodeId node, const FarEnded& what);
   void take_lookup(NodeId node, const FarLookup& what);
   bool answer_far_lookup(NodeId node, const FarLookup& what);
   void answer_far_waiter(FarKey key);
-  void answer_far_lookups(std::string_view name);
-  void answer_far_lookups();
   void forget_far_waiter(FarKey key);
   void take_found(NodeId node, const FarFound& what);
   void take_cancel(NodeId node, const FarCancel& what);
@@ -345,7 +359,7 @@ class Node {
   std::optional<Obstacle> obstacle_to(std::uint64_t id, const Connection& connection, std::uint64_t number);
   void try_knock(const Knocks::Key& key);
   void try_knocks_between(std::uint64_t one, std::uint64_t other);
-  void happened(std::uint32_t uid, Due due);
+  void happened(std::uint64_t user, Due due);
   void name_happened(std::uint32_t uid, std::string_view name);
   void peer_happened(std::uint32_t uid, std::uint64_t interface);
   void go_on(int steps);
@@ -421,10 +435,12 @@ class Node {
   std::uint64_t next_serial_ = 1;
   std::map<NodeId, std::set<std::uint64_t>> unsaid_;  // serials of searches that a node was not told of yet
   std::map<FarKey, Arrival> arrivals_;
-  std::map<std::uint64_t, std::set<FarKey>> arrivals_at_;             // by the interface they are for
-  std::map<FarKey, FarLookup> far_waiters_;                           // look-ups of other nodes that wait
-  std::map<std::string, std::set<FarKey>, std::less<>> far_awaited_;  // by name
-  std::map<NodeId, Accounts> visitors_;                               // what other nodes' users hold here
+  std::map<std::uint64_t, FairOrder> arrivals_at_;  // by the interface they are for
+  std::map<std::tuple<NodeId, std::uint64_t, std::uint64_t, std::uint64_t>, FarKey>
+      arrivals_of_;  // by node, link, interface and serial
+  std::map<FarKey, FarWaiter> far_waiters_;
+  std::map<std::string, FairOrder, std::less<>> far_awaited_;  // by name
+  std::map<NodeId, Accounts> visitors_;                        // what other nodes' users hold here
   std::set<FarKey> crowded_;  // arrivals and look-ups whose answer waits until there is room for it
   std::map<std::uint64_t, Watch> watches_;  // by connection
   // How the nodes were when whoever watches them was told last: state and incarnation.

@@ -13,7 +13,6 @@ constexpr Time kArrivalTime{5000};  // for a process to say where it is reached,
 constexpr Time kAskTime{6000};      // for the other node to answer: longer than what it gives its process
 constexpr std::uint64_t kOfANode =
     4;  // all users of one other node may have this part of what all may have here
-constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
 
 }  // namespace
 
@@ -209,8 +208,9 @@ void Node::take_introduce(NodeId node, FarIntroduce what) {
   if (take_up(node, what)) return;
   const FarKey key{node, what.serial};
   if (!take_for(key, what.end.uid, Resource::introductions)) return;
-  arrivals_at_[what.peer].insert(key);
-  arrivals_[key] = {std::move(what), now_ + kArrivalTime};
+  const FairOrder::Place place = arrivals_at_[what.peer].add({node, what.end.uid}, key);
+  arrivals_of_[{node, what.link, what.peer, what.serial}] = key;
+  arrivals_[key] = {std::move(what), now_ + kArrivalTime, place};
   arrival_deadlines_.insert({now_ + kArrivalTime, key});
 }
 
@@ -218,8 +218,9 @@ void Node::forget_arrival(FarKey key) {
   const auto found = arrivals_.find(key);
   const FarIntroduce& what = found->second.what;
   const auto at = arrivals_at_.find(what.peer);
-  at->second.erase(key);
+  at->second.remove({key.first, what.end.uid}, found->second.place);
   if (at->second.empty()) arrivals_at_.erase(at);
+  arrivals_of_.erase({key.first, what.link, what.peer, what.serial});
   give_for(key.first, what.end.uid, Resource::introductions);
   crowded_.erase(key);
   arrival_deadlines_.erase({found->second.until, key});
@@ -297,17 +298,6 @@ bool Node::has_way(std::uint64_t id, Connection& peer, NodeId node, const FarEnd
                                                    std::string(own) + ", and not by " + std::string(its)};
   }
   return true;
-}
-
-// Something has happened at this interface (0: at any) that introductions may have waited for.
-void Node::take_up_arrivals(std::uint64_t interface) {
-  std::vector<FarKey> keys;
-  if (interface == 0) {
-    for (const auto& [key, arrival] : arrivals_) keys.push_back(key);
-  } else if (const auto at = arrivals_at_.find(interface); at != arrivals_at_.end()) {
-    keys.assign(at->second.begin(), at->second.end());
-  }
-  for (const FarKey& key : keys) take_up_arrival(key);
 }
 
 void Node::take_up_arrival(FarKey key) {
@@ -408,12 +398,10 @@ void Node::tell_far_end(Connection& connection, std::uint64_t link, bool cut) {
 }
 
 void Node::take_ended(NodeId node, const FarEnded& what) {
-  if (const auto at = arrivals_at_.find(what.yours); at != arrivals_at_.end()) {
-    const auto over = std::ranges::find_if(at->second, [&](const FarKey& key) {  // nobody wants it any more
-      return key.first == node && arrivals_.at(key).what.link == what.link;
-    });
-    if (over != at->second.end()) forget_arrival(*over);
-  }
+  const auto over = arrivals_of_.lower_bound({node, what.link, what.yours, 0});  // nobody wants it any more
+  if (over != arrivals_of_.end() && std::get<0>(over->first) == node &&
+      std::get<1>(over->first) == what.link && std::get<2>(over->first) == what.yours)
+    forget_arrival(FarKey{over->second});
   const auto there = interfaces_.find(what.yours);
   if (node_of(what.mine) != node) return;
   if (clerk_ != nullptr) clerk_->interface_gone(what.mine);
@@ -428,22 +416,6 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   reply.link = what.link;
   reply.peer = what.mine;
   answer(there->second, reply);
-}
-
-// Nodes that had much to hear may have taken it.
-void Node::go_on_telling() {
-  for (auto at = unsaid_.begin(); at != unsaid_.end();) tell_lookups((at++)->first);
-  for (auto at = crowded_.begin(); at != crowded_.end();) {
-    const FarKey key = *at;
-    if (!others_->has_room(key.first)) {
-      at = crowded_.upper_bound({key.first, kNoSerial});
-      continue;
-    }
-    crowded_.erase(at);
-    take_up_arrival(key);
-    answer_far_waiter(key);
-    at = crowded_.upper_bound(key);
-  }
 }
 
 // The request has been answered, or nobody wants the answer any more.

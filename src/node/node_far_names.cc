@@ -157,16 +157,16 @@ void Node::take_lookup(NodeId node, const FarLookup& what) {
   }
   if (answer_far_lookup(node, what)) return;
   if (!take_for(key, what.uid, Resource::lookups)) return;
-  far_awaited_[what.name].insert(key);
-  far_waiters_[key] = what;
+  far_waiters_[key] = {what, far_awaited_[what.name].add({node, what.uid}, key)};
 }
 
 void Node::forget_far_waiter(FarKey key) {
   const auto found = far_waiters_.find(key);
-  const auto awaited = far_awaited_.find(found->second.name);
-  awaited->second.erase(key);
+  const FarLookup& what = found->second.what;
+  const auto awaited = far_awaited_.find(what.name);
+  awaited->second.remove({key.first, what.uid}, found->second.place);
   if (awaited->second.empty()) far_awaited_.erase(awaited);
-  give_for(key.first, found->second.uid, Resource::lookups);
+  give_for(key.first, what.uid, Resource::lookups);
   crowded_.erase(key);
   far_waiters_.erase(found);
 }
@@ -187,21 +187,7 @@ bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
 
 void Node::answer_far_waiter(FarKey key) {
   const auto found = far_waiters_.find(key);
-  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second)) forget_far_waiter(key);
-}
-
-// A name has come, or has gone for good: those of other nodes who wait for it.
-void Node::answer_far_lookups(std::string_view name) {
-  const auto found = far_awaited_.find(name);
-  if (found == far_awaited_.end()) return;
-  for (const FarKey& key : std::set{found->second}) answer_far_waiter(key);
-}
-
-// Nobody of the run before comes back any more.
-void Node::answer_far_lookups() {
-  std::vector<FarKey> keys;
-  for (const auto& [key, what] : far_waiters_) keys.push_back(key);
-  for (const FarKey& key : keys) answer_far_waiter(key);
+  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second.what)) forget_far_waiter(key);
 }
 
 void Node::take_found(NodeId node, const FarFound& what) {

@@ -139,11 +139,11 @@ void Node::try_knocks_between(std::uint64_t one, std::uint64_t other) {
 
 // What has happened, and is dealt with in turns.
 
-void Node::happened(std::uint32_t uid, Due due) {
+void Node::happened(std::uint64_t user, Due due) {
   if (!due_.insert({due.what, due.of, due.name}).second) return;  // it is looked at already
   const std::uint64_t serial = next_due_++;
   dues_.emplace(serial, std::move(due));
-  due_turns_.add(uid, serial);
+  due_turns_.add(user, serial);
 }
 
 void Node::go_on() { go_on(1); }
@@ -198,6 +198,12 @@ bool Node::step(Due& due) {
       leaving_.erase(due.of);
       return false;
     }
+    case Due::What::arrivals:
+      return step_arrivals(due);
+    case Due::What::far_name:
+      return step_far_name(due);
+    case Due::What::room:
+      return step_room(due);
   }
   return false;
 }
@@ -218,9 +224,10 @@ void Node::caught_up(std::uint64_t id) {
   if (const auto watched = watches_.find(id); watched != watches_.end())
     return tell_watcher(id, watched->second);
   const std::uint64_t number = found->second.interface;
-  if (knocks_.waits(id)) happened(found->second.who.uid, {.what = Due::What::reading, .of = id});
+  const std::uint32_t uid = found->second.who.uid;
+  if (knocks_.waits(id)) happened(uid, {.what = Due::What::reading, .of = id});
+  arrivals_happened(uid, number);
   go_on(kAtOnce);
-  take_up_arrivals(number);
 }
 
 // The peer is there, or will not come.
@@ -235,8 +242,7 @@ void Node::end_grace() {
   for (auto peer = knocks_.next_peer(kFirst); peer; peer = knocks_.next_peer(*peer))
     happened(options_.uid, {.what = Due::What::peer, .of = *peer});
   for (const auto& [name, waiting] : awaited_) name_happened(options_.uid, name);
-  take_up_arrivals(0);
-  answer_far_lookups();
+  end_grace_of_far();
 }
 
 void Node::tick_held() {

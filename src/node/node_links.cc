@@ -113,9 +113,12 @@ void Node::link_ended(Connection& connection, std::uint64_t link) {
   const std::uint64_t self = connection.interface;
   const std::uint64_t peer = found->second.peer;
   if (far(peer)) tell_far_end(connection, link, false);
+  const std::uint32_t uid = connection.who.uid;
   close_side(connection, link);
   try_knocks_between(self, peer);
-  take_up_arrivals(self);
+  if (!far(peer)) return;
+  arrivals_happened(uid, self);
+  go_on(kAtOnce);
 }
 
 void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {

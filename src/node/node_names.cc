@@ -48,7 +48,7 @@ void Node::publish(std::uint64_t id, Connection& connection, const Request& requ
   reply.token = token;
   answer(id, reply);
   expect_far(id, connection);
-  answer_far_lookups(name);
+  far_name_happened(uid, name);
   name_happened(uid, name);
   go_on(kAtOnce);
 }
@@ -150,7 +150,7 @@ void Node::give_up_name(const std::string& name) {
   changed(name);
   outside_.name_freed(name);
   name_happened(uid, name);
-  answer_far_lookups(name);
+  far_name_happened(uid, name);
 }
 
 std::vector<std::string> Node::names_in(const std::set<std::pair<std::uint64_t, std::string>>& names,

@@ -1,7 +1,6 @@
 #include "node/server.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
@@ -175,6 +174,8 @@ void Server::listen() {
     base::throw_system(("bind " + options_.socket).c_str());
   }
   place_->bound();
+  if (options_.attested == Attesting::by_messages && !show_senders(listener_.get(), true))
+    base::throw_system("SO_PASSCRED");
   if (::chmod(options_.socket.c_str(), options_.service ? 0666 : 0600) != 0) base::throw_system("chmod");
   if (::listen(listener_.get(), SOMAXCONN) != 0) base::throw_system("listen");
   if (!watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD))
@@ -377,7 +378,7 @@ void Server::welcome(base::FileDescriptor socket) {
   // To refuse it costs less than to find out who it is.
   const auto uid = uid_of(socket.get());
   if (!uid || !node_->takes_stranger(*uid)) return foreign_.drop(std::move(socket));
-  auto attested = attest(socket.get());
+  auto attested = attest(socket.get(), options_.attested);
   if (!attested) {
     turn_away(socket.get());
     return foreign_.drop(std::move(socket));
@@ -392,6 +393,7 @@ void Server::welcome(base::FileDescriptor socket) {
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
   Peer& peer = peers_[id];
   peer.who = attested->who;
+  if (options_.attested == Attesting::by_messages) peer.unproven = Unproven::hello;
   peer.socket = std::move(socket);
   peer.pidfd = std::make_shared<base::FileDescriptor>(std::move(attested->pidfd));
   keep_mark(true);
@@ -403,6 +405,27 @@ void Server::arm(std::uint64_t id, const Peer& peer) {
   if (wanted != 0) watch(peer.socket.get(), id, wanted | EPOLLONESHOT, EPOLL_CTL_MOD);
 }
 
+// Whether the process that has connected has sent that message; if not, the connection is dropped. It is
+// proven by the first message that was sent after its pid was opened, if it lives when that is read: so the
+// pid was its own all the time. Until then nobody is introduced to it.
+bool Server::prove(std::uint64_t id, const base::Received& got) {
+  Peer& peer = peers_.at(id);
+  if (got.sender != peer.who.pid || !is_alive(peer.pidfd->get())) {
+    node_->malformed(id, "another process speaks than the one that has connected");
+    return false;
+  }
+  if (peer.unproven == Unproven::hello) {
+    peer.unproven = Unproven::next;
+    if (nothing_said(peer.socket.get())) return true;
+    node_->malformed(id, "a request before the answer to its hello");
+    return false;
+  }
+  peer.unproven = Unproven::nothing;
+  show_senders(peer.socket.get(), false);
+  if (std::exchange(peer.awaited, false)) node_->caught_up(id);
+  return peers_.contains(id);
+}
+
 // Until nothing is left, or its user's time is over.
 void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until) {
   do {
@@ -410,7 +433,9 @@ void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_poin
     if (found == peers_.end()) return;
     Peer& peer = found->second;
     std::array<std::byte, sizeof(Request) + 1> buffer;
-    base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid, most_memory);
+    const bool proven = peer.unproven == Unproven::nothing;
+    base::Received got = foreign_.receive(peer.socket.get(), buffer, peer.who.uid, most_memory,
+                                          proven ? base::Senders::unsaid : base::Senders::said);
     if (got.state == base::SocketState::again) {
       peer.in_turn = false;
       return arm(id, peer);
@@ -419,6 +444,7 @@ void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_poin
     if (got.state == base::SocketState::malformed || got.fd_count > 1) {
       return node_->malformed(id, "a message that is too long, or has descriptors that it may not have");
     }
+    if (!proven && !prove(id, got)) return;
     const bool counters = got.fd_count == 1;
     if (counters && (peer.counters != nullptr || !sound_counters(got.fds[0].get()))) {
       return node_->malformed(id, "a counter page that is not sealed");
@@ -433,8 +459,7 @@ void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_poin
 void Server::leave(std::uint64_t id) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
-  pollfd death{found->second.pidfd->get(), POLLIN, 0};
-  if (::poll(&death, 1, 0) == 1) return ended(id);
+  if (!is_alive(found->second.pidfd->get())) return ended(id);
   end(id);
   node_->broken(id);
 }

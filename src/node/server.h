@@ -15,6 +15,7 @@
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
 #include "base/socket.h"
+#include "node/attest.h"
 #include "node/clerk_port.h"
 #include "node/cluster_port.h"
 #include "node/config.h"
@@ -34,6 +35,7 @@ struct ServerOptions {
   Time idle_exit{0};  // leave after so long with no connection; 0: never
   std::string version;
   ClerkPort* clerk = nullptr;  // of a node of a cluster; outlives the server
+  Attesting attested = attesting();
 };
 
 class Server final : public Outside {
@@ -57,6 +59,10 @@ class Server final : public Outside {
     bool waited = false;       // it did not leave at once
   };
 
+  // What is to show yet that the process which has connected is the one that speaks: its hello and, as that
+  // may be older than our look at the process, the message after it.
+  enum class Unproven : std::uint8_t { nothing, next, hello };
+
   struct Peer {
     Identity who;
     base::FileDescriptor socket;
@@ -66,6 +72,7 @@ class Server final : public Outside {
     bool stuck = false;          // and waits until it has
     bool awaited = false;        // the node wants to hear when it has
     bool in_turn = false;        // to be read in its user's turn; no event tells of it before
+    Unproven unproven = Unproven::nothing;
   };
 
   // A process whose connection is over, while the node keeps its names for it.
@@ -98,6 +105,7 @@ class Server final : public Outside {
   void welcome(base::FileDescriptor socket);
   void turn_away(int socket);
   void arm(std::uint64_t id, const Peer& peer);
+  bool prove(std::uint64_t id, const base::Received& got);
   void receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until);
   void leave(std::uint64_t id);
   void ended(std::uint64_t id);

@@ -64,7 +64,7 @@ bool Server::behind(std::uint64_t id) {
   Peer& peer = peers_.at(id);
   const std::uint32_t uid = peer.who.uid;
   if (!has_room(id, uid)) return true;
-  const bool late = peer.stuck || crowded_.contains(id);
+  const bool late = peer.stuck || peer.unproven != Unproven::nothing || crowded_.contains(id);
   peer.awaited |= late;
   return late;
 }
@@ -140,7 +140,9 @@ void Server::drop_slowest() {
 void Server::flush_late(std::uint64_t id) {
   flush(id);
   const auto found = peers_.find(id);
-  if (found == peers_.end() || found->second.stuck || !std::exchange(found->second.awaited, false)) return;
+  if (found == peers_.end() || found->second.stuck || found->second.unproven != Unproven::nothing ||
+      !std::exchange(found->second.awaited, false))
+    return;
   node_->caught_up(id);
 }
 

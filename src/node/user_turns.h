@@ -26,7 +26,8 @@ class UserTurns {
   void charge(const Turn& turn, std::uint64_t cost);
 
   bool empty() const noexcept { return ready_.empty(); }
-  std::size_t users() const noexcept { return ready_.size(); }
+  // Users of whom something is known: something waits for them, or they have used more than others.
+  std::size_t users() const noexcept { return used_.size(); }
 
  private:
   using Order = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // times and users

@@ -19,6 +19,7 @@
 #include "node/address.h"
 #include "node/list.h"
 #include "node/protocol.h"
+#include "test/support/actor.h"
 #include "test/support/two_nodes.h"
 
 namespace hamlyn::test {
@@ -378,6 +379,65 @@ TEST_F(ClerkAccount, IsThatOfTheNextClerkToo) {
   }));
   const std::string user = " " + std::to_string(kClerk);
   EXPECT_EQ(status_of(clerks(1).front(), "Uid"), user + user + user + user);
+}
+
+// Interfaces of another user ask for links with it, and leave introductions to each other unread.
+TEST_F(ClerkAccount, HearsNothingOfAFloodAndOthersAreIntroducedMeanwhile) {
+  constexpr int kRogue = 61003, kHonest = 61004, kTimes = 500, kPairs = 20;
+  warm_up();
+  const std::string node = nodes_.at(1).node;
+  struct Row {
+    std::uint64_t interface, links;
+    std::uint32_t pid;
+  };
+  const auto row = [&] {
+    const auto all = node::list(at(node)).attached;
+    const auto found = std::ranges::find(all, "hamlyn-clerk", &node::AttachedProcess::program);
+    return found == all.end() ? Row{} : Row{found->interface, found->links, found->pid};
+  };
+  const std::uint64_t clerk = row().interface, links = row().links;
+  const std::uint32_t pid = row().pid;
+  Actor rogue(
+      [&](Line& line) {
+        std::vector<node::Client> deaf;
+        for (int i = 0; i < 30; ++i) deaf.push_back(node::Client::attach(at(node)));
+        std::uint64_t request = 0;
+        for (node::Client& one : deaf) {
+          for (const node::Client& other : deaf) one.introduce(++request, other.interface_id());
+        }
+        node::Client asker = node::Client::attach(at(node));
+        int refused = 0;
+        for (int i = 0; i < kTimes; ++i) {
+          asker.introduce(++request, clerk);
+          refused += next_event(asker).error == ErrorCode::not_permitted ? 1 : 0;
+        }
+        line.put(refused);
+        return line.take<char>() ? 0 : 1;
+      },
+      kRogue);
+  EXPECT_EQ(rogue.line().take<int>(), kTimes);
+  Actor honest(
+      [&](Line& line) {
+        int pairs = 0;
+        for (int i = 0; i < kPairs; ++i) {
+          node::Client one = node::Client::attach(at(node)), other = node::Client::attach(at(node));
+          one.introduce(1, other.interface_id());
+          pairs += next_event(one).kind == node::Event::Kind::introduced &&
+                           next_event(other).kind == node::Event::Kind::introduced
+                       ? 1
+                       : 0;
+        }
+        line.put(pairs);
+        return 0;
+      },
+      kHonest);
+  EXPECT_EQ(honest.line().take<int>(), kPairs);
+  EXPECT_EQ(look("warm").ticket.key, 1u);
+  EXPECT_EQ(row().pid, pid);
+  EXPECT_EQ(row().links, links);
+  rogue.line().put('.');
+  EXPECT_EQ(rogue.wait(), 0);
+  EXPECT_EQ(honest.wait(), 0);
 }
 
 TEST(ClerkAccounts, ThatCannotBeAreSaidAndTheClerkIsTheDaemons) {

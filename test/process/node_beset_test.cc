@@ -21,6 +21,15 @@ namespace {
 
 using node::Event;
 
+// Says hello by hand, and hears the answer.
+void greet(int socket) {
+  const node::Hello hello;
+  node::Welcome welcome;
+  EXPECT_EQ(base::send_message(socket, std::as_bytes(std::span{&hello, 1})), base::SocketState::ok);
+  base::receive_message(socket, std::as_writable_bytes(std::span{&welcome, 1}));
+  EXPECT_EQ(welcome.error, 0u);
+}
+
 TEST(NodeBeset, SurvivesWhatNoClientWouldSend) {
   const Folder folder;
   const Daemon daemon{folder.file("s")};
@@ -78,12 +87,8 @@ TEST(NodeBeset, SurvivesWhatNoAttachedClientWouldSend) {
     std::memcpy(bytes.data(), &request, sizeof request);
     const auto refused = [&](std::span<const std::byte> what, std::span<const int> fds) {
       const auto socket = node::connect_to(folder.file("s"));
-      const node::Hello hello;
-      base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}));
+      greet(socket.get());
       base::send_message(socket.get(), what, fds);
-      node::Welcome welcome;
-      base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1}));
-      EXPECT_EQ(welcome.error, 0u);
       std::array<std::byte, sizeof(node::Reply)> answer{};
       EXPECT_EQ(base::receive_message(socket.get(), answer).state, base::SocketState::closed) << kind;
       ++malformed;
@@ -93,8 +98,7 @@ TEST(NodeBeset, SurvivesWhatNoAttachedClientWouldSend) {
     refused(std::span{bytes}.first(sizeof request), std::span{&fd, 1});
     refused(std::as_bytes(std::span{&wrong, 1}), {});
     const auto halfway = node::connect_to(folder.file("s"));
-    const node::Hello hello;
-    base::send_message(halfway.get(), std::as_bytes(std::span{&hello, 1}));
+    greet(halfway.get());
     request.number = 0;
     request.kind = node::RequestKind::list;
     for (request.request = 1; request.request < 20; ++request.request)
@@ -111,8 +115,7 @@ TEST(NodeBeset, WhoDoesNotReadIsDropped) {
   const Daemon daemon{folder.file("s")};
   const node::Client witness = node::Client::attach(at(folder.file("s")));
   const auto socket = node::connect_to(folder.file("s"));
-  const node::Hello hello;
-  ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1})), base::SocketState::ok);
+  greet(socket.get());
   node::Request request;
   request.kind = node::RequestKind::lookup;
   request.name_length = 1;
@@ -135,15 +138,13 @@ TEST(NodeBeset, OfManyThatDoNotReadTheOneWithMostIsDroppedWhileOthersAreServed) 
   const Folder folder;
   const Daemon daemon{folder.file("s")};
   const node::Client witness = node::Client::attach(at(folder.file("s")));
-  const node::Hello hello;
   node::Request list;
   list.kind = node::RequestKind::list;
   std::vector<base::FileDescriptor> crowd;
   node::NodeList seen;
   for (int i = 0; i < 40 && seen.dropped == 0; ++i) {
     crowd.push_back(node::connect_to(folder.file("s")));
-    ASSERT_EQ(base::send_message(crowd.back().get(), std::as_bytes(std::span{&hello, 1})),
-              base::SocketState::ok);
+    greet(crowd.back().get());
     for (list.request = 1; list.request <= 1000; ++list.request) {
       // Fewer answers than would have each of them dropped for itself.
       if (list.request * static_cast<unsigned>(i + 3) > 1000) break;

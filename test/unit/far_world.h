@@ -126,7 +126,10 @@ class FarWorld {
       if (far.reach(id, node)) far.said_.push_back({id, node, std::move(message)});
     }
     void random(std::span<std::byte> out) override {
-      for (std::byte& byte : out) byte = static_cast<std::byte>(++far.random_);
+      for (std::byte& byte : out) {
+        far.random_ = far.random_ * 6364136223846793005u + 1442695040888963407u;
+        byte = static_cast<std::byte>(far.random_ >> 56);
+      }
     }
     std::vector<node::MemberReply> members() const override { return rows; }
     static std::vector<node::MemberReply> many() {

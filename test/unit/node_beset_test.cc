@@ -56,6 +56,15 @@ TEST(InFlight, AQuestionLooksAtAFewSocketsHoweverManyThereAre) {
   EXPECT_EQ(costs.begin()->second, 0u) << "of another user's sockets none";
 }
 
+TEST(InFlight, AProcessThatHasRoomIsTheOnlyOneThatIsLookedAt) {
+  Sockets world;
+  for (std::uint64_t i = 1; i <= 100; ++i) world.in_flight.sent(i, 1000, InFlight::kOfIntroduction);
+  EXPECT_TRUE(world.in_flight.has_room(1, 1000));
+  EXPECT_EQ(std::exchange(world.looks, 0), 1u);
+  EXPECT_TRUE(world.in_flight.has_room(500, 1000));
+  EXPECT_EQ(world.looks, 0u) << "nor one that was sent nothing";
+}
+
 TEST(InFlight, StaysBelowTheKernelsLineWhateverClientsDo) {
   Sockets world;
   std::uint64_t refused = 0;
@@ -214,6 +223,20 @@ TEST(UserTurns, MakeUpForNothing) {
   turns.add(2, 2);
   turns.charge(*turns.next(), 11);
   EXPECT_EQ(turns.next()->user, 1u);
+}
+
+// A range of subordinate users is large.
+TEST(UserTurns, ForgetUsersThatOthersHaveCaughtUpWith) {
+  UserTurns turns;
+  const auto serve = [&](std::uint64_t user) {
+    turns.add(user, 1);
+    turns.charge(*turns.next(), 10);
+  };
+  for (std::uint64_t user = 1; user <= 1000; ++user) serve(user);
+  for (int i = 0; i < 3; ++i) serve(1);
+  EXPECT_EQ(turns.users(), 1u);
+  for (int i = 0; i < 100; ++i) serve(static_cast<std::uint64_t>(i % 2));
+  EXPECT_LE(turns.users(), 2u);
 }
 
 TEST(UserTurns, OfOneUserFirstComeFirstServed) {

@@ -79,6 +79,22 @@ TEST(NodeHeld, OfThoseWhoWaitForASlowReaderUsersTakeTurns) {
   EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
 }
 
+TEST(Knocks, WhoGoesOnWaitingForTheSameKeepsItsPlace) {
+  using node::Knocks;
+  using node::Obstacle;
+  const Obstacle reading{Obstacle::Kind::reading, 1};
+  Knocks knocks;
+  const Knocks::Key first{10, 5}, second{11, 5};
+  knocks.add(first, kRogue, 1, reading);
+  knocks.add(second, kRogue, 1, reading);
+  knocks.move(first, reading);
+  EXPECT_EQ(knocks.next(1), first);
+  knocks.move(first, {Obstacle::Kind::link, 0});
+  EXPECT_EQ(knocks.next(1), second);
+  knocks.move(first, reading);
+  EXPECT_EQ(knocks.next(1), second) << "and who comes back is behind the others";
+}
+
 // It has read, and nobody has said so yet: who asks now does not come before who waits.
 TEST(NodeHeld, NobodyOvertakesThoseWhoWait) {
   Beset beset(1);
