@@ -55,7 +55,7 @@ int receive_from_second_process() {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive_from_second_process();
+    return written(count > 1 ? send(words[1]) : receive_from_second_process());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "areas: %s\n", error.what());
     return 1;

@@ -113,7 +113,7 @@ int take_part(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? take_part(words[1]) : keep();
+    return written(count > 1 ? take_part(words[1]) : keep());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "barrier: %s\n", error.what());
     return 1;

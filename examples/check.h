@@ -2,6 +2,9 @@
 // Ends an example that cannot go on: `main` catches what is thrown here, says it, and fails.
 #include <hamlyn/status.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -14,4 +17,11 @@ inline void check(hamlyn::Status status) {
 // Throws unless another process, whose bytes may be anything, has kept to what was agreed.
 inline void require(bool kept, const char* otherwise) {
   if (!kept) throw std::runtime_error(otherwise);
+}
+
+// Returns what an example ends with: `result`, or a failure if some of the output could not be written.
+inline int written(int result) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return result;
+  std::fprintf(stderr, "the output could not be written: %s\n", std::strerror(errno));
+  return result != 0 ? result : 1;
 }

@@ -60,7 +60,7 @@ int send_and_find() {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? receive(words[1]) : send_and_find();
+    return written(count > 1 ? receive(words[1]) : send_and_find());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "durable: %s\n", error.what());
     return 1;

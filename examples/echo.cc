@@ -108,7 +108,7 @@ int run_client(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? run_client(words[1]) : run_server();
+    return written(count > 1 ? run_client(words[1]) : run_server());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "echo: %s\n", error.what());
     return 1;

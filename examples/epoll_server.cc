@@ -113,7 +113,7 @@ int ask(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? ask(words[1]) : serve();
+    return written(count > 1 ? ask(words[1]) : serve());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "epoll_server: %s\n", error.what());
     return 1;

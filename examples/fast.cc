@@ -85,7 +85,7 @@ int play_back(const std::string& name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? play_back(words[1]) : serve();
+    return written(count > 1 ? play_back(words[1]) : serve());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "fast: %s\n", error.what());
     return 1;

@@ -105,7 +105,7 @@ int send(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive_from_second_process();
+    return written(count > 1 ? send(words[1]) : receive_from_second_process());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "group: %s\n", error.what());
     return 1;

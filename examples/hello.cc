@@ -71,7 +71,7 @@ int send(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive();
+    return written(count > 1 ? send(words[1]) : receive());
   } catch (const std::exception& error) {  // set-up throws hamlyn::Error; the data path never throws
     std::fprintf(stderr, "hello: %s\n", error.what());
     return 1;

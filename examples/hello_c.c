@@ -25,6 +25,13 @@ static int failed(hamlyn_status status) {
   return 1;
 }
 
+// Returns `result`, or a failure if some of the output could not be written.
+static int written(int result) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return result;
+  perror("hello_c: the output could not be written");
+  return result != 0 ? result : 1;
+}
+
 static pid_t start_client(char* name) {
   char self[] = "/proc/self/exe";
   char* words[] = {self, name, NULL};
@@ -106,5 +113,5 @@ int main(int count, char** words) {
   if (status != HAMLYN_OK) return failed(status);
   const int result = count > 1 ? ask(manager, words[1]) : serve(manager);
   hamlyn_manager_free(manager);
-  return result;
+  return written(result);
 }

@@ -161,12 +161,12 @@ int ask(const std::string& name) {
 
 int main(int count, char** words) {
   try {
-    if (count == 1) return serve();
-    if (count == 3) return ask(words[1]);
+    if (count == 1) return written(serve());
+    if (count == 3) return written(ask(words[1]));
     Clerk clerk{words[1]};
     SecondProcess client{words[1], "client"};
     clerk.run();
-    return client.wait() ? 0 : 1;
+    return written(client.wait() ? 0 : 1);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "load_board: %s\n", error.what());
     return 1;

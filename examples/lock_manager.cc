@@ -123,7 +123,7 @@ int work(const char* name, const std::string& what) {
 
 int main(int count, char** words) {
   try {
-    return count > 2 ? work(words[1], words[2]) : keep();
+    return written(count > 2 ? work(words[1], words[2]) : keep());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lock_manager: %s\n", error.what());
     return 1;

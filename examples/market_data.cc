@@ -254,7 +254,7 @@ int subscribe(const std::string& name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? subscribe(words[1]) : publish();
+    return written(count > 1 ? subscribe(words[1]) : publish());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "market_data: %s\n", error.what());
     return 1;

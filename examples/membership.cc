@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <map>
 
+#include "check.h"
+
 int main(int argc, char** argv) {
   using namespace std::chrono_literals;
   using hamlyn::Membership;
@@ -22,7 +24,7 @@ int main(int argc, char** argv) {
       known[node.id] = node.incarnation;
       std::printf("node %u: %s\n", node.id, hamlyn::name(node.state));
     }
-    std::fflush(stdout);
+    if (const int failed = written(0); failed != 0) return failed;
 
     Membership::Event event;
     while (members.wait(event, 1h) == hamlyn::Status::ok) {
@@ -37,7 +39,7 @@ int main(int argc, char** argv) {
           break;
         case Membership::Change::died:
         case Membership::Change::left:
-          return 0;
+          return written(0);
         case Membership::Change::daemon_gone:  // it is looked for while we wait
         case Membership::Change::renewed:
         case Membership::Change::suspected:  // it may only be slow: nothing has ended
@@ -45,7 +47,7 @@ int main(int argc, char** argv) {
         case Membership::Change::missed:
           break;
       }
-      std::fflush(stdout);
+      if (const int failed = written(0); failed != 0) return failed;
     }
     return 1;
   } catch (const hamlyn::Error& error) {

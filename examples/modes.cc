@@ -107,7 +107,7 @@ int ask(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? ask(words[1]) : serve_second_process();
+    return written(count > 1 ? ask(words[1]) : serve_second_process());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "modes: %s\n", error.what());
     return 1;

@@ -84,7 +84,7 @@ int receive_and_answer(const std::string& name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? receive_and_answer(words[1]) : transfer_and_ask();
+    return written(count > 1 ? receive_and_answer(words[1]) : transfer_and_ask());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "priorities: %s\n", error.what());
     return 1;

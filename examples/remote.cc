@@ -106,7 +106,7 @@ class Worker {
 
 int main(int count, char** words) {
   try {
-    if (count == 1) return own();
+    if (count == 1) return written(own());
     Worker{words[1]}.work();
     return 0;
   } catch (const std::exception& error) {

@@ -43,7 +43,7 @@ int send(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? send(words[1]) : receive();
+    return written(count > 1 ? send(words[1]) : receive());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "stream: %s\n", error.what());
     return 1;

@@ -54,7 +54,7 @@ int write(const char* name) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? write(words[1]) : show();
+    return written(count > 1 ? write(words[1]) : show());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tagged: %s\n", error.what());
     return 1;

@@ -76,7 +76,7 @@ int send() {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? receive(words[1]) : send();
+    return written(count > 1 ? receive(words[1]) : send());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "termini: %s\n", error.what());
     return 1;

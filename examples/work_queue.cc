@@ -234,7 +234,7 @@ int work(const char* name, bool cheats) {
 
 int main(int count, char** words) {
   try {
-    return count > 1 ? work(words[1], count > 2) : own();
+    return written(count > 1 ? work(words[1], count > 2) : own());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "work_queue: %s\n", error.what());
     return 1;
