@@ -2,6 +2,7 @@
 // Requests of other nodes that wait for one thing, in the order in which their users take turns: the first of
 // each user, then the second of each. A user of whom many wait delays its own. Each call costs the logarithm
 // of how many wait.
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,7 @@ class FairOrder {
   std::optional<std::pair<Place, Key>> next(const Place& after) const;
 
   bool empty() const noexcept { return waiting_.empty(); }
+  std::size_t users() const noexcept { return users_.size(); }  // of whom something waits
 
  private:
   struct Rounds {

@@ -61,10 +61,8 @@ std::uint64_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
-// A hello may have a counter page, and no other message any memory.
-std::uint64_t most_memory(std::span<const std::byte> message) {
-  return message.size() == sizeof(Hello) ? kMostCounterBytes : 0;
-}
+// A counter page is the only memory that is taken. The node refuses it with any message but a hello.
+std::uint64_t most_memory(std::span<const std::byte> /*message*/) { return kMostCounterBytes; }
 
 NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors) {
   NodeOptions out;

@@ -45,7 +45,9 @@ TEST(FairOrder, AUserThatHadNothingWaitingIsInTheRoundThatIsServed) {
   for (std::size_t i = 0; i < 50; ++i) order.remove({1, kRogue}, places[i]);
   const FairOrder::Place place = order.add({1, 7}, {1, 1000});
   EXPECT_EQ(place.first, places[50].first) << "neither before nor behind it";
+  EXPECT_EQ(order.users(), 2u);
   for (std::size_t i = 50; i < 100; ++i) order.remove({1, kRogue}, places[i]);
+  EXPECT_EQ(order.users(), 1u);
   order.remove({1, 7}, place);
   EXPECT_TRUE(order.empty());
   EXPECT_FALSE(order.next({}));
@@ -100,6 +102,26 @@ TEST(FarTurns, AProcessThatReadsAgainAndStopsIsAskedOnceMoreAndNoMore) {
   b.steps();
   EXPECT_LE(b.there.questions - before, 2u) << "not once for each that waits";
   EXPECT_TRUE(b.there.quiet(2));
+}
+
+TEST(FarTurns, ANodeEndsNoRequestOfAnother) {
+  constexpr std::uint64_t kLink = 77;
+  FarWorld far{3};
+  const std::uint64_t victim = far.attach(2, 2);
+  far.at(2).slow.insert(2);
+  node::FarIntroduce wanted;
+  wanted.serial = 1;
+  wanted.asker = std::uint64_t{3} << node::kNodeShift | 5;
+  wanted.peer = victim;
+  wanted.link = kLink;
+  std::memcpy(wanted.end.engine, "efa", 3);
+  wanted.end.address.resize(4);
+  far.at(2).node.node_said(3, node::encode(wanted), Time{0});
+  const std::uint64_t rogue = std::uint64_t{1} << node::kNodeShift | 5;
+  far.at(2).node.node_said(1, node::encode(node::FarEnded{kLink, rogue, victim, false}), Time{0});
+  far.at(2).slow.clear();
+  far.at(2).node.caught_up(2);
+  EXPECT_EQ(far.at(2).take<FarReply>(2).link, kLink);
 }
 
 TEST(FarTurns, IntroductionsToOneThatGoesAreRefusedAFewAtATime) {
@@ -164,6 +186,27 @@ TEST(FarTurns, AnswersThatThereWasNoRoomForLeaveAFewAtATime) {
   EXPECT_LE(far.said(FarKind::refused), kAtOnce);
   while (far.at(2).node.has_more()) far.at(2).node.go_on();
   EXPECT_EQ(far.said(FarKind::refused), 256u) << "as many as one process may have waiting";
+}
+
+TEST(FarTurns, ANodeThatHasMuchToHearAgainIsWaitedForWithoutAStep) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  far.full.insert(1);
+  for (std::uint64_t i = 1; i <= 200; ++i)
+    far.at(1).say(1, ask(RequestKind::lookup, i, "nobody" + std::to_string(i)));
+  far.settle();
+  far.full.clear();
+  far.at(2).node.tick(far.at(2).now);
+  const std::size_t told = far.said(FarKind::refused);
+  ASSERT_TRUE(far.at(2).node.has_more());
+  far.full.insert(1);
+  far.at(2).node.go_on();
+  EXPECT_FALSE(far.at(2).node.has_more());
+  EXPECT_EQ(far.said(FarKind::refused), told);
+  far.full.clear();
+  far.at(2).node.tick(far.at(2).now);
+  while (far.at(2).node.has_more()) far.at(2).node.go_on();
+  EXPECT_EQ(far.said(FarKind::refused), 200u) << "none was lost";
 }
 
 }  // namespace

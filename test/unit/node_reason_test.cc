@@ -60,6 +60,22 @@ TEST(NodeReasons, of_a_full_node_is_nobodys_quota) {
   EXPECT_EQ(reason_of(world.reply(2)), LinkReason::node_full);
 }
 
+// The server's user has as many links as are left for others; its asker's user has none.
+TEST(NodeReasons, of_a_node_that_is_full_at_the_other_end_are_nobodys_quota) {
+  node::Quotas total = node::times({}, node::kTotal);
+  total.links = 64;
+  NodeWorld world(with_quotas(node::Quotas{}, total));
+  const auto server = world.attach(1, 1000, 1000).interface;
+  for (std::uint64_t link = 1; link <= 28; ++link) {
+    Request adopt = ask(RequestKind::adopt_link, 0, link);
+    adopt.peer = 1'000'000 + link;
+    world.say(1, adopt);
+  }
+  world.attach(2, 2000, 2000);
+  world.say(2, ask(RequestKind::introduce, 7, server));
+  EXPECT_EQ(reason_of(world.reply(2)), LinkReason::node_full);
+}
+
 TEST(NodeReasons, of_a_cut_are_told_to_whom_it_keeps_out) {
   node::NodeOptions options;
   options.cut_after = 10;
