@@ -55,8 +55,8 @@ static hamlyn_status answer(hamlyn_manager* manager, hamlyn_datagram_receiver* d
   if (status != HAMLYN_OK) return status;
   // Given to the link, and not waited for: a client that does not look holds up nobody else.
   status = hamlyn_datagram_send(reply, text, question.length, NULL, NULL);
-  hamlyn_datagram_sender_free(reply);
-  return status;
+  const hamlyn_status freed = hamlyn_datagram_sender_free(reply);
+  return status == HAMLYN_OK ? freed : status;
 }
 
 static int serve(hamlyn_manager* manager) {
@@ -77,7 +77,7 @@ static int serve(hamlyn_manager* manager) {
     status = answer(manager, door);
   int end = 1;
   if (client > 0) waitpid(client, &end, 0);
-  hamlyn_datagram_receiver_free(door);
+  if (status == HAMLYN_OK) status = hamlyn_datagram_receiver_free(door);
   return status == HAMLYN_OK ? end != 0 : failed(status);
 }
 
@@ -101,17 +101,17 @@ static int ask(hamlyn_manager* manager, const char* name) {
       status = hamlyn_datagram_make_ready(mailbox);
     }
   }
-  const int result = status == HAMLYN_OK ? 0 : failed(status);
-  hamlyn_datagram_receiver_free(mailbox);
-  hamlyn_datagram_sender_free(server);
-  return result;
+  if (status == HAMLYN_OK) status = hamlyn_datagram_receiver_free(mailbox);
+  if (status == HAMLYN_OK) status = hamlyn_datagram_sender_free(server);
+  return status == HAMLYN_OK ? 0 : failed(status);
 }
 
 int main(int count, char** words) {
   hamlyn_manager* manager = NULL;
-  const hamlyn_status status = hamlyn_manager_make(NULL, &manager);  // attaches, and starts a node if need be
+  hamlyn_status status = hamlyn_manager_make(NULL, &manager);  // attaches, and starts a node if need be
   if (status != HAMLYN_OK) return failed(status);
   const int result = count > 1 ? ask(manager, words[1]) : serve(manager);
-  hamlyn_manager_free(manager);
-  return written(result);
+  if (result != 0) return result;  // what is left is freed with the process
+  status = hamlyn_manager_free(manager);
+  return status == HAMLYN_OK ? written(0) : failed(status);
 }

@@ -37,39 +37,42 @@ typedef struct hamlyn_interface_options {
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.
-hamlyn_status hamlyn_interface_make(const hamlyn_interface_options* options, hamlyn_interface** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_make(const hamlyn_interface_options* options,
+                                                     hamlyn_interface** made);
 // Ends all links.
-hamlyn_status hamlyn_interface_free(hamlyn_interface* interface);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_free(hamlyn_interface* interface);
 // The node's number of this interface, as peers see it in hamlyn_notification.peer.
-hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, uint64_t* id);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, uint64_t* id);
 // Runs the interface once: arrivals, then departures. Polling and waiting do it, too.
-hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
 // Why there is no link with the interface `peer` (hamlyn_ticket.interface, hamlyn_notification.peer), or why
 // the last one was refused, as enum hamlyn_link_reason; `told` becomes 1 if the process at the other side has
 // said so.
-hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, uint64_t peer, uint32_t* reason,
-                                   uint32_t* told);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, uint64_t peer,
+                                                    uint32_t* reason, uint32_t* told);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
-hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
 
 // Whether this process is attached to its node's daemon. `reason` (may be NULL): HAMLYN_OK, or why not;
 // hamlyn_last_error has the sentence then.
-hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached, hamlyn_status* reason);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached,
+                                                         hamlyn_status* reason);
 // Waits until it is (1), or is not (0).
-hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached,
+                                                              int64_t timeout);
 
 // Who may look a name up, besides its owner and root.
 #define HAMLYN_FOR_GROUP UINT32_C(1)     // processes whose primary group is the owner's
 #define HAMLYN_FOR_EVERYONE UINT32_C(2)  // all users of this host, through the service
 
 // Registers a ticket under a name ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process ends.
-hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
-                             uint32_t rights);
+HAMLYN_NODISCARD hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name,
+                                              const hamlyn_ticket* ticket, uint32_t rights);
 // Takes back a name that this interface has registered. name_unknown: it has not.
-hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name);
+HAMLYN_NODISCARD hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name);
 // The ticket registered under `name`; waits for somebody to register it.
-hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64_t timeout,
-                            hamlyn_ticket* ticket);
+HAMLYN_NODISCARD hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, int64_t timeout,
+                                             hamlyn_ticket* ticket);
 
 // Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
 // who cares which user it leads to looks here before sending anything there.
@@ -82,8 +85,9 @@ typedef struct hamlyn_registrant {
 } hamlyn_registrant;
 
 // As hamlyn_lookup, and says whose it is.
-hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* name, int64_t timeout,
-                                       hamlyn_ticket* ticket, hamlyn_registrant* registrant);
+HAMLYN_NODISCARD hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* name,
+                                                        int64_t timeout, hamlyn_ticket* ticket,
+                                                        hamlyn_registrant* registrant);
 
 #ifdef __cplusplus
 }

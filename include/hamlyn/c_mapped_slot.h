@@ -16,15 +16,18 @@ typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
 
 // Makes the link if there is none. not_permitted: no mapped slot, a ticket that is not good, or another
 // user's.
-hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_ticket* ticket,
-                                      int64_t timeout, hamlyn_mapped_slot** made);
-hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface,
+                                                       const hamlyn_ticket* ticket, int64_t timeout,
+                                                       hamlyn_mapped_slot** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
 // For reading; until it is freed. The bytes may change at any time.
-hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data,
+                                                        size_t* length);
 // `data` is NULL if it may only be read.
-hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data,
+                                                           size_t* length);
 // `current`: 1 while the owner still uses this memory.
-hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current);
 
 #ifdef __cplusplus
 }

@@ -21,21 +21,22 @@ enum hamlyn_sharing {
 };
 
 // A message area of `bytes` zeroed bytes (paper 0, section 2.2); `sharing`: enum hamlyn_sharing.
-hamlyn_status hamlyn_area_make(hamlyn_interface* interface, size_t bytes, uint32_t sharing,
-                               hamlyn_area** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_make(hamlyn_interface* interface, size_t bytes, uint32_t sharing,
+                                                hamlyn_area** made);
 // The same over memory that stays the caller's: whole pages of 4096, writable, until the area is freed.
-hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, size_t bytes,
-                                    hamlyn_area** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, size_t bytes,
+                                                     hamlyn_area** made);
 // A durable area, kept in the file `path`, or, if that is NULL, in `descriptor` (paper 1, section 3.5.1).
-hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* path, int descriptor,
-                                       size_t bytes, hamlyn_area** made);
-hamlyn_status hamlyn_area_free(hamlyn_area* area);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* path,
+                                                        int descriptor, size_t bytes, hamlyn_area** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_free(hamlyn_area* area);
 // Where it is, until it is freed, and how long.
-hamlyn_status hamlyn_area_bytes(hamlyn_area* area, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_bytes(hamlyn_area* area, void** data, size_t* length);
 // Mapped kinds: moves the area to fresh memory at the same address; who had it mapped keeps the old pages.
-hamlyn_status hamlyn_area_revoke(hamlyn_area* area);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_revoke(hamlyn_area* area);
 // Durable areas: puts these bytes into the file and waits until they are safe.
-hamlyn_status hamlyn_area_sync(hamlyn_area* area, size_t offset, size_t length, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_area_sync(hamlyn_area* area, size_t offset, size_t length,
+                                                int64_t timeout);
 
 #ifdef __cplusplus
 }

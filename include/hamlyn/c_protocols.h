@@ -20,29 +20,31 @@ typedef struct hamlyn_manager_options {
 } hamlyn_manager_options;
 
 // Attaches this process to its host's node.
-hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options, hamlyn_manager** made);
-hamlyn_status hamlyn_manager_free(hamlyn_manager* manager);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_make(const hamlyn_manager_options* options,
+                                                   hamlyn_manager** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_free(hamlyn_manager* manager);
 // Its interface, which stays the manager's: not to be freed, nor used when the manager has gone.
-hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager,
+                                                        hamlyn_interface** interface);
 // Registers a seed under a name: as hamlyn_publish; also seed_invalid.
-hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
-                                     uint32_t rights);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name,
+                                                      const hamlyn_seed* seed, uint32_t rights);
 // As hamlyn_withdraw.
-hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name);
 // The seed registered under `name`; waits for somebody to register it. As hamlyn_lookup; also
 // seed_wrong_kind: a plain ticket is registered there.
-hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, int64_t timeout,
-                                    hamlyn_seed* seed);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name,
+                                                     int64_t timeout, hamlyn_seed* seed);
 // The papers' poll_nowait: gives the next message that has arrived to its receiver. `given`: 0, there was
 // none, and since the last call none was given to any receiver.
-hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given);
 // Waits until one was given, to any receiver.
-hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, int64_t timeout);
 // For epoll: before going back to it take from each receiver until it has nothing more, and anew as long as
 // hamlyn_manager_poll says that something was given.
-hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
-hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);
+HAMLYN_NODISCARD hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager);
 
 // --- datagrams: one at a time, or not at all; no queue
 
@@ -68,30 +70,34 @@ typedef struct hamlyn_datagram_options {
 } hamlyn_datagram_options;
 
 // It is ready at once.
-hamlyn_status hamlyn_datagram_receiver_make(hamlyn_manager* manager, size_t bytes,
-                                            hamlyn_datagram_receiver** made);
-hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_receiver_make(hamlyn_manager* manager, size_t bytes,
+                                                             hamlyn_datagram_receiver** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);
 // The papers' make_seed; for any number of senders.
-hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver, hamlyn_seed* seed);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver,
+                                                         hamlyn_seed* seed);
 // Takes the next datagram; the bytes of the last one may be overwritten from here on.
-hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver);
 // Waits for the datagram. ok; timed_out, cancelled, forked; abandoned, link_ended: its sender gave up, or
 // has gone, in the middle of it.
-hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, int64_t timeout,
-                                      hamlyn_datagram* datagram);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, int64_t timeout,
+                                                       hamlyn_datagram* datagram);
 // seed_invalid, seed_wrong_kind. Whether the receiver lives, the first datagram says.
-hamlyn_status hamlyn_datagram_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
-                                          hamlyn_datagram_sender** made);
-hamlyn_status hamlyn_datagram_sender_free(hamlyn_datagram_sender* sender);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                                           hamlyn_datagram_sender** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_sender_free(hamlyn_datagram_sender* sender);
 // As hamlyn_send; a receiver that is not ready drops it without a word. `handle` may be NULL.
-hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* data, size_t length,
-                                   const hamlyn_datagram_options* options, hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* data,
+                                                    size_t length, const hamlyn_datagram_options* options,
+                                                    hamlyn_send_handle* handle);
 // As hamlyn_send_state.
-hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender, hamlyn_send_handle handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender,
+                                                     hamlyn_send_handle handle);
 // Waits until it has landed: ok; not_ready: nothing has, send it again; refused: the receiver has gone, or
 // the seed was forged. One at a time per sender.
-hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void* data, size_t length,
-                                      const hamlyn_datagram_options* options, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void* data,
+                                                       size_t length, const hamlyn_datagram_options* options,
+                                                       int64_t timeout);
 
 // --- streams: one way, in order, nothing lost; records, or bytes
 
@@ -129,54 +135,62 @@ typedef struct hamlyn_stream_sender_options {
 } hamlyn_stream_sender_options;
 
 // For one stream after the other.
-hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
-                                          const hamlyn_stream_receiver_options* options,
-                                          hamlyn_stream_receiver** made);
-hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_receiver_make(hamlyn_manager* manager,
+                                                           const hamlyn_stream_receiver_options* options,
+                                                           hamlyn_stream_receiver** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver);
 // The papers' make_seed; for one sender, once. invalid_argument: a sender is there.
-hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed);
 // Waits for the next record. Also how the stream has ended: closed, abandoned, link_ended, broken.
-hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, int64_t timeout, hamlyn_record* record);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, int64_t timeout,
+                                                     hamlyn_record* record);
 // Gives back this record and all before it.
-hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver, const hamlyn_record* record);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver,
+                                                     const hamlyn_record* record);
 // As bytes: waits for some, copies up to `most` of them. The end of the stream is closed, with a count of 0.
-hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, size_t most, int64_t timeout,
-                                 size_t* count);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, size_t most,
+                                                  int64_t timeout, size_t* count);
 // Wants no more: the sender is told closed. Waits until it has stopped.
-hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver,
+                                                            int64_t timeout);
 // Its interface, as the node attests; 0: there was none yet.
-hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, uint64_t* sender);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver,
+                                                       uint64_t* sender);
 
 // Opens the stream: waits until the receiver's program has looked, and agreed.
-hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
-                                        const hamlyn_stream_sender_options* options,
-                                        hamlyn_stream_sender** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                                         const hamlyn_stream_sender_options* options,
+                                                         hamlyn_stream_sender** made);
 // Without a close before it the receiver is told abandoned.
-hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
 // Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
-hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data, size_t length,
-                                 int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data,
+                                                  size_t length, int64_t timeout);
 // Names an area by a tag of this sender, 0 to 7, in the place of what it named before. The area is of an
 // interface of this manager's (hamlyn_manager_interface), or else invalid. It is not to be freed before what
 // was sent out of it is waited for: the stream would end, abandoned.
-hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, uint32_t tag, hamlyn_send_area* area);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, uint32_t tag,
+                                                  hamlyn_send_area* area);
 // Sends a record out of the area that is bound to `piece->tag`, copied once, by the receiving side. ok: it
 // has begun; its bytes stay as they are until hamlyn_stream_wait(handle), a flush or a close has said ok.
 // Otherwise as hamlyn_stream_send; also invalid: nothing is bound to the tag; out_of_bounds: it reaches
 // beyond its area. `handle` may be NULL.
-hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamlyn_piece* piece,
-                                       int64_t timeout, hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender,
+                                                        const hamlyn_piece* piece, int64_t timeout,
+                                                        hamlyn_send_handle* handle);
 // Waits until the bytes of that piece are free. ok, also of a handle of zeros; timed_out, cancelled; or how
 // the stream has ended, and they may still be read.
-hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle,
+                                                  int64_t timeout);
 // As bytes, of any number: waits until all are sent.
-hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, size_t length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data,
+                                                   size_t length);
 // All that was sent so far is on its way.
-hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, int64_t timeout);
 // Nothing more will be sent. Waits until the receiver has everything.
-hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, int64_t timeout);
 // How the stream has ended, as far as this side knows; ok: it has not.
-hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender);
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender);
 
 // --- tagged remote write: bytes at an offset of the receiver's buffer, and a tag
 
@@ -201,32 +215,36 @@ typedef struct hamlyn_tagged_receiver_options {
 } hamlyn_tagged_receiver_options;
 
 // A buffer of `bytes`, zeroed.
-hamlyn_status hamlyn_tagged_receiver_make(hamlyn_manager* manager, size_t bytes,
-                                          const hamlyn_tagged_receiver_options* options,
-                                          hamlyn_tagged_receiver** made);
-hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_receiver_make(hamlyn_manager* manager, size_t bytes,
+                                                           const hamlyn_tagged_receiver_options* options,
+                                                           hamlyn_tagged_receiver** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver);
 // The papers' make_seed; for any number of senders.
-hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver, hamlyn_seed* seed);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver,
+                                                       hamlyn_seed* seed);
 // The buffer, until it is freed.
-hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data,
+                                                   size_t* length);
 // The next tag, whichever it is. ok; timed_out, cancelled, forked; link_ended: the link with
 // `tagged->sender` has ended.
-hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, int64_t timeout, hamlyn_tagged* tagged);
+HAMLYN_NODISCARD hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, int64_t timeout,
+                                              hamlyn_tagged* tagged);
 // The next one with this tag; others are put aside. queue_full: as many are aside as may be.
-hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, uint64_t tag, int64_t timeout,
-                                      hamlyn_tagged* tagged);
+HAMLYN_NODISCARD hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, uint64_t tag,
+                                                       int64_t timeout, hamlyn_tagged* tagged);
 // For epoll: readable when there may be a tag. Take until there is none before going back to it. Owned by
 // the receiver.
-hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
 
 // Makes the link, and gets places, for which it waits. seed_invalid, seed_wrong_kind, seed_stale,
 // peer_died, timed_out, cancelled.
-hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed, int64_t timeout,
-                                        hamlyn_tagged_sender** made);
-hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                                         int64_t timeout, hamlyn_tagged_sender** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);
 // Writes up to one packet at `offset`. Waits for a place, up to `timeout`; 0: no_place or queue_full instead.
-hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data, size_t length,
-                                 uint64_t offset, uint64_t tag, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data,
+                                                  size_t length, uint64_t offset, uint64_t tag,
+                                                  int64_t timeout);
 
 #ifdef __cplusplus
 }

@@ -72,19 +72,20 @@ typedef struct hamlyn_outcome {
 } hamlyn_outcome;
 
 // Asks for a fetch-and-op: pending, or why it was not asked for. `handle` may be NULL.
-hamlyn_status hamlyn_fetch(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
-                           const hamlyn_fetch_request* request, const hamlyn_remote_options* options,
-                           hamlyn_remote_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_fetch(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                            const hamlyn_fetch_request* request,
+                                            const hamlyn_remote_options* options,
+                                            hamlyn_remote_handle* handle);
 // Asks for `length` bytes, which land in `into`, a slot of this interface, from its byte `at` on.
-hamlyn_status hamlyn_get(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, hamlyn_slot* into,
-                         uint64_t at, size_t length, const hamlyn_remote_options* options,
-                         hamlyn_remote_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_get(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                          hamlyn_slot* into, uint64_t at, size_t length,
+                                          const hamlyn_remote_options* options, hamlyn_remote_handle* handle);
 // How it stands. The answer is `outcome->status`, too.
-hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remote_handle handle,
-                                    hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus,
+                                                     hamlyn_remote_handle handle, hamlyn_outcome* outcome);
 // Waits until it is over; also timed_out, cancelled.
-hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle, int64_t timeout,
-                                 hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle,
+                                                  int64_t timeout, hamlyn_outcome* outcome);
 
 #ifdef __cplusplus
 }

@@ -26,18 +26,21 @@ typedef struct hamlyn_put_options {
 
 // `length` bytes to a slot that takes puts. ok: the buffer is free; pending: it is in use until
 // hamlyn_send_state(handle) no longer says so; anything else: nothing was taken. `handle` may be NULL.
-hamlyn_status hamlyn_put(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
-                         size_t length, const hamlyn_put_options* options, hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_put(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                          const void* data, size_t length, const hamlyn_put_options* options,
+                                          hamlyn_send_handle* handle);
 // The same, and waits until it can be done and the buffer is free.
-hamlyn_status hamlyn_put_wait(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
-                              size_t length, const hamlyn_put_options* options, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_put_wait(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                               const void* data, size_t length,
+                                               const hamlyn_put_options* options, int64_t timeout);
 // Asks whether all that this terminus has put there has landed: pending, and hamlyn_remote_outcome(handle)
 // says it. `handle` may be NULL.
-hamlyn_status hamlyn_fence(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
-                           const hamlyn_remote_options* options, hamlyn_remote_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_fence(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                            const hamlyn_remote_options* options,
+                                            hamlyn_remote_handle* handle);
 // The same, and waits for the answer: ok; refused: some of it was, and `outcome->cause` is why.
-hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout,
-                           hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                            int64_t timeout, hamlyn_outcome* outcome);
 
 // --- what the owner of a slot or a segment says of puts
 
@@ -70,19 +73,20 @@ typedef struct hamlyn_held_put {
 } hamlyn_held_put;
 
 // `control`: enum hamlyn_control; at first HAMLYN_TOLD_IF_ASKED.
-hamlyn_status hamlyn_slot_set_control(hamlyn_slot* slot, uint32_t control);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_set_control(hamlyn_slot* slot, uint32_t control);
 // From here on puts wait, until `hamlyn_slot_release` has them land, in their order; fetches are refused.
-hamlyn_status hamlyn_slot_inhibit(hamlyn_slot* slot);
-hamlyn_status hamlyn_slot_release(hamlyn_slot* slot);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_inhibit(hamlyn_slot* slot);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_release(hamlyn_slot* slot);
 // The pages that these bytes touch: puts to them wait, gets and fetches are refused, until
 // `hamlyn_slot_pin`.
-hamlyn_status hamlyn_slot_unpin(hamlyn_slot* slot, size_t offset, size_t length);
-hamlyn_status hamlyn_slot_pin(hamlyn_slot* slot, size_t offset, size_t length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_unpin(hamlyn_slot* slot, size_t offset, size_t length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_pin(hamlyn_slot* slot, size_t offset, size_t length);
 // Takes the oldest put that waits; its data goes to `into`. not_ready: none waits; too_long: `held` says how
 // long it is, and it stays.
-hamlyn_status hamlyn_slot_take_held(hamlyn_slot* slot, hamlyn_held_put* held, void* into, size_t room);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_take_held(hamlyn_slot* slot, hamlyn_held_put* held, void* into,
+                                                     size_t room);
 // From here on only these may open the slot. For slots without entries and fast mode; invalid: any other.
-hamlyn_status hamlyn_slot_protect(hamlyn_slot* slot, const hamlyn_protection* protection);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_protect(hamlyn_slot* slot, const hamlyn_protection* protection);
 
 // --- segments of one's own (paper 4, sections 3.4 and 4.2)
 
@@ -122,29 +126,32 @@ typedef struct hamlyn_segment_record {
 } hamlyn_segment_record;
 
 // Exports it.
-hamlyn_status hamlyn_segment_make(hamlyn_interface* interface, const hamlyn_segment_options* options,
-                                  hamlyn_segment** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_make(hamlyn_interface* interface,
+                                                   const hamlyn_segment_options* options,
+                                                   hamlyn_segment** made);
 // Unexports it.
-hamlyn_status hamlyn_segment_free(hamlyn_segment* segment);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_free(hamlyn_segment* segment);
 // Where it is, at the same address until it is freed, and how long.
-hamlyn_status hamlyn_segment_bytes(hamlyn_segment* segment, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_bytes(hamlyn_segment* segment, void** data, size_t* length);
 // For those who are to import it without a name.
-hamlyn_status hamlyn_segment_ticket(const hamlyn_segment* segment, hamlyn_ticket* ticket);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_ticket(const hamlyn_segment* segment, hamlyn_ticket* ticket);
 // Takes it back from everybody. It may be imported anew.
-hamlyn_status hamlyn_segment_revoke(hamlyn_segment* segment);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_revoke(hamlyn_segment* segment);
 // Other rights from here on. Those who have it mapped keep it until hamlyn_segment_revoke.
-hamlyn_status hamlyn_segment_protect(hamlyn_segment* segment, const hamlyn_protection* protection);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_protect(hamlyn_segment* segment,
+                                                      const hamlyn_protection* protection);
 // As hamlyn_slot_set_control; and so are hamlyn_segment_inhibit, hamlyn_segment_release,
 // hamlyn_segment_unpin, hamlyn_segment_pin and hamlyn_segment_take_held as those of a slot.
-hamlyn_status hamlyn_segment_set_control(hamlyn_segment* segment, uint32_t control);
-hamlyn_status hamlyn_segment_inhibit(hamlyn_segment* segment);
-hamlyn_status hamlyn_segment_release(hamlyn_segment* segment);
-hamlyn_status hamlyn_segment_unpin(hamlyn_segment* segment, size_t offset, size_t length);
-hamlyn_status hamlyn_segment_pin(hamlyn_segment* segment, size_t offset, size_t length);
-hamlyn_status hamlyn_segment_take_held(hamlyn_segment* segment, hamlyn_held_put* held, void* into,
-                                       size_t room);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_set_control(hamlyn_segment* segment, uint32_t control);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_inhibit(hamlyn_segment* segment);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_release(hamlyn_segment* segment);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_unpin(hamlyn_segment* segment, size_t offset, size_t length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_pin(hamlyn_segment* segment, size_t offset, size_t length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_take_held(hamlyn_segment* segment, hamlyn_held_put* held,
+                                                        void* into, size_t room);
 // The next record; a time of 0 looks once. ok, timed_out, cancelled, forked.
-hamlyn_status hamlyn_segment_wait(hamlyn_segment* segment, int64_t timeout, hamlyn_segment_record* record);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_wait(hamlyn_segment* segment, int64_t timeout,
+                                                   hamlyn_segment_record* record);
 
 // Of a word with a value, both unsigned.
 enum hamlyn_comparison {
@@ -157,14 +164,15 @@ enum hamlyn_comparison {
 };
 // Waits until the 8-byte word at `offset`, as an unsigned number, compares so with `value`; gives what it is
 // then to `word`, which may be NULL. ok, timed_out, cancelled, forked; out_of_bounds; misaligned.
-hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, size_t offset, uint32_t comparison,
-                                        uint64_t value, int64_t timeout, uint64_t* word);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, size_t offset,
+                                                         uint32_t comparison, uint64_t value, int64_t timeout,
+                                                         uint64_t* word);
 // For select, poll, epoll, read, and for children that inherit them: each read gives a
 // hamlyn_segment_record, or EAGAIN; of `hamlyn_segment_data_descriptor` a rr_held (hamlyn/rr.h) and the data
 // of a write that waits behind it. Records come here then, and not by hamlyn_segment_wait. Owned by the
 // segment.
-hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor);
-hamlyn_status hamlyn_segment_data_descriptor(hamlyn_segment* segment, int* descriptor);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor);
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_data_descriptor(hamlyn_segment* segment, int* descriptor);
 
 // --- segments of others
 
@@ -197,55 +205,62 @@ typedef struct hamlyn_read_options {
 
 // Imports the segment of that name, or, by `hamlyn_import_make_of`, that ticket. not_permitted,
 // seed_wrong_kind (no segment), seed_stale (it has gone), peer_died, timed_out, name_unknown.
-hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
-                                 const hamlyn_import_options* options, hamlyn_import** made);
-hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
-                                    const hamlyn_import_options* options, hamlyn_import** made);
-hamlyn_status hamlyn_import_free(hamlyn_import* import);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
+                                                  const hamlyn_import_options* options, hamlyn_import** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
+                                                     const hamlyn_import_options* options,
+                                                     hamlyn_import** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_free(hamlyn_import* import);
 // Bytes.
-hamlyn_status hamlyn_import_size(const hamlyn_import* import, size_t* size);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_size(const hamlyn_import* import, size_t* size);
 // The memory itself, if it is mapped, else NULL and 0; what was read is good if `hamlyn_import_current`
 // says 1 afterwards.
-hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data, size_t* length);
-hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data,
+                                                    size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current);
 
 // All of these answer stale once the segment was revoked, unexported, or exported anew; link_ended if its
 // process has gone; refused if its rights do not allow it; out_of_bounds.
 //
 // WRITE: `hamlyn_write` as hamlyn_put, `hamlyn_write_wait` as hamlyn_put_wait.
-hamlyn_status hamlyn_write(hamlyn_import* import, size_t offset, const void* data, size_t length,
-                           const hamlyn_write_options* options, hamlyn_send_handle* handle);
-hamlyn_status hamlyn_write_wait(hamlyn_import* import, size_t offset, const void* data, size_t length,
-                                const hamlyn_write_options* options, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write(hamlyn_import* import, size_t offset, const void* data,
+                                            size_t length, const hamlyn_write_options* options,
+                                            hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_wait(hamlyn_import* import, size_t offset, const void* data,
+                                                 size_t length, const hamlyn_write_options* options,
+                                                 int64_t timeout);
 // As hamlyn_send_state.
-hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle);
 // Waits until all that was written here has landed. refused: some was, and `cause` (enum hamlyn_refusal, may
 // be NULL) is why.
-hamlyn_status hamlyn_write_flush(hamlyn_import* import, int64_t timeout, uint32_t* cause);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_flush(hamlyn_import* import, int64_t timeout, uint32_t* cause);
 // Put with signal: `data`, and when all of it and all before has landed, `value` is set or added to (enum
 // hamlyn_signal) the 8-byte word at `signal`.
-hamlyn_status hamlyn_write_signal(hamlyn_import* import, size_t offset, const void* data, size_t length,
-                                  size_t signal, uint64_t value, uint32_t how, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_signal(hamlyn_import* import, size_t offset, const void* data,
+                                                   size_t length, size_t signal, uint64_t value, uint32_t how,
+                                                   int64_t timeout);
 // READ into memory, of any length.
-hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset, void* into, size_t length,
-                          const hamlyn_read_options* options, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset, void* into, size_t length,
+                                           const hamlyn_read_options* options, int64_t timeout);
 // READ into a segment of one's own, from its byte `at` on, up to 64 KiB: pending, and
 // hamlyn_read_outcome(handle) tells how it ends; of a mapped one ok at once. `handle` may be NULL.
-hamlyn_status hamlyn_read_into(hamlyn_import* import, size_t offset, hamlyn_segment* into, size_t at,
-                               size_t length, const hamlyn_read_options* options,
-                               hamlyn_remote_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_read_into(hamlyn_import* import, size_t offset, hamlyn_segment* into,
+                                                size_t at, size_t length, const hamlyn_read_options* options,
+                                                hamlyn_remote_handle* handle);
 // `hamlyn_read_outcome` as hamlyn_remote_outcome, `hamlyn_read_wait` as hamlyn_remote_wait.
-hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
-                                  hamlyn_outcome* outcome);
-hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle, int64_t timeout,
-                               hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
+                                                   hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle,
+                                                int64_t timeout, hamlyn_outcome* outcome);
 // Fetch-and-op on an aligned word of 4 or 8 bytes; `outcome->value` is what stood there before. `flags`: 0,
 // or HAMLYN_TELL.
-hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset, const hamlyn_fetch_request* request,
-                                  uint64_t flags, int64_t timeout, hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset,
+                                                   const hamlyn_fetch_request* request, uint64_t flags,
+                                                   int64_t timeout, hamlyn_outcome* outcome);
 // CAS on one of 8 bytes.
-hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset, uint64_t expected,
-                                      uint64_t desired, int64_t timeout, hamlyn_outcome* outcome);
+HAMLYN_NODISCARD hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset,
+                                                       uint64_t expected, uint64_t desired, int64_t timeout,
+                                                       hamlyn_outcome* outcome);
 
 // --- swaps of which everybody finds out whether they were done
 
@@ -258,23 +273,25 @@ typedef struct hamlyn_sure_swap hamlyn_sure_swap;
 
 // `members`: at most 255. `who`: 1 to `members`, of its users each another; who comes after one that has died
 // may have his.
-hamlyn_status hamlyn_sure_swap_make(size_t offset, uint32_t members, uint32_t who, hamlyn_sure_swap** made);
-hamlyn_status hamlyn_sure_swap_free(hamlyn_sure_swap* swap);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_make(size_t offset, uint32_t members, uint32_t who,
+                                                     hamlyn_sure_swap** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_free(hamlyn_sure_swap* swap);
 // Swaps if the value is `expected`. ok: it has; not_ready: it has not; of both `found`, which may be NULL, is
 // told the value. link_ended, timed_out, cancelled, stale: it may have, and hamlyn_sure_swap_settle tells;
 // until then this is invalid. Others as hamlyn_import_fetch: it has not. `timeout` is for each round trip:
 // one, or four and more where others swap.
-hamlyn_status hamlyn_sure_swap_swap(hamlyn_sure_swap* swap, hamlyn_import* import, uint32_t expected,
-                                    uint32_t desired, int64_t timeout, uint32_t* found);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_swap(hamlyn_sure_swap* swap, hamlyn_import* import,
+                                                     uint32_t expected, uint32_t desired, int64_t timeout,
+                                                     uint32_t* found);
 // How the last swap has ended, of which that was not known; through an import whose link is good. ok,
 // not_ready: as above, and for good; not_ready also if none was begun. Others: still not known.
-hamlyn_status hamlyn_sure_swap_settle(hamlyn_sure_swap* swap, hamlyn_import* import, int64_t timeout,
-                                      uint32_t* found);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_settle(hamlyn_sure_swap* swap, hamlyn_import* import,
+                                                       int64_t timeout, uint32_t* found);
 // 0: it is not known how the last one has ended.
-hamlyn_status hamlyn_sure_swap_settled(const hamlyn_sure_swap* swap, int* settled);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_settled(const hamlyn_sure_swap* swap, int* settled);
 // The value now. As hamlyn_import_fetch.
-hamlyn_status hamlyn_sure_swap_load(hamlyn_sure_swap* swap, hamlyn_import* import, int64_t timeout,
-                                    uint32_t* value);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sure_swap_load(hamlyn_sure_swap* swap, hamlyn_import* import,
+                                                     int64_t timeout, uint32_t* value);
 
 #ifdef __cplusplus
 }

@@ -14,10 +14,11 @@ extern "C" {
 typedef struct hamlyn_send_area hamlyn_send_area;
 
 // `bytes`, rounded up to whole pages of 4096, zeroed. At most 64 areas per interface.
-hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, size_t bytes, hamlyn_send_area** made);
-hamlyn_status hamlyn_send_area_free(hamlyn_send_area* area);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, size_t bytes,
+                                                     hamlyn_send_area** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_area_free(hamlyn_send_area* area);
 // Where it is, until it is freed, and how long.
-hamlyn_status hamlyn_send_area_bytes(hamlyn_send_area* area, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_area_bytes(hamlyn_send_area* area, void** data, size_t* length);
 
 #ifdef __cplusplus
 }

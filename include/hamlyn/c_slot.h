@@ -45,46 +45,48 @@ typedef struct hamlyn_slot_options {
 } hamlyn_slot_options;
 
 // A slot on `area`, which tells in `queue`.
-hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const hamlyn_slot_options* options,
-                               hamlyn_slot** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue,
+                                                const hamlyn_slot_options* options, hamlyn_slot** made);
 // Its tickets are refused from here on.
-hamlyn_status hamlyn_slot_free(hamlyn_slot* slot);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_free(hamlyn_slot* slot);
 // What its notifications have in `slot`: another number than the slots that had its place before.
-hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, uint32_t* number);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, uint32_t* number);
 // A ticket for fast mode, remote operations and mapping, whichever the slot takes.
-hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket);
 // A ticket for a metadata entry.
-hamlyn_status hamlyn_slot_entry_ticket(const hamlyn_slot* slot, uint32_t entry, hamlyn_ticket* ticket);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_entry_ticket(const hamlyn_slot* slot, uint32_t entry,
+                                                        hamlyn_ticket* ticket);
 // Takes the next message in `entry`: when its notification was read, or after disarm.
-hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, uint32_t entry);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, uint32_t entry);
 // Paranoid modes: the same with a new key and new bounds, `bound` bytes from `base` on.
-hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, uint32_t entry, uint64_t base, uint64_t bound);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, uint32_t entry, uint64_t base,
+                                                      uint64_t bound);
 // Takes a group of messages in `entry`, with one notification when all have come (paper 0, section 2.5), and
 // fills `shares`, one for each of `members` (1 to 65536): for `part` bytes each, side by side; or, if `part`
 // is 0, for the same bytes, all of the slot's. invalid: it is armed, as those of a guarded slot are at first,
 // or was not read.
-hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, uint32_t entry, uint32_t members, uint64_t part,
-                                    hamlyn_share* shares);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, uint32_t entry, uint32_t members,
+                                                     uint64_t part, hamlyn_share* shares);
 // Takes nothing more in `entry`; what was under way is forgotten.
-hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, uint32_t entry);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, uint32_t entry);
 // Paranoid modes: takes back the right of whoever has the ticket of `entry`, at any moment.
-hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, uint32_t entry);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, uint32_t entry);
 // An armed entry fails if it is not complete within `time`; HAMLYN_FOREVER takes that back.
-hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, uint32_t entry, int64_t time);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, uint32_t entry, int64_t time);
 // An armed entry fails also if the link with interface `peer` ends before `peer` has sent anything.
-hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, uint32_t entry, uint64_t peer);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, uint32_t entry, uint64_t peer);
 // One notification for the next `messages` messages together; 0: each has its own.
-hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, uint32_t messages);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, uint32_t messages);
 // Tickets given out before are refused.
-hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot);
 // Where it is, in its area, and how long.
-hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, size_t* length);
 // The bytes of the message that `notification` tells of, in place. out_of_bounds: it is not of this slot.
-hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification, void** data,
-                                  size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification,
+                                                   void** data, size_t* length);
 // Out-of-band metadata of the entry's message, up to 60 bytes; until the entry is armed again.
-hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, uint32_t entry, const void** data,
-                                   size_t* length);
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, uint32_t entry,
+                                                    const void** data, size_t* length);
 
 #ifdef __cplusplus
 }

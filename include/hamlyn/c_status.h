@@ -1,6 +1,15 @@
 #pragma once
 // What calls of the C interface answer (hamlyn/c.h).
 
+#if defined(__cplusplus) && __cplusplus >= 201703L
+// Stands before each function that answers a status: compilers warn a caller that ignores it.
+#define HAMLYN_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define HAMLYN_NODISCARD __attribute__((warn_unused_result))
+#else
+#define HAMLYN_NODISCARD
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,7 +50,7 @@ enum hamlyn_status_code {
   HAMLYN_QUOTA_LINKS = 105,       // this user has as many links as it may
   HAMLYN_QUOTA_BYTES = 106,       // this user's links and areas hold as many bytes as they may
   HAMLYN_QUOTA_NAMES = 107,       // this user has registered as many names as it may
-  HAMLYN_NAME_TAKEN = 108,        // another process holds that name
+  HAMLYN_NAME_TAKEN = 108,        // another interface holds that name
   HAMLYN_NAME_UNKNOWN = 109,      // nobody has registered that name, or not for you
   HAMLYN_NAME_INVALID = 110,      // empty, too long, or with characters outside [A-Za-z0-9._-]
   HAMLYN_NOT_PERMITTED = 111,     // rights do not allow it

@@ -55,46 +55,54 @@ typedef struct hamlyn_piece {
 } hamlyn_piece;
 
 // As many as wanted, per process and per thread.
-hamlyn_status hamlyn_terminus_make(hamlyn_interface* interface, const hamlyn_terminus_options* options,
-                                   hamlyn_terminus** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_terminus_make(hamlyn_interface* interface,
+                                                    const hamlyn_terminus_options* options,
+                                                    hamlyn_terminus** made);
 // Cancels what was not sent whole.
-hamlyn_status hamlyn_terminus_free(hamlyn_terminus* terminus);
+HAMLYN_NODISCARD hamlyn_status hamlyn_terminus_free(hamlyn_terminus* terminus);
 // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there.
-hamlyn_status hamlyn_connect(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_connect(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                              int64_t timeout);
 // The papers' h_send_msg: any number of bytes into the ticket's metadata entry. Returns at once: ok, the
 // buffer is free; pending, it must stay until hamlyn_send_state(handle) no longer says so; anything else,
 // nothing was taken. `handle` may be NULL.
-hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
-                          size_t length, const hamlyn_send_options* options, hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                           const void* data, size_t length,
+                                           const hamlyn_send_options* options, hamlyn_send_handle* handle);
 // The same as a member of a group; uses the share up.
-hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* share, const void* data,
-                                size_t length, const hamlyn_send_options* options,
-                                hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* share,
+                                                 const void* data, size_t length,
+                                                 const hamlyn_send_options* options,
+                                                 hamlyn_send_handle* handle);
 // Names an area by a tag of this terminus, 0 to 7; `area` NULL: takes the name back.
-hamlyn_status hamlyn_bind(hamlyn_terminus* terminus, uint32_t tag, hamlyn_send_area* area);
+HAMLYN_NODISCARD hamlyn_status hamlyn_bind(hamlyn_terminus* terminus, uint32_t tag, hamlyn_send_area* area);
 // Up to 16 pieces of bound areas as one message. The areas' bytes stay in use until it is no longer pending.
-hamlyn_status hamlyn_send_gathered(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
-                                   const hamlyn_piece* pieces, size_t count,
-                                   const hamlyn_send_options* options, hamlyn_send_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_gathered(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                                    const hamlyn_piece* pieces, size_t count,
+                                                    const hamlyn_send_options* options,
+                                                    hamlyn_send_handle* handle);
 // Fast mode (paper 0, section 2.7): one packet, up to the MTU, and one word of metadata.
-hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
-                               size_t length, uint64_t word, uint64_t offset);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                                const void* data, size_t length, uint64_t word,
+                                                uint64_t offset);
 // Waits until a fast-mode send to `ticket` has a place, or the link has ended: also just before, said once.
-hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
+                                                     int64_t timeout);
 // How it stands with a send: pending, ok, refused, link_ended, cancelled. Runs nothing.
-hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle);
 // Waits until it is no longer pending.
-hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle handle, int64_t timeout);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle handle,
+                                                int64_t timeout);
 // Of an acknowledged message that was refused: why (enum hamlyn_refusal).
-hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
-                                  uint32_t* cause);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
+                                                   uint32_t* cause);
 // Forgets the rest of a message that is pending. HAMLYN_PENDING: all of it has left, and the receiver still
 // reads its areas.
-hamlyn_status hamlyn_send_cancel(hamlyn_terminus* terminus, hamlyn_send_handle handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_send_cancel(hamlyn_terminus* terminus, hamlyn_send_handle handle);
 // The sequence word: every send up to that number is over.
-hamlyn_status hamlyn_sequence(const hamlyn_terminus* terminus, uint64_t* sequence);
+HAMLYN_NODISCARD hamlyn_status hamlyn_sequence(const hamlyn_terminus* terminus, uint64_t* sequence);
 // Takes the first `bytes` of a share's buffer off as `piece`, for a helper or for another message.
-hamlyn_status hamlyn_share_split(hamlyn_share* share, uint64_t bytes, hamlyn_share* piece);
+HAMLYN_NODISCARD hamlyn_status hamlyn_share_split(hamlyn_share* share, uint64_t bytes, hamlyn_share* piece);
 
 #ifdef __cplusplus
 }

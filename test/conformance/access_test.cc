@@ -68,7 +68,7 @@ TEST_P(Accesses, a_read_only_slot_gives_and_takes_nothing) {
                 Status::pending);
       rest();
       EXPECT_EQ(terminus.status(handle), Status::refused);
-      terminus.send(slot.ticket(0), std::span(data).first(length), {}, nullptr);
+      static_cast<void>(terminus.send(slot.ticket(0), std::span(data).first(length), {}, nullptr));
       rest();
     }
     EXPECT_GE(bob.refused(Refusal::mode_forbids), before + 4);

@@ -75,7 +75,7 @@ TEST_F(DatagramPorts, carry_as_much_as_they_say_and_as_little) {
   for (const std::size_t length : {one.limit(), std::size_t{0}, std::size_t{1}}) {
     std::optional<DatagramPort::Arrival> arrival;
     for (int i = 0; i < 100 && !(arrival && arrival->length == length); ++i) {  // some are lost
-      one.send(to, std::span(longest).first(length));
+      EXPECT_EQ(one.send(to, std::span(longest).first(length)), Status::ok);
       one.receive(into);
       for (int turn = 0; turn < 100 && !(arrival && arrival->length == length); ++turn) {
         world->pass();
@@ -85,7 +85,7 @@ TEST_F(DatagramPorts, carry_as_much_as_they_say_and_as_little) {
     ASSERT_TRUE(arrival) << length;
     EXPECT_TRUE(simulation::same(std::span(into).first(length), std::span(longest).first(length)));
   }
-  one.send(to, longest);
+  EXPECT_EQ(one.send(to, longest), Status::ok);
   one.receive(into);
   EXPECT_FALSE(other.receive(std::span(into).first(other.limit() - 1))) << "it might not fit";
 }
@@ -105,7 +105,7 @@ TEST_F(DatagramPorts, send_to_whom_they_have_named_and_take_from_those_alone) {
   const auto from_third = third.insert(other.address());
   // One that `other` has not named, then one that it has.
   for (int i = 0; i < 1000 && other.refused() == 0; ++i) {
-    one.send(to, pattern(100, 1));
+    EXPECT_EQ(one.send(to, pattern(100, 1)), Status::ok);
     one.receive(into);
     world->pass();
     EXPECT_FALSE(other.receive(into));
@@ -113,7 +113,7 @@ TEST_F(DatagramPorts, send_to_whom_they_have_named_and_take_from_those_alone) {
   EXPECT_GT(other.refused(), 0u);
   std::optional<DatagramPort::Arrival> arrival;
   for (int i = 0; i < 1000 && !arrival; ++i) {
-    third.send(from_third, pattern(200, 2));
+    EXPECT_EQ(third.send(from_third, pattern(200, 2)), Status::ok);
     third.receive(into);
     world->pass();
     arrival = other.receive(into);

@@ -124,7 +124,7 @@ TEST_P(GivingBack, is_asked_of_none_by_which_something_is_under_way) {
     left = full.put(slots[3]->ticket(), data, {.strides = &kShape}, nullptr);
   SendHandle sending;
   ASSERT_EQ(terminus.put(slots[2]->ticket(), data, {.strides = &kShape}, &sending), Status::pending);
-  terminus.send_fast(slots[kMany]->ticket(), {}, 0, 0);
+  static_cast<void>(terminus.send_fast(slots[kMany]->ticket(), {}, 0, 0));
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_NE(interface::Core::find_outlet(to_bob(), slots[i]->ticket()), nullptr) << i;
   EXPECT_EQ(interface::Core::find_outlet(to_bob(), slots[4]->ticket()), nullptr);
@@ -210,12 +210,12 @@ TEST_P(GivingBack, comes_by_the_level_that_was_used_and_of_two_when_all_was_take
   make(kMany + 1, {.places = 8});
   Terminus urgent(alice.core, 63, Priority::urgent);
   for (std::size_t i = 0; i < kMany; ++i) ASSERT_EQ(send_fast(urgent, slots[i]->ticket(), {}), Status::ok);
-  for (int more = 0; more < 3; ++more) urgent.send_fast(slots[0]->ticket(), {}, 0, 0);
+  for (int more = 0; more < 3; ++more) EXPECT_EQ(urgent.send_fast(slots[0]->ticket(), {}, 0, 0), Status::ok);
   EXPECT_EQ(send_fast(terminus, slots[kMany]->ticket(), {}), Status::ok);
-  for (std::size_t i = 1; i < kMany; ++i) send_fast(terminus, slots[i]->ticket(), {});
-  send_fast(urgent, slots[kMany]->ticket(), {});
-  terminus.send_fast(slots[1]->ticket(), {}, 0, 0);
-  urgent.send_fast(slots[1]->ticket(), {}, 0, 0);
+  for (std::size_t i = 1; i < kMany; ++i) EXPECT_EQ(send_fast(terminus, slots[i]->ticket(), {}), Status::ok);
+  EXPECT_EQ(send_fast(urgent, slots[kMany]->ticket(), {}), Status::ok);
+  EXPECT_EQ(terminus.send_fast(slots[1]->ticket(), {}, 0, 0), Status::ok);
+  EXPECT_EQ(urgent.send_fast(slots[1]->ticket(), {}, 0, 0), Status::ok);
   const std::uint64_t asked = to_bob().questions;
   to_bob().taken_wanted = 0;  // by those before
   EXPECT_EQ(terminus.send_fast(slots[0]->ticket(), {}, 0, 0), Status::connecting);

@@ -278,7 +278,8 @@ TEST_P(Put, a_slot_made_in_the_place_of_another_is_never_touched_by_what_was_for
     TestSlot first{bob, area, queue, {.fast = false, .puts = true}};
     const Ticket old = first.ticket();
     ASSERT_EQ(put(old, data), Status::ok);
-    for (int i = 0; i < 8; ++i) terminus.put(old, std::span(data).first(20), {}, nullptr);  // under way
+    for (int i = 0; i < 8; ++i)
+      static_cast<void>(terminus.put(old, std::span(data).first(20), {}, nullptr));  // under way
     first.drop();
     Area fresh{4096};
     std::fill(fresh.bytes().begin(), fresh.bytes().end(), kBefore);
@@ -286,7 +287,7 @@ TEST_P(Put, a_slot_made_in_the_place_of_another_is_never_touched_by_what_was_for
     ASSERT_EQ(second.index(), old.slot);
     const auto own = pattern(8, 13);
     ASSERT_EQ(put(second.ticket(), own, {.offset = 4000}), Status::ok);
-    for (int i = 0; i < 8; ++i) terminus.put(old, std::span(data).first(20), {}, nullptr);
+    for (int i = 0; i < 8; ++i) static_cast<void>(terminus.put(old, std::span(data).first(20), {}, nullptr));
     rest();
     ASSERT_EQ(std::count(fresh.bytes().begin(), fresh.bytes().begin() + 4000, kBefore), 4000)
         << "round " << round;
@@ -300,7 +301,7 @@ TEST_P(Put, a_changed_key_ends_it) {
   rest();
   slot.change_key();
   std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
-  terminus.put(old, pattern(8, 15), {}, nullptr);
+  static_cast<void>(terminus.put(old, pattern(8, 15), {}, nullptr));
   rest();
   EXPECT_EQ(touched(), 0u);
   EXPECT_EQ(put(old, pattern(8, 15)), Status::stale);

@@ -99,7 +99,7 @@ TEST_P(Remote, they_are_atomic_against_the_owners_threads) {
     const Outcome outcome = fetch(slot.ticket(), {.operand = 1});
     EXPECT_TRUE(i == 0 || outcome.value > last);
     last = outcome.value;
-    fetch(slot.ticket(), {.bytes = 4, .operand = 1}, {.offset = 64});
+    EXPECT_EQ(fetch(slot.ticket(), {.bytes = 4, .operand = 1}, {.offset = 64}).status, Status::ok);
     if (i % 64 == 0) {
       EXPECT_EQ(get(slot.ticket(), 72).status, Status::ok);
     }

@@ -29,7 +29,11 @@ struct Receiver {
     slots.back()->notify_after(3);
     slots.push_back(make(queue, {.entries = kEntries}));
     slots.push_back(make(queue, {.entries = kEntries, .places = kPlaces}));
-    for (std::uint32_t e = 0; e < kEntries; ++e) slots[2]->arm(e), slots[kGroups]->disarm(e), arm(kGroups, e);
+    for (std::uint32_t e = 0; e < kEntries; ++e) {
+      EXPECT_EQ(slots[2]->arm(e), Status::ok);
+      EXPECT_EQ(slots[kGroups]->disarm(e), Status::ok);
+      EXPECT_EQ(arm(kGroups, e), Status::ok);
+    }
   }
   std::unique_ptr<TestSlot> make(interface::Queue* of, const Slot::Options& options) {
     areas.push_back(std::make_unique<Area>(kArea));

@@ -244,8 +244,7 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
       asked.user_count = user_count;
       asked.group_count = group_count;
       const hamlyn_status status = hamlyn_interface_make(&asked, &other);
-      if (status == HAMLYN_OK) hamlyn_interface_free(std::exchange(other, nullptr));
-      return status;
+      return status == HAMLYN_OK ? hamlyn_interface_free(std::exchange(other, nullptr)) : status;
     };
     EXPECT_EQ(named(HAMLYN_NAMED_ONLY, ids, 10, 6), HAMLYN_OK);
     EXPECT_EQ(named(HAMLYN_NAMED_ONLY, nullptr, 0, 0), HAMLYN_OK);

@@ -255,7 +255,7 @@ TEST_F(CInterface, a_stream_ends_from_the_receivers_side_and_senders_are_refused
     EXPECT_EQ(hamlyn_stream_receiver_close(receiver, 0), HAMLYN_TIMED_OUT);
     EXPECT_TRUE(eventually([&] {
       int given = 0;
-      hamlyn_manager_poll(both.receiver, &given);
+      EXPECT_OK(hamlyn_manager_poll(both.receiver, &given));
       return hamlyn_stream_send(sender, "x", 1, kLong) == HAMLYN_CLOSED;
     }));
     EXPECT_OK(hamlyn_stream_receiver_close(receiver, kLong));

@@ -41,7 +41,7 @@ class CutOff : public OnNodes {
     Actor client([&](Line&) {
       Interface interface(options());
       Registrant who;
-      interface.lookup("server", kPatience, &who);
+      static_cast<void>(interface.lookup("server", kPatience, &who));
       return who.pid == static_cast<std::uint32_t>(server.pid()) ? 0 : 1;
     });
     const int found = client.wait();
@@ -92,7 +92,9 @@ TEST_F(CutOff, is_told_with_a_reason_and_names_are_refused_at_once) {
     if (::poll(&wait, 1, 30000) != 1) return 4;
     const auto told = queue.poll();
     if (!told || told->kind != Notification::Kind::attachment || told->word != 1) return 5;
-    if (thrown_by([&] { interface.lookup("somebody", kPatience); }) != ErrorCode::node_unreachable) return 6;
+    if (thrown_by([&] { static_cast<void>(interface.lookup("somebody", kPatience)); }) !=
+        ErrorCode::node_unreachable)
+      return 6;
     return 0;
   });
   ASSERT_TRUE(process.line().take<char>());
@@ -109,7 +111,9 @@ TEST_F(CutOff, ends_when_there_is_a_daemon_again) {
     if (queue.receive(told, kPatience) != Status::ok || told.word != 1) return 1;
     const Attachment attachment = interface.attachment();
     if (attachment.attached || attachment.reason != ErrorCode::node_unreachable) return 2;
-    if (thrown_by([&] { interface.lookup("somebody", 20ms); }) != ErrorCode::node_unreachable) return 3;
+    if (thrown_by([&] { static_cast<void>(interface.lookup("somebody", 20ms)); }) !=
+        ErrorCode::node_unreachable)
+      return 3;
     line.put('.');
     if (queue.receive(told, kPatience) != Status::ok) return 4;
     if (told.kind != Notification::Kind::attachment || told.word != 0) return 5;

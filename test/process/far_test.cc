@@ -159,7 +159,7 @@ TEST_F(Far, children_forked_while_their_parent_opens_its_way_out_open_their_own)
         ::_exit(0);
       }
       // Meanwhile it goes on with that.
-      for (int turn = 0; turn < 20; ++turn) own.interface.lookup("forks");
+      for (int turn = 0; turn < 20; ++turn) static_cast<void>(own.interface.lookup("forks"));
     }
     int wrong = 0;
     for (const pid_t child : children) {
@@ -278,7 +278,7 @@ TEST_F(Far, a_process_that_nothing_comes_from_is_no_dead_one) {
   impatient.dead = 200ms;
   Party second(impatient);
   EXPECT_TRUE(eventually([&] {
-    second.terminus.connect(*ticket, 50ms);
+    static_cast<void>(second.terminus.connect(*ticket, 50ms));
     return second.interface.why(ticket->interface).reason != LinkReason::none;
   }));
   const WhyNoLink why = second.interface.why(ticket->interface);

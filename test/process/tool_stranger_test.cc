@@ -36,9 +36,9 @@ class ToolStranger : public testing::Test {
       DatagramReceiver verdicts(manager, sizeof(tool::Verdict));
       tool::Greeting greeting{.verdict = verdicts.make_seed()};
       spoil(greeting);
-      stream.send(bytes_of(greeting));
+      static_cast<void>(stream.send(bytes_of(greeting)));
       say(stream);
-      stream.flush();
+      static_cast<void>(stream.flush());
       Datagram datagram;
       tool::Verdict verdict;
       if (verdicts.receive(datagram, kPatience) != Status::ok) return 90;
@@ -57,9 +57,10 @@ class ToolStranger : public testing::Test {
     tool::Greeting greeting;
     if (stream.receive(record) != Status::ok) return 1;
     if (tool::parse(record.bytes(), stream.sender(), greeting) != nullptr) return 2;
-    stream.release(record);
+    static_cast<void>(stream.release(record));
     tool::Trailer trailer;
-    for (bool last = false; !last && stream.receive(record) == Status::ok; stream.release(record))
+    for (bool last = false; !last && stream.receive(record) == Status::ok;
+         static_cast<void>(stream.release(record)))
       last = tool::parse(record.bytes(), trailer) == nullptr;
     if (of_a_third) {
       DatagramSender sender(third, greeting.verdict);
@@ -90,10 +91,10 @@ void expect_failure(const Finished& finished, const std::string& part) {
 
 TEST_F(ToolStranger, AGoodOneIsTaken) {
   const Finished received = told(nothing, [](StreamSender& stream) {
-    stream.send("data");
-    stream.send("");
-    stream.send(bytes_of(trailer_of("data")));
-    stream.close();
+    static_cast<void>(stream.send("data"));
+    static_cast<void>(stream.send(""));
+    static_cast<void>(stream.send(bytes_of(trailer_of("data"))));
+    static_cast<void>(stream.close());
   });
   EXPECT_EQ(received.status, 0) << received.err;
   EXPECT_EQ(received.out, "data");
@@ -112,10 +113,10 @@ TEST_F(ToolStranger, ATrailerThatLiesIsFoundOut) {
     const Finished received = told(nothing, [length](StreamSender& stream) {
       tool::Trailer trailer = trailer_of("data");
       ++(length ? trailer.total : trailer.checksum);
-      stream.send("data");
-      stream.send("");
-      stream.send(bytes_of(trailer));
-      stream.close();
+      static_cast<void>(stream.send("data"));
+      static_cast<void>(stream.send(""));
+      static_cast<void>(stream.send(bytes_of(trailer)));
+      static_cast<void>(stream.close());
     });
     expect_failure(received, "(checksum)");
     EXPECT_EQ(outcome_, tool::Outcome::broken);
@@ -124,14 +125,14 @@ TEST_F(ToolStranger, ATrailerThatLiesIsFoundOut) {
 
 TEST_F(ToolStranger, WhatIsOutOfTurnEndsIt) {
   const Finished no_trailer = told(nothing, [](StreamSender& stream) {
-    stream.send("");
-    stream.send("data");
+    static_cast<void>(stream.send(""));
+    static_cast<void>(stream.send("data"));
   });
   expect_failure(no_trailer, "(protocol_error)");
   EXPECT_EQ(outcome_, tool::Outcome::broken);
   const Finished early = told(nothing, [](StreamSender& stream) {
-    stream.send("data");
-    stream.close();
+    static_cast<void>(stream.send("data"));
+    static_cast<void>(stream.close());
   });
   expect_failure(early, "before the end of its data");
 }
@@ -174,8 +175,8 @@ TEST_F(ToolStranger, AProgramsOwnStreamIsNotWaitedForBeyondTheTime) {
       manager.publish("toy", stream.make_seed());
       Record record;
       if (stream.receive(record) != Status::ok) return 1;
-      stream.release(record);
-      while (reads && stream.receive(record) == Status::ok) stream.release(record);
+      static_cast<void>(stream.release(record));
+      while (reads && stream.receive(record) == Status::ok) static_cast<void>(stream.release(record));
       char word = 0;
       return ::read(ended.read.get(), &word, 1) == 1 ? 0 : 2;
     });

@@ -206,7 +206,7 @@ void send_messages(Hosted& hosted) {
       if (me.all.alive(2)) me.all.expect(arrival.kind == HAMLYN_MESSAGE, "it has failed");
       if (arrival.kind == HAMLYN_MESSAGE)
         me.all.expect(place.text(place.slot, arrival) == std::string(3000, 'm'), "it is not what was sent");
-      hamlyn_slot_arm(place.slot, 0);
+      static_cast<void>(hamlyn_slot_arm(place.slot, 0));
     }
     me.all.host.pause(kMilli);
   });
@@ -225,7 +225,7 @@ void send_messages(Hosted& hosted) {
       hamlyn_status status = hamlyn_send(terminus, &ticket, text.data(), text.size(), &options, &handle);
       if (status == HAMLYN_PENDING) status = hamlyn_send_wait(terminus, handle, kSecond);
       std::uint32_t cause = HAMLYN_REFUSAL_NONE;
-      if (status == HAMLYN_REFUSED) hamlyn_send_refusal(terminus, handle, &cause);
+      if (status == HAMLYN_REFUSED) static_cast<void>(hamlyn_send_refusal(terminus, handle, &cause));
       // The receiver has not armed it again yet.
       if (cause == HAMLYN_REFUSAL_ENTRY_NOT_ARMED || cause == HAMLYN_REFUSAL_ENTRY_BUSY) continue;
       if (!me.went_well(status, 1, "it does not land")) return;

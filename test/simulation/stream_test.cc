@@ -195,7 +195,7 @@ class Program {
     if (dice < 30) {
       post();
     } else if (dice < 34) {
-      if (sender_) sender_->source.flush();
+      if (sender_) static_cast<void>(sender_->source.flush());
     } else if (dice < 50) {
       here_.party.core.run();
       give(here_);

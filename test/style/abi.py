@@ -25,6 +25,7 @@ STRICT = ("-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror")
 def declarations():
     """What the headers say: functions with their types, structures with their members, constants."""
     text = re.sub(r"//[^\n]*", "", "".join(header.read_text() for header in HEADERS))
+    text = re.sub(r"^#define HAMLYN_NODISCARD.*", "", text, flags=re.MULTILINE).replace("HAMLYN_NODISCARD ", "")
     functions = {name: re.sub(r"\s+", " ", f"{result} {name}({arguments})")
                  for result, name, arguments in re.findall(r"^([\w ]+\*?) (\w+)\(([^;]*)\);", text, re.MULTILINE)}
     structures = {}
@@ -35,6 +36,17 @@ def declarations():
     constants = re.findall(r"^#define ((?:HAMLYN|RR)_\w+) ", text, re.MULTILINE)
     constants += re.findall(r"\b((?:HAMLYN|RR)_\w+) = ", text)
     return functions, structures, constants
+
+
+def ignored(compiler):
+    """The functions whose status a C program may ignore without a word of the compiler: there should be none."""
+    text = "".join(header.read_text() for header in HEADERS)
+    named = re.findall(r"^(HAMLYN_NODISCARD )?hamlyn_status (\w+)\(", text, re.MULTILINE)
+    problems = [f"{name}: HAMLYN_NODISCARD does not stand before it" for marked, name in named if not marked]
+    program = "#include <hamlyn/hamlyn.h>\nvoid f(void) { hamlyn_queue_free(0); }\n"
+    made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-S", "-o", "/dev/null", "-x", "c", "-"],
+                          input=program, capture_output=True, text=True)
+    return problems + ["a C program ignores a status, and the compiler is silent"] * ("unused-result" not in made.stderr)
 
 
 def measure(compiler, library, functions, structures, constants):
@@ -69,14 +81,14 @@ def main(compiler, library, *more):
     found = sorted(functions.values()) + measure(compiler, library, functions, structures, constants)
     listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if " A " not in line}
-    problems = [f"exported and not declared: {name}" for name in sorted(exported - set(functions))]
+    problems = ignored(compiler)
+    problems += [f"exported and not declared: {name}" for name in sorted(exported - set(functions))]
     problems += [f"declared and not exported: {name}" for name in sorted(set(functions) - exported)]
-    # The pages' programs are some.
-    for name in ("c-interface", "rr"):
-        text = (tree.ROOT / f"docs/{name}.md").read_text()
-        page = re.search(r"^```c\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
-        made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-fsyntax-only", "-x", "c", "-"], input=page,
-                              capture_output=True, text=True)
+    # The page's programs are some. Only compiling says which statuses they ignore.
+    text = (tree.ROOT / "docs/c-interface.md").read_text()
+    for program in re.findall(r"^```c\n(#include.*?)^```", text, re.MULTILINE | re.DOTALL):
+        made = subprocess.run([compiler, *STRICT, f"-I{tree.ROOT / 'include'}", "-S", "-o", "/dev/null", "-x", "c", "-"],
+                              input=program, capture_output=True, text=True)
         problems += made.stderr.splitlines()
     if "--write" in more:
         RECORD.write_text("\n".join(found) + "\n")
