@@ -174,7 +174,7 @@ TEST(NodeBeset, ManyIntroductionsToASlowReaderWaitForIt) {
   }
   // A list is answered after what came before it.
   const node::NodeList list = node::list(at(folder.file("s")));
-  EXPECT_LT(list.links, 2 * askers.size()) << "what waits to be read is bounded";
+  EXPECT_LE(list.links, 2 * 32u) << "of two descriptors each 64 may be unread";
   EXPECT_EQ(next_event(askers.front()).kind, Event::Kind::introduced);
   for (std::size_t i = 0; i < askers.size(); ++i) {
     ASSERT_EQ(next_event(slow).kind, Event::Kind::introduced);

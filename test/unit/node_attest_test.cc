@@ -99,6 +99,17 @@ TEST_F(NodeAttest, ProcessesAttachAndAreIntroducedAlsoSilentOnes) {
   EXPECT_EQ(node::list(at(socket)).malformed, 0u);
 }
 
+TEST_F(NodeAttest, WhoWaitsForOneThatHasNotProvenItselfHasItsLinkWhenItHas) {
+  const FileDescriptor quiet = node::connect_to(socket);
+  node::Welcome welcome;
+  ASSERT_TRUE(say(quiet, node::Hello{}) && hear(quiet, &welcome) == SocketState::ok);
+  node::Client asker = node::Client::attach(at(socket));
+  ASSERT_TRUE(asker.introduce(1, welcome.interface));
+  EXPECT_EQ(node::list(at(socket)).links, 0u);
+  EXPECT_TRUE(say(quiet, look_up()));
+  EXPECT_EQ(next_event(asker).kind, Event::Kind::introduced);
+}
+
 TEST_F(NodeAttest, AForkedChildWithTheSocketIsRefusedAtItsFirstWord) {
   Child parent{-1, [&] {
                  const FileDescriptor hello = node::connect_to(socket), later = node::connect_to(socket);
