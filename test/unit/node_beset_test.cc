@@ -170,6 +170,8 @@ TEST(Tally, GivesAUsersConnectionsOneAfterTheOther) {
   std::vector<std::uint64_t> seen;
   for (int i = 0; i < 4; ++i) seen.push_back(*tally.next_of(1));
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{3, 5, 9, 3}));
+  tally.set(5, 1, 0);
+  EXPECT_EQ(tally.next_of(1), 9u) << "who holds nothing is not looked at";
   EXPECT_FALSE(tally.next_of(7));
 }
 
