@@ -7,7 +7,7 @@ namespace hamlyn::chaos {
 using namespace std::chrono_literals;
 
 Answer Courier::answer_of(Status status, Answer done) noexcept {
-  stage_.ledger().seats[stage_.seat()].last = status;
+  stage_.ledger().seats[stage_.seat()].last.store(status);
   switch (status) {
     case Status::ok:
       return done;

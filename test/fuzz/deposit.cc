@@ -78,7 +78,7 @@ class Siege {
       std::byte* base = area_.data() + (2 * i + 1) * kSlotBytes;
       slots_.push_back(core_.make_slot(base, kSlotBytes, queue_, options));
       for (std::uint32_t e = 0; e < kEntries && modes[i] != Mode::guarded; ++e)
-        core_.arm_anew(slots_.back(), e, {1024, 512});
+        static_cast<void>(core_.arm_anew(slots_.back(), e, {1024, 512}));
     }
     join();
   }

@@ -235,7 +235,7 @@ class Swaps {
     std::uint64_t now = 0, number = 0;
     while (!input_.empty()) {
       port_.sent.clear();
-      if (input_.pick(3) == 0) requester.begin(8 * input_.pick(20), 0, 1, now, number);
+      if (input_.pick(3) == 0) static_cast<void>(requester.begin(8 * input_.pick(20), 0, 1, now, number));
       if (input_.pick(16) == 0) requester.give_up(number - input_.pick(3));
       if (!port_.sent.empty()) said_ = port_.sent.back();
       port_.sent.clear();

@@ -252,7 +252,7 @@ class Sender {
         return;
       }
       case 2:
-        terminus_.send_fast(ticket, data, 7, offset);
+        static_cast<void>(terminus_.send_fast(ticket, data, 7, offset));
         return;
       case 3: {
         Strides strides;
@@ -276,8 +276,8 @@ class Sender {
         return;
       }
       default:
-        terminus_.ready(ticket);
-        terminus_.place_free(ticket);
+        static_cast<void>(terminus_.ready(ticket));
+        static_cast<void>(terminus_.place_free(ticket));
         return;
     }
   }

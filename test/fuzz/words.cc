@@ -341,7 +341,7 @@ class Neighbours {
       case 0: {
         Packet packet{};
         packet.lead.operation = Operation::write;
-        link()->put(packet, packet.data, nullptr);
+        static_cast<void>(link()->put(packet, packet.data, nullptr));
         link()->want_room();
         if (!link()->wants_growth()) return;
         link()->growth_asked();
