@@ -47,7 +47,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_interface_id(const hamlyn_interface* inter
 HAMLYN_NODISCARD hamlyn_status hamlyn_interface_run(hamlyn_interface* interface);
 // Why there is no link with the interface `peer` (hamlyn_ticket.interface, hamlyn_notification.peer), or why
 // the last one was refused, as enum hamlyn_link_reason; `told` becomes 1 if the process at the other side has
-// said so.
+// said so. `peer` 0: what this process had too little of to have the last link that others wanted.
 HAMLYN_NODISCARD hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, uint64_t peer,
                                                     uint32_t* reason, uint32_t* told);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.

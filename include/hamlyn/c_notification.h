@@ -52,7 +52,9 @@ enum hamlyn_notification_kind {
   HAMLYN_FETCHED = 9,        // the same, of fetch-and-ops that were done here
   HAMLYN_ATTACHMENT = 10,    // `word`: 1: cut off from the node's daemon, 0: attached again
   // As HAMLYN_PROTOCOL_ERROR, but something here has run out: `cause` says what, HAMLYN_REFUSAL_NO_PLACE
-  // (places of this queue) or HAMLYN_REFUSAL_HOLD_FULL (puts that may wait)
+  // (places of this queue) or HAMLYN_REFUSAL_HOLD_FULL (puts that may wait). HAMLYN_REFUSAL_NONE:
+  // descriptors, memory or links, for links that others wanted; `entry` says which (enum
+  // hamlyn_link_reason), `word` how often, `peer` who was the last
   HAMLYN_RESOURCE_EXHAUSTED = 11
 };
 

@@ -100,7 +100,8 @@ class Interface {
   [[nodiscard]] Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
 
   // Why there is no link with that interface (Ticket::interface, Notification::peer), or why the last one was
-  // refused: remembered of the last 64 with whom this process wanted one, and of 64 others.
+  // refused: remembered of the last 64 with whom this process wanted one, and of 64 others. Of 0: what this
+  // process had too little of to have the last link that others wanted; until it has one again.
   WhyNoLink why(std::uint64_t peer) const noexcept;
 
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.

@@ -75,7 +75,9 @@ struct Notification {
     // last of several changes that wait is told: Interface::attachment() says why.
     attachment,
     // As protocol_error, of packets that nothing is wrong with: something here has run out, `cause` says
-    // what. no_place: places of this queue, for fast mode or puts; hold_full: puts that may wait.
+    // what. no_place: places of this queue, for fast mode or puts; hold_full: puts that may wait. none:
+    // descriptors, memory or links of this process, so that it could not have a link that others wanted;
+    // why() says what, `word` how often, `peer` who was the last. Told on the process's first queue.
     resource_exhausted,
   };
 
@@ -95,10 +97,12 @@ struct Notification {
   Failure failure() const noexcept {
     return kind == Kind::failed ? static_cast<Failure>(word) : Failure::none;
   }
-  // Why, of the kind `link_ended`. It stands in `entry` and `message_id`.
+  // Why, of the kinds `link_ended`, and `resource_exhausted` without a cause. It stands in `entry` and
+  // `message_id`.
   WhyNoLink why() const noexcept {
-    return kind == Kind::link_ended ? WhyNoLink{static_cast<LinkReason>(entry), message_id != 0}
-                                    : WhyNoLink{};
+    const bool of_a_link =
+        kind == Kind::link_ended || (kind == Kind::resource_exhausted && cause == Refusal::none);
+    return of_a_link ? WhyNoLink{static_cast<LinkReason>(entry), message_id != 0} : WhyNoLink{};
   }
 };
 

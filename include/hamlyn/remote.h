@@ -4,6 +4,7 @@
 // application does meanwhile; `Terminus::fetch` and `Terminus::get` ask for them.
 #include <cstdint>
 
+#include "hamlyn/link_reason.h"
 #include "hamlyn/notification.h"
 #include "hamlyn/status.h"
 
@@ -68,6 +69,13 @@ struct [[nodiscard]] Outcome {
   Status status = Status::invalid;
   Refusal cause = Refusal::none;  // for Status::refused: why, as the other side says
   std::uint64_t value = 0;        // fetch: what stood there before
+
+  // Why the link has ended with which puts may be lost: of a fence that is link_ended although it was
+  // answered. Otherwise nothing. Not of a fetch.
+  WhyNoLink why() const noexcept {
+    if (status != Status::link_ended) return {};
+    return {static_cast<LinkReason>(value & 0xFFFF), (value >> 16) != 0};
+  }
 };
 
 }  // namespace hamlyn

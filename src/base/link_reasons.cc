@@ -297,6 +297,11 @@ LinkReason reason_of(ErrorCode code) noexcept {
   }
 }
 
+bool is_own_lack(LinkReason reason) noexcept {
+  return reason == too_many_links || reason == no_descriptors || reason == no_memory ||
+         reason == call_forbidden;
+}
+
 bool may_be_told(std::uint64_t reason) noexcept {
   return reason < kRows.size() && kRows[reason].told.text != nullptr;
 }

@@ -15,6 +15,8 @@ Status status_of(LinkReason reason) noexcept;
 ErrorCode error_of(WhyNoLink why) noexcept;
 // Returns the reason for which a daemon has refused a link, if it has named none but this code.
 LinkReason reason_of(ErrorCode code) noexcept;
+// Whether that is something that the process which gives it has too little of.
+bool is_own_lack(LinkReason reason) noexcept;
 // Whether a process may give that reason to the one at the other side. Everything else is for others to say.
 bool may_be_told(std::uint64_t reason) noexcept;
 // Returns the reason of that number, or none if there is no such.

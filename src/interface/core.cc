@@ -151,7 +151,8 @@ void Core::add_link(Link& link) {
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
   lost_puts_.recall(link);
-  link_ends_.forget(link.peer);
+  if (link.made()) link_ends_.forget(link.peer);
+  last_lack_ = {};
   forget_links();
   ++counters_.links;
   departures_.link_made(link);
@@ -182,7 +183,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link);
   forget_abandons(link);
-  fail_requests(link);
+  fail_requests(link, why);
   fail_entries(link);
   for (std::size_t i = 0; i < link.refused.size(); ++i) {
     if (link.refused[i] != 0) tell(link, static_cast<Refusal>(i), queue_for(kNoEntry));
@@ -208,7 +209,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
     ++looks_;
   }
   HAMLYN_ASSERT(link.remote.owed_busy == 0, "what was owed went with the link");
-  remember_lost(link);
+  remember_lost(link, why);
 }
 
 void Core::tell_attachment(bool attached) noexcept {
@@ -240,6 +241,7 @@ void Core::note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept 
 
 void Core::refuse_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
   note_no_link(peer, why, asked);
+  if (!asked && !why.told && base::is_own_lack(why.reason)) note_lack(peer, why);
   const Status status = base::status_of(why.reason);
   departures_.link_refused(peer, status);
   for (Terminus* terminus : termini_) terminus->link_refused(peer, status);
@@ -285,6 +287,7 @@ bool Core::drop_queue(Queue* queue) noexcept {
   forget_queue(queue);
   *queue->counters = {};
   for (Link* link : links()) link->told_causes = 0;  // what told of them may go unread with the queue
+  lack_told_ = false;
   std::erase_if(queues_, [&](const auto& owned) { return owned.get() == queue; });
   --counters_.queues;
   return true;

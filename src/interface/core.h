@@ -101,6 +101,8 @@ class Core {
   // There will be none: fails the messages that wait for it. `asked`: this process wanted it.
   void refuse_link(std::uint64_t peer, WhyNoLink why, bool asked = true) noexcept;
   LinkEnds& link_ends() noexcept { return link_ends_; }
+  // Returns what this process lacked for the last link that others wanted; until it has a link again.
+  WhyNoLink last_lack() const noexcept { return last_lack_; }
   Link* find_link(std::uint64_t peer) noexcept {
     // Mostly the same as last time.
     return found_link_ != nullptr && found_link_->peer == peer ? found_link_ : find_link_slowly(peer);
@@ -410,11 +412,11 @@ class Core {
   Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
   std::byte* landing_of(const Asked& asked, std::uint32_t from) noexcept;
   void finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept;
-  void fail_requests(Link& link) noexcept;
+  void fail_requests(Link& link, WhyNoLink why) noexcept;
   void forget_queue(const Queue* queue) noexcept;
 
   // Puts that were lost with links (places.cc).
-  void remember_lost(Link& link) noexcept;
+  void remember_lost(Link& link, WhyNoLink why) noexcept;
 
   bool link_waits_for(const Places& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
@@ -424,6 +426,8 @@ class Core {
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
   void tell_end(Link& link, Queue& queue, WhyNoLink why) noexcept;
   void note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept;
+  void note_lack(std::uint64_t peer, WhyNoLink why) noexcept;
+  void tell_lack() noexcept;
   void error_taken(const Notification& notification) noexcept;
   void release_record(std::uint32_t index) noexcept;
   Queue* queue_for(std::uint32_t slot) noexcept;
@@ -511,6 +515,9 @@ class Core {
   std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
+  bool lack_told_ = false;  // a notification of links that could not be had stands in a queue
+  Notification lack_;       // what the next one says
+  WhyNoLink last_lack_;
 };
 
 }  // namespace hamlyn::interface

@@ -88,6 +88,9 @@ struct Outlet {
   std::uint64_t put_mark = 0;  // of a link that does not keep the order: its count behind the last put by it
   std::uint64_t unfenced = 0;  // termini, a bit each, whose puts have left by it since a fence of theirs
   std::uint64_t lost = 0;      // those for whom it ended with some, and was opened anew
+  // Termini for whom a link has ended with some, and why the last such link has.
+  std::uint64_t lost_with_link = 0;
+  WhyNoLink lost_by;
   // Those to whom a fence was answered that puts were refused when nobody of them waited for it any more; and
   // why, by the place of their bit.
   std::uint64_t untold = 0;
@@ -110,10 +113,23 @@ struct Outlet {
   void forget_terminus(std::uint64_t bit) noexcept {
     unfenced &= ~bit;
     lost &= ~bit;
+    lost_with_link &= ~bit;
     untold &= ~bit;
   }
   // Those whose next fence there must say that something is amiss.
-  std::uint64_t amiss() const noexcept { return lost | untold; }
+  std::uint64_t amiss() const noexcept { return lost | lost_with_link | untold; }
+  void lose_with_link(std::uint64_t termini, WhyNoLink why) noexcept {
+    if (termini == 0) return;
+    lost_with_link |= termini;
+    lost_by = why.reason == LinkReason::none ? WhyNoLink{LinkReason::ended, false} : why;
+  }
+  // Returns why the link has ended with which puts of that terminus may be lost, once; nothing: there was
+  // none.
+  WhyNoLink take_lost_with_link(std::uint64_t bit) noexcept {
+    if ((lost_with_link & bit) == 0) return {};
+    lost_with_link &= ~bit;
+    return lost_by;
+  }
   void tell_later(std::uint64_t bit, Refusal what) noexcept {
     untold |= bit;
     untold_cause[static_cast<std::size_t>(std::countr_zero(bit))] = what;
@@ -263,6 +279,8 @@ class Link {
   // Whether `put_reply` would take the longest of replies. No, where nothing leaves any more: what is still
   // owed there goes with the link, and keeps nobody awake until then.
   virtual bool has_reply_room() noexcept = 0;
+  // Whether the other side is known to have the link, too.
+  virtual bool made() const noexcept { return true; }
   // The most data that one normal packet can have now.
   virtual std::size_t payload_limit() const noexcept = 0;
   // The most that one urgent packet can have, now and ever.

@@ -241,6 +241,8 @@ void Core::reopen(Outlet& outlet) noexcept {
   anew.generation = outlet.generation;
   anew.key = outlet.key;
   anew.lost = outlet.lost | outlet.unfenced;
+  anew.lost_with_link = outlet.lost_with_link;
+  anew.lost_by = outlet.lost_by;
   anew.untold = outlet.untold;
   anew.untold_cause = outlet.untold_cause;
   anew.put_mark = outlet.put_mark;
@@ -249,8 +251,10 @@ void Core::reopen(Outlet& outlet) noexcept {
 }
 
 // What was put by its outlets since a fence may be lost: a fence by the next link there must say so.
-void Core::remember_lost(Link& link) noexcept {
-  std::erase_if(link.outlets, [](const auto& outlet) {
+void Core::remember_lost(Link& link, WhyNoLink why) noexcept {
+  std::erase_if(link.outlets, [&](const auto& outlet) {
+    outlet->lose_with_link(outlet->unfenced & ~outlet->lost, why);
+    outlet->unfenced = 0;
     reopen(*outlet);
     return outlet->amiss() == 0;
   });
@@ -307,7 +311,7 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
   reusable->slot = ticket.slot;
   reusable->generation = ticket.generation;
   reusable->key = ticket.key;
-  reusable->lost = link.lost_before;
+  reusable->lose_with_link(link.lost_before, {});
   return reusable;
 }
 

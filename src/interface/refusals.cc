@@ -55,7 +55,31 @@ void Core::tell(Link& link, Refusal cause, Queue* queue) noexcept {
   if (queue->event_wanted) surroundings_.signal(*queue);
 }
 
+// Tells this process that it could not have a link that others wanted. Merged: counted while that is not
+// read.
+void Core::note_lack(std::uint64_t peer, WhyNoLink why) noexcept {
+  last_lack_ = why;
+  lack_.kind = Notification::Kind::resource_exhausted;
+  lack_.peer = peer;
+  lack_.entry = static_cast<std::uint32_t>(why.reason);
+  ++lack_.word;
+  if (!lack_told_) tell_lack();
+}
+
+void Core::tell_lack() noexcept {
+  if (lack_.word == 0 || queues_.empty()) return;
+  Queue& queue = *queues_.front();
+  if (!queue.push_event(lack_)) return;  // told with the next
+  lack_.word = 0;
+  lack_told_ = true;
+  if (queue.event_wanted) surroundings_.signal(queue);
+}
+
 void Core::error_taken(const Notification& notification) noexcept {
+  if (notification.cause == Refusal::none) {
+    lack_told_ = false;
+    return tell_lack();
+  }
   Link* link = find_link(notification.peer);
   if (link == nullptr) return;
   link->told_causes &= ~(1u << place(notification.cause));

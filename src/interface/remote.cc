@@ -384,11 +384,13 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
 }
 
 // Its link has ended: whether it was done is not known.
-void Core::fail_requests(Link& link) noexcept {
+void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
   for (Asked& asked : link.remote.asked) {
     if (!asked.busy) continue;
-    if (asked.fenced_by != 0 && asked.owner != nullptr)
-      asked.outlet->lost |= asked.fenced_by;  // the next one must say so
+    if (asked.fenced_by != 0 && asked.owner != nullptr) {  // the next one must say so
+      if (asked.by_slot) asked.outlet->lost |= asked.fenced_by;
+      if (!asked.by_slot) asked.outlet->lose_with_link(asked.fenced_by, why);
+    }
     finish(link, asked, Status::link_ended, 0);
   }
   link.remote.owed_busy = 0;

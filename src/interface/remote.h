@@ -48,6 +48,8 @@ struct Asked {
   std::uint64_t fenced_by = 0;  // the bit of their terminus; 0: there are none
   Refusal untold{};             // if there are: what an earlier fence was answered, and nobody has heard
   bool given_up = false;        // if there are: nobody waits for the answer any more
+  bool by_slot = false;         // if there are: it says that their opening has ended
+  WhyNoLink lost_by;            // if there are: why the link has ended with which some may be lost, untold
   Requests* owner = nullptr;    // null: nobody wants to hear of it any more
   std::uint32_t record = 0;     // the owner's name for it
   std::uint32_t length = 0;     // of a get

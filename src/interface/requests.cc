@@ -12,6 +12,15 @@
 
 namespace hamlyn::interface {
 
+namespace {
+
+// As Outcome::why reads it.
+std::uint64_t value_of(WhyNoLink why) noexcept {
+  return static_cast<std::uint64_t>(why.reason) | std::uint64_t{why.told} << 16;
+}
+
+}  // namespace
+
 Requests::Requests(Core& core, Terminus& terminus, std::size_t entries)
     : core_(core), terminus_(terminus), entries_(entries), records_(std::bit_ceil(entries)) {}
 
@@ -134,6 +143,8 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
     asked.fenced_by = (outlet->amiss() | outlet->unfenced) & terminus_.bit();
     asked.given_up = false;
     asked.untold = outlet->take_untold(terminus_.bit());
+    asked.by_slot = (outlet->lost & terminus_.bit()) != 0;
+    asked.lost_by = outlet->take_lost_with_link(terminus_.bit());
     outlet->lost &= ~terminus_.bit();
     // What was put since it began to wait, by another thread, it says nothing of.
     if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
@@ -244,7 +255,7 @@ bool Requests::awaits_given_up(const Link& link, const Outlet& outlet) const noe
   });
 }
 
-Status Requests::settle_fence(Asked& asked, Status status) noexcept {
+Status Requests::settle_fence(Asked& asked, Status status, std::uint64_t& value) noexcept {
   if (asked.owner == nullptr) return status;
   const bool answered = status != Status::link_ended;
   if (answered && asked.untold != Refusal::none) {
@@ -254,7 +265,11 @@ Status Requests::settle_fence(Asked& asked, Status status) noexcept {
   const Refusal unheard = answered ? asked.cause : asked.untold;
   if (unheard != Refusal::none && (asked.given_up || !answered))
     asked.outlet->tell_later(asked.fenced_by, unheard);
-  return status;
+  if (!answered || asked.lost_by.reason == LinkReason::none) return status;
+  if (asked.given_up) asked.outlet->lose_with_link(asked.fenced_by, asked.lost_by);
+  if (asked.given_up || status != Status::ok) return status;
+  value = value_of(asked.lost_by);
+  return Status::link_ended;
 }
 
 Outcome Requests::outcome(RemoteHandle handle) const noexcept { return outcome(find(handle)); }

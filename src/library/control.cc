@@ -77,16 +77,16 @@ void Control::main(std::exception_ptr& failure) {
   bool attached = false;
   try {
     leave_descriptor_table(engine_.counter_memory_.memfd.get());
-    knock_.listen();
     most_links_ = links_within_limit(options_.links);
-    epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll_) base::throw_system("epoll_create1");
     node::ClientOptions client;
     client.socket = options_.node;
     client.start_node = options_.start_node;
     client.timeout = options_.timeout;
     client.consent = options_.consent;
-    client_ = node::Client::attach(client, counters_.get());
+    client_ = node::Client::attach(client, counters_.get());  // first, for low numbers of its descriptors
+    knock_.listen();
+    epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_) base::throw_system("epoll_create1");
     interface_id_ = client_->interface_id();
     engine_.counters_.interface = interface_id_;
     handed_out_.open();

@@ -160,11 +160,11 @@ class Control final : public Outside {
   };
   bool is_far(std::uint64_t peer) const noexcept;
   void open_far(const std::string& text);
-  static WhyNoLink why_over(const FarKeeper& keeper) noexcept;
   void look_at_far();
   void say_far_address();
   void introduced_far(const node::Event& event);
   void end_far(FarKeeper& keeper, bool gone, WhyNoLink why);
+  void say_far_end(std::uint64_t number, WhyNoLink why);
   void far_leaves(const node::Event& event);
   void cut_far(std::uint64_t number, std::uint64_t peer);
   FarKeeper* far_keeper_of(std::uint64_t peer) noexcept;

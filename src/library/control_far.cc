@@ -2,6 +2,7 @@
 // and makes and ends the links. It sends nothing itself: the endpoint's descriptors are not in its table.
 #include <algorithm>
 
+#include "base/link_reasons.h"
 #include "library/control.h"
 #include "library/engine.h"
 #include "library/far_fabric.h"
@@ -24,14 +25,6 @@ void Control::open_far(const std::string& text) {
   far_engine_ = space == std::string::npos ? std::string{} : text.substr(space + 1);
   engine_.want_far(text.substr(0, space), far_engine_);
   look_at_far();  // it may be known already that it cannot be opened
-}
-
-// Returns what the node has said, if it has, rather than what follows from a silence.
-WhyNoLink Control::why_over(const FarKeeper& keeper) noexcept {
-  if (keeper.link->broken) return {LinkReason::protocol_broken, false};
-  if (keeper.why.reason != LinkReason::none) return keeper.why;
-  if (keeper.link->over() == ofi::LinkProtocol::End::peer_ended) return {LinkReason::ended, false};
-  return {keeper.link->protocol().heard() ? LinkReason::silent : LinkReason::no_connection, false};
 }
 
 void Control::look_at_far() {
@@ -58,7 +51,7 @@ void Control::look_at_far() {
   for (FarKeeper& keeper : far_keepers_) {
     const bool broken = keeper.link->broken;
     if (broken || keeper.link->over() != ofi::LinkProtocol::End::none)
-      over.push_back({&keeper, !broken, why_over(keeper)});
+      over.push_back({&keeper, !broken, keeper.link->why_over(keeper.why)});
   }
   engine_.lock_.leave();
   for (const auto& [keeper, gone, why] : over) end_far(*keeper, gone, why);
@@ -94,7 +87,7 @@ void Control::introduced_far(const node::Event& event) {
     refused = LinkReason::other_engine;
   }
   if (refused != LinkReason::none) {
-    client_->link_ended(event.link);
+    say_far_end(event.link, {refused, false});
     return refuse(event.peer, {refused, false}, event.initiator);
   }
   const ofi::LinkIdentity identity{event.link, event.far.own_incarnation, event.far.peer_incarnation};
@@ -119,6 +112,13 @@ void Control::introduced_far(const node::Event& event) {
   far_keepers_.push_back({event.peer, event.link, std::move(link), 0});
 }
 
+// Tells the node that a link to another one has ended here, and why if that is for this process to say.
+void Control::say_far_end(std::uint64_t number, WhyNoLink why) {
+  if (!why.told && base::may_be_told(static_cast<std::uint64_t>(why.reason)))
+    client_->end_reason(number, why.reason);
+  client_->link_ended(number);
+}
+
 // `gone`: the other side has; what has come from it is handed over.
 void Control::end_far(FarKeeper& keeper, bool gone, WhyNoLink why) {
   interface::CounterPage& page = engine_.counters_;
@@ -130,11 +130,11 @@ void Control::end_far(FarKeeper& keeper, bool gone, WhyNoLink why) {
   page.packets_out += link.counters->packets_out;
   *link.counters = {};
   link.counters = &link.spare_counters;
-  engine_.far_->exchange().retire(std::move(keeper.link));
+  engine_.far_->exchange().retire(std::move(keeper.link), why);
   engine_.wake_everybody();
   engine_.lock_.leave();
   if (client_) {
-    client_->link_ended(keeper.number);
+    say_far_end(keeper.number, why);
   } else {
     standing_.links.erase(keeper.number);
   }
@@ -145,7 +145,7 @@ void Control::end_far(FarKeeper& keeper, bool gone, WhyNoLink why) {
 void Control::far_leaves(const node::Event& event) {
   FarKeeper* const keeper = far_keeper_of(event.peer);
   if (keeper == nullptr || keeper->number != event.link) return;
-  keeper->why = {event.reason, false};
+  keeper->why = {event.reason, base::may_be_told(static_cast<std::uint64_t>(event.reason))};
   engine_.lock_.enter_as_other();
   keeper->link->expect_end();
   engine_.wake_everybody();

@@ -71,7 +71,10 @@ Ticket Interface::lookup(std::string_view name, const LookupOptions& options, Re
 
 WhyNoLink Interface::why(std::uint64_t peer) const noexcept {
   const base::RunLockGuard guard(engine_->lock());
-  return guard ? engine_->core().link_ends().of(peer) : WhyNoLink{};
+  if (!guard) return {};
+  if (peer == 0) return engine_->core().last_lack();
+  const interface::Link* const link = engine_->core().find_link(peer);
+  return link != nullptr && link->made() ? WhyNoLink{} : engine_->core().link_ends().of(peer);
 }
 
 void Interface::cancel() noexcept { engine_->cancel(); }

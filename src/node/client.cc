@@ -110,14 +110,14 @@ Client Client::attach(const ClientOptions& options, int counters, const Standing
     hello.interface = previous->interface;
     hello.token = previous->token;
   }
-  Greeted greeted = greet(options, hello, counters);
   Client out;
+  out.keep_spares();  // first: their numbers are to be low
+  Greeted greeted = greet(options, hello, counters);
   out.socket_ = std::move(greeted.socket);
   out.path_ = std::move(greeted.path);
   if (previous != nullptr) out.standing_ = *previous;
   out.standing_.interface = greeted.welcome.interface;
   out.standing_.token = greeted.welcome.token;
-  out.keep_spares();
   out.most_unsent_ = kMaxUnsent + out.standing_.links.size();
   if (!options.consent.everyone)
     out.say_consent(options.consent);  // before anybody is introduced, if it can be
@@ -228,6 +228,12 @@ bool Client::cancel(std::uint64_t request) { return send(make(RequestKind::cance
 bool Client::link_ended(std::uint64_t link) {
   standing_.links.erase(link);
   return send(make(RequestKind::link_ended, 0, link));
+}
+
+bool Client::end_reason(std::uint64_t link, LinkReason reason) {
+  Request out = make(RequestKind::end_reason, 0, link);
+  out.bytes = static_cast<std::uint64_t>(reason);
+  return send(out);
 }
 
 bool Client::link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes) {

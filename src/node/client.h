@@ -149,6 +149,9 @@ class Client {
   // This end of a link has ended. No answer. Every introduced link is ended by one such call, whoever noticed
   // first.
   bool link_ended(std::uint64_t link);
+  // Why this end of a link to another node is about to end it, for the other end to hear. No answer. Before
+  // `link_ended`.
+  bool end_reason(std::uint64_t link, LinkReason reason);
   // This end of a link wants to hold `bytes` of memory in all (it starts with kLinkBytes): granted, or
   // refused: quota_bytes, and the old figure stays.
   bool link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes);
@@ -197,7 +200,8 @@ class Client {
   };
 
   base::FileDescriptor socket_;
-  // Given up for an introduction that finds the table full, so that it is refused instead of cut short.
+  // Given up for an introduction that finds the table full, so that it is refused instead of cut short. Their
+  // numbers are below a limit that the process may have lowered since.
   std::array<base::FileDescriptor, 2> spares_;
   std::string path_;
   Standing standing_;

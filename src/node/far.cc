@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/link_reasons.h"
 #include "node/bytes.h"
 
 namespace hamlyn::node {
@@ -151,7 +152,7 @@ bool decode(std::span<const std::byte> body, FarRefused& out) {
 
 std::vector<std::byte> encode(const FarEnded& message) {
   ByteWriter out = start(FarKind::ended, message.link);
-  out.number(message.mine).number(message.yours).number(static_cast<std::uint8_t>(message.cut ? 1 : 0));
+  out.number(message.mine).number(message.yours).number(static_cast<std::uint8_t>(message.reason));
   return out.take();
 }
 
@@ -160,9 +161,10 @@ bool decode(std::span<const std::byte> body, FarEnded& out) {
   out.link = reader.number<std::uint64_t>();
   out.mine = reader.number<std::uint64_t>();
   out.yours = reader.number<std::uint64_t>();
-  const auto cut = reader.number<std::uint8_t>();
-  out.cut = cut == 1;
-  return reader.whole() && cut <= 1;
+  const LinkReason reason = base::link_reason(reader.number<std::uint8_t>());
+  const bool theirs = reason == LinkReason::died || base::may_be_told(static_cast<std::uint64_t>(reason));
+  out.reason = theirs ? reason : LinkReason::ended;
+  return reader.whole();
 }
 
 std::vector<std::byte> encode(const FarLookup& message) {

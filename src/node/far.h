@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hamlyn/link_reason.h"
 #include "hamlyn/ticket.h"
 #include "node/clerk.h"
 #include "node/node_wire.h"
@@ -72,7 +73,7 @@ struct FarEnded {  // my end of this link has ended
   std::uint64_t link = 0;
   std::uint64_t mine = 0;
   std::uint64_t yours = 0;
-  bool cut = false;  // by the rule on reports
+  LinkReason reason = LinkReason::ended;  // cut: by the rule on reports
 };
 struct FarLookup {
   std::uint64_t serial = 0;

@@ -107,12 +107,17 @@ void Node::malformed(std::uint64_t id, const char* why) {
 }
 
 void Node::disconnected(std::uint64_t id) {
-  forget(id, false);
+  tell_undecided(id, LinkReason::died);
+  forget(id, false, LinkReason::died);
   for (const std::string& name : names_in(kept_of_, id)) give_up_name(name);
   go_on(kAtOnce);
 }
 
-void Node::broken(std::uint64_t id) { forget(id, true); }
+// Most often the process is about to end, which is seen a moment later.
+void Node::broken(std::uint64_t id) {
+  forget(id, true, LinkReason::none);
+  if (undecided_.contains(id)) undecided_until_.emplace_back(now_ + kDying, id);
+}
 
 void Node::too_slow(std::uint64_t id) {
   if (!connections_.contains(id)) return;
@@ -245,6 +250,8 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
         return introduce(id, connection, request);
       case RequestKind::link_ended:
         return link_ended(connection, request.number);
+      case RequestKind::end_reason:
+        return end_reason(connection, request);
       case RequestKind::link_bytes:
         return link_bytes(id, connection, request);
       case RequestKind::area_bytes:
@@ -367,7 +374,7 @@ void Node::farewell(std::uint64_t id) {
   const Connection& connection = connections_.at(id);
   const std::uint64_t interface = connection.interface;
   const std::uint32_t uid = connection.who.uid;
-  forget(id, false);
+  forget(id, false, LinkReason::left);
   outside_.drop(id, nullptr);
   for (const std::string& name : names_in(kept_at_, interface)) {
     if (kept_.at(name).uid == uid) give_up_name(name);
@@ -380,13 +387,15 @@ void Node::drop(std::uint64_t id, const char* why) {
   outside_.drop(id, why);
 }
 
-void Node::forget(std::uint64_t id, bool keep_names) {
+void Node::forget(std::uint64_t id, bool keep_names, LinkReason why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
   for (auto& [link, side] : connection.links) {
-    if (far(side.peer)) tell_far_end(connection, link, false);
+    if (far(side.peer) && why != LinkReason::none) tell_far_end(connection, link, why);
+    if (far(side.peer) && why == LinkReason::none && !side.gone)
+      undecided_[id].push_back({link, connection.interface, side.peer});
     if (side.unproven) adoptions_.erase({*side.unproven, {id, link}});
     side.unproven.reset();
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -164,6 +165,7 @@ class Node {
     std::optional<std::uint32_t> asker;  // the user whose process has opened it from the other end
     bool gone = false;                   // the other end is on another node, and has gone: this one was told
     std::uint64_t refused = 0;           // packets of the peer, as this end has reported
+    LinkReason why = LinkReason::ended;  // this end is about to end the link, as it says
     std::optional<Time> unproven{};      // until then the other end has to tell of it, too
   };
 
@@ -272,6 +274,7 @@ class Node {
   void lookup(std::uint64_t id, Connection& connection, const Request& request);
   void cancel(std::uint64_t id, Connection& connection, const Request& request);
   void link_ended(Connection& connection, std::uint64_t link);
+  static void end_reason(Connection& connection, const Request& request);
   void link_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void area_bytes(std::uint64_t id, Connection& connection, const Request& request);
   void adopt_link(Connection& connection, const Request& request);
@@ -338,7 +341,8 @@ class Node {
                 std::uint64_t link, const std::array<std::byte, 32>& key, const FarEnd& end, bool initiator);
   void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, LinkReason reason,
                  std::string_view why);
-  void tell_far_end(Connection& connection, std::uint64_t link, bool cut);
+  void tell_far_end(Connection& connection, std::uint64_t link, LinkReason reason);
+  void tell_undecided(std::uint64_t id, LinkReason reason);
   void refuse_waiting(Waiting waiting, const Refused& refusal);
   void forget_far_request(Waiting waiting);
   void tick_far();
@@ -381,7 +385,7 @@ class Node {
   void hear_again(Connection& connection, std::uint64_t peer);
   void open_side(Connection& connection, std::uint64_t link, const Side& side);
   void close_side(Connection& connection, std::uint64_t link);
-  void forget(std::uint64_t id, bool keep_names);
+  void forget(std::uint64_t id, bool keep_names, LinkReason why = LinkReason::ended);
   void farewell(std::uint64_t id);
   void drop(std::uint64_t id, const char* why);
   void forget_deadline(std::uint64_t id, const Connection& connection);
@@ -406,6 +410,11 @@ class Node {
   std::map<std::string, Name, std::less<>> names_;
   std::map<std::string, Kept, std::less<>> kept_;
   std::set<std::pair<Time, std::string>> kept_until_;
+  // Ends of links to other nodes of a connection that was closed, until it is known whether its process has
+  // died, or so long.
+  static constexpr Time kDying{100};
+  std::map<std::uint64_t, std::vector<FarEnded>> undecided_;
+  std::deque<std::pair<Time, std::uint64_t>> undecided_until_;
   std::set<std::pair<std::uint64_t, std::string>> kept_of_;  // by connection
   std::set<std::pair<std::uint64_t, std::string>> kept_at_;  // by interface
   std::uint64_t next_generation_ = 1;                        // of what is registered

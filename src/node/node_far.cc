@@ -392,9 +392,19 @@ void Node::tell_gone(Connection& connection, std::uint64_t link, std::uint64_t p
   answer(interfaces_.at(connection.interface), reply);
 }
 
-void Node::tell_far_end(Connection& connection, std::uint64_t link, bool cut) {
+void Node::tell_far_end(Connection& connection, std::uint64_t link, LinkReason reason) {
   const Side& side = connection.links.at(link);
-  if (!side.gone) tell(node_of(side.peer), FarEnded{link, connection.interface, side.peer, cut});
+  if (!side.gone) tell(node_of(side.peer), FarEnded{link, connection.interface, side.peer, reason});
+}
+
+// Tells other nodes of a process whose connection was closed: it has died, or goes on without one.
+void Node::tell_undecided(std::uint64_t id, LinkReason reason) {
+  const auto found = undecided_.extract(id);
+  if (found.empty()) return;
+  for (FarEnded& each : found.mapped()) {
+    each.reason = reason;
+    tell(node_of(each.yours), each);
+  }
 }
 
 void Node::take_ended(NodeId node, const FarEnded& what) {
@@ -409,9 +419,8 @@ void Node::take_ended(NodeId node, const FarEnded& what) {
   Connection& connection = connections_.at(there->second);
   const auto found = connection.links.find(what.link);
   if (found == connection.links.end() || found->second.peer != what.mine) return;
-  if (!what.cut)
-    return tell_gone(connection, what.link, what.mine, LinkReason::ended,
-                     "the process at the other end has gone");
+  if (what.reason != LinkReason::cut)
+    return tell_gone(connection, what.link, what.mine, what.reason, "the process at the other end has gone");
   Reply reply = make_reply(ReplyKind::cut, 0);
   reply.link = what.link;
   reply.peer = what.mine;
@@ -424,7 +433,7 @@ void Node::forget_far_request(Waiting waiting) {
     // The other node may have made its end: it is told that there is none here.
     const auto connection = connections_.find(waiting.first);
     tell(node_of(ask->second.peer),
-         FarEnded{ask->second.link, connection->second.interface, ask->second.peer, false});
+         FarEnded{ask->second.link, connection->second.interface, ask->second.peer, LinkReason::ended});
     end_ask(ask);
   }
   leave_search(waiting);
@@ -491,6 +500,10 @@ void Node::tick_far() {
                {ErrorCode::timed_out, "the process there does not say where it is reached"});
     forget_arrival(key);
   }
+  while (!undecided_until_.empty() && undecided_until_.front().first <= now_) {
+    tell_undecided(undecided_until_.front().second, LinkReason::ended);
+    undecided_until_.pop_front();
+  }
   go_on_telling();
 }
 
@@ -499,6 +512,7 @@ std::optional<Time> Node::far_deadline() const {
   if (!ask_deadlines_.empty()) out = ask_deadlines_.begin()->first;
   if (!search_deadlines_.empty()) out = std::min(out, search_deadlines_.begin()->first);
   if (!arrival_deadlines_.empty()) out = std::min(out, arrival_deadlines_.begin()->first);
+  if (!undecided_until_.empty()) out = std::min(out, undecided_until_.front().first);
   return out == Time::max() ? std::nullopt : std::optional{out};
 }
 

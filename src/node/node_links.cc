@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/link_reasons.h"
 #include "node/node.h"
 #include "node/replies.h"
 
@@ -112,13 +113,22 @@ void Node::link_ended(Connection& connection, std::uint64_t link) {
   if (found == connection.links.end()) return;  // it was told to the daemon before this one
   const std::uint64_t self = connection.interface;
   const std::uint64_t peer = found->second.peer;
-  if (far(peer)) tell_far_end(connection, link, false);
+  if (far(peer)) tell_far_end(connection, link, found->second.why);
   const std::uint32_t uid = connection.who.uid;
   close_side(connection, link);
   try_knocks_between(self, peer);
   if (!far(peer)) return;
   arrivals_happened(uid, self);
   go_on(kAtOnce);
+}
+
+// Keeps what a process says of the end of a link that is still to come. A cut is the node's to say.
+void Node::end_reason(Connection& connection, const Request& request) {
+  const auto found = connection.links.find(request.number);
+  const LinkReason reason = base::link_reason(request.bytes);
+  if (found == connection.links.end() || reason == LinkReason::cut || !base::may_be_told(request.bytes))
+    return;
+  found->second.why = reason;
 }
 
 void Node::link_bytes(std::uint64_t id, Connection& connection, const Request& request) {
@@ -200,7 +210,7 @@ void Node::report(std::uint64_t id, Connection& connection, const Request& reque
   reply.link = request.number;
   reply.peer = side.peer;
   const auto there = interfaces_.find(side.peer);
-  if (far(side.peer)) tell_far_end(connection, request.number, true);
+  if (far(side.peer)) tell_far_end(connection, request.number, LinkReason::cut);
   answer(id, reply);
   if (there == interfaces_.end()) return;
   // The number may be one that the reporter has made up, by adopting it, for a link of that peer with

@@ -20,7 +20,7 @@ using NodeId = std::uint16_t;  // 1 to 65535
 using Secret = std::array<std::byte, 32>;
 
 inline constexpr std::uint32_t kClusterMagic = 0x434C4D48;  // "HMLC"
-inline constexpr std::uint32_t kClusterVersion = 2;
+inline constexpr std::uint32_t kClusterVersion = 3;
 inline constexpr std::size_t kHandshakeBytes = 128;
 inline constexpr std::size_t kSealedHeader = 24;
 inline constexpr std::size_t kSealTag = 16;

@@ -29,6 +29,7 @@ Request only_its_fields(const Request& request) noexcept {
       break;
     case RequestKind::link_bytes:
     case RequestKind::report:
+    case RequestKind::end_reason:
       out.number = request.number;
       out.bytes = request.bytes;
       break;
@@ -90,7 +91,8 @@ std::string_view name_of(const Request& request) noexcept {
 
 bool waits_for_reply(RequestKind kind) noexcept {
   return kind != RequestKind::link_ended && kind != RequestKind::adopt_link && kind != RequestKind::cancel &&
-         kind != RequestKind::report && kind != RequestKind::fabric_address && kind != RequestKind::farewell;
+         kind != RequestKind::report && kind != RequestKind::fabric_address &&
+         kind != RequestKind::farewell && kind != RequestKind::end_reason;
 }
 
 bool valid_engine(const char (&engine)[kMaxEngine]) noexcept {
@@ -107,7 +109,7 @@ std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept {
   return {engine, ::strnlen(engine, kMaxEngine)};
 }
 
-bool later(RequestKind kind) noexcept { return kind > RequestKind::consent; }
+bool later(RequestKind kind) noexcept { return kind > RequestKind::end_reason; }
 
 const char* invalid(const Request& request) noexcept {
   if (request.kind < RequestKind::introduce || later(request.kind)) return "an unknown kind of request";

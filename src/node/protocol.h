@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kProtocolVersion = 5;
 // that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
 // Tests build a daemon to which much has been added.
 #ifndef HAMLYN_PROTOCOL_ADDED
-#define HAMLYN_PROTOCOL_ADDED 2  // 1: farewell, 2: consent
+#define HAMLYN_PROTOCOL_ADDED 3  // 1: farewell, 2: consent, 3: end_reason
 #endif
 inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtocolVersion;
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
@@ -88,6 +88,8 @@ enum class RequestKind : std::uint32_t {
              // answer
   consent,  // flags: kNamed, or everyone may open links with the asker; number: users, bytes: groups who may,
             // name: their numbers, 4 bytes each
+  end_reason,  // number: link to another node, bytes: the LinkReason for which the asker is about to end it.
+               // No answer
 };
 
 struct Request {

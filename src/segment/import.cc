@@ -218,11 +218,11 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
     return mapped_->current() ? Status::ok : Status::stale;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
-  const Status how = ended(outcome);
-  // Writes by a link that has ended may be lost, though nobody has taken the segment back.
+  Status how = ended(outcome);
+  // Its protection was changed, and writes that were on their way may be lost; nobody has taken it back.
   if (how == Status::stale &&
       terminus_.confirm(ticket_, std::min<std::chrono::nanoseconds>(timeout, kConfirm)) == Status::ok)
-    return Status::link_ended;
+    how = Status::refused;
   if (outcome.status == Status::refused) refusal_.store(outcome.cause, std::memory_order_relaxed);
   return how;
 }

@@ -27,7 +27,7 @@ class Fabric {
   // arrived there, until it ends it.
   virtual void kill(Party& victim, Party& survivor) = 0;
   // What whoever keeps the links does at a side whose link is over: drains, ends and destroys it.
-  virtual void end(Party& at, Party& peer) = 0;
+  virtual void end(Party& at, Party& peer, WhyNoLink why = {}) = 0;
 };
 
 std::unique_ptr<Fabric> make_shm_fabric(std::size_t mtu);
@@ -97,11 +97,11 @@ class Ends {
 
 // What a keeper does when a link is over.
 template <class End>
-void end_of(Ends<End>& ends, Party& at, Party& peer) {
+void end_of(Ends<End>& ends, Party& at, Party& peer, WhyNoLink why) {
   const std::unique_ptr<End> end = ends.take(at, peer);
   if (end == nullptr) return;
   at.core.drain(*end);
-  at.core.end_link(*end);
+  at.core.end_link(*end, why);
 }
 
 // A process that is gone takes its whole interface with it; here its core only loses the link. What it has

@@ -62,7 +62,7 @@ class NetFabric final : public Fabric {
   std::byte* area_memory(std::size_t) override { return nullptr; }
   void withdraw(Party&, std::uint32_t) override {}
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
-  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+  void end(Party& at, Party& peer, WhyNoLink why) override { end_of(ends_, at, peer, why); }
 
  private:
   struct Host {

@@ -67,7 +67,7 @@ class OfiFabric final : public Fabric {
     gone_.push_back(std::move(host->second));
     hosts_.erase(host);
   }
-  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+  void end(Party& at, Party& peer, WhyNoLink why) override { end_of(ends_, at, peer, why); }
 
  private:
   struct Host {

@@ -236,7 +236,7 @@ TEST_P(PutFence, a_fence_says_that_puts_may_be_lost_with_their_link) {
     fabric->end(alice, bob);
     fabric->end(bob, alice);
     fabric->join(alice, bob);
-    EXPECT_EQ(fence(slot.ticket()).cause, fenced ? Refusal::none : Refusal::stale_generation);
+    EXPECT_EQ(fence(slot.ticket()).status, fenced ? Status::ok : Status::link_ended) << "nobody took it back";
     EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
   }
   // Nor does a fence that is not answered answer for them.
@@ -248,8 +248,53 @@ TEST_P(PutFence, a_fence_says_that_puts_may_be_lost_with_their_link) {
   ASSERT_EQ(terminus.requests().outcome(handle).status, Status::link_ended);
   fabric->end(bob, alice);
   fabric->join(alice, bob);
-  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::stale_generation);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::link_ended);
   EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+TEST_P(PutFence, a_fence_says_why_the_link_ended_with_which_puts_may_be_lost) {
+  const auto again = [&](WhyNoLink why) {
+    ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+    fabric->end(alice, bob, why);
+    fabric->end(bob, alice);
+    fabric->join(alice, bob);
+  };
+  again({LinkReason::stalled, true});
+  const Outcome first = fence(slot.ticket());
+  EXPECT_EQ(first.status, Status::link_ended);
+  EXPECT_EQ(first.why(), (WhyNoLink{LinkReason::stalled, true}));
+  again({LinkReason::died, false});
+  Ticket wide = slot.ticket();
+  wide.bound += 8;
+  ASSERT_EQ(put(wide, pattern(8, 1), {.offset = area.size()}), Status::ok);
+  EXPECT_EQ(fence(slot.ticket()).cause, Refusal::out_of_bounds) << "a refusal is said first";
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok) << "each fence is of all before it";
+}
+
+// A sender that has waited in vain for what a fence says of an earlier link hears it from the next.
+TEST_P(PutFence, what_was_lost_with_a_link_is_told_to_who_waits) {
+  ASSERT_EQ(put(slot.ticket(), pattern(8, 1)), Status::ok);
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  fabric->join(alice, bob);
+  interface::Requests& requests = terminus.requests();
+  RemoteHandle handle;
+  ASSERT_TRUE(until([&] { return requests.fence(slot.ticket(), {}, nullptr, &handle) == Status::pending; }));
+  requests.give_up(requests.find(handle));
+  rest();
+  EXPECT_EQ(fence(slot.ticket()).status, Status::link_ended);
+  EXPECT_EQ(fence(slot.ticket()).status, Status::ok);
+}
+
+// A slot that was taken back meanwhile says so, whatever has become of the link.
+TEST_P(PutFence, a_slot_that_has_gone_with_a_link_is_gone) {
+  const Ticket before = slot.ticket();
+  ASSERT_EQ(put(before, pattern(8, 1)), Status::ok);
+  fabric->end(alice, bob);
+  fabric->end(bob, alice);
+  slot.change_key();
+  fabric->join(alice, bob);
+  EXPECT_EQ(fence(before).cause, Refusal::bad_key);
 }
 
 TEST_P(PutFence, what_was_lost_with_a_link_keeps_no_other_slot_from_being_opened) {

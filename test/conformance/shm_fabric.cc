@@ -64,7 +64,7 @@ class ShmFabric final : public Fabric {
     ends_.each([](std::uint64_t, std::uint64_t, shm::ShmLink& end) { end.tell_taken(); });
   }
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
-  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+  void end(Party& at, Party& peer, WhyNoLink why) override { end_of(ends_, at, peer, why); }
 
  private:
   void add(Party& owner, Party& peer, shm::Mapping mine, shm::Mapping theirs) {

@@ -26,7 +26,7 @@ class SimFabric final : public Fabric {
   void withdraw(Party& owner, std::uint32_t area) override { ends_.withdraw(owner, area); }
   void settle() override { net_.settle(); }
   void kill(Party& victim, Party& survivor) override { kill_of(ends_, victim, survivor); }
-  void end(Party& at, Party& peer) override { end_of(ends_, at, peer); }
+  void end(Party& at, Party& peer, WhyNoLink why) override { end_of(ends_, at, peer, why); }
 
  private:
   sim::SimNet net_;

@@ -181,7 +181,7 @@ class Gossip {
       case 2:
         return encode(FarRefused{pick(50), static_cast<std::uint32_t>(pick(40)), "why"});
       case 3:
-        return encode(FarEnded{link(), theirs(), ours(), pick(2) == 0});
+        return encode(FarEnded{link(), theirs(), ours(), static_cast<LinkReason>(pick(256))});
       case 4:
         return encode(FarLookup{pick(50), 1000, 1000, pick(2) == 0, pick(2) == 0 ? "name" : "other"});
       case 5:

@@ -1,11 +1,13 @@
 // Processes of two nodes, over libfabric on loopback: the same programs as on one host.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +15,8 @@
 #include <sstream>
 
 #include "hamlyn/hamlyn.h"
+#include "interface/counters.h"
+#include "library/engine.h"
 #include "test/process/managers.h"
 #include "test/support/actor.h"
 #include "test/support/two_nodes.h"
@@ -242,18 +246,54 @@ TEST_F(Far, a_killed_process_is_told_of) {
     Party self(nodes->at(2));
     if (self.terminus.connect(*ticket, 30s) != Status::ok) return 92;
     if (self.terminus.send_fast(*ticket, {}, 4) != Status::ok) return 93;
+    line.put(self.slot.ticket(0));
     pause();
     return 0;
   });
   Party one(nodes->at(1));
   ASSERT_TRUE(peer.line().put(one.slot.ticket()));
   EXPECT_EQ(one.next().word, 4u);
+  const auto ticket = peer.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  peer.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return peer.stopped(); }));
+  const std::vector<std::byte> data = pattern(kBytes);
+  SendHandle handle;
+  ASSERT_EQ(one.terminus.send(*ticket, data, {.acknowledged = true}, &handle), Status::pending);
   peer.signal(SIGKILL);
+  EXPECT_EQ(one.terminus.wait(handle, 30s), Status::link_ended) << "what waits hears it, too";
+  const WhyNoLink died{LinkReason::died, false};
+  EXPECT_EQ(one.interface.why(ticket->interface), died);
   const Notification end = one.next();
   EXPECT_EQ(end.kind, Notification::Kind::link_ended);
-  // Its daemon says so, or its silence does.
-  EXPECT_TRUE(end.why().reason == LinkReason::ended || end.why().reason == LinkReason::silent)
-      << text(end.why());
+  EXPECT_EQ(end.why(), died) << text(end.why());
+}
+
+TEST_F(Far, a_process_that_leaves_says_so) {
+  Party one(nodes->at(1));
+  auto other = std::make_unique<Party>(nodes->at(2));
+  ASSERT_EQ(other->terminus.connect(one.slot.ticket(), 30s), Status::ok);
+  ASSERT_EQ(other->terminus.send_fast(one.slot.ticket(), {}, 4), Status::ok);
+  EXPECT_EQ(one.next().word, 4u);
+  other.reset();
+  const Notification end = one.next();
+  EXPECT_EQ(end.kind, Notification::Kind::link_ended);
+  EXPECT_EQ(end.why(), (WhyNoLink{LinkReason::left, true})) << text(end.why());
+}
+
+TEST_F(Far, a_process_that_takes_no_more_links_says_so) {
+  Interface::Options one_link = nodes->at(2);
+  one_link.links = 1;
+  Party full(one_link), first(nodes->at(1)), second(nodes->at(1));
+  ASSERT_EQ(first.terminus.connect(full.slot.ticket(), 30s), Status::ok);
+  const WhyNoLink told{LinkReason::too_many_links, true};
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_NE(second.terminus.connect(full.slot.ticket(), 50ms), Status::ok);
+    return second.interface.why(full.interface.id()) == told;
+  })) << text(second.interface.why(full.interface.id()));
+  const Notification lack = full.next();
+  EXPECT_EQ(lack.kind, Notification::Kind::resource_exhausted);
+  EXPECT_EQ(lack.why(), (WhyNoLink{LinkReason::too_many_links, false}));
 }
 
 // As with a network that lets the daemons' packets through and no others: nobody has died, and nobody
@@ -284,6 +324,54 @@ TEST_F(Far, a_process_that_nothing_comes_from_is_no_dead_one) {
   const WhyNoLink why = second.interface.why(ticket->interface);
   EXPECT_EQ(why, (WhyNoLink{LinkReason::no_connection, false})) << text(why);
   peer.signal(SIGKILL);
+}
+
+// In a network of its own, whose first word is that no TCP gets anywhere.
+bool block_tcp() {
+  return ::unshare(CLONE_NEWNET) == 0 &&
+         std::system(
+             "ip link set lo up && ip rule add pref 100 lookup local && ip rule del pref 0 && "
+             "ip rule add pref 10 ipproto tcp blackhole") == 0;
+}
+
+TEST(FarBlocked, tcp_between_nodes_is_said_at_both_ends_until_it_passes) {
+  constexpr int kNoNetworks = 77;
+  Actor both([](Line&) {
+    if (!block_tcp()) return kNoNetworks;
+    const TwoNodes two;
+    const auto at = [&](int node) {
+      Interface::Options impatient = two.at(node);
+      impatient.dead = 200ms;
+      return impatient;
+    };
+    Interface here(at(1)), there(at(2));
+    MessageArea area{there, 4096};
+    NotificationQueue queue{there};
+    Slot slot{area, queue, {.entries = 1}};
+    Terminus terminus{here};
+    const WhyNoLink never{LinkReason::no_connection, false};
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_NE(terminus.connect(slot.ticket(), 20ms), Status::ok);
+      return here.why(there.id()) == never && there.why(here.id()) == never;
+    })) << text(here.why(there.id()))
+        << "; " << text(there.why(here.id()));
+    // The reason stands while that is tried anew.
+    const auto& counted = here.engine().core().counters().no_link;
+    const auto attempts = counted[static_cast<std::size_t>(LinkReason::no_connection)];
+    EXPECT_TRUE(eventually([&] {
+      static_cast<void>(terminus.connect(slot.ticket(), 5ms));
+      EXPECT_EQ(here.why(there.id()), never);
+      return counted[static_cast<std::size_t>(LinkReason::no_connection)] != attempts || HasFailure();
+    }));
+    EXPECT_EQ(std::system("ip rule del pref 10"), 0);
+    EXPECT_EQ(terminus.connect(slot.ticket(), 30s), Status::ok);
+    EXPECT_EQ(here.why(there.id()), WhyNoLink{});
+    return HasFailure() ? 1 : 0;
+  });
+  const int status = both.wait();
+  if (status == kNoNetworks)
+    GTEST_SKIP() << "SKIPPED: no network of its own can be made here, or there is no ip";
+  EXPECT_EQ(status, 0);
 }
 
 // Timed remote reads as failure detector (paper 1, section 3.3): whoever asks decides how long it waits.

@@ -75,7 +75,11 @@ class LinkReasons : public Library {
       line.put('.');
       line.take<char>();
       line.put(counted(to.interface, expected.receiver));
-      return line.take<char>() ? 0 : 1;
+      Notification n;
+      EXPECT_EQ(to.queue.receive(n, kPatience), Status::ok);
+      EXPECT_EQ(n.kind, Notification::Kind::resource_exhausted);
+      EXPECT_EQ(n.why(), (WhyNoLink{expected.receiver, false})) << text(n.why());
+      return line.take<char>() && !HasFailure() ? 0 : 1;
     });
     Actor asker([&](Line& line) {
       Interface interface(other_options());
@@ -131,6 +135,44 @@ class LinkReasons : public Library {
 TEST_F(LinkReasons, of_a_receiver_without_descriptors_is_told_to_who_asks) {
   asked_for(options(), use_up_descriptors,
             {Status::refused, {LinkReason::no_descriptors, true}, LinkReason::no_descriptors});
+}
+
+// Some numbers in use are above the limit then; the daemon's socket has one of them.
+TEST_F(LinkReasons, of_a_receiver_whose_limit_is_below_its_descriptors_are_told_and_its_daemon_stays) {
+  const auto set_limit = [](rlim_t to) {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           (limit.rlim_cur = to, ::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  };
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  Actor receiver([&](Line& line) {
+    ReceivingEnd to(options(), 4096);
+    line.put(to.slot.ticket());
+    while (const auto limit = line.take<rlim_t>()) {
+      EXPECT_TRUE(set_limit(*limit));
+      line.put('.');
+    }
+    EXPECT_EQ(counted(to.interface, LinkReason::no_descriptors), 2u);
+    EXPECT_TRUE(to.interface.attachment().attached);
+    return HasFailure() ? 1 : 0;
+  });
+  const auto ticket = receiver.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  for (const rlim_t limit : {rlim_t{8}, rlim_t{8}, before.rlim_cur}) {
+    receiver.line().put(limit);
+    ASSERT_TRUE(receiver.line().take<char>());
+    in_child([&] {
+      Interface interface(other_options());
+      Terminus terminus(interface);
+      const bool low = limit == 8;
+      EXPECT_EQ(terminus.connect(*ticket, kPatience), low ? Status::refused : Status::ok);
+      EXPECT_EQ(interface.why(ticket->interface),
+                low ? (WhyNoLink{LinkReason::no_descriptors, true}) : WhyNoLink{});
+    });
+  }
+  receiver.line().put(char{0});  // of another size: nothing more comes
+  EXPECT_EQ(receiver.wait(), 0);
 }
 
 TEST_F(LinkReasons, of_a_receiver_that_may_not_make_memory_is_told_to_who_asks) {

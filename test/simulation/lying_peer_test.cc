@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "base/link_reasons.h"
 #include "fabric/ofi/exchange.h"
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/ofi_link.h"
@@ -39,8 +41,12 @@ class LyingPeer : public testing::Test {
     return *links.back();
   }
   void says(std::uint64_t link, std::uint64_t acknowledged, std::array<std::uint16_t, ofi::kLanes> handed,
-            std::uint32_t patience = 1000) {
+            std::uint32_t patience = 1000, std::optional<std::uint8_t> last_word = {}) {
     FrameHeader header;
+    if (last_word) {
+      header.flags = FrameHeader::kEnd;
+      header.reason = *last_word;
+    }
     header.link = link;
     header.from = kPeers;
     header.to = kOwn;
@@ -116,7 +122,7 @@ TEST_F(LyingPeer, cannot_keep_a_link_that_was_ended_here) {
   ASSERT_FALSE(link.all_arrived());
   const std::uint64_t sent = link.protocol().sent();
   party.core.end_link(link);
-  exchange.retire(std::move(links[0]));
+  exchange.retire(std::move(links[0]), {LinkReason::left, false});
   const std::uint64_t until = net.now() + ofi::Limits{}.linger();
   while (exchange.closing() && net.now() <= until) {
     pass(kMillisecond);
@@ -141,6 +147,20 @@ TEST_F(LyingPeer, is_spoken_to_as_often_as_it_asks_for_within_reason) {
   EXPECT_TRUE(heard_within(400, 101 * kMillisecond));
   EXPECT_TRUE(heard_within(60'000, 251 * kMillisecond)) << "no more rarely than it asks for itself";
   EXPECT_TRUE(heard_within(0, 10 * kMillisecond));
+}
+
+// Its last word is text: whatever the byte, the link ends as it does without one.
+TEST_F(LyingPeer, says_of_its_end_what_is_for_it_to_say_or_is_not_quoted) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const ofi::OfiLink& link = make(byte + 1);
+    says(byte + 1, 0, {}, 1000, static_cast<std::uint8_t>(byte));
+    exchange.look_at_clocks(net.now());
+    EXPECT_EQ(link.over(), LinkProtocol::End::peer_ended);
+    const WhyNoLink why = link.why_over();
+    EXPECT_EQ(why.told, base::may_be_told(byte));
+    EXPECT_EQ(why.reason, why.told ? base::link_reason(byte) : LinkReason::ended) << byte;
+  }
+  EXPECT_EQ(exchange.strangers(), 0u);
 }
 
 }  // namespace

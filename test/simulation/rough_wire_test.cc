@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/link_reasons.h"
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/ofi_link.h"
 #include "fabric/ofi/packets.h"
@@ -277,7 +278,7 @@ TEST_F(FarLink, tells_of_its_end_behind_what_was_sent) {
   ASSERT_LE(terminus.send(slot.ticket(0), data, {}, &handle), Status::pending);
   ASSERT_TRUE(until([&] { return terminus.status(handle) == Status::ok; }));
   one->party.core.end_link(*one->link);
-  one->exchange.retire(std::move(one->link));
+  one->exchange.retire(std::move(one->link), {LinkReason::left, false});
   net->weather().lost_one_in = 0;
   ASSERT_TRUE(until([&] { return other->link->over() == LinkProtocol::End::peer_ended; }));
   other->party.core.drain(*other->link);
@@ -285,7 +286,61 @@ TEST_F(FarLink, tells_of_its_end_behind_what_was_sent) {
   ASSERT_TRUE(n);
   EXPECT_TRUE(same(area.bytes().first(data.size()), data));
   EXPECT_FALSE(one->exchange.closing());
+  EXPECT_EQ(other->link->why_over(), (WhyNoLink{LinkReason::left, true}));
   expect_nothing_kept();
+}
+
+// A process says something of itself, or of the other side, and of nothing else.
+TEST_F(FarLink, tells_why_it_ends) {
+  for (std::uint64_t number = 0; number <= static_cast<std::uint64_t>(LinkReason::ended); ++number) {
+    make(3, {});
+    ASSERT_TRUE(until([&] { return one->link->made() && other->link->made(); }));
+    const WhyNoLink why{base::link_reason(number), false};
+    one->party.core.end_link(*one->link, why);
+    one->exchange.retire(std::move(one->link), why);
+    ASSERT_TRUE(until([&] { return other->link->over() != LinkProtocol::End::none; }));
+    const bool told = base::may_be_told(number);
+    EXPECT_EQ(other->link->why_over(), (WhyNoLink{told ? why.reason : LinkReason::ended, told})) << number;
+    const WhyNoLink by_node{LinkReason::died, false};
+    EXPECT_EQ(other->link->why_over(by_node), told ? WhyNoLink(why.reason, true) : by_node) << number;
+  }
+}
+
+// A word of the other side about this one is not said back to it.
+TEST_F(FarLink, says_no_word_of_the_others_as_its_own) {
+  make(3, {});
+  ASSERT_TRUE(until([&] { return one->link->made() && other->link->made(); }));
+  one->party.core.end_link(*one->link);
+  one->exchange.retire(std::move(one->link), {LinkReason::stalled, true});
+  ASSERT_TRUE(until([&] { return other->link->over() != LinkProtocol::End::none; }));
+  EXPECT_EQ(other->link->why_over(), (WhyNoLink{LinkReason::ended, false}));
+}
+
+TEST_F(FarLink, knows_a_silence_from_a_way_that_never_was) {
+  make(3, {});
+  ASSERT_TRUE(until([&] { return one->link->made(); }));
+  other->cut();
+  ASSERT_TRUE(until([&] { return one->link->over() == LinkProtocol::End::peer_dead; }));
+  EXPECT_EQ(one->link->why_over(), (WhyNoLink{LinkReason::silent, false}));
+  make(3, {});
+  net->cut(one->port->address(), other->port->address());
+  ASSERT_TRUE(until([&] { return one->link->over() == LinkProtocol::End::peer_dead; }));
+  EXPECT_FALSE(one->link->made());
+  EXPECT_EQ(one->link->why_over(), (WhyNoLink{LinkReason::no_connection, false}));
+  const WhyNoLink gone{LinkReason::node_missing, false};
+  EXPECT_EQ(one->link->why_over(gone), gone) << "its node knows better";
+}
+
+// Why none could be had stands until the other side was heard, and no longer.
+TEST_F(FarLink, is_none_to_its_interface_until_the_other_side_was_heard) {
+  make(3, {});
+  const WhyNoLink never{LinkReason::no_connection, false};
+  one->party.core.end_link(*one->link, never);
+  one->link.reset();
+  one->join(*other, true);
+  EXPECT_EQ(one->party.core.link_ends().of(102), never) << "it is asked for anew";
+  EXPECT_FALSE(one->link->made());
+  ASSERT_TRUE(until([&] { return one->link->made(); }));
 }
 
 TEST_F(FarLink, refuses_what_is_not_for_it) {
@@ -434,6 +489,14 @@ TEST(Frames, say_what_is_wrong_with_them) {
   EXPECT_STREQ(wrong(5, 0), "packets in no lane, or a lane without packets");
   EXPECT_STREQ(wrong(6, 2), "a field that must be zero");
   EXPECT_STREQ(wrong(7, 1), "a field that must be zero");
+  FrameHeader end = header;
+  end.flags = FrameHeader::kEnd;
+  end.reason = 255;
+  encode(end, bytes.data());
+  EXPECT_EQ(decode(bytes, read), nullptr) << "whatever it says";
+  EXPECT_EQ(read.reason, 255);
+  EXPECT_STREQ(wrong(6, 0), "a field that must be zero") << "a reason, and no end";
+  encode(header, bytes.data());
   EXPECT_STREQ(wrong(8, 65), "another length than it says");
   EXPECT_STREQ(wrong(40, 1), "a number without packets");
   std::vector<std::byte> overlong(ofi::kFrameLimit + 1);

@@ -203,7 +203,7 @@ TEST(Cluster, VersionsThatDifferAreToldToBothSides) {
   newcomer.cluster->received(ClusterWorld::address_of(77), keys.encode(answer), t.world.now);
   ASSERT_EQ(newcomer.lines.size(), 1u);
   EXPECT_NE(newcomer.lines[0].find("speaks version 9"), std::string::npos) << newcomer.lines[0];
-  EXPECT_NE(newcomer.lines[0].find("this node version 2"), std::string::npos);
+  EXPECT_NE(newcomer.lines[0].find("this node version 3"), std::string::npos);
 }
 
 TEST(Cluster, ANodeThatLeavesIsGoneAtOnceAndItsIncarnationForEver) {

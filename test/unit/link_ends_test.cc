@@ -199,5 +199,29 @@ TEST_F(LinkEnds, TellEachQueueThatTheyHadAPartInOnce) {
   }
 }
 
+// However many ask, what this process has too little of is told of by one notification at a time.
+TEST_F(LinkEnds, that_could_not_begin_for_want_of_something_here_are_told_of_once_until_that_is_read) {
+  const WhyNoLink none_left{LinkReason::no_descriptors, false};
+  for (std::uint64_t peer = 1000; peer < 2000; ++peer) core.refuse_link(peer, none_left, false);
+  core.refuse_link(7, {LinkReason::no_memory, false}, true);       // wanted by this process itself
+  core.refuse_link(8, {LinkReason::no_memory, true}, false);       // the other side's own
+  core.refuse_link(9, {LinkReason::not_permitted, false}, false);  // nothing has run out
+  EXPECT_EQ(core.last_lack(), none_left);
+  const auto first = test::take(party, queue), rest = test::take(party, queue);
+  ASSERT_TRUE(first && rest);
+  EXPECT_EQ(first->kind, Notification::Kind::resource_exhausted);
+  EXPECT_EQ(first->cause, Refusal::none);
+  EXPECT_EQ(first->why(), none_left);
+  EXPECT_EQ(first->word, 1u);
+  EXPECT_EQ(first->peer, 1000u);
+  EXPECT_EQ(rest->word, 999u) << "what came meanwhile";
+  EXPECT_EQ(rest->peer, 1999u);
+  EXPECT_FALSE(test::take(party, queue));
+  core.refuse_link(1, none_left, false);
+  EXPECT_EQ(test::take(party, queue)->word, 1u) << "and the next one is news again";
+  link(77);
+  EXPECT_EQ(core.last_lack(), WhyNoLink{}) << "there is enough for one again";
+}
+
 }  // namespace
 }  // namespace hamlyn::interface

@@ -301,7 +301,7 @@ TEST(NameService, AProcessThatHasGoneIsInNoCache) {
   // Node 2 says that the process's end of a link has ended.
   const std::uint64_t interface = std::uint64_t{2} << node::kNodeShift | 100;
   const std::uint64_t mine = std::uint64_t{1} << node::kNodeShift | 100;
-  sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, interface, mine, false}),
+  sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, interface, mine, LinkReason::ended}),
                                    sites.at(1).world.now);
   sites.at(2).world.node.disconnected(1);
   EXPECT_EQ(error_of(sites.look(1, "prices", kCached)), ErrorCode::name_unknown);
@@ -509,7 +509,7 @@ TEST(NameService, AClerkThatIsKnownToHaveGoneIsReplacedThoughNobodySaysSo) {
   sites.twist = [](ClerkMessage& says) { says.kind = ClerkKind::unknown; };  // it gets no link
   const std::uint64_t its_clerk = std::uint64_t{2} << node::kNodeShift | 9;
   const std::uint64_t mine = std::uint64_t{1} << node::kNodeShift | 999;  // that has gone, too
-  sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, its_clerk, mine, false}),
+  sites.at(1).world.node.node_said(2, node::encode(node::FarEnded{5, its_clerk, mine, LinkReason::ended}),
                                    sites.at(1).world.now);
   const unsigned before = sites.at(1).told(node::FarKind::want_registry);
   sites.now += 2'000'000'000;

@@ -490,8 +490,9 @@ TEST(FarNode, RefusesWhatAnotherDaemonMayNotSay) {
   // An introduction for somebody who is not its own.
   t.far.at(2).node.node_said(1, node::encode(node::FarIntroduce{1, t.two, t.two, 5, {}, end}), Time{0});
   // The end of a link between others.
-  t.far.at(2).node.node_said(3, node::encode(node::FarEnded{link, t.one, t.two, false}), Time{0});
-  t.far.at(2).node.node_said(1, node::encode(node::FarEnded{link, t.one + 1, t.two, false}), Time{0});
+  t.far.at(2).node.node_said(3, node::encode(node::FarEnded{link, t.one, t.two, LinkReason::ended}), Time{0});
+  t.far.at(2).node.node_said(1, node::encode(node::FarEnded{link, t.one + 1, t.two, LinkReason::ended}),
+                             Time{0});
   // Answers that nobody waits for.
   t.far.at(2).node.node_said(1, node::encode(node::FarIntroduced{77, end}), Time{0});
   t.far.at(2).node.node_said(1, node::encode(node::FarRefused{77, 1, "no"}), Time{0});
@@ -509,7 +510,7 @@ TEST(FarNode, EveryMessageIsWholeOrRefused) {
       node::encode(node::FarIntroduce{1, 2, 3, 4, {}, end}),
       node::encode(node::FarIntroduced{1, end}),
       node::encode(node::FarRefused{1, 2, "why"}),
-      node::encode(node::FarEnded{1, 2, 3, true}),
+      node::encode(node::FarEnded{1, 2, 3, LinkReason::cut}),
       node::encode(node::FarLookup{1, 2, 3, true, "name"}),
       node::encode(node::FarFound{1, 2, 3, 4, 5, ticket}),
       node::encode(node::FarCancel{1}),

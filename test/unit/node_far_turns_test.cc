@@ -118,7 +118,7 @@ TEST(FarTurns, ANodeEndsNoRequestOfAnother) {
   wanted.end.address.resize(4);
   far.at(2).node.node_said(3, node::encode(wanted), Time{0});
   const std::uint64_t rogue = std::uint64_t{1} << node::kNodeShift | 5;
-  far.at(2).node.node_said(1, node::encode(node::FarEnded{kLink, rogue, victim, false}), Time{0});
+  far.at(2).node.node_said(1, node::encode(node::FarEnded{kLink, rogue, victim, LinkReason::ended}), Time{0});
   far.at(2).slow.clear();
   far.at(2).node.caught_up(2);
   EXPECT_EQ(far.at(2).take<FarReply>(2).link, kLink);

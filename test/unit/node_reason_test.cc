@@ -144,6 +144,41 @@ TEST(NodeReasons, of_ends_between_nodes) {
   {
     TwoDaemons t;
     t.far.link(t.two);
+    t.far.at(1).node.disconnected(1);  // the process has ended
+    t.far.settle();
+    EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::died);
+  }
+  {
+    TwoDaemons t;
+    t.far.link(t.two);
+    t.far.at(1).node.broken(1);  // it lives, and may come back
+    t.far.settle();
+    EXPECT_TRUE(t.far.at(2).quiet(2)) << "it may be dying";
+    t.far.pass(Time{200});
+    t.far.settle();
+    EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::ended);
+  }
+  {
+    TwoDaemons t;
+    t.far.link(t.two);
+    t.far.at(1).node.broken(1);  // its sockets close before it has ended
+    t.far.at(1).node.disconnected(1);
+    t.far.settle();
+    EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::died);
+    t.far.pass(Time{200});
+    t.far.settle();
+    EXPECT_TRUE(t.far.at(2).quiet(2)) << "once";
+  }
+  {
+    TwoDaemons t;
+    t.far.link(t.two);
+    t.far.at(1).say(1, ask(RequestKind::farewell, 0));
+    t.far.settle();
+    EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::left);
+  }
+  {
+    TwoDaemons t;
+    t.far.link(t.two);
     t.far.part(1, 2);
     EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::node_missing);
   }
@@ -153,6 +188,46 @@ TEST(NodeReasons, of_ends_between_nodes) {
     adopt.peer = t.two;
     t.far.at(1).say(1, adopt);
     EXPECT_EQ(reason_of(t.far.at(1).reply(1)), LinkReason::daemon_restarted);
+  }
+}
+
+// A process says why it ends a link, of that link alone, and of what is for it to say.
+TEST(NodeReasons, of_ends_between_nodes_are_what_the_process_there_says) {
+  for (std::uint64_t number = 0; number < 64; ++number) {
+    TwoDaemons t;
+    const auto link = t.far.link(t.two).first.link;
+    const auto says = [&](std::uint64_t which) {
+      Request why = ask(RequestKind::end_reason, 0, which);
+      why.bytes = number;
+      t.far.at(1).say(1, why);
+    };
+    says(link + 1);
+    says(link);
+    EXPECT_FALSE(t.far.at(1).dropped(1)) << number;
+    t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
+    t.far.settle();
+    const bool told = base::may_be_told(number) && base::link_reason(number) != LinkReason::cut;
+    EXPECT_EQ(reason_of(t.far.at(2).reply(2)), told ? base::link_reason(number) : LinkReason::ended)
+        << number;
+  }
+}
+
+// The other daemon's word: what it may say of its process, or that the link has ended.
+TEST(NodeReasons, of_ends_that_another_node_makes_up_are_ends) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    TwoDaemons t;
+    const auto link = t.far.link(t.two).first.link;
+    const node::FarEnded ended{link, t.one, t.two, static_cast<LinkReason>(byte)};
+    t.far.at(2).node.node_said(1, node::encode(ended), Time{0});
+    const Reply reply = t.far.at(2).reply(2);
+    const LinkReason named = base::link_reason(byte);
+    if (named == LinkReason::cut) {
+      EXPECT_EQ(reply.kind, ReplyKind::cut);
+      continue;
+    }
+    EXPECT_EQ(reply.kind, ReplyKind::far_gone) << byte;
+    const bool theirs = named == LinkReason::died || base::may_be_told(byte);
+    EXPECT_EQ(reason_of(reply), theirs ? named : LinkReason::ended) << byte;
   }
 }
 

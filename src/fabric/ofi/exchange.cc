@@ -15,8 +15,8 @@ Exchange::Exchange(Wire& wire, const Limits& limits) : wire_(wire), limits_(limi
 
 Exchange::~Exchange() { retired_.clear(); }
 
-void Exchange::retire(std::unique_ptr<OfiLink> link) {
-  link->retire();
+void Exchange::retire(std::unique_ptr<OfiLink> link, WhyNoLink why) {
+  link->retire(why);
   retired_.push_back({std::move(link), now() + limits_.linger()});
   next_time_ = 0;
 }

@@ -9,6 +9,7 @@
 
 #include "fabric/ofi/limits.h"
 #include "fabric/ofi/wire.h"
+#include "hamlyn/link_reason.h"
 #include "interface/gate.h"
 
 namespace hamlyn::ofi {
@@ -44,8 +45,8 @@ class Exchange final : public interface::Gate, private Sink {
   bool sending_waits() const noexcept { return sending_waits_; }
 
   // A link that the interface does not know any more: for a while what was put still leaves, then the other
-  // side is told of the end, and it goes. From any thread.
-  void retire(std::unique_ptr<OfiLink> link);
+  // side is told of the end and of `why`, and it goes. From any thread.
+  void retire(std::unique_ptr<OfiLink> link, WhyNoLink why);
   // Whether some of those are still there.
   bool closing() const noexcept { return !retired_.empty(); }
 

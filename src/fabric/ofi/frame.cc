@@ -12,7 +12,8 @@ void encode(const FrameHeader& header, std::byte* out) noexcept {
   store_little(out, kFrameMagic);
   store_little(out + 4, kFrameVersion);
   store_little(out + 5, static_cast<std::uint8_t>(header.lane));
-  store_little(out + 6, std::uint16_t{header.flags});
+  store_little(out + 6, header.flags);
+  store_little(out + 7, header.reason);
   store_little(out + 8, header.length);
   store_little(out + 12, header.patience);
   store_little(out + 16, header.link);
@@ -32,6 +33,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   if (load_little<std::uint8_t>(at + 4) != kFrameVersion) return "a frame of another version";
   header.lane = static_cast<Lane>(load_little<std::uint8_t>(at + 5));
   header.flags = load_little<std::uint8_t>(at + 6);
+  header.reason = load_little<std::uint8_t>(at + 7);
   header.length = load_little<std::uint32_t>(at + 8);
   header.patience = load_little<std::uint32_t>(at + 12);
   header.link = load_little<std::uint64_t>(at + 16);
@@ -43,7 +45,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     header.handed[lane] = load_little<std::uint16_t>(at + 58 + 2 * lane);
   if (header.lane > Lane::none) return "an unknown lane";
-  if (header.flags > FrameHeader::kEnd || load_little<std::uint8_t>(at + 7) != 0)
+  if (header.flags > FrameHeader::kEnd || (header.flags == 0 && header.reason != 0))
     return "a field that must be zero";
   if (header.length != frame.size()) return "another length than it says";
   const bool empty = frame.size() == kFrameHeader;

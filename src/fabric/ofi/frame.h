@@ -9,7 +9,7 @@
 namespace hamlyn::ofi {
 
 inline constexpr std::uint32_t kFrameMagic = 0x49464F48;  // "HOFI"
-inline constexpr std::uint8_t kFrameVersion = 2;
+inline constexpr std::uint8_t kFrameVersion = 3;
 inline constexpr std::size_t kFrameHeader = 64;
 
 // What the packets of a frame are. Urgent ones and replies do not stand behind bulk.
@@ -22,6 +22,7 @@ struct FrameHeader {
 
   Lane lane = Lane::none;
   std::uint8_t flags = 0;
+  std::uint8_t reason = 0;                     // with kEnd: a LinkReason, as its sender says; 0: it does not
   std::uint32_t length = kFrameHeader;         // of the whole frame
   std::uint64_t link = 0;                      // random, the same at both ends
   std::uint64_t from = 0;                      // incarnation of the sender's node

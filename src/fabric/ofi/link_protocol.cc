@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "base/link_reasons.h"
+
 namespace hamlyn::ofi {
 
 namespace {
@@ -121,7 +123,10 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
     resend_at_ = now + resend_after_;
   }
   if (acknowledged_ == sent_) resend_at_ = kNever;
-  if ((header.flags & FrameHeader::kEnd) != 0) peer_end_ = header.sequence;
+  if ((header.flags & FrameHeader::kEnd) != 0) {
+    peer_end_ = header.sequence;
+    peer_reason_ = header.reason;
+  }
   if (!packets) return Verdict::empty;
   if (seen(header.sequence)) {
     untold_since_ = 0;  // what it was told was lost
@@ -175,6 +180,11 @@ LinkProtocol::End LinkProtocol::end(std::uint64_t now) const noexcept {
   // Not heard, or heard but deaf: connectivity may be lost one way only.
   const bool deaf = acknowledged_ != sent_ && now >= progress_at_ + limits_.dead;
   return deaf || now >= heard_at_ + limits_.dead ? End::peer_dead : End::none;
+}
+
+WhyNoLink LinkProtocol::last_word() const noexcept {
+  if (!base::may_be_told(peer_reason_)) return {LinkReason::ended, false};
+  return {base::link_reason(peer_reason_), true};
 }
 
 }  // namespace hamlyn::ofi

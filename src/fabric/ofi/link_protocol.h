@@ -14,6 +14,7 @@
 
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/limits.h"
+#include "hamlyn/link_reason.h"
 
 namespace hamlyn::ofi {
 
@@ -88,6 +89,9 @@ class LinkProtocol {
   End end(std::uint64_t now) const noexcept;
   // The other side's node has gone, or has said that it leaves.
   void expect_end(std::uint64_t now) noexcept { leaving_at_ = std::min(leaving_at_, now); }
+  // Why the other side has ended the link, as it says; `ended`: it has not said, or nothing that is for it to
+  // say.
+  WhyNoLink last_word() const noexcept;
   // Whether the other side has ever said anything.
   bool heard() const noexcept { return heard_; }
 
@@ -127,6 +131,7 @@ class LinkProtocol {
   std::uint64_t heard_at_;
   std::uint64_t leaving_at_ = kNever;
   std::uint64_t peer_end_ = kNever;  // the number of the last frame of a link that the other side has ended
+  std::uint8_t peer_reason_ = 0;     // why it has, as it says
 };
 
 }  // namespace hamlyn::ofi

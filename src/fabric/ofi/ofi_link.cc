@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/link_reasons.h"
 #include "fabric/ofi/packets.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
@@ -165,10 +166,13 @@ bool OfiLink::send_frame(Frame& frame, std::uint64_t now) noexcept {
   return exchange_.wire().send(to_, frame);
 }
 
-void OfiLink::send_empty(std::uint64_t now, std::uint8_t flags) noexcept {
+void OfiLink::send_empty(std::uint64_t now, bool last) noexcept {
   FrameHeader header = protocol_.stamp(Lane::none, 0, kFrameHeader, now);
-  header.flags = flags;
-  if (flags != 0) header.sequence = protocol_.sent();
+  if (last) {
+    header.flags = FrameHeader::kEnd;
+    header.reason = last_word_;
+    header.sequence = protocol_.sent();
+  }
   std::array<std::byte, kFrameHeader> frame;
   encode(header, frame.data());
   if (find_destination()) exchange_.wire().send_short(to_, frame);
@@ -209,10 +213,25 @@ bool OfiLink::all_arrived() const noexcept {
   return open_frames() == 0 && protocol_.acknowledged() == protocol_.sent();
 }
 
+WhyNoLink OfiLink::why_over(WhyNoLink node) const noexcept {
+  if (broken) return {LinkReason::protocol_broken, false};
+  const WhyNoLink said = protocol_.last_word();
+  if (said.told) return said;
+  if (node.reason != LinkReason::none) return node;
+  if (over_ == LinkProtocol::End::peer_ended) return said;
+  return {protocol_.heard() ? LinkReason::silent : LinkReason::no_connection, false};
+}
+
+void OfiLink::retire(WhyNoLink why) noexcept {
+  retired_ = true;
+  const auto reason = static_cast<std::uint64_t>(why.reason);
+  if (!why.told && base::may_be_told(reason)) last_word_ = static_cast<std::uint8_t>(reason);
+}
+
 void OfiLink::say_end() noexcept {
   const std::uint64_t now = exchange_.now();
   send_due(now, true);
-  if (protocol_.may_speak() && over_ == LinkProtocol::End::none) send_empty(now, FrameHeader::kEnd);
+  if (protocol_.may_speak() && over_ == LinkProtocol::End::none) send_empty(now, true);
 }
 
 bool OfiLink::has_room(Priority level) noexcept {

@@ -34,11 +34,15 @@ class OfiLink final : public interface::Link {
   std::size_t payload_limit() const noexcept override { return exchange_.limits().mtu; }
   std::size_t urgent_payload_limit() const noexcept override { return kUrgentPayload; }
   std::size_t payload_limit_ever() const noexcept override { return exchange_.limits().mtu; }
+  bool made() const noexcept override { return protocol_.heard(); }
   std::uint64_t put_count() const noexcept override { return puts_; }
   std::uint64_t taken_count() noexcept override;
 
-  // Why it is over; whoever keeps the links ends it.
+  // Whether it is over; whoever keeps the links ends it.
   LinkProtocol::End over() const noexcept { return over_; }
+  // Why: what the other side has said of itself, or `node`, what its node has said, rather than what follows
+  // from a silence.
+  WhyNoLink why_over(WhyNoLink node = {}) const noexcept;
   // Something waits for the other side to take it.
   bool work_pending() const noexcept { return room_wanted || !all_arrived(); }
   // Everything that was put here has come to the other side.
@@ -46,8 +50,8 @@ class OfiLink final : public interface::Link {
   // The other side's node has said that it leaves: the link is over when nothing comes any more.
   void expect_end() noexcept;
   // The interface knows it no more: what comes is let fall, what was put still leaves.
-  void retire() noexcept { retired_ = true; }
-  // Says that this side has ended it, behind what was put.
+  void retire(WhyNoLink why) noexcept;
+  // Says that this side has ended it, and why if that is for this side to say, behind what was put.
   void say_end() noexcept;
   // Frames that have come for it and were refused.
   std::uint64_t refused_frames() const noexcept { return counters->bad_frames; }
@@ -75,7 +79,7 @@ class OfiLink final : public interface::Link {
   bool send_sealed(std::uint64_t now) noexcept;
   bool find_destination() noexcept;
   bool send_frame(Frame& frame, std::uint64_t now) noexcept;
-  void send_empty(std::uint64_t now, std::uint8_t flags = 0) noexcept;
+  void send_empty(std::uint64_t now, bool last = false) noexcept;
   void free_acknowledged() noexcept;
   std::uint32_t open_frames() const noexcept;
   void hand_over(interface::Core& core, Lane lane, unsigned& count, unsigned most) noexcept;
@@ -105,6 +109,7 @@ class OfiLink final : public interface::Link {
   std::uint32_t standing_ = 0;  // frames in them
   unsigned urgent_in_a_row_ = 0;
   bool retired_ = false;
+  std::uint8_t last_word_ = 0;  // the LinkReason that the other side is told; 0: none
 };
 
 }  // namespace hamlyn::ofi

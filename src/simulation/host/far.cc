@@ -76,19 +76,19 @@ void Host::end_far(std::uint64_t number, std::uint64_t peer) {
   engine.lock().enter_as_other();
   engine.core().drain(found->second.link());
   engine.lock().leave();
-  forget_far(process, peer);
+  forget_far(process, peer, found->second.far->why_over());
 }
 
-void Host::forget_far(Inhabitant& process, std::uint64_t peer) {
+void Host::forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why) {
   LinkEnd& end = process.links.at(peer);
   cut_off(process, inhabitant(peer));
   if (LinkEnd* const other = other_end(process, peer, end)) other->may_end = true;
   library::Engine& engine = process.outside->engine();
   engine.lock().enter_as_other();
-  engine.core().end_link(end.link());
+  engine.core().end_link(end.link(), why);
   // Who is dead says nothing more.
   if (process.alive) {
-    process.exchange->retire(std::move(end.far));
+    process.exchange->retire(std::move(end.far), why);
   } else {
     end.far.reset();
   }
@@ -102,7 +102,7 @@ void Host::forget_far(Inhabitant& process, std::uint64_t peer) {
 // It leaves, or has died. The others hear of that from its node, or from its silence.
 void Host::leave_far(Inhabitant& process, std::uint64_t peer) {
   const std::uint64_t number = process.links.at(peer).number;
-  forget_far(process, peer);
+  forget_far(process, peer, {LinkReason::left, false});
   if (process.alive || chance_.one_in(2)) return;
   after(soon(), [this, from = process.number, peer, number] {
     const auto found = inhabitant(peer).links.find(from);

@@ -345,7 +345,7 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
   ++cuts;
   struck(Fault::cut, one, other);
   cut_off(one, other);
-  if (far) return forget_far(one, other.number);
+  if (far) return forget_far(one, other.number, {LinkReason::cut, false});
   if (after_packets == 0) {
     net_.cut(*found->second.near);
   } else {
@@ -369,7 +369,7 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
   const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
   // Of another host, who has not found out yet that there is no link is told by its node.
   if (there && !other->stopped && one.host != other->host && other->links.count(from) != 0)
-    forget_far(*other, from);
+    forget_far(*other, from, {LinkReason::ended, false});
   if (busy) return after(soon(), [=, this] { introduce(from, to); });
   one.outside->wants_no_more(to);
   const bool refused = there && rules_.refuse_one_in != 0 && chance_.one_in(rules_.refuse_one_in);

@@ -225,7 +225,7 @@ class Host final : public library::Setting {
   // What has ended there is noted at once, so that nobody is surprised.
   void look_at_far(Inhabitant& process);
   void end_far(std::uint64_t process, std::uint64_t peer);
-  void forget_far(Inhabitant& process, std::uint64_t peer);
+  void forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why);
   void leave_far(Inhabitant& process, std::uint64_t peer);
 
   const Rules rules_;

@@ -459,6 +459,11 @@ void Puts::fence_over(Process& process, unsigned lane, const Outcome& outcome) {
     case Status::link_ended:
       ++world_.counts.failed;
       demand(target.model.troubled(process.number()), "a fence failed though its link lived");
+      if (outcome.why().reason != LinkReason::none) {  // by the next link: it was answered
+        target.model.fenced(process.number(), lane, fence.before, false);
+        target.model.told_lost(process.number());
+        return;
+      }
       target.model.unanswered(process.number());
       return;
     default:

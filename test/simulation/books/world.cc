@@ -421,9 +421,11 @@ void World::end_link(Process& process, Process& peer) {
 void World::forget_link(Process& process, Process& peer) {
   LinkEnd& end = process.links[peer.number()];
   if (LinkEnd* const other = other_end(process, peer.number(), end)) other->may_end = true;
-  process.core().end_link(end.link());
+  WhyNoLink why{LinkReason::cut, false};
+  if (end.far != nullptr && end.over()) why = end.far->why_over();
+  process.core().end_link(end.link(), why);
   ++process.ends;
-  if (end.far != nullptr) process.exchange->retire(std::move(end.far));
+  if (end.far != nullptr) process.exchange->retire(std::move(end.far), why);
   process.links.erase(peer.number());
   note(process, "ends its link to %", {peer.number()});
   link_over(process, peer);
