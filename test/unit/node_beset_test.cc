@@ -172,6 +172,7 @@ TEST(Tally, GivesAUsersConnectionsOneAfterTheOther) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{3, 5, 9, 3}));
   tally.set(5, 1, 0);
   EXPECT_EQ(tally.next_of(1), 9u) << "who holds nothing is not looked at";
+  EXPECT_EQ(tally.next_of(1), 3u);
   EXPECT_FALSE(tally.next_of(7));
 }
 
