@@ -2,6 +2,8 @@
 // A list whose links stand in its members, so that neither joining nor leaving it allocates or searches.
 #include <cstddef>
 
+#include "base/assert.h"
+
 namespace hamlyn::base {
 
 template <class T>
@@ -19,12 +21,18 @@ class Chain {
   static T* next(const T& one) noexcept { return (one.*kLinks).next; }
 
   void append(T& one) noexcept {
+    HAMLYN_ASSERT((one.*kLinks).next == nullptr && (one.*kLinks).previous == nullptr && first_ != &one,
+                  "who joins is in no list by these links");
     one.*kLinks = {nullptr, last_};
     (last_ == nullptr ? first_ : (last_->*kLinks).next) = &one;
     last_ = &one;
   }
   void remove(T& one) noexcept {
     const ChainLinks<T> links = one.*kLinks;
+    HAMLYN_ASSERT(links.previous != nullptr || first_ == &one,
+                  "who has nobody before it is the first of this list");
+    HAMLYN_ASSERT(links.next != nullptr || last_ == &one,
+                  "who has nobody behind it is the last of this list");
     (links.previous == nullptr ? first_ : (links.previous->*kLinks).next) = links.next;
     (links.next == nullptr ? last_ : (links.next->*kLinks).previous) = links.previous;
     one.*kLinks = {};

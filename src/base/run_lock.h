@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 namespace hamlyn::base {
@@ -78,6 +79,7 @@ class BasicRunLock {
   }
   // By whoever has entered quickly, at the same level of calls.
   void leave_quickly() noexcept {
+    HAMLYN_ASSERT(words_->inside != 0, "who leaves is inside");
     Threads::store_release(words_->inside, std::uint32_t{0});  // pairs with the wait in keep_owner_out
   }
 

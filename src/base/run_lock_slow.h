@@ -1,5 +1,6 @@
 #pragma once
 // The slow ways of the run lock: through its mutex.
+#include "base/assert.h"
 #include "base/run_lock.h"
 
 namespace hamlyn::base {
@@ -59,6 +60,7 @@ void BasicRunLock<Threads>::keep_owner_out() noexcept {
 
 template <class Threads>
 void BasicRunLock<Threads>::leave_slowly() noexcept {
+  HAMLYN_ASSERT(words_->by_mutex, "who leaves this way has the mutex");
   Threads::store_plain(words_->by_mutex, false);
   // Without an owner it stays revoked: the former one may be between its look at `owner` and its look at
   // `revoked`, and nobody would wait for it any more (test/model/run_lock.pml, UNREVOKE_WHEN_DROPPED).

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 void HeldPuts::widen(const Waiting& record) noexcept {
@@ -11,6 +13,7 @@ void HeldPuts::widen(const Waiting& record) noexcept {
 }
 
 Waiting HeldPuts::record_at(std::size_t at) const noexcept {
+  HAMLYN_ASSERT(at + sizeof(Waiting) <= used_, "a record stands in what is used");
   Waiting record;
   std::memcpy(&record, memory_.get() + at, sizeof record);
   return record;
@@ -32,6 +35,7 @@ bool HeldPuts::has_room(std::uint64_t records, std::uint64_t data) noexcept {
 
 std::byte* HeldPuts::add(const Waiting& record) noexcept {
   std::byte* const at = memory_.get() + used_;
+  HAMLYN_ASSERT(bytes_of(record) <= size_ - used_, "has_room() has said so");
   std::memcpy(at, &record, sizeof record);
   used_ += bytes_of(record);
   widen(record);
@@ -41,7 +45,9 @@ std::byte* HeldPuts::add(const Waiting& record) noexcept {
 Waiting HeldPuts::front() const noexcept { return record_at(head_); }
 
 void HeldPuts::pop() noexcept {
+  HAMLYN_ASSERT(!empty(), "there is an oldest");
   head_ += bytes_of(front());
+  HAMLYN_ASSERT(head_ <= used_, "a record ends where the next begins");
   if (empty()) clear();
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/assert.h"
 #include "hamlyn/put.h"
 
 namespace hamlyn::interface {
@@ -56,6 +57,7 @@ class HeldPuts {
       }
       at += bytes;
     }
+    HAMLYN_ASSERT(kept <= used_, "what stays is no more than there was");
     used_ = kept;
   }
 

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace hamlyn::interface {
 
 namespace {
@@ -17,6 +19,8 @@ std::uint64_t amiss(const std::vector<std::unique_ptr<Outlet>>& outlets) noexcep
 }  // namespace
 
 void LostPuts::remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>> outlets) noexcept {
+  HAMLYN_ASSERT(std::ranges::find(known_, peer, &Known::peer) == known_.end(),
+                "a new link with the peer has taken what was known");
   if (outlets.empty()) return;
   Known known{peer, std::move(outlets)};
   try {
@@ -59,6 +63,7 @@ void LostPuts::recall(Link& link) noexcept {
   }
   const auto found = std::ranges::find(known_, link.peer, &Known::peer);
   if (found == known_.end()) return;
+  HAMLYN_ASSERT(link.outlets.empty(), "a new link has opened nothing yet");
   link.outlets = std::move(found->outlets);
   for (const auto& outlet : link.outlets) outlet->put_mark = 0;  // of the link before
   known_.erase(found);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 
@@ -91,6 +92,7 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
 
 Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRecord& slot,
                         Landing& landing) noexcept {
+  HAMLYN_ASSERT(slot.live, "opening() has found the slot");
   if (slot.puts == nullptr) return Refusal::mode_forbids;
   std::uint64_t length = packet.lead.length;
   landing.begin = packet.offset;
@@ -126,6 +128,8 @@ Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRec
     landing.signal = static_cast<Signal>(packet.word);
     if (reinterpret_cast<std::uintptr_t>(slot.base + landing.begin) % length != 0) return Refusal::misaligned;
   }
+  HAMLYN_ASSERT(landing.begin <= slot.bound && length <= slot.bound - landing.begin,
+                "inside() was asked above");
   landing.length = length;
   landing.end = landing.begin + length;
   return Refusal::none;
@@ -172,9 +176,11 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     tell_puts(slot, records_[record].slot, Puts::waiting, landing.begin, landing.end, link.peer);
   } else {
     if (!landing.announcement) {
+      HAMLYN_ASSERT(landing.data != nullptr, "a put that lands has data");
       landing.each_run([&](std::uint64_t offset, const std::byte* data, std::uint64_t bytes) {
         land(slot.base + offset, data, bytes, landing.signal == Signal::add);
       });
+      HAMLYN_ASSERT(landing.end <= slot.bound, "what landed was checked");
       slot.counters->bytes += landing.length;
     }
     if (tells) {
@@ -227,16 +233,19 @@ bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bo
 // --- the owner's side
 
 void Core::set_control(std::uint32_t slot, Control control) noexcept {
+  HAMLYN_ASSERT(slots_[slot].live && slots_[slot].puts != nullptr, "the slot's handle has asked");
   slots_[slot].puts->control = control;
   forget_slots();
 }
 
 void Core::inhibit_puts(std::uint32_t slot) noexcept {
+  HAMLYN_ASSERT(slots_[slot].live && slots_[slot].puts != nullptr, "the slot's handle has asked");
   slots_[slot].puts->inhibited = true;
   forget_slots();
 }
 
 void Core::release_puts(std::uint32_t slot) noexcept {
+  HAMLYN_ASSERT(slots_[slot].live && slots_[slot].puts != nullptr, "the slot's handle has asked");
   slots_[slot].puts->inhibited = false;
   settle_held(slot);
 }
@@ -253,6 +262,7 @@ void Core::settle_held(std::uint32_t index) noexcept {
   Puts& puts = *slot.puts;
   puts.held.settle([&](const Waiting& record, const std::byte* data) {
     const std::uint64_t end = record.offset + record.span;
+    HAMLYN_ASSERT(end <= slot.bound && record.offset <= end, "what is held was checked when it came");
     const bool behind = record.signal && puts.held.overlaps(0, ~std::uint64_t{0});
     if (behind || puts.held.overlaps(record.offset, end) || puts.unpinned.any_in(record.offset, end))
       return false;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/assert.h"
 #include "interface/core.h"
 
 namespace hamlyn::interface {
@@ -63,6 +64,7 @@ void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin,
   const SlotRecord& slot = slots_[index];
   Places& places = records_[record];
   if (places.standing >= places.most) rise(places);
+  HAMLYN_ASSERT(places.standing < places.granted, "the requester holds a place");
   ++places.standing;
   slot.queue->push_told(record, kKindsTold[kind], slot.number(index), begin, length, peer);
   if (slot.queue->event_wanted) surroundings_.signal(*slot.queue);
@@ -91,9 +93,11 @@ void Core::puts_taken(Notification& notification, std::uint32_t generation) noex
   SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation || slot.puts == nullptr) return;
   const auto* const kind = std::ranges::find(kKindsTold, notification.kind);
+  HAMLYN_ASSERT(kind != std::end(kKindsTold), "is_of_puts() has said so");
   const Puts::Told told = std::exchange(slot.puts->told[kind - kKindsTold], {});
   notification.offset = told.begin;
   notification.length = told.end - told.begin;
+  HAMLYN_ASSERT(told.standing && told.count != 0, "one notification stands for all of a kind");
   notification.word = told.count;
   notification.peer = told.peer;
 }

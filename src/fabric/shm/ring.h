@@ -339,6 +339,7 @@ class RingReader {
       payload.metadata = bytes(at);
       at = at + 1 == count_ ? 0 : at + 1;
     }
+    HAMLYN_ASSERT(at < count_, "a packet that fits the ring begins inside it");
     if (lead.length > interface::kInlineData) {
       const std::size_t run = (count_ - at) * kCell;
       payload.first = bytes(at);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/assert.h"
 #include "fabric/shm/announcement.h"
 #include "fabric/shm/credit.h"
 #include "fabric/shm/growth.h"
@@ -84,6 +85,7 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
     if (broken) return Status::link_ended;
     if (!make_room(cells)) return broken ? Status::link_ended : no_room();
   }
+  HAMLYN_ASSERT(out_.has_room(cells), "make_room() has found it");
   out_.put(packet, data, metadata);
   ++counters->packets_out;
   counters->bytes_out += packet.lead.length;
@@ -112,6 +114,7 @@ Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const st
   const std::uint32_t cells = cells_of(packet.lead);
   if (!urgent_out_.has_room(cells) && (!take_urgent_credit() || !urgent_out_.has_room(cells)))
     return broken ? Status::link_ended : no_room();
+  HAMLYN_ASSERT(urgent_out_.has_room(cells), "the credit has made room");
   urgent_out_.put(packet, data, metadata);
   announce();
   ++counters->packets_out;
@@ -127,6 +130,7 @@ Status ShmLink::put_reply(const Packet& packet, const std::byte* data) noexcept 
     if (broken) return Status::link_ended;
     if (!replies_out_.has_room(cells)) return Status::queue_full;
   }
+  HAMLYN_ASSERT(packet.lead.metadata_length == 0, "replies have none");
   replies_out_.put(packet, data, nullptr);
   reply_left();
   return Status::ok;
@@ -170,6 +174,7 @@ bool ShmLink::take_credit() noexcept {
     break_off();
     return false;
   }
+  HAMLYN_ASSERT(taken <= out_.written(), "credit() has refused more");
   last_taken_ = taken;
   if (former_out_ && taken >= former_until_) former_out_ = Mapping();
   return true;
@@ -183,6 +188,7 @@ bool ShmLink::take_urgent_credit() noexcept {
     break_off();
     return false;
   }
+  HAMLYN_ASSERT(taken <= urgent_out_.written(), "credit() has refused more");
   urgent_taken_ = taken;
   return true;
 }
@@ -238,6 +244,7 @@ void ShmLink::growth_refused() noexcept {
 }
 
 void ShmLink::continue_out(Mapping ring) noexcept {
+  HAMLYN_ASSERT(growth_ != Growth::ready, "one next ring at a time");
   next_out_ = std::move(ring);
   growth_ = Growth::ready;
   if (take_credit() && out_.has_room(1)) switch_out();
@@ -245,6 +252,9 @@ void ShmLink::continue_out(Mapping ring) noexcept {
 
 // The last cell of the old ring names the new one; the reader leaves the old one only there.
 void ShmLink::switch_out() noexcept {
+  HAMLYN_ASSERT(growth_ == Growth::ready && next_out_.size() != 0, "the peer has the next ring");
+  HAMLYN_ASSERT(grown_ < std::size(kGrownCells), "want_room() asks for no longer ring");
+  HAMLYN_ASSERT(former_out_.size() == 0 || last_taken_ >= former_until_, "the peer has left the ring before");
   former_until_ = shm::continue_in(out_, static_cast<Packet*>(next_out_.data()), kGrownCells[grown_]);
   former_out_ = std::move(out_ring_);
   out_ring_ = std::move(next_out_);
@@ -358,6 +368,7 @@ bool ShmLink::take_block(interface::ShortRun& run, Notification& out) noexcept {
       !Core::take_block_like_before(*this, words, in_.block(), *run.queue, out)) {
     return false;
   }
+  HAMLYN_ASSERT(cells < in_.until_stop(), "a lap and a credit end no packet of a run");
   in_.step(cells);
   ++counters->packets_in;
   counters->bytes_in += out.length;
