@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 
 namespace hamlyn::tool::perf {
 namespace {

@@ -4,7 +4,16 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "include/hamlyn"
-C = ("c", *sorted(path.stem for path in FOLDER.glob("c_*.h")), "rr")
+
+
+def page_of(header):
+    """The name of a header's page, of a path below FOLDER without its ending: the C interface has names of other layers again."""
+    folder, _, name = header.rpartition("/")
+    return f"c_{name}" if folder == "c" and name != "rr" else name
+
+
+HEADERS = {page_of(name): name for name in sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.h"))}
+C = [page for page, name in HEADERS.items() if name == "c" or name.startswith("c/")]
 TYPE = re.compile(r"(?:template <[^>]*> )?(typedef struct|enum class|enum|class|struct) (?:\[\[nodiscard\]\] )?([\w:]+)[^;{(]*\{")
 # What has no name of its own to say something of: what cannot be called, what is declared elsewhere, what is for compilers.
 SKIPPED = re.compile(r"struct promise_type|static_assert|friend |(class|struct) \w+;|enum class [^{]*;|namespace|extern|.*= delete;|#(?!define)|\}")

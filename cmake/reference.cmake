@@ -1,7 +1,7 @@
 # The reference: a page of each public header, and an index, made of the headers' comments where there is Python.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hamlyn/*.h)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hamlyn/*.h)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/reference/index.md
     COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/cmake/reference.py ${PROJECT_BINARY_DIR}/reference
     DEPENDS ${headers} ${PROJECT_SOURCE_DIR}/docs/reference.md cmake/reference.py cmake/headers.py

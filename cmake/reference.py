@@ -31,7 +31,7 @@ def prose(text):
         if not program:
             line = "".join(part if part.startswith("`") else re.sub(r"([<*])", r"\\\1", part) for part in re.split(r"(`[^`]*`)", line))
             line = re.sub(r"\bdocs/([\w-]+\.md)", r"[docs/\1](../\1)", line)
-            line = re.sub(r"\bhamlyn/(\w+)\.h\b", r"[hamlyn/\1.h](\1.md)", line)
+            line = re.sub(r"\bhamlyn/([\w/]+)\.h\b", lambda header: f"[{header[0]}]({headers.page_of(header[1])}.md)", line)
         out.append(line[2:] if program else line)
     return "\n".join(out + ["```"] * program)
 
@@ -126,7 +126,7 @@ def sections(items, intro, known, language):
 
 
 def page(name, intro, items, known):
-    text = (f"# hamlyn/{name}.h\n\n[How to find things](index.md)\n\n{prose(intro)}\n\n"
+    text = (f"# hamlyn/{headers.HEADERS.get(name, name)}.h\n\n[How to find things](index.md)\n\n{prose(intro)}\n\n"
             f"{sections(items, intro, known, 'c' if name in headers.C else 'cpp')}")
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
@@ -141,7 +141,7 @@ def classes(read, link):
     known, shared, told = what_is_known(read), {}, ""
     for name, item in every(read):
         if item.kind == "class":
-            said, where = labels(item.comment, read[name][0]), f"[`{item.full}`]({link.format(name)})"
+            said, where = labels(item.comment, read[name][0]), f"[`{item.full}`]({link.format(headers.HEADERS.get(name, name))})"
             shared.setdefault((said.get("Threads", ""), said.get("Owner", "")), []).append(where)
             thrown, answered = quoted(throws(item, known["ErrorCode"])), quoted(answers(item, known["Status"], known["comments"]))
             told += f"| {where} | {thrown} | {answered} |\n" if thrown or answered else ""
@@ -152,7 +152,7 @@ def classes(read, link):
 def papers(read):
     """Rows of all sections of papers that comments name, with what they stand at."""
     places = {}
-    texts = [(intro, f"[hamlyn/{name}.h]({name}.md)") for name, (intro, _) in read.items()]
+    texts = [(intro, f"[hamlyn/{headers.HEADERS.get(name, name)}.h]({name}.md)") for name, (intro, _) in read.items()]
     texts += [(item.comment, f"[`{item.full}`]({name}.md)") for name, item in every(read)]
     for text, link in texts:
         for paper, said in PAPER.findall(one_line(text)):
@@ -165,14 +165,14 @@ def papers(read):
 def index(read):
     """docs/reference.md, as it reads beside the pages, and what else can be looked for."""
     text = re.sub(r"\]\((?!https?:|#)", "](../", FRONT.read_text())
-    text = re.sub(r"\]\(\.\./\.\./include/hamlyn/(\w+)\.h\)", r"](\1.md)", text)
+    text = re.sub(r"\]\(\.\./\.\./include/hamlyn/([\w/]+)\.h\)", lambda header: f"]({headers.page_of(header[1])}.md)", text)
     names = sorted({(item.full, name) for name, item in every(read)}, key=lambda each: (each[0].lower(), each))
     return (text + "\n## By paper and section\n\n" + table(papers(read)) + "## By name\n\n" +
             "".join(f"- [`{full}`]({name}.md)\n" for full, name in names))
 
 
 def read_all():
-    return {path.stem: headers.read(path) for path in sorted(headers.FOLDER.glob("*.h")) if path.stem != "hamlyn"}
+    return {page: headers.read(headers.FOLDER / f"{name}.h") for page, name in sorted(headers.HEADERS.items()) if page != "hamlyn"}
 
 
 def enumerators(read, name, enum):

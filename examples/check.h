@@ -1,6 +1,6 @@
 #pragma once
 // Ends an example that cannot go on: `main` catches what is thrown here, says it, and fails.
-#include <hamlyn/status.h>
+#include <hamlyn/values/status.h>
 
 #include <cerrno>
 #include <cstdio>

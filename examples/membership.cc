@@ -4,8 +4,8 @@
 //
 //   membership              the daemon of this host: the service, or the user's own
 //   membership SOCKET       another one
+#include <hamlyn/core/membership.h>
 #include <hamlyn/hamlyn.h>
-#include <hamlyn/membership.h>
 
 #include <cstdio>
 #include <map>

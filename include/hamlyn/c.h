@@ -1,8 +1,8 @@
 #pragma once
 // The C interface, for C99 or later and for whatever calls C (docs/c-interface.md). C programs get it by
 // <hamlyn/hamlyn.h> and link libhamlyn; the C++ classes of the same names say more about each thing. Here:
-// what holds for all of it, and a header for each thing; hamlyn/c_segment.h has puts and segments,
-// hamlyn/c_protocols.h the protocols.
+// what holds for all of it, and a header for each thing; hamlyn/c/segment.h has puts and segments,
+// hamlyn/c/protocols.h the protocols.
 //
 // Handles are made by `..._make` and given back by `..._free`, which takes NULL, and refuses
 // (invalid_argument) what something is still made from. A handle that was freed is not to be used. Calls of
@@ -21,18 +21,18 @@
 //
 // In a forked child the parent's handles answer HAMLYN_FORKED; it makes its own. Memory that is shared with
 // other processes is not there.
-#include "hamlyn/c_interface.h"
-#include "hamlyn/c_link_reason.h"
-#include "hamlyn/c_mapped_slot.h"
-#include "hamlyn/c_message_area.h"
-#include "hamlyn/c_notification.h"
-#include "hamlyn/c_notification_queue.h"
-#include "hamlyn/c_remote.h"
-#include "hamlyn/c_send_buffer_area.h"
-#include "hamlyn/c_slot.h"
-#include "hamlyn/c_status.h"
-#include "hamlyn/c_terminus.h"
-#include "hamlyn/c_ticket.h"
+#include "hamlyn/c/interface.h"
+#include "hamlyn/c/link_reason.h"
+#include "hamlyn/c/mapped_slot.h"
+#include "hamlyn/c/message_area.h"
+#include "hamlyn/c/notification.h"
+#include "hamlyn/c/notification_queue.h"
+#include "hamlyn/c/remote.h"
+#include "hamlyn/c/send_buffer_area.h"
+#include "hamlyn/c/slot.h"
+#include "hamlyn/c/status.h"
+#include "hamlyn/c/terminus.h"
+#include "hamlyn/c/ticket.h"
 
 // Raised whenever something here changes or goes; what is only added leaves it. The shared library's name has
 // the same number.

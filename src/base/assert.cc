@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 void assertion_failed(const char* condition, const char* file, int line, const char* reason) noexcept {
   char text[512];
@@ -18,4 +18,4 @@ void assertion_failed(const char* condition, const char* file, int line, const c
   std::abort();
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

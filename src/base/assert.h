@@ -5,13 +5,15 @@
 // Debug, sanitizer and fuzz builds define HAMLYN_ASSERTIONS: there a condition that does not hold ends the
 // process with the condition, the place and the reason. In a release build the condition is compiled and
 // never evaluated.
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // Writes what did not hold to standard error, and aborts. Calls nothing that allocates or locks.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line,
                                    const char* reason) noexcept;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base
 
 #ifdef HAMLYN_ASSERTIONS
 #define HAMLYN_ASSERT(condition, reason) \

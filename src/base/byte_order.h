@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstring>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 inline constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 static_assert(kLittleEndian || std::endian::native == std::endian::big);
@@ -40,4 +42,4 @@ inline void swap_elements(std::byte* at, std::size_t length, std::size_t element
     std::reverse(at, at + element);
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // What moves between cores at a time. (The standard's constant makes gcc warn in headers.)
 inline constexpr std::size_t kCacheLine = 64;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -3,8 +3,9 @@
 #include <cstddef>
 
 #include "base/assert.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 template <class T>
 struct ChainLinks {
@@ -50,4 +51,4 @@ class Chain {
   T* last_ = nullptr;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -10,8 +10,9 @@
 #endif
 
 #include "base/byte_order.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 // Copies `bytes` (0 to 16) exactly.
 inline void copy_up_to_16(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
@@ -176,4 +177,4 @@ inline void copy_to_shared(std::byte* to, const std::byte* from, std::size_t byt
   while (bytes != 0) copy(std::uint8_t{});
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 bool keep_only(std::vector<unsigned> keep) noexcept {
   std::sort(keep.begin(), keep.end());
@@ -25,4 +25,4 @@ bool fill_standard_descriptors() noexcept {
   return true;
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

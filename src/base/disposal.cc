@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 struct Disposal::Shared {
   std::function<void(const Item&)> free;
@@ -71,4 +71,4 @@ void Disposal::retry() {
   }
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

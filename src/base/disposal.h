@@ -10,8 +10,9 @@
 #include <memory>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 class Disposal {
  public:
@@ -52,4 +53,4 @@ class Disposal {
   std::uint64_t handed_ = 0;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -9,9 +9,11 @@
 #include <x86intrin.h>
 #else
 #include <chrono>
+
+#include "base/namespaces.h"
 #endif
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 // A full fence: every earlier store is visible before any later load is done.
 inline void full_fence() noexcept {
@@ -74,4 +76,4 @@ inline std::uint64_t cycles() noexcept {
 #endif
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

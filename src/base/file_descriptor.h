@@ -4,9 +4,10 @@
 
 #include <utility>
 
+#include "base/namespaces.h"
 #include "base/uncancelled.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 class FileDescriptor {
  public:
@@ -34,4 +35,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -15,7 +15,7 @@
 
 #include "base/descriptor_table.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 namespace {
 
 // Fails at once on anything else, whoever's file it is; fstat could ask a server in user space.
@@ -169,4 +169,4 @@ void Foreign::bury() {
   }
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

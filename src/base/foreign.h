@@ -29,9 +29,10 @@
 
 #include "base/disposal.h"
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 #include "base/socket.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 // Threads of this process that are about to end. One is there until it has closed what it had.
 class EndingThreads {
@@ -115,4 +116,4 @@ class ForeignSocket {
   FileDescriptor socket_;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

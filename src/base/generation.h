@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 template <class Memory = RealMemory>
 struct Generation {
@@ -20,4 +21,4 @@ struct Generation {
   static void stored() noexcept { Memory::fence(); }  // pairs with `move`
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

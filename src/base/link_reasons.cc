@@ -261,7 +261,7 @@ const char* name(LinkReason reason) noexcept {
 const char* text(WhyNoLink why) noexcept { return sentences(why).text; }
 const char* advice(WhyNoLink why) noexcept { return sentences(why).advice; }
 
-namespace base {
+namespace internal_::base {
 
 Status status_of(LinkReason reason) noexcept {
   return row(reason).gone ? Status::link_ended : Status::refused;
@@ -310,5 +310,5 @@ LinkReason link_reason(std::uint64_t number) noexcept {
   return number < kRows.size() ? static_cast<LinkReason>(number) : none;
 }
 
-}  // namespace base
+}  // namespace internal_::base
 }  // namespace hamlyn

@@ -1,12 +1,13 @@
 #pragma once
-// Turns a reason why there is no link (hamlyn/link_reason.h) into the status and the error of a call.
+// Turns a reason why there is no link (hamlyn/values/link_reason.h) into the status and the error of a call.
 #include <cstdint>
 
-#include "hamlyn/error.h"
-#include "hamlyn/link_reason.h"
-#include "hamlyn/status.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/link_reason.h"
+#include "hamlyn/values/status.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 // Returns link_ended where nobody is there any more, refused where somebody does not want the link or cannot
 // have it.
@@ -22,4 +23,4 @@ bool may_be_told(std::uint64_t reason) noexcept;
 // Returns the reason of that number, or none if there is no such.
 LinkReason link_reason(std::uint64_t number) noexcept;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // Of one that is longer nobody sees the end, and the clock may not hold it.
 inline constexpr std::chrono::milliseconds kLongestTime = std::chrono::years{100};
@@ -12,4 +14,4 @@ constexpr std::chrono::milliseconds within_clock(std::chrono::milliseconds time)
   return std::clamp(time, std::chrono::milliseconds{0}, kLongestTime);
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -10,9 +10,9 @@
 
 #include "base/immortal.h"
 #include "base/throw_system.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 namespace {
 
@@ -68,4 +68,4 @@ void MarkedDescriptor::close() noexcept {
   number_.store(-1, std::memory_order_relaxed);
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -15,8 +15,9 @@
 #include <cstdint>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 class MarkedDescriptor {
  public:
@@ -39,4 +40,4 @@ class MarkedDescriptor {
   pid_t process_ = 0;            // which has marked it
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -8,7 +8,7 @@
 #define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
 #endif
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 FileDescriptor make_memfd(const char* name, unsigned flags) noexcept {
   FileDescriptor made{::memfd_create(name, flags | MFD_NOEXEC_SEAL)};
@@ -16,4 +16,4 @@ FileDescriptor make_memfd(const char* name, unsigned flags) noexcept {
   return made;
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

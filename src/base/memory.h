@@ -8,8 +8,9 @@
 
 #include "base/copy.h"
 #include "base/fence.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 struct RealMemory {
   template <class T>
@@ -40,4 +41,4 @@ struct RealMemory {
   }
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -1,8 +1,8 @@
 // The names and sentences behind the enums of the public headers, and what makes a ticket well formed.
-#include "hamlyn/error.h"
-#include "hamlyn/notification.h"
-#include "hamlyn/status.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
 
 namespace hamlyn {
 

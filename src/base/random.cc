@@ -5,7 +5,7 @@
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 std::uint64_t random_key() {
   const Uncancelled guard;
@@ -14,4 +14,4 @@ std::uint64_t random_key() {
   return key;
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

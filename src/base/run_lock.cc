@@ -10,9 +10,9 @@
 
 #include "base/fence.h"
 #include "base/run_lock_slow.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 namespace {
 
@@ -63,4 +63,4 @@ RunLock::~RunLock() { munmap(words(), kPage); }
 
 template class BasicRunLock<RealThreads>;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -15,8 +15,9 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 struct RealThreads : RealMemory {
   using Mutex = std::mutex;
@@ -137,4 +138,4 @@ class RunLockGuard {
   bool held_;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -1,9 +1,10 @@
 #pragma once
 // The slow ways of the run lock: through its mutex.
 #include "base/assert.h"
+#include "base/namespaces.h"
 #include "base/run_lock.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 template <class Threads>
 bool BasicRunLock<Threads>::enter_slowly() noexcept {
@@ -69,4 +70,4 @@ void BasicRunLock<Threads>::leave_slowly() noexcept {
   mutex_.unlock();
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

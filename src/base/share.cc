@@ -1,5 +1,5 @@
 // How shares are made and divided.
-#include "hamlyn/share.h"
+#include "hamlyn/values/share.h"
 
 #include <algorithm>
 

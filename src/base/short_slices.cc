@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 bool scheduling_of_thread(SchedulingAttributes& attributes) noexcept {
   return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0;
@@ -18,4 +18,4 @@ void ask_for_short_slices() noexcept {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -2,7 +2,9 @@
 // For threads that mostly sleep, and have little to do when they are woken.
 #include <cstdint>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // The kernel's sched_attr, as it was at first; its header cannot stand beside the C library's <sched.h>.
 struct SchedulingAttributes {
@@ -24,4 +26,4 @@ void ask_for_short_slices() noexcept;
 // What the kernel says of the calling thread; false: nothing.
 bool scheduling_of_thread(SchedulingAttributes& attributes) noexcept;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

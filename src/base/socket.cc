@@ -9,7 +9,7 @@
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 namespace {
 
 union Control {
@@ -121,4 +121,4 @@ std::pair<FileDescriptor, FileDescriptor> socket_pair() {
   return {FileDescriptor{ends[0]}, FileDescriptor{ends[1]}};
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

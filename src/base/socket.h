@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 inline constexpr std::size_t kMaxDescriptors = 4;  // in one message
 
@@ -50,4 +51,4 @@ Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most = kM
 // Two connected sockets, close-on-exec, of type SOCK_SEQPACKET. Throws Error(system).
 std::pair<FileDescriptor, FileDescriptor> socket_pair();
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -8,9 +8,9 @@
 #include <string>
 #include <system_error>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 namespace {
 
 [[noreturn]] void throw_unwritten(int code) {
@@ -37,4 +37,4 @@ void finish_output() {
   if (copy < 0 || ::close(copy) != 0) throw_unwritten(errno);
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -2,7 +2,9 @@
 // Standard output of a program whose exit status says whether all of it was written.
 #include <string_view>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // Writes `text`, or keeps it to write it later. Throws Error: disk_full, system.
 void print(std::string_view text);
@@ -14,4 +16,4 @@ void flush_output();
 // program, before it says that all went well. Throws Error as `print`.
 void finish_output();
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

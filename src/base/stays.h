@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdint>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 class Stays {
  public:
@@ -83,4 +85,4 @@ class Stay {
   bool begun_ = false;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <system_error>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 void throw_system(const char* what) {
   const int code = errno;
@@ -23,4 +23,4 @@ LinkReason reason_of(const Error& error) noexcept {
   return error.code() == ErrorCode::system ? LinkReason::call_forbidden : LinkReason::no_memory;
 }
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

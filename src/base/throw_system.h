@@ -1,10 +1,11 @@
 #pragma once
 #include <string>
 
-#include "hamlyn/error.h"
-#include "hamlyn/link_reason.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/link_reason.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 
 // An Error that also knows errno, for those who answer somebody else with a reason.
 class SystemError : public Error {
@@ -23,4 +24,4 @@ class SystemError : public Error {
 // Returns the reason for which a process that met this error has no link.
 LinkReason reason_of(const Error& error) noexcept;
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

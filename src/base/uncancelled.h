@@ -3,7 +3,9 @@
 // of one would leave locks and counts behind, and unwinds through `noexcept`, which ends the process.
 #include <pthread.h>
 
-namespace hamlyn::base {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::base {
 
 // While it stands, a cancellation of the calling thread waits.
 class Uncancelled {
@@ -17,4 +19,4 @@ class Uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

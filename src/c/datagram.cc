@@ -1,4 +1,4 @@
-#include "hamlyn/datagram.h"
+#include "hamlyn/protocols/datagram.h"
 
 #include "c/handles.h"
 #include "c/options.h"

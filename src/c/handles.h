@@ -7,18 +7,18 @@
 #include <utility>
 
 #include "c/status.h"
-#include "hamlyn/c_protocols.h"
-#include "hamlyn/datagram.h"
-#include "hamlyn/interface.h"
-#include "hamlyn/manager.h"
-#include "hamlyn/mapped_slot.h"
-#include "hamlyn/message_area.h"
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/send_buffer_area.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/stream.h"
-#include "hamlyn/tagged_write.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/c/protocols.h"
+#include "hamlyn/core/interface.h"
+#include "hamlyn/core/mapped_slot.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/send_buffer_area.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/manager.h"
+#include "hamlyn/protocols/stream.h"
+#include "hamlyn/protocols/tagged_write.h"
 
 namespace hamlyn::c {
 

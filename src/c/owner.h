@@ -4,9 +4,9 @@
 #include <span>
 
 #include "c/status.h"
-#include "hamlyn/c_segment.h"
-#include "hamlyn/protection.h"
-#include "hamlyn/put.h"
+#include "hamlyn/c/segment.h"
+#include "hamlyn/values/protection.h"
+#include "hamlyn/values/put.h"
 
 namespace hamlyn::c {
 

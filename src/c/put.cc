@@ -1,4 +1,4 @@
-#include "hamlyn/put.h"
+#include "hamlyn/values/put.h"
 
 #include "c/handles.h"
 #include "c/options.h"

@@ -1,7 +1,7 @@
 #pragma once
 // Options that both an interface and a manager are made with.
 #include "hamlyn/c.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 
 namespace hamlyn::c {
 

@@ -1,11 +1,11 @@
-#include "hamlyn/remote.h"
+#include "hamlyn/values/remote.h"
 
 #include <cstddef>
 
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/values.h"
-#include "hamlyn/c_segment.h"
+#include "hamlyn/c/segment.h"
 
 using namespace hamlyn::c;
 

@@ -1,4 +1,4 @@
-#include "hamlyn/rr.h"
+#include "hamlyn/c/rr.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "hamlyn/remote.h"
+#include "hamlyn/values/remote.h"
 #include "library/setting.h"
 
 namespace hamlyn::c {

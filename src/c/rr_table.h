@@ -1,5 +1,5 @@
 #pragma once
-// The numbers of hamlyn/rr.h: an index and a generation, as a segment descriptor has in paper 4, section
+// The numbers of hamlyn/c/rr.h: an index and a generation, as a segment descriptor has in paper 4, section
 // 4.2.1. Places are taken in turn, so that a number comes again after 2^31 exports at the earliest.
 #include <array>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 namespace hamlyn::c {
 

@@ -1,4 +1,4 @@
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 #include <cstddef>
 

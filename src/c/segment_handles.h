@@ -1,9 +1,9 @@
 #pragma once
 // What stands behind the handles of segments.
 #include "c/handles.h"
-#include "hamlyn/c_segment.h"
-#include "hamlyn/segment.h"
-#include "hamlyn/sure_swap.h"
+#include "hamlyn/c/segment.h"
+#include "hamlyn/segment/segment.h"
+#include "hamlyn/segment/sure_swap.h"
 
 struct hamlyn_segment : hamlyn::c::Handle<hamlyn::Segment> {
   using Handle::Handle;

@@ -1,4 +1,4 @@
-#include "hamlyn/slot.h"
+#include "hamlyn/core/slot.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/link_reasons.h"
-#include "hamlyn/notification.h"
+#include "hamlyn/values/notification.h"
 
 namespace hamlyn::c {
 namespace {

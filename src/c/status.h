@@ -1,8 +1,8 @@
 #pragma once
 // From exceptions and the classes' answers to the numbers of hamlyn/c.h.
 #include "hamlyn/c.h"
-#include "hamlyn/error.h"
-#include "hamlyn/status.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/status.h"
 
 namespace hamlyn::c {
 

@@ -1,4 +1,4 @@
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/stream.h"
 
 #include <limits>
 

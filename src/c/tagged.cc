@@ -3,7 +3,7 @@
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/values.h"
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/protocols/tagged_write.h"
 
 using namespace hamlyn::c;
 

@@ -1,4 +1,4 @@
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
 
 #include <algorithm>
 #include <array>

@@ -6,14 +6,14 @@
 #include <span>
 
 #include "hamlyn/c.h"
-#include "hamlyn/notification.h"
-#include "hamlyn/put.h"
-#include "hamlyn/remote.h"
-#include "hamlyn/rights.h"
-#include "hamlyn/seed.h"
-#include "hamlyn/share.h"
-#include "hamlyn/terminus.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/put.h"
+#include "hamlyn/values/remote.h"
+#include "hamlyn/values/rights.h"
+#include "hamlyn/values/seed.h"
+#include "hamlyn/values/share.h"
+#include "hamlyn/values/ticket.h"
 
 namespace hamlyn::c {
 

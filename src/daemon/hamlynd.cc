@@ -20,7 +20,7 @@
 #include "daemon/clerk_process.h"
 #include "daemon/clerk_starter.h"
 #include "daemon/inheritance.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "node/address.h"
 #include "node/constraints.h"
 #include "node/server.h"

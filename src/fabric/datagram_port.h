@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "hamlyn/status.h"
+#include "hamlyn/values/status.h"
 
 namespace hamlyn::fabric {
 

@@ -5,7 +5,7 @@
 
 #include "interface/deposit.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept {
   Packet packet{};
@@ -129,4 +129,4 @@ void Core::note_lost(Link& link, Refusal cause, const Packet& packet) noexcept {
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

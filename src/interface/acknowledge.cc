@@ -9,7 +9,7 @@
 #include "interface/deposit.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept {
   Acknowledgements& owed = link.acknowledgements;
@@ -104,4 +104,4 @@ Refusal Core::take_delivered(Link& link, const Packet& packet) noexcept {
   return Refusal::none;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

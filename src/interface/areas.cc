@@ -1,10 +1,11 @@
 // The core's part of send buffer areas: numbers for our own, and what arrives out of those of others.
 #include <algorithm>
 
+#include "hamlyn/values/error.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 std::uint32_t Core::add_area(const std::byte* data, std::uint64_t size) {
   const auto free =
@@ -99,4 +100,4 @@ bool Core::land_from_area(const Link& link, std::byte* to, const Packet& packet,
   return link.area_good(part.number);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -8,7 +8,7 @@
 #include "interface/deposit.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -445,4 +445,4 @@ std::uint64_t Core::next_terminus_bit() noexcept {
   return terminus_bit_;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "hamlyn/slot.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/limits.h"
+#include "hamlyn/values/slot_options.h"
 #include "interface/counters.h"
 #include "interface/deadlines.h"
 #include "interface/link.h"
@@ -26,7 +28,7 @@
 #include "interface/slot_record.h"
 #include "interface/sweep.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class Gate;
 class Terminus;
@@ -143,7 +145,7 @@ class Core {
   // Queues, slots.
   Queue* make_queue(std::size_t places);
   bool drop_queue(Queue* queue) noexcept;  // false: slots still use it
-  std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const Slot::Options& options);
+  std::uint32_t make_slot(std::byte* base, std::size_t bytes, Queue* queue, const SlotOptions& options);
   void drop_slot(std::uint32_t slot) noexcept;
   SlotRecord& slot(std::uint32_t index) noexcept { return slots_[index]; }
   // A slot whose bytes a ticket opens as a whole; null if there is none, or the key is not the slot's.
@@ -158,9 +160,9 @@ class Core {
 
   // Metadata entries (entries.cc).
   Status arm(std::uint32_t slot, std::uint32_t entry) noexcept;
-  Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits) noexcept;
+  Status arm_anew(std::uint32_t slot, std::uint32_t entry, const Limits& limits) noexcept;
   // For a group. Throws std::bad_alloc, the first time for a slot.
-  Status arm_group(std::uint32_t slot, std::uint32_t entry, const Slot::Limits& limits);
+  Status arm_group(std::uint32_t slot, std::uint32_t entry, const Limits& limits);
   Status disarm(std::uint32_t slot, std::uint32_t entry) noexcept;
   Status revoke(std::uint32_t slot, std::uint32_t entry) noexcept;
   // The entry fails if the link with `peer` ends before it is complete.
@@ -520,4 +522,4 @@ class Core {
   WhyNoLink last_lack_;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "hamlyn/notification.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
 inline constexpr std::uint32_t kCounterVersion = 5;
@@ -137,4 +138,4 @@ inline const char* invalid(const CounterPage& page) noexcept {
   return nullptr;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 std::uint16_t Deadlines::add(std::uint64_t time, Entry entry) noexcept {
   if (heap_.size() == kMost) return 0;
@@ -63,4 +63,4 @@ void Deadlines::settle(std::size_t place) noexcept {
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

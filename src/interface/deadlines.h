@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class Deadlines {
  public:
@@ -42,4 +44,4 @@ class Deadlines {
   std::vector<std::uint16_t> heap_;  // names; each is no later than the two behind it
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

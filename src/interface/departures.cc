@@ -4,7 +4,7 @@
 #include "interface/core.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 // What goes by a gate is not there before the run's end, and a look at the network costs more than one at
@@ -157,4 +157,4 @@ bool Departures::serve(Way& way, std::size_t& bytes) noexcept {
   return status == Status::ok;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

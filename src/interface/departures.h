@@ -8,10 +8,11 @@
 
 #include "base/assert.h"
 #include "base/chain.h"
-#include "hamlyn/priority.h"
-#include "hamlyn/status.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/status.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // Urgent packets in a row while normal ones wait; then it is the turn of a normal one. At both ends of a
 // link: where packets leave and where they are taken.
@@ -98,4 +99,4 @@ class Departures {
   unsigned urgent_in_a_row_ = 0;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

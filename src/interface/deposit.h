@@ -7,9 +7,10 @@
 //
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"
+#include "base/namespaces.h"
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // Branch-free, so that a mispredicted check cannot read beyond the table either (Spectre, variant 1).
 inline std::uint32_t masked_index(std::uint32_t index, std::size_t power_of_two) noexcept {
@@ -306,4 +307,4 @@ inline bool Core::add_member(Link& link, std::uint32_t slot, std::uint32_t entry
   return true;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

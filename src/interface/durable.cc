@@ -6,7 +6,7 @@
 
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // Of a message that has landed whole. False: there is nothing to wait for, and `landed` says what is so.
 bool Core::await_sync(Acknowledgements::Promise& promise) noexcept {
@@ -68,4 +68,4 @@ bool Core::end_sync(Store& store, bool done) noexcept {
   return all_told;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

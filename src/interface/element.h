@@ -2,9 +2,10 @@
 // The swap bit of a packet (paper 4, section 7.2.5): of what size the numbers are that its data consists of,
 // so that hosts of different byte order can turn them over. The sender asks for it; a link between hosts does
 // it; a link of one host has nothing to do, and its rings have their turns where it stands.
+#include "base/namespaces.h"
 #include "interface/packet.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 constexpr bool is_element(std::uint64_t size) noexcept {
   return size == 0 || size == 2 || size == 4 || size == 8;
@@ -48,4 +49,4 @@ inline bool element_fits(const Packet& packet) noexcept {
   return element_divides(element_of(packet.lead), asks ? packet.delta : packet.lead.length, packet.offset);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

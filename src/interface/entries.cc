@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "interface/deposit.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -50,8 +50,7 @@ inline Status Core::arm(MetadataEntry& entry, EntryState state) noexcept {
 }
 
 // With a key and bounds of its own (paper 0, section 2.7).
-Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
-                      const Slot::Limits& limits) noexcept {
+Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index, const Limits& limits) noexcept {
   SlotRecord& slot = slots_[slot_index];
   if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
@@ -65,7 +64,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index,
 
 // The entry itself holds one count, so that the shares of its members sum to one less than 2^32 and each of
 // them fits 32 bits. Each arming is an incarnation of its own: shares of the one before are worth nothing.
-Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, const Slot::Limits& limits) {
+Status Core::arm_group(std::uint32_t slot_index, std::uint32_t entry_index, const Limits& limits) {
   SlotRecord& slot = slots_[slot_index];
   if (entry_index >= slot.entry_count || slot.access == Access::read_only) return Status::invalid;
   if (link_words_ == 0) make_link_indices();
@@ -289,4 +288,4 @@ void Core::completion_taken(Notification& notification, std::uint32_t generation
   slot.entries[notification.entry].state = EntryState::read;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -1,7 +1,8 @@
 #pragma once
 // Where packets of several links come in together, as at the endpoint of a network: the interface asks it
-// once in each run, and not each of its links.
-namespace hamlyn::interface {
+// once in each run, and not each of its links.#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class Core;
 
@@ -15,4 +16,4 @@ class Gate {
   ~Gate() = default;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "interface/packet.h"
 #include "interface/send_area.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 struct Gathering {
   static constexpr std::uint32_t kNoArea = 0xFFFFFFFFu;
@@ -29,4 +30,4 @@ struct Gathering {
   alignas(64) std::byte staging[kPacketLimit];       // short pieces on their way into one packet
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

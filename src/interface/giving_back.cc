@@ -6,7 +6,7 @@
 #include "interface/core.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // --- sender's side
 
@@ -116,4 +116,4 @@ std::uint32_t Core::standing_of_earlier(const Link& link, const Packet& packet) 
   return standing;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

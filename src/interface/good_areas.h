@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 template <class Memory = base::RealMemory>
 struct GoodAreas {
@@ -23,4 +24,4 @@ struct GoodAreas {
   }
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -1,12 +1,13 @@
 #pragma once
-// What the user at the other side of a link may do at a slot (hamlyn/protection.h).
+// What the user at the other side of a link may do at a slot (hamlyn/values/protection.h).
 #include <cstdint>
 #include <utility>
 
-#include "hamlyn/protection.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/protection.h"
 #include "interface/link.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class Guests {
  public:
@@ -29,4 +30,4 @@ class Guests {
   User owner_;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

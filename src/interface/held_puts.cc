@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 void HeldPuts::widen(const Waiting& record) noexcept {
   begin_ = std::min(begin_, record.offset);
@@ -57,4 +57,4 @@ void HeldPuts::clear() noexcept {
   end_ = 0;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

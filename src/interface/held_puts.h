@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "hamlyn/put.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/put.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // What waits, and what is to be done when it may land.
 struct Waiting : HeldPut {
@@ -77,4 +78,4 @@ class HeldPuts {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

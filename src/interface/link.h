@@ -8,10 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "hamlyn/notification.h"
-#include "hamlyn/priority.h"
-#include "hamlyn/status.h"
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
 #include "interface/lost_messages.h"
@@ -23,7 +24,7 @@
 #include "interface/store.h"
 #include "interface/sweep.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class Core;
 class Queue;
@@ -386,4 +387,4 @@ class Link {
   virtual void tell_areas(std::uint64_t) noexcept {}
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "interface/deposit.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // The rest follows in the next runs. The link's index is nobody's until then.
 void Core::fail_entries(const Link& link) noexcept {
@@ -88,4 +88,4 @@ void Core::make_link_indices() {
   link_words_ = words;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

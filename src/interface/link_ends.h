@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hamlyn/link_reason.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/link_reason.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class LinkEnds {
  public:
@@ -50,4 +51,4 @@ class LinkEnds {
   std::array<Ring, 2> rings_;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

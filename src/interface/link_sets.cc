@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 LinkSets::Level LinkSets::level(unsigned number) const noexcept {
   Level out{0, things_};
@@ -71,4 +71,4 @@ std::size_t LinkSets::take(std::uint32_t link) noexcept {
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class LinkSets {
  public:
@@ -42,4 +44,4 @@ class LinkSets {
   std::uint32_t words_ = 0;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class LostMessages {
  public:
@@ -78,4 +80,4 @@ class LostMessages {
   std::size_t size_ = 0;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

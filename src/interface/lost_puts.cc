@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -69,4 +69,4 @@ void LostPuts::recall(Link& link) noexcept {
   known_.erase(found);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -6,9 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "interface/link.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class LostPuts {
  public:
@@ -34,4 +35,4 @@ class LostPuts {
   std::uint64_t of_anybody_ = 0;                                // termini
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

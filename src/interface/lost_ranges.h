@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class LostRanges {
  public:
@@ -79,4 +81,4 @@ class LostRanges {
   std::array<Range, kMost + 1> ranges_{};  // one more while it is changed
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/namespaces.h"
 #include "interface/packet.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 enum class EntryState : std::uint8_t {
   idle,       // takes nothing
@@ -39,4 +40,4 @@ struct alignas(64) MetadataEntry {
 static_assert(sizeof(MetadataEntry) == 128 && std::is_trivially_copyable_v<MetadataEntry>);
 static_assert(offsetof(MetadataEntry, key) == 64 && offsetof(MetadataEntry, accumulator) == 88);
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

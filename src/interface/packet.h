@@ -12,9 +12,10 @@
 
 #include "base/byte_order.h"
 #include "base/copy.h"
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::size_t kCell = 64;
 inline constexpr std::size_t kInlineData = 16;
@@ -286,4 +287,4 @@ struct Payload {
   const std::byte* metadata = nullptr;  // metadata_length bytes
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -8,7 +8,7 @@
 #include "interface/deposit.h"
 #include "interface/put_packet.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 void Core::end_places_at(std::uint32_t slot) noexcept {
   while (slots_[slot].first_record != 0) {
@@ -332,4 +332,4 @@ void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
   outlet.question = static_cast<std::uint32_t>(++link.questions % kQuestions);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -7,12 +7,13 @@
 #include <cstring>
 
 #include "base/byte_order.h"
-#include "hamlyn/put.h"
-#include "hamlyn/status.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/put.h"
+#include "hamlyn/values/status.h"
 #include "interface/packet.h"
 #include "interface/strides.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::size_t kPutInline = 48;  // words 2 to 7
 inline constexpr unsigned kNameBits = 8, kSerialBits = 12, kLengthBits = 6, kPutOffsetBits = 37;
@@ -122,4 +123,4 @@ inline bool only_looks(std::uint32_t delta) noexcept {
   return delta >> kOpeningBits == kLooks >> kOpeningBits;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -10,7 +10,7 @@
 #include "interface/deposit.h"
 #include "interface/element.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // A put that was checked: its data, in one run, and where it belongs.
 struct Core::Landing {
@@ -303,4 +303,4 @@ Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
   return looks ? Refusal::none : std::exchange(records_[record].put_refused, Refusal::none);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "hamlyn/put.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/put.h"
 #include "interface/held_puts.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::size_t kPutPage = 4096;  // what is pinned and unpinned
 
@@ -65,4 +66,4 @@ struct Puts {
   Told told[kKinds];
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

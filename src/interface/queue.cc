@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 constexpr std::size_t kEventRoom = 256;  // protocol errors and ended links that may wait
@@ -117,4 +117,4 @@ void Queue::expect(std::size_t entries) {
   expected_ += entries;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -12,12 +12,13 @@
 #include "base/byte_order.h"
 #include "base/copy.h"
 #include "base/marked_descriptor.h"
+#include "base/namespaces.h"
 #include "base/stays.h"
-#include "hamlyn/notification.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/ticket.h"
 #include "interface/counters.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
 
@@ -199,4 +200,4 @@ class Queue {
   std::size_t waiting_events_ = 0;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 struct RecordLinks {
   std::uint32_t next = 0;
@@ -30,4 +31,4 @@ void unchain(std::vector<Record>& records, std::uint32_t& first, std::uint32_t i
   records[index].*kLinks = {};
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

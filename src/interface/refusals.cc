@@ -3,7 +3,7 @@
 
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 std::size_t place(Refusal cause) noexcept { return static_cast<std::size_t>(cause); }
@@ -86,4 +86,4 @@ void Core::error_taken(const Notification& notification) noexcept {
   if (link->refused[place(notification.cause)] != 0) tell(*link, notification.cause, queue_for(kNoEntry));
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

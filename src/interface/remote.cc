@@ -6,13 +6,13 @@
 #include <atomic>
 
 #include "base/assert.h"
-#include "hamlyn/remote.h"
+#include "hamlyn/values/remote.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/short_remote.h"
 #include "interface/strides.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -404,4 +404,4 @@ void Core::forget_queue(const Queue* queue) noexcept {
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

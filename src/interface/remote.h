@@ -10,13 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hamlyn/notification.h"
-#include "hamlyn/priority.h"
-#include "hamlyn/remote.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/remote.h"
 #include "interface/departures.h"
 #include "interface/packet.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class Requests;
 struct Outlet;
@@ -129,4 +130,4 @@ struct RemoteWork {
 };
 static_assert(kRequestPlaces == 32, "a bit of a word for each; shifts stay below the word's size");
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -10,7 +10,7 @@
 #include "interface/put_packet.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -299,4 +299,4 @@ void Requests::forget_queue(const Asked& asked, const Queue* queue) noexcept {
   if (record.queue == queue) record.queue = nullptr;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "hamlyn/remote.h"
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/remote.h"
+#include "hamlyn/values/ticket.h"
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 class Terminus;
 
@@ -137,4 +138,4 @@ class Requests {
   std::size_t next_ = 0;         // the record that was used longest ago, or is not free
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -9,7 +9,9 @@
 #include <memory>
 #include <type_traits>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::uint32_t kAreaLimit = 64;   // areas that one interface may have at a time
 inline constexpr std::uint32_t kTagLimit = 8;     // send buffer areas of one terminus
@@ -52,7 +54,7 @@ struct ShownArea {
   std::uint64_t size = 0;
   std::uint16_t generation = 0;
 };
-// A slot of the other side that this process has mapped for writing (hamlyn/mapped_slot.h).
+// A slot of the other side that this process has mapped for writing (hamlyn/core/mapped_slot.h).
 struct MappedTarget {
   const void* owner = nullptr;  // who has mapped it
   std::uint32_t slot = 0;
@@ -66,4 +68,4 @@ struct MappedTarget {
 
 using ShownAreas = std::array<ShownArea, kAreaLimit>;
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

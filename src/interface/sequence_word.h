@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 template <class Memory = base::RealMemory>
 struct SequenceWord {
@@ -18,4 +19,4 @@ struct SequenceWord {
   }
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

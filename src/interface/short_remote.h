@@ -4,10 +4,11 @@
 // in each round trip. Only for packets of one cell: gets of up to kPutInline bytes, and fetch-ops.
 #include <atomic>
 
+#include "base/namespaces.h"
 #include "interface/deposit.h"
 #include "interface/requests.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // Up to kPutInline bytes of a slot, whose owner may write there, into words 2 to 7 of `reply`. Whole words go
 // from registers to registers: compilers copy by wide loads what was put together in memory, and these wait
@@ -114,4 +115,4 @@ inline void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t 
   surroundings_.settled();
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "hamlyn/mode.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/mode.h"
 #include "interface/counters.h"
 #include "interface/guests.h"
 #include "interface/link_sets.h"
@@ -16,7 +17,7 @@
 #include "interface/queue.h"
 #include "interface/store.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 inline constexpr std::size_t kFillBlock = 64;  // entries
 inline constexpr std::size_t blocks_of(std::size_t entries) noexcept {
@@ -70,4 +71,4 @@ inline std::uint64_t entry_bytes(const SlotRecord& slot, const MetadataEntry& en
   return std::min<std::uint64_t>(entry.length, end - entry.offset);
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

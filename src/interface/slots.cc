@@ -2,12 +2,12 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "hamlyn/values/error.h"
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
-std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue,
-                              const Slot::Options& options) {
+std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue, const SlotOptions& options) {
   if (free_slots_.empty()) {
     const auto old = static_cast<std::uint32_t>(slots_.size());
     if (old == kSlotLimit)
@@ -125,4 +125,4 @@ void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexc
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 struct Store {
   std::byte* data = nullptr;  // of the area
@@ -19,4 +21,4 @@ struct StoredRange {
   std::uint64_t length;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

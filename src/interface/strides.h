@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "hamlyn/put.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/put.h"
 #include "interface/packet.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 // How many bytes of data those are; 0: none, or more than 4 GiB.
 inline std::uint64_t data_of(const Strides& strides) noexcept {
@@ -95,4 +96,4 @@ inline Strides gather_of(const Packet& packet) noexcept {
   return strides;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -8,7 +8,7 @@
 #include "interface/core.h"
 #include "interface/gate.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -192,4 +192,4 @@ bool Sweep::slice(Core& core) noexcept {
   return moved;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace hamlyn::interface {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::interface {
 
 class Core;
 class Gate;
@@ -96,4 +98,4 @@ class Sweep {
   std::size_t sources_ = 0;  // links, and the gate
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -8,7 +8,7 @@
 #include "interface/element.h"
 #include "interface/gathering.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 constexpr std::size_t kBucketsLimit = 256;
@@ -482,4 +482,4 @@ void Terminus::remove(LinkWait& wait) noexcept {
   if (wait.refused) forget_answer();  // it was told
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

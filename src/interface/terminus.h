@@ -10,18 +10,19 @@
 #include <vector>
 
 #include "base/chain.h"
+#include "base/namespaces.h"
 #include "base/stays.h"
-#include "hamlyn/priority.h"
-#include "hamlyn/share.h"
-#include "hamlyn/status.h"
-#include "hamlyn/terminus.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/send.h"
+#include "hamlyn/values/share.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
 #include "interface/core.h"
 #include "interface/put_packet.h"
 #include "interface/requests.h"
 #include "interface/sequence_word.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 struct Gathering;
 
@@ -324,4 +325,4 @@ class Terminus {
   base::Stays stays_;
 };
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -7,7 +7,7 @@
 #include "interface/gathering.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 // Below this the second copy costs less than the other side's look at memory that it has not read before
@@ -264,4 +264,4 @@ void Terminus::area_gone(std::uint32_t area) noexcept {
   }
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

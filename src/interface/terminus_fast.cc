@@ -1,7 +1,7 @@
 // Messages in fast mode: where the last one went, and what is in the way of the next.
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset) noexcept {
@@ -90,4 +90,4 @@ Status Terminus::place_free(const Ticket& ticket) noexcept {
   return room && !awaits_longer_ring(*last.link) ? Status::ok : Status::queue_full;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

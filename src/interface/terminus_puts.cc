@@ -7,7 +7,7 @@
 #include "interface/put_packet.h"
 #include "interface/terminus.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data,
                            const PutOptions& options) noexcept {
@@ -256,4 +256,4 @@ Status Terminus::put_next(Work& work) noexcept {
   return Status::ok;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

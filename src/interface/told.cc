@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "interface/core.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 
 namespace {
 
@@ -102,4 +102,4 @@ void Core::puts_taken(Notification& notification, std::uint32_t generation) noex
   notification.peer = told.peer;
 }
 
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

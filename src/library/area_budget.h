@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class AreaBudget {
  public:
@@ -48,4 +50,4 @@ class AreaBudget {
   std::map<std::uint32_t, Held> users_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -13,7 +13,7 @@
 #include "base/throw_system.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -129,4 +129,4 @@ bool put_on_disk(const base::FileDescriptor& file) noexcept {
   return simulation != nullptr ? simulation->sync(file.get()) : fdatasync(file.get()) == 0;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -4,10 +4,11 @@
 #include <span>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/message_area.h"
+#include "base/namespaces.h"
+#include "hamlyn/core/message_area.h"
 #include "interface/store.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // With room on the disk for `bytes`, and what it has now read into memory. Throws Error.
 base::FileDescriptor open_area_file(const AreaFile& file, std::size_t bytes);
@@ -17,4 +18,4 @@ bool put_in_file(const base::FileDescriptor& file, std::span<const std::byte> fr
                  std::span<const interface::StoredRange> ranges) noexcept;
 bool put_on_disk(const base::FileDescriptor& file) noexcept;
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -15,9 +15,9 @@
 
 #include "base/immortal.h"
 #include "base/uncancelled.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -80,4 +80,4 @@ void check_private(std::span<const std::byte> memory) {
   if (next < end) refuse("is not all there");
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <span>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 // Of one area, while it is there.
 class AreaRange {
@@ -24,4 +26,4 @@ class AreaRange {
 // Error(invalid_argument) that says what is wrong.
 void check_private(std::span<const std::byte> memory);
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/buffer_pool.h"
+#include "hamlyn/core/buffer_pool.h"
 
 #include <algorithm>
 #include <mutex>

@@ -1,6 +1,6 @@
-#include "hamlyn/bulk.h"
+#include "hamlyn/core/bulk.h"
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {

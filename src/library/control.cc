@@ -18,7 +18,7 @@
 #include "library/engine.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -248,4 +248,4 @@ void Control::attention() noexcept {
   knock_.ring();
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

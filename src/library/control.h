@@ -26,8 +26,9 @@
 
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
+#include "base/namespaces.h"
 #include "fabric/ofi/ofi_link.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 #include "library/control_pace.h"
 #include "library/knock.h"
 #include "library/link_keeper.h"
@@ -36,7 +37,7 @@
 #include "node/client.h"
 #include "node/consent.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Engine;
 
@@ -236,4 +237,4 @@ class Control final : public Outside {
   std::thread thread_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

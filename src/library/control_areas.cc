@@ -5,7 +5,7 @@
 #include "library/control.h"
 #include "library/engine.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 void Control::have_done(const std::function<void()>& errand) {
   const base::Uncancelled guard;
@@ -100,4 +100,4 @@ void Control::show_areas(LinkKeeper& keeper, std::uint64_t wanted) {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -8,7 +8,7 @@
 #include "library/far_fabric.h"
 #include "library/far_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 bool Control::is_far(std::uint64_t peer) const noexcept {
   return node::node_of(peer) != 0 && node::node_of(peer) != node::node_of(interface_id_);
@@ -157,4 +157,4 @@ void Control::cut_far(std::uint64_t number, std::uint64_t peer) {
   if (keeper != nullptr && keeper->number == number) end_far(*keeper, false, {LinkReason::cut, false});
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -4,7 +4,7 @@
 #include "library/engine.h"
 #include "library/no_link.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // --- our own
 
@@ -147,4 +147,4 @@ void Control::fail_imports(std::uint64_t peer, WhyNoLink why) {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

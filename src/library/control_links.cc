@@ -11,7 +11,7 @@
 #include "library/control_loop.h"
 #include "library/engine.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 constexpr std::chrono::milliseconds kPageDeadline{5000};  // for the peer's page, from the introduction
@@ -459,4 +459,4 @@ void Control::look_for_unmade() {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -3,9 +3,10 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/namespaces.h"
 #include "library/link_keeper.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // What an epoll event is about: one of these, or twice a link keeper's serial number, and 1 more for its
 // pidfd.
@@ -21,4 +22,4 @@ inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tr
 inline constexpr std::chrono::milliseconds kCutOff{500};       // after so long without one it is told
 inline constexpr int kBuryAgain = 5;  // ms, while sockets wait to be closed by a thread of their own
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

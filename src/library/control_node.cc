@@ -10,7 +10,7 @@
 #include "library/control_loop.h"
 #include "library/engine.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 constexpr std::chrono::milliseconds kAttachTry{150};
@@ -320,4 +320,4 @@ void Control::attach_again() {
   serve_requests();
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

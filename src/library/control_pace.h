@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class ControlPace {
  public:
@@ -72,4 +74,4 @@ class ControlPace {
   std::array<User, kOfAll + kIntroduction> users_{};
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

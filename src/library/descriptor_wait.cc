@@ -8,7 +8,7 @@
 #include "base/uncancelled.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 bool wait_for_descriptors(std::span<pollfd> descriptors, Deadline until) noexcept {
   if (simulation != nullptr) return simulation->wait(descriptors, until);
@@ -25,4 +25,4 @@ bool wait_for_descriptors(std::span<pollfd> descriptors, Deadline until) noexcep
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -3,7 +3,7 @@
 #include "library/area_file.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 constexpr std::size_t kRanges = 64;  // at the first; more when more wait
@@ -91,4 +91,4 @@ Status DurableArea::sync(interface::StoredRange range, Deadline deadline) {
   return engine_.wait(over, deadline);
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/status.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/status.h"
 #include "interface/store.h"
 #include "library/engine.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class DurableArea final : public interface::Store {
  public:
@@ -55,4 +56,4 @@ class DurableArea final : public interface::Store {
   std::unique_ptr<Task> task_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -18,7 +18,7 @@
 #include "library/interface_thread.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -549,4 +549,4 @@ void Engine::signal_what_is_due() noexcept {
   lock_.leave();
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

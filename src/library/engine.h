@@ -11,11 +11,12 @@
 #include <optional>
 #include <string>
 
+#include "base/namespaces.h"
 #include "base/run_lock.h"
 #include "base/stays.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 #include "interface/core.h"
 #include "interface/requests.h"
 #include "library/far_sleepers.h"
@@ -24,7 +25,7 @@
 #include "library/poll_rest.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Control;
 class FarFabric;
@@ -410,4 +411,4 @@ Status Engine::wait(Ready ready, Deadline deadline) noexcept {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

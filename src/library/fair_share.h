@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class FairShare {
  public:
@@ -42,4 +44,4 @@ class FairShare {
   std::map<std::uint32_t, std::uint64_t> users_;  // those who have some
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

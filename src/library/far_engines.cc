@@ -4,11 +4,11 @@
 
 #include "fabric/ofi/engine.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 FarEngines far_engines() {
   ofi::EngineChoice choice = ofi::explain_engine();
   return {std::move(choice.name), std::move(choice.version), std::move(choice.reasons)};
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

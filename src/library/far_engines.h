@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 struct FarEngines {
   std::string chosen;                  // "efa", "net", "tcp"; empty: none will do
@@ -14,4 +16,4 @@ struct FarEngines {
 // Takes up to a second: libfabric is loaded and looks around. Throws nothing of its own.
 FarEngines far_engines();
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -64,4 +64,4 @@ bool FarFabric::prepare_sleep(Deadline& deadline) noexcept {
   return true;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/exchange.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class FarFabric {
  public:
@@ -36,4 +37,4 @@ class FarFabric {
   ofi::Exchange exchange_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

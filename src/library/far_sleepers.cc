@@ -11,7 +11,7 @@
 #include "base/uncancelled.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -112,4 +112,4 @@ void FarSleepers::wake_all() noexcept {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

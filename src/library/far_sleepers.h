@@ -8,8 +8,9 @@
 #include <optional>
 
 #include "base/marked_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // Has `epoll` tell of what comes by the descriptor of an endpoint. Edge-triggered, for that may stay readable
 // when all has been read: `net` of 1.17 leaves its signal standing (its issue 8947). False: there is no
@@ -53,4 +54,4 @@ class FarSleepers {
   std::array<Sleeper, 4> sleepers_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -14,7 +14,7 @@
 #include "library/far_fabric.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 FarThread::FarThread(Engine& engine) : engine_(engine) {
   base::FileDescriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -92,4 +92,4 @@ void FarThread::main() noexcept {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

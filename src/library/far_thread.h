@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "base/marked_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Engine;
 
@@ -47,4 +48,4 @@ class FarThread {
   std::thread thread_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

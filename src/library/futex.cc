@@ -12,7 +12,7 @@
 
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -69,4 +69,4 @@ void futex_wake(std::atomic<std::uint32_t>& own) noexcept {
   syscall(SYS_futex, &own, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 // What one sleep watches: a word of our own and the doorbells of links.
 struct Watched {
@@ -32,4 +34,4 @@ void yield() noexcept;
 // Wakes all that sleep on a word of this process.
 void futex_wake(std::atomic<std::uint32_t>& own) noexcept;
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

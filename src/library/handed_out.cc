@@ -8,7 +8,7 @@
 
 #include "base/throw_system.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 bool HandedOut::counts(std::uint32_t uid) noexcept { return uid != 0 && uid != ::geteuid(); }
 
@@ -44,4 +44,4 @@ void HandedOut::show(LeftBehind::Piece& piece, std::uint32_t uid, int memfd, std
   left_.show(piece, uid);
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -8,10 +8,11 @@
 #include <cstdint>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 #include "library/left_behind.h"
 #include "library/unread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class HandedOut {
  public:
@@ -52,4 +53,4 @@ class HandedOut {
   LeftBehind left_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -7,7 +7,7 @@
 
 #include "base/uncancelled.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 std::size_t huge_bytes_of(std::span<const std::byte> memory) {
   const base::Uncancelled guard;
@@ -27,4 +27,4 @@ std::size_t huge_bytes_of(std::span<const std::byte> memory) {
   return std::min(sum, memory.size());
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <span>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
@@ -13,4 +15,4 @@ inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // per mapping: memory right behind this, which asked for the same, may stand for what is missing here.
 std::size_t huge_bytes_of(std::span<const std::byte> memory);
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 
 #include <unistd.h>
 
@@ -84,7 +84,7 @@ bool Interface::run() noexcept {
   return guard && engine_->run_for_memory();
 }
 
-namespace library {
+namespace internal_::library {
 
 void throw_no_link(const std::string& what, WhyNoLink why) {
   throw Error(base::error_of(why), what + ": " + text(why) + ". " + advice(why));
@@ -95,6 +95,6 @@ void throw_if_no_link(const char* what, const Interface& interface, std::uint64_
   if (why.reason != LinkReason::none) throw_no_link(what, why);
 }
 
-}  // namespace library
+}  // namespace internal_::library
 
 }  // namespace hamlyn

@@ -3,7 +3,7 @@
 #include "library/engine.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -68,4 +68,4 @@ void InterfaceThread::take_over(std::uint32_t value) noexcept {
   engine_.lock_.leave();
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

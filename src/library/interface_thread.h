@@ -2,7 +2,9 @@
 // The thread that runs the interface when nobody polls: the papers' interrupt (design, section 7).
 #include <memory>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class Engine;
 class Task;
@@ -22,4 +24,4 @@ class InterfaceThread {
   const std::unique_ptr<Task> task_;  // its end waits for main's
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -11,7 +11,7 @@
 #include "base/throw_system.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 constexpr int kSignal = SIGSTKFLT;  // neither the kernel nor any program uses it
@@ -56,4 +56,4 @@ void Knock::ring() noexcept {
   if (thread_ != 0) syscall(SYS_tgkill, process_, thread_, kSignal);
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -11,8 +11,9 @@
 #include <mutex>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Knock {
  public:
@@ -34,4 +35,4 @@ class Knock {
   base::FileDescriptor signals_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 constexpr std::size_t kEventBytes = 4096;  // read at a time
@@ -134,4 +134,4 @@ void LeftBehind::look_at_processes() {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -16,9 +16,10 @@
 #include <set>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 #include "library/fair_share.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class LeftBehind {
  public:
@@ -77,4 +78,4 @@ class LeftBehind {
   FairShare areas_{4 * kEachAreas, kEachAreas};
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

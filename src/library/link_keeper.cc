@@ -10,7 +10,7 @@
 #include "base/socket.h"
 #include "base/throw_system.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 constexpr int kWordsInARow = 16;
@@ -415,4 +415,4 @@ LinkKeeper::End LinkKeeper::take_import(base::Received& received, const LinkMess
   return End::none;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

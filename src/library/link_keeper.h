@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/foreign.h"
+#include "base/namespaces.h"
 #include "base/socket.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/shm_link.h"
@@ -22,7 +23,7 @@
 #include "library/stall_clock.h"
 #include "node/client.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // Tells the process at the other end of that socket why this one ends the link, or makes none, if that is for
 // a process to say of itself or the other one.
@@ -181,4 +182,4 @@ class LinkKeeper {
   std::unique_ptr<shm::ShmLink> link_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -6,8 +6,9 @@
 #include <type_traits>
 
 #include "base/link_reasons.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4B4E4C48;  // "HLNK"
 inline constexpr std::uint16_t kLinkVersion = 5;
@@ -59,4 +60,4 @@ inline const char* invalid(const LinkMessage& message) noexcept {
   return nullptr;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

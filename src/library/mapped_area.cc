@@ -10,7 +10,7 @@
 #include "base/throw_system.h"
 #include "library/engine.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -104,4 +104,4 @@ MappedAreas::Shown MappedAreas::find(const Ticket& ticket, const interface::User
   return {&area, offset, bound};
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -7,13 +7,14 @@
 
 #include "base/file_descriptor.h"
 #include "base/generation.h"
+#include "base/namespaces.h"
 #include "fabric/shm/sealed_memory.h"
-#include "hamlyn/error.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/ticket.h"
 #include "interface/link.h"
 #include "library/handed_out.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Engine;
 
@@ -78,4 +79,4 @@ struct Import {
   ImportAnswer answer;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/mapped_slot.h"
+#include "hamlyn/core/mapped_slot.h"
 
 #include "library/control.h"
 #include "library/engine.h"

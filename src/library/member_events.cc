@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -75,4 +75,4 @@ Membership::Event MemberEvents::lose() {
   return event;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

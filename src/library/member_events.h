@@ -6,10 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "hamlyn/membership.h"
+#include "base/namespaces.h"
+#include "hamlyn/core/membership.h"
 #include "node/protocol.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class MemberEvents {
  public:
@@ -28,4 +29,4 @@ class MemberEvents {
   std::map<std::uint16_t, std::uint64_t> told_;  // incarnations, by node
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

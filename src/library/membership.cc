@@ -1,5 +1,5 @@
 // The nodes as events: a connection of its own to the daemon, whose queue is the only buffer.
-#include "hamlyn/membership.h"
+#include "hamlyn/core/membership.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

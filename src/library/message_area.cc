@@ -1,4 +1,4 @@
-#include "hamlyn/message_area.h"
+#include "hamlyn/core/message_area.h"
 
 #include <sys/mman.h>
 
@@ -59,7 +59,7 @@ void check(Interface& interface, std::size_t bytes) {
 void check(Sharing sharing) {
   if (sharing > Sharing::mapped_read_write)
     throw Error(ErrorCode::invalid_argument,
-                "an area is of one of the kinds of sharing that hamlyn/message_area.h names");
+                "an area is of one of the kinds of sharing that hamlyn/core/message_area.h names");
 }
 
 void count(Interface& interface, std::uint64_t bytes) noexcept {

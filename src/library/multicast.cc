@@ -1,4 +1,4 @@
-#include "hamlyn/multicast.h"
+#include "hamlyn/core/multicast.h"
 
 #include "interface/element.h"
 #include "interface/terminus.h"

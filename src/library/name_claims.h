@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class NameClaims {
  public:
@@ -24,4 +26,4 @@ class NameClaims {
   std::set<std::string> names_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/notification_queue.h"
+#include "hamlyn/core/notification_queue.h"
 
 #include <bit>
 

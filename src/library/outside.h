@@ -6,11 +6,12 @@
 #include <functional>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "fabric/shm/sealed_memory.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 #include "library/mapped_area.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Outside {
  public:
@@ -54,4 +55,4 @@ class Outside {
   virtual void attention() noexcept = 0;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -21,9 +21,9 @@
 #include "base/short_slices.h"
 #include "base/uncancelled.h"
 #include "fabric/ofi/exchange.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, st
   return task;
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

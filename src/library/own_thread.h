@@ -5,10 +5,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "base/run_lock.h"
 #include "library/setting.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 // Throws Error(out_of_memory): the system has no thread for us. Not in a simulation, which is one thread.
 std::thread start_own_thread(const char* name, std::function<void()> main);
@@ -29,4 +30,4 @@ void take_signals() noexcept;
 // of whom it is not, leaves it to its parent: `lock`, the run lock of the interface that it serves, knows.
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main);
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

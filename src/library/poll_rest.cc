@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::uint32_t PollRest::sixteenths_to_try() noexcept {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(best_tried_) + beside);
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -21,8 +21,9 @@
 #include <limits>
 
 #include "base/fence.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class PollRest {
  public:
@@ -132,4 +133,4 @@ class PollRest {
   std::array<std::uint64_t, kMostSixteenths + 1> best_first_{};  // by sixteenths
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/send_buffer_area.h"
+#include "hamlyn/core/send_buffer_area.h"
 
 #include "library/control.h"
 #include "library/engine.h"

@@ -12,9 +12,10 @@
 #include <optional>
 #include <span>
 
-#include "hamlyn/interface.h"
+#include "base/namespaces.h"
+#include "hamlyn/core/interface.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Engine;
 class Outside;
@@ -66,4 +67,4 @@ struct Clock {
   }
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,4 +1,4 @@
-#include "hamlyn/slot.h"
+#include "hamlyn/core/slot.h"
 
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
     throw Error(ErrorCode::invalid_argument, "the slot reaches beyond its message area");
   if (options.mode > Mode::paranoid_one_shot || options.access > Access::write_only)
     throw Error(ErrorCode::invalid_argument,
-                "a slot has one of the modes and accesses that hamlyn/mode.h names");
+                "a slot has one of the modes and accesses that hamlyn/values/mode.h names");
   if (options.entries > kMostEntries)
     throw Error(ErrorCode::invalid_argument, "a slot has at most 2^20 metadata entries");
   if (area.sharing() != Sharing::guarded && options.mode != Mode::guarded)

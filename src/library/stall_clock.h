@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 class StallClock {
  public:
@@ -43,4 +45,4 @@ class StallClock {
   Time looked_;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

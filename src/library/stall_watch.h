@@ -7,9 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/namespaces.h"
 #include "library/stall_clock.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class StallWatch {
  public:
@@ -51,4 +52,4 @@ class StallWatch {
   bool rests_ = false;
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,7 +1,7 @@
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
 
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/slot.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
 #include "interface/terminus.h"
 
 #include "library/engine.h"
@@ -63,7 +63,8 @@ Terminus::Terminus(Interface& interface, const TerminusOptions& options) : inter
   if (options.entries == 0 || options.entries > 4096)
     throw Error(ErrorCode::invalid_argument, "a terminus has 1 to 4096 entries");
   if (static_cast<std::size_t>(options.priority) >= kPriorities)
-    throw Error(ErrorCode::invalid_argument, "a terminus has one of the levels that hamlyn/priority.h names");
+    throw Error(ErrorCode::invalid_argument,
+                "a terminus has one of the levels that hamlyn/values/priority.h names");
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   terminus_ = library::with_memory("a terminus", [&] {

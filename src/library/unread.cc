@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 // A message takes more of a socket's memory than this. A message that is just being freed may leave a byte.
@@ -58,4 +58,4 @@ void Unread::settle() {
   });
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

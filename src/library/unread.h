@@ -15,9 +15,10 @@
 #include <vector>
 
 #include "base/foreign.h"
+#include "base/namespaces.h"
 #include "library/fair_share.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 class Unread {
  public:
@@ -50,4 +51,4 @@ class Unread {
   std::vector<std::unique_ptr<Line>> lines_;  // those with something unread
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

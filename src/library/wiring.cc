@@ -8,9 +8,9 @@
 #include <new>
 
 #include "base/immortal.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 namespace {
 
@@ -102,4 +102,4 @@ void Wiring::unlock_unless_held(Range range) noexcept {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace hamlyn::library {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::library {
 
 // The locked pages of one area. Threads: any; calls for one area take turns. A forked child inherits no lock.
 class Wiring {
@@ -35,4 +37,4 @@ class Wiring {
   std::vector<Range> ranges_;  // apart from each other, in no order
 };
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -3,9 +3,10 @@
 #include <new>
 #include <string>
 
-#include "hamlyn/error.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/error.h"
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 
 [[noreturn]] inline void throw_no_memory(const char* what) {
   throw Error(ErrorCode::out_of_memory, std::string("no memory for ") + what);
@@ -20,4 +21,4 @@ auto with_memory(const char* what, Make make) {
   }
 }
 
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

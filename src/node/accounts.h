@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "hamlyn/error.h"
-#include "hamlyn/link_reason.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/link_reason.h"
 
 namespace hamlyn::node {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/throw_system.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::node {
 namespace {

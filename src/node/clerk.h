@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "hamlyn/rights.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/rights.h"
+#include "hamlyn/values/ticket.h"
 #include "node/node_wire.h"
 
 namespace hamlyn::node {

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/consent.h"
-#include "hamlyn/error.h"
-#include "hamlyn/link_reason.h"
-#include "hamlyn/rights.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/consent.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/link_reason.h"
+#include "hamlyn/values/rights.h"
+#include "hamlyn/values/ticket.h"
 #include "node/protocol.h"
 
 namespace hamlyn::node {

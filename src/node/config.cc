@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::node {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "hamlyn/consent.h"
+#include "hamlyn/values/consent.h"
 
 namespace hamlyn::node {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hamlyn/link_reason.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/link_reason.h"
+#include "hamlyn/values/ticket.h"
 #include "node/clerk.h"
 #include "node/node_wire.h"
 

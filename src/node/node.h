@@ -17,9 +17,9 @@
 #include <tuple>
 #include <vector>
 
-#include "hamlyn/error.h"
-#include "hamlyn/rights.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/rights.h"
+#include "hamlyn/values/ticket.h"
 #include "node/accounts.h"
 #include "node/clerk.h"
 #include "node/consent.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/ticket.h"
 
 namespace hamlyn::node {
 

@@ -22,7 +22,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/throw_system.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "node/address.h"
 
 namespace hamlyn::node {

@@ -6,9 +6,10 @@
 #include <optional>
 #include <span>
 
+#include "base/namespaces.h"
 #include "protocols/wire_order.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 // Nothing if its length is another.
 template <class T>
@@ -19,4 +20,4 @@ std::optional<T> copy_of(std::span<const std::byte> bytes) noexcept {
   return in_wire_order(out);
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

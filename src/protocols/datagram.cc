@@ -1,4 +1,4 @@
-#include "hamlyn/datagram.h"
+#include "hamlyn/protocols/datagram.h"
 
 #include <array>
 #include <cstring>

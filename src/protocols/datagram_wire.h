@@ -6,10 +6,11 @@
 #include <span>
 #include <type_traits>
 
-#include "hamlyn/seed.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/seed.h"
 #include "protocols/copy_of.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 struct DatagramReply {
   std::uint32_t version = 1;
@@ -59,4 +60,4 @@ inline std::optional<Seed> reply_of(std::span<const std::byte> metadata, std::ui
   return seed;
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 namespace {
 
@@ -232,4 +232,4 @@ void Dispatcher::cancel() noexcept {
   interface.cancel();
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

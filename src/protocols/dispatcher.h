@@ -11,13 +11,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "base/run_lock.h"
 #include "base/stays.h"
-#include "hamlyn/manager.h"
-#include "hamlyn/receiver.h"
+#include "hamlyn/protocols/manager.h"
+#include "hamlyn/protocols/receiver.h"
 #include "library/engine.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 [[noreturn]] void throw_forked();
 
@@ -307,4 +308,4 @@ Status Dispatcher::wait(CallStay& call, Ready ready, library::Deadline deadline,
   }
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -3,11 +3,12 @@
 #include <cstring>
 #include <memory>
 
-#include "hamlyn/message_area.h"
+#include "base/namespaces.h"
+#include "hamlyn/core/message_area.h"
 #include "protocols/dispatcher.h"
 #include "protocols/port.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 class LibraryPort {
  public:
@@ -77,4 +78,4 @@ class LibraryPort {
   Terminus terminus_;
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -8,9 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "protocols/loan_wire.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 class LoanBook {
  public:
@@ -169,4 +170,4 @@ class LoanBook {
   std::array<Free, kLoanClasses> free_;
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "hamlyn/loan.h"
-#include "hamlyn/mapped_slot.h"
+#include "hamlyn/core/mapped_slot.h"
+#include "hamlyn/protocols/loan.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
@@ -34,7 +34,7 @@ constexpr int kArrivals = 64;
 
 }  // namespace
 
-namespace protocols {
+namespace internal_::protocols {
 
 // What a pool knows of one receiver: longer than its LoanSender if something is still lent.
 struct LoanHolder final : Receiver {
@@ -101,7 +101,7 @@ struct LoanHolder final : Receiver {
   bool orphan = false;  // its LoanSender has gone
 };
 
-}  // namespace protocols
+}  // namespace internal_::protocols
 
 struct LoanPool::Inside {
   Inside(Manager& manager, const protocols::LoanCuts& the_cuts)

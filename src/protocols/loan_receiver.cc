@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "hamlyn/loan.h"
-#include "hamlyn/mapped_slot.h"
-#include "hamlyn/message_area.h"
-#include "hamlyn/slot.h"
+#include "hamlyn/core/mapped_slot.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/protocols/loan.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/dispatcher.h"
@@ -34,7 +34,7 @@ constexpr std::uint32_t kWatch = 1;          // entry of the door that fails wit
 
 }  // namespace
 
-namespace protocols {
+namespace internal_::protocols {
 
 // A sender's memory, mapped here. It outlives its receiver if something of it is still borrowed.
 struct LoanLender {
@@ -90,7 +90,7 @@ struct LoanLender {
   Ticket desk;
 };
 
-}  // namespace protocols
+}  // namespace internal_::protocols
 
 struct LoanReceiver::Inside {
   // A sender has knocked; it is being answered.

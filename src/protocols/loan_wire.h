@@ -16,10 +16,11 @@
 #include <span>
 #include <type_traits>
 
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
 #include "protocols/wire_order.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 inline constexpr std::uint32_t kLoanClasses = 8;
 inline constexpr std::uint32_t kLoanBuffers = 1024;
@@ -181,4 +182,4 @@ inline bool good(const LoanMessage& message, std::uint64_t index,
   return message.number != 0 && index < places.size() && message.length <= places[index].length;
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -3,8 +3,9 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 template <class Memory = base::RealMemory>
 struct LoanWords {
@@ -38,4 +39,4 @@ struct LoanWords {
   }
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -8,9 +8,10 @@
 #include <cstring>
 #include <optional>
 
+#include "base/namespaces.h"
 #include "protocols/datagram_wire.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 class Greeting {
  public:
@@ -78,4 +79,4 @@ class CallNumber {
   std::array<std::byte, sizeof(std::uint64_t)> bytes_{};
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

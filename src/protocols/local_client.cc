@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "base/longest_time.h"
-#include "hamlyn/local_call.h"
-#include "hamlyn/message_area.h"
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/local_call.h"
 #include "library/engine.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"

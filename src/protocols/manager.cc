@@ -1,4 +1,4 @@
-#include "hamlyn/manager.h"
+#include "hamlyn/protocols/manager.h"
 
 #include <string>
 #include <utility>

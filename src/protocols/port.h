@@ -8,11 +8,12 @@
 #include <memory>
 #include <span>
 
-#include "hamlyn/limits.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/terminus.h"
+#include "base/namespaces.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/values/limits.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 // A slot over memory of its own. What comes there is given to the machine that made it.
 template <class T>
@@ -48,4 +49,4 @@ inline bool for_now(Status status) noexcept {
          status == Status::pending;
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -1,4 +1,4 @@
-#include "hamlyn/receiver.h"
+#include "hamlyn/protocols/receiver.h"
 
 #include "protocols/dispatcher.h"
 

@@ -1,8 +1,8 @@
-#include "hamlyn/seed.h"
+#include "hamlyn/values/seed.h"
 
 #include <string>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "protocols/seeds.h"
 
 namespace hamlyn {
@@ -14,7 +14,7 @@ const char* invalid(const Seed& seed) noexcept {
   return nullptr;
 }
 
-namespace protocols {
+namespace internal_::protocols {
 
 Seed make_seed(Ticket ticket, SeedKind kind) noexcept {
   ticket.purpose = static_cast<std::uint32_t>(kind);
@@ -42,6 +42,6 @@ void throw_refused_seed(Refusal cause) {
   }
 }
 
-}  // namespace protocols
+}  // namespace internal_::protocols
 
 }  // namespace hamlyn

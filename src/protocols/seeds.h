@@ -1,9 +1,10 @@
 #pragma once
 // What the protocols' ends do with seeds.
-#include "hamlyn/notification.h"
-#include "hamlyn/seed.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/seed.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 Seed make_seed(Ticket ticket, SeedKind kind) noexcept;
 // Throws Error: seed_invalid, seed_wrong_kind.
@@ -11,4 +12,4 @@ void check_seed(const Seed& seed, SeedKind kind);
 // The receiving interface has refused it. Throws Error: seed_stale, seed_used, seed_forged.
 [[noreturn]] void throw_refused_seed(Refusal cause);
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

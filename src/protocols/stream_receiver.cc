@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/stream.h"
 #include "library/with_memory.h"
 #include "protocols/library_port.h"
 #include "protocols/seeds.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/stream.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/library_port.h"

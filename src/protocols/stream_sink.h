@@ -11,11 +11,12 @@
 #include <new>
 #include <vector>
 
-#include "hamlyn/error.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/error.h"
 #include "protocols/port.h"
 #include "protocols/stream_wire.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 struct StreamLimits {
   std::uint64_t first = 65536;   // bytes of the first ring
@@ -504,4 +505,4 @@ class StreamSink {
   std::uint8_t due_ = 0;
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

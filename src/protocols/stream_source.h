@@ -8,10 +8,11 @@
 #include <cstring>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "protocols/port.h"
 #include "protocols/stream_wire.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 template <Port P>
 class StreamSource {
@@ -523,4 +524,4 @@ class StreamSource {
   std::size_t lent_count_ = 0;
 };
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

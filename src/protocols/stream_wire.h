@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
 #include "protocols/copy_of.h"
 #include "protocols/wire_order.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 enum class StreamWord : std::uint8_t {
   // Parcels, in sequence.
@@ -122,4 +123,4 @@ inline bool good(const StreamRing& ring) noexcept {
          ring.most <= kMostRing;
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

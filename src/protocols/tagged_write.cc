@@ -1,4 +1,4 @@
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/protocols/tagged_write.h"
 
 #include <algorithm>
 #include <string>

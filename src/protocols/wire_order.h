@@ -3,9 +3,10 @@
 // turned over one by one on a machine of the other order, before they leave and when they have come. On
 // others it costs nothing.
 #include "base/byte_order.h"
-#include "hamlyn/ticket.h"
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
 
-namespace hamlyn::protocols {
+namespace hamlyn::internal_::protocols {
 
 // Calls what(number) for each number of a structure, which has nothing else. Beside each structure is its
 // own.
@@ -24,4 +25,4 @@ Structure in_wire_order(Structure structure) noexcept {
   return structure;
 }
 
-}  // namespace hamlyn::protocols
+}  // namespace hamlyn::internal_::protocols

@@ -15,17 +15,17 @@
 #include <utility>
 
 #include "base/socket.h"
-#include "hamlyn/interface.h"
-#include "hamlyn/message_area.h"
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/interface.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
 #include "library/descriptor_wait.h"
 #include "segment/clerk_wire.h"
 #include "segment/probe.h"
 #include "segment/read_places.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 using library::Clock;
@@ -379,4 +379,4 @@ void run_clerk(base::FileDescriptor daemon, const std::string& node) {
   ::_exit(1);
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

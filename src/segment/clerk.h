@@ -5,12 +5,13 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 // Serves until the daemon has gone. `daemon`: the socket; `node`: where processes attach. Throws Error.
 void serve_as_clerk(base::FileDescriptor daemon, const std::string& node);
 // The same as what a process is for; does not return.
 [[noreturn]] void run_clerk(base::FileDescriptor daemon, const std::string& node);
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -10,11 +10,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/namespaces.h"
 #include "node/clerk.h"
 #include "node/protocol.h"
 #include "segment/registry.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 enum class ClerkKind : std::uint32_t {
   // To the clerk.
@@ -89,4 +90,4 @@ inline node::FarRegistry registry_in(const ClerkMessage& message) noexcept {
   return {message.registry, message.table, message.buckets};
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -13,7 +13,7 @@
 #include "library/descriptor_wait.h"
 #include "library/own_thread.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 namespace {
 
@@ -142,4 +142,4 @@ void Descriptors::run() noexcept {
   } while (wait(arrivals_, POLLIN));
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -14,11 +14,12 @@
 
 #include "base/file_descriptor.h"
 #include "base/marked_descriptor.h"
-#include "hamlyn/segment.h"
+#include "base/namespaces.h"
+#include "hamlyn/segment/segment.h"
 #include "library/knock.h"
 #include "library/setting.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 class Descriptors {
  public:
@@ -54,4 +55,4 @@ class Descriptors {
   std::unique_ptr<library::Task> task_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -1,4 +1,4 @@
-#include "hamlyn/failure_detector.h"
+#include "hamlyn/segment/failure_detector.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,8 +5,8 @@
 #include "base/copy.h"
 #include "base/generation.h"
 #include "base/longest_time.h"
-#include "hamlyn/seed.h"
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
+#include "hamlyn/values/seed.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/put_packet.h"
@@ -97,7 +97,8 @@ Import::Import(Interface& interface, const Ticket& ticket, const Options& option
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
   if (options.access > Access::write_only)
-    throw Error(ErrorCode::invalid_argument, "an import has one of the accesses that hamlyn/mode.h names");
+    throw Error(ErrorCode::invalid_argument,
+                "an import has one of the accesses that hamlyn/values/mode.h names");
   if (kind_of(ticket) < SeedKind::segment || !ticket.fast())
     throw Error(ErrorCode::seed_wrong_kind, "that is no segment");
   open(options);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 constexpr std::uint64_t kOtherWay = 64;  // look-ups, of which one goes the dearer way
@@ -29,4 +29,4 @@ void LookUpCosts::was_read(double cost, std::uint32_t reads) noexcept {
 
 void LookUpCosts::was_asked(double cost) noexcept { asked_.add(cost); }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

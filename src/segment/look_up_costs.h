@@ -4,7 +4,9 @@
 // both have cost lately says).
 #include <cstdint>
 
-namespace hamlyn::segment {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::segment {
 
 class LookUpCosts {
  public:
@@ -35,4 +37,4 @@ class LookUpCosts {
   std::uint64_t looked_ = 0;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -22,11 +22,12 @@
 #include <span>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "fabric/datagram_port.h"
-#include "hamlyn/status.h"
+#include "hamlyn/values/status.h"
 #include "segment/swap_wire.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 // Operations of one requester that may be under way, and that its target has a record of.
 constexpr std::size_t kSwapWindow = 16;
@@ -149,4 +150,4 @@ class SwapRequester {
   std::vector<std::byte> arrival_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 NameCache::Entries::iterator NameCache::erase(Entries::iterator at) {
   turns_.erase(at->second.turn);
@@ -48,4 +48,4 @@ bool NameCache::has(node::NodeId node) const {
   return std::ranges::any_of(entries_, [node](const auto& each) { return each.second.node == node; });
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

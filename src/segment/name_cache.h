@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "node/clerk.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 class NameCache {
  public:
@@ -43,4 +44,4 @@ class NameCache {
   std::uint64_t next_turn_ = 0;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

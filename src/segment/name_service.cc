@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 constexpr std::int64_t kAgain = 250'000'000;         // ns, before what has failed is tried again
@@ -272,4 +272,4 @@ void NameService::take_changed(node::NodeId node) {
   }
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

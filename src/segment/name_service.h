@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "base/namespaces.h"
 #include "node/clerk.h"
 #include "node/node.h"
 #include "segment/clerk_wire.h"
@@ -17,7 +18,7 @@
 #include "segment/name_cache.h"
 #include "segment/registry.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 class NameService final : public node::Clerk {
  public:
@@ -109,4 +110,4 @@ class NameService final : public node::Clerk {
   NameCache cache_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

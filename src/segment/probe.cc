@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 constexpr std::uint32_t kMostTorn = 8;
@@ -35,4 +35,4 @@ Probe::Says Probe::take(std::span<const std::byte, kBucketBytes> bytes) {
   return Says::wrong;
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

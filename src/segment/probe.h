@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "segment/registry.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 class Probe {
  public:
@@ -38,4 +39,4 @@ class Probe {
   NameRecord record_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 std::optional<std::size_t> ReadPlaces::take(std::uint32_t node, Time now) noexcept {
   std::size_t of_node = 0;
@@ -35,4 +35,4 @@ std::optional<std::size_t> ReadPlaces::find_late(Time now) noexcept {
   return std::nullopt;
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace hamlyn::segment {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::segment {
 
 class ReadPlaces {
  public:
@@ -41,4 +43,4 @@ class ReadPlaces {
   std::array<Place, kPlaces> places_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -8,7 +8,7 @@
 #include "base/byte_order.h"
 #include "segment/registry_words.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 using base::load_little;
@@ -298,4 +298,4 @@ bool read_changes(std::span<const std::byte, kRegistryHeader> bytes, const Regis
          load_little<std::uint32_t>(at + 16) == shape.buckets;
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

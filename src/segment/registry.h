@@ -14,9 +14,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/namespaces.h"
 #include "node/clerk.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 inline constexpr std::uint32_t kRegistryMagic = 0x524C4D48;  // "HMLR"
 inline constexpr std::uint32_t kRegistryVersion = 1;
@@ -115,4 +116,4 @@ BucketSays read_bucket(std::span<const std::byte, kBucketBytes> bytes, const Reg
 bool read_changes(std::span<const std::byte, kRegistryHeader> bytes, const RegistryShape& shape,
                   std::uint64_t& changes) noexcept;
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -6,8 +6,9 @@
 
 #include "base/byte_order.h"
 #include "base/memory.h"
+#include "base/namespaces.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 template <class Memory = base::RealMemory>
 struct RegistryWords {
@@ -35,4 +36,4 @@ struct RegistryWords {
   }
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -1,8 +1,8 @@
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 #include <algorithm>
 
-#include "hamlyn/seed.h"
+#include "hamlyn/values/seed.h"
 #include "library/engine.h"
 #include "library/wiring.h"
 #include "library/with_memory.h"
@@ -115,7 +115,8 @@ Segment::Segment(Interface& interface, const SegmentOptions& options) try
       protection_(options.protection) {
   protect_slot(slot_, protection_);
   if (set_control(options.control) != Status::ok)
-    throw Error(ErrorCode::invalid_argument, "a segment has one of the controls that hamlyn/put.h names");
+    throw Error(ErrorCode::invalid_argument,
+                "a segment has one of the controls that hamlyn/values/put.h names");
   if (!name_.empty() && is_own(interface, name_)) throw_taken(name_);
   publish();
 } catch (const std::bad_alloc&) {

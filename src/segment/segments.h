@@ -4,10 +4,11 @@
 #include <chrono>
 #include <optional>
 
-#include "hamlyn/segment.h"
+#include "base/namespaces.h"
+#include "hamlyn/segment/segment.h"
 #include "library/engine.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 // What a notification tells of; nothing: it is of nothing that has a record.
 inline std::optional<SegmentRecord::Kind> kind_of(Notification::Kind kind) noexcept {
@@ -40,4 +41,4 @@ inline std::optional<SegmentRecord> record_of(const Notification& notification) 
       .peer = notification.peer};
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

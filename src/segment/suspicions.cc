@@ -16,7 +16,7 @@ const char* name(Suspicion::Cause cause) noexcept {
   return "unknown";
 }
 
-namespace segment {
+namespace internal_::segment {
 
 void Suspicions::begin(Time now) noexcept {
   begun_ = now;
@@ -48,5 +48,5 @@ bool Suspicions::look(Time now) noexcept {
   return now >= late_at() && become(Suspicion::Cause::late, Status::ok);
 }
 
-}  // namespace segment
+}  // namespace internal_::segment
 }  // namespace hamlyn

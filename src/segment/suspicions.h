@@ -1,13 +1,14 @@
 #pragma once
-// What a failure detector makes of its reads (hamlyn/failure_detector.h). It is given its clock, and reads
-// nothing itself.
+// What a failure detector makes of its reads (hamlyn/segment/failure_detector.h). It is given its clock, and
+// reads nothing itself.
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
-#include "hamlyn/failure_detector.h"
+#include "base/namespaces.h"
+#include "hamlyn/segment/failure_detector.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 class Suspicions {
  public:
@@ -42,4 +43,4 @@ class Suspicions {
   Suspicion now_;
 };
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -3,7 +3,7 @@
 
 #include "segment/lossy_swap.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 namespace {
 
@@ -169,4 +169,4 @@ bool SwapRequester::any_pending() const noexcept {
                              [](const Operation& each) { return each.answer.status == Status::pending; });
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

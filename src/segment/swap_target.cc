@@ -4,7 +4,7 @@
 
 #include "segment/lossy_swap.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 namespace {
 
@@ -137,4 +137,4 @@ void SwapTarget::send(Peer to, const SwapPacket& packet) noexcept {
   static_cast<void>(port_.send(to, bytes_of(packet)));
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -2,7 +2,7 @@
 
 #include "base/byte_order.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 
 namespace {
 
@@ -78,4 +78,4 @@ std::optional<SwapPacket> swap_packet(std::span<const std::byte> bytes) noexcept
   return packet;
 }
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

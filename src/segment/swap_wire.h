@@ -6,7 +6,9 @@
 #include <optional>
 #include <span>
 
-namespace hamlyn::segment {
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::segment {
 
 enum class SwapKind : std::uint8_t {
   hello = 1,  // a requester begins
@@ -47,4 +49,4 @@ SwapBytes bytes_of(const SwapPacket& packet) noexcept;
 // Nothing: that is none.
 std::optional<SwapPacket> swap_packet(std::span<const std::byte> bytes) noexcept;
 
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "hamlyn/error.h"
-#include "hamlyn/status.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/status.h"
 
 namespace hamlyn::tool {
 

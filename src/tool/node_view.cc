@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "hamlyn/link_reason.h"
+#include "hamlyn/values/link_reason.h"
 
 namespace hamlyn::tool {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 
 namespace hamlyn::tool {
 

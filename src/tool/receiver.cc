@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "hamlyn/datagram.h"
+#include "hamlyn/protocols/datagram.h"
 #include "tool/failure.h"
 #include "tool/node_view.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // The receiving side of a transfer (tool/transfer_wire.h has the protocol).
 #include "hamlyn/hamlyn.h"
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/stream.h"
 #include "tool/checksum.h"
 #include "tool/deadline.h"
 #include "tool/options.h"

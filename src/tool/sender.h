@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "hamlyn/datagram.h"
 #include "hamlyn/hamlyn.h"
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/stream.h"
 #include "tool/checksum.h"
 #include "tool/deadline.h"
 #include "tool/failure.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "hamlyn/manager.h"
+#include "hamlyn/protocols/manager.h"
 
 namespace hamlyn::tool {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hamlyn/seed.h"
+#include "hamlyn/values/seed.h"
 
 namespace hamlyn::tool {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "node/address.h"
 
 namespace hamlyn::chaos {

@@ -12,8 +12,8 @@
 #include <span>
 #include <string>
 
-#include "hamlyn/status.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
 #include "test/chaos/latency.h"
 #include "test/chaos/letter.h"
 

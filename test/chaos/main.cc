@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/standard_output.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "test/chaos/report.h"
 
 namespace hamlyn::chaos {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 #include "test/chaos/counter.h"
 #include "test/chaos/courier.h"
 #include "test/chaos/door.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
 #include "interface/terminus.h"
 #include "test/conformance/fabric.h"
 #include "test/support/receiving.h"

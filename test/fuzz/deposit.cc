@@ -67,14 +67,14 @@ class Siege {
     queue_ = core_.make_queue(256);
     const Mode modes[] = {Mode::guarded, Mode::guarded, Mode::paranoid, Mode::paranoid_one_shot};
     for (std::size_t i = 0; i < std::size(modes); ++i) {
-      Slot::Options options{.mode = modes[i],
-                            .entries = kEntries,
-                            .fast = i == 0,
-                            .places = 64,
-                            .fetches = true,
-                            .gets = 2048,
-                            .puts = i < 2,
-                            .hold = 512};
+      SlotOptions options{.mode = modes[i],
+                          .entries = kEntries,
+                          .fast = i == 0,
+                          .places = 64,
+                          .fetches = true,
+                          .gets = 2048,
+                          .puts = i < 2,
+                          .hold = 512};
       std::byte* base = area_.data() + (2 * i + 1) * kSlotBytes;
       slots_.push_back(core_.make_slot(base, kSlotBytes, queue_, options));
       for (std::uint32_t e = 0; e < kEntries && modes[i] != Mode::guarded; ++e)

@@ -24,7 +24,7 @@ namespace hamlyn::fuzz {
 namespace {
 
 using namespace hamlyn::ofi;
-using namespace hamlyn::segment;
+using namespace hamlyn::internal_::segment;
 
 Goal goals[] = {{"frames that were fresh", 500},
                 {"frames that were refused", 500},

@@ -19,7 +19,7 @@
 namespace hamlyn::fuzz {
 namespace {
 
-using namespace hamlyn::segment;
+using namespace hamlyn::internal_::segment;
 
 Goal goals[] = {{"names that were found", 500},
                 {"names behind a full bucket", 50},

@@ -16,7 +16,7 @@
 namespace hamlyn::fuzz {
 namespace {
 
-using namespace hamlyn::protocols;
+using namespace hamlyn::internal_::protocols;
 
 constexpr std::uint64_t kSelf = 1, kPeer = 2;
 

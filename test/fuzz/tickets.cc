@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "fabric/shm/shm_link.h"
-#include "hamlyn/error.h"
-#include "hamlyn/share.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/share.h"
 #include "interface/core.h"
 #include "interface/terminus.h"
 #include "protocols/datagram_wire.h"

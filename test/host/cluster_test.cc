@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "hamlyn/membership.h"
+#include "hamlyn/core/membership.h"
 #include "node/client.h"
 #include "test/host/cable.h"
 #include "test/host/cluster.h"

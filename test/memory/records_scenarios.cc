@@ -2,7 +2,7 @@
 // what was stored is not lost unseen.
 #include "base/byte_order.h"
 #include "base/generation.h"
-#include "hamlyn/versioned.h"
+#include "hamlyn/segment/versioned.h"
 #include "segment/registry_words.h"
 #include "test/memory/explored.h"
 #include "test/memory/scenarios.h"

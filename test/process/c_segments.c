@@ -1,6 +1,6 @@
 #include "test/process/c_segments.h"
 
-#include <hamlyn/rr.h>
+#include <hamlyn/c/rr.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>

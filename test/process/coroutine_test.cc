@@ -1,5 +1,5 @@
 // Tasks that wait for what a manager's protocols bring, many in one thread.
-#include "hamlyn/coroutine.h"
+#include "hamlyn/protocols/coroutine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Processes that are killed, stopped and hanging, as a failure detector sees them.
-#include "hamlyn/failure_detector.h"
+#include "hamlyn/segment/failure_detector.h"
 
 #include <signal.h>
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 #include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "hamlyn/local_call.h"
-#include "hamlyn/segment.h"
+#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/segment/segment.h"
 #include "test/process/managers.h"
 
 namespace hamlyn::test {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "hamlyn/interface.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/interface.h"
+#include "hamlyn/core/terminus.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "hamlyn/c.h"
-#include "hamlyn/rr.h"
+#include "hamlyn/c/rr.h"
 #include "test/process/on_nodes.h"
 #include "test/process/rr_fragments.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hamlyn/rr.h"
+#include "hamlyn/c/rr.h"
 
 // Section 4.2.1.
 int fragment_export(char** address) {

@@ -1,4 +1,4 @@
-// What the thesis's own interface (hamlyn/rr.h) refuses, and what ends: deletion, death, fork, rights,
+// What the thesis's own interface (hamlyn/c/rr.h) refuses, and what ends: deletion, death, fork, rights,
 // numbers.
 #include <memory>
 #include <set>

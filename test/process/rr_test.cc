@@ -1,5 +1,5 @@
-// The thesis's own interface (hamlyn/rr.h): its code fragments between processes, and what differs.
-#include "hamlyn/rr.h"
+// The thesis's own interface (hamlyn/c/rr.h): its code fragments between processes, and what differs.
+#include "hamlyn/c/rr.h"
 
 #include "node/node_wire.h"
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "hamlyn/failure_detector.h"
+#include "hamlyn/segment/failure_detector.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {

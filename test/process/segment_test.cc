@@ -1,5 +1,5 @@
 // Segments between processes, on one node and on two: what an importer can do, who is one, and how it ends.
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <numeric>
 #include <thread>
 
-#include "hamlyn/seed.h"
-#include "hamlyn/versioned.h"
+#include "hamlyn/segment/versioned.h"
+#include "hamlyn/values/seed.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {

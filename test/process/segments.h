@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 #include "test/process/on_nodes.h"
 
 namespace hamlyn::test {

@@ -9,9 +9,9 @@
 #include <random>
 #include <thread>
 
-#include "hamlyn/cache_area.h"
-#include "hamlyn/local_call.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/segment/cache_area.h"
 #include "protocols/local_call.h"
 #include "test/process/segments.h"
 

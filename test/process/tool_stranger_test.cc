@@ -6,8 +6,8 @@
 #include <functional>
 #include <optional>
 
-#include "hamlyn/datagram.h"
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/stream.h"
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
 #include "tool/checksum.h"

@@ -1,9 +1,9 @@
 // The simulated host itself: processes with the whole library, and managers in virtual time.
 #include <atomic>
 
-#include "hamlyn/datagram.h"
-#include "hamlyn/receiver.h"
-#include "hamlyn/slot.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/receiver.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "hamlyn/error.h"
-#include "hamlyn/manager.h"
+#include "hamlyn/protocols/manager.h"
+#include "hamlyn/values/error.h"
 #include "library/descriptor_wait.h"
 #include "simulation/host/host.h"
 

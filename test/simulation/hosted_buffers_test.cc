@@ -4,10 +4,10 @@
 #include <deque>
 #include <map>
 
-#include "hamlyn/buffer_pool.h"
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/buffer_pool.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

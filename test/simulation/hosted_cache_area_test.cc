@@ -1,6 +1,6 @@
 // Cache areas that change while others read them and push into them, where packets are lost, late and
 // repeated.
-#include "hamlyn/cache_area.h"
+#include "hamlyn/segment/cache_area.h"
 
 #include <array>
 

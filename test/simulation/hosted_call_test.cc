@@ -2,8 +2,8 @@
 // dies at any time.
 #include <array>
 
-#include "hamlyn/local_call.h"
-#include "hamlyn/segment.h"
+#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/segment/segment.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

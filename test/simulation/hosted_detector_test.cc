@@ -1,6 +1,6 @@
 // Failure detectors on virtual time: who cannot be reached is suspected in time, and nobody else, however the
 // wire loses, repeats and delays.
-#include "hamlyn/failure_detector.h"
+#include "hamlyn/segment/failure_detector.h"
 
 #include "test/simulation/hosted.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/message_area.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstring>
 
-#include "hamlyn/message_area.h"
-#include "hamlyn/slot.h"
-#include "hamlyn/stream.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/stream.h"
 #include "library/engine.h"
 #include "test/simulation/hosted.h"
 

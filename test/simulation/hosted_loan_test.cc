@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hamlyn/loan.h"
+#include "hamlyn/protocols/loan.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

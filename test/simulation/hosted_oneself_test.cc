@@ -1,10 +1,10 @@
 // Processes of simulated hosts that send to themselves, by one thread, in any weather.
 #include <cstring>
 
-#include "hamlyn/datagram.h"
-#include "hamlyn/segment.h"
-#include "hamlyn/stream.h"
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/stream.h"
+#include "hamlyn/protocols/tagged_write.h"
+#include "hamlyn/segment/segment.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

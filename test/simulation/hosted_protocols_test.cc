@@ -6,11 +6,11 @@
 #include <array>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/bulk.h"
-#include "hamlyn/coroutine.h"
-#include "hamlyn/datagram.h"
-#include "hamlyn/multicast.h"
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/core/bulk.h"
+#include "hamlyn/core/multicast.h"
+#include "hamlyn/protocols/coroutine.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/tagged_write.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

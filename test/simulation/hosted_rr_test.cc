@@ -1,6 +1,6 @@
 // The thesis's own calls between simulated processes, of which each has an interface and numbers of its own.
 #include <fcntl.h>
-#include <hamlyn/rr.h>
+#include <hamlyn/c/rr.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Segments where packets are lost, late and repeated: scattered writes, signals behind them, notifications,
 // inhibited parts, swaps, gathered reads, and generations.
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 #include <unistd.h>
 

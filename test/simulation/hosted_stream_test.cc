@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
-#include "hamlyn/datagram.h"
-#include "hamlyn/send_buffer_area.h"
-#include "hamlyn/stream.h"
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/core/send_buffer_area.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/stream.h"
+#include "hamlyn/protocols/tagged_write.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

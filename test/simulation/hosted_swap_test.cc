@@ -2,8 +2,8 @@
 // processes die.
 #include <map>
 
-#include "hamlyn/sure_swap.h"
-#include "hamlyn/versioned.h"
+#include "hamlyn/segment/sure_swap.h"
+#include "hamlyn/segment/versioned.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "fabric/sim/sim_link.h"
-#include "hamlyn/multicast.h"
+#include "hamlyn/core/multicast.h"
 #include "interface/terminus.h"
 #include "test/support/receiving.h"
 

@@ -17,7 +17,7 @@ import tempfile
 import tree
 
 FOLDER = tree.ROOT / "include/hamlyn"
-HEADERS = [FOLDER / "c.h", *sorted(FOLDER.glob("c_*.h")), FOLDER / "rr.h"]
+HEADERS = [FOLDER / "c.h", *sorted(path for path in FOLDER.glob("c/*.h") if path.stem != "rr"), FOLDER / "c/rr.h"]
 RECORD = tree.ROOT / "src/c/abi.txt"
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror")
 
@@ -56,7 +56,7 @@ def measure(compiler, library, functions, structures, constants):
         lines.append(f'printf("%s: %zu bytes\\n", "{name}", sizeof({name}));')
         lines += [f'printf("%s.%s: %zu bytes at %zu\\n", "{name}", "{member}", '
                   f"sizeof((({name}*)0)->{member}), offsetof({name}, {member}));" for member in members]
-    program = ("#include <hamlyn/hamlyn.h>\n#include <hamlyn/rr.h>\n#include <stdio.h>\n"
+    program = ("#include <hamlyn/hamlyn.h>\n#include <hamlyn/c/rr.h>\n#include <stdio.h>\n"
                "typedef void (*function)(void);\n"
                "static const function functions[] = {" + ", ".join(f"(function){name}" for name in functions) + "};\n"
                "int main(void) {\n  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)\n"

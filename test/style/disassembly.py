@@ -21,7 +21,7 @@ FAST_PATH = {
     "hamlyn::shm::ShmLink::put_block(": 0,
     "hamlyn::shm::ShmLink::take_block(": 0,
     "hamlyn::NotificationQueue::poll(": 0,
-    "hamlyn::interface::Core::run()": 0,
+    "hamlyn::internal_::interface::Core::run()": 0,
     "hamlyn::shm::ShmLink::arrive(": 0,
 }
 FENCE = re.compile(r"^lock or[lq]? +\$0x0,(-?0x[0-9a-f]+)?\(%rsp\)$")

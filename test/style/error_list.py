@@ -9,7 +9,7 @@ HEADERS = {"Status": "status.h", "ErrorCode": "error.h", "Refusal": "notificatio
 
 
 def declared(enum):
-    text = (tree.ROOT / "include/hamlyn" / HEADERS[enum]).read_text()
+    text = (tree.ROOT / "include/hamlyn/values" / HEADERS[enum]).read_text()
     body = re.search(r"enum class %s\b[^{]*{(.*?)\n};" % enum, text, re.S).group(1)
     body = re.sub(r"//[^\n]*", "", body)
     return [name for name in re.findall(r"(\w+)\s*(?:=\s*\d+)?\s*,", body) if name != "count"]

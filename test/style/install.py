@@ -11,6 +11,9 @@ import tempfile
 
 import tree
 
+sys.path.insert(0, str(tree.ROOT / "cmake"))
+import headers  # noqa: E402
+
 # Calls into the library, and needs no node daemon.
 PROGRAM = """
 #include <hamlyn/hamlyn.h>
@@ -70,8 +73,8 @@ def main(build, compiler, c_compiler):
                      if str(path.relative_to(tree.ROOT)) not in names]
         problems += [f"not installed: {path.name}" for path in (tree.ROOT / "docs/man").iterdir()
                      if f"share/man/man{path.suffix[1]}/{path.name}" not in names]
-        problems += [f"not installed: the reference's page of {path.name}" for path in (tree.ROOT / "include/hamlyn").iterdir()
-                     if path.stem != "hamlyn" and f"share/doc/hamlyn/docs/reference/{path.stem}.md" not in names]
+        problems += [f"not installed: the reference's page of {header}.h" for page, header in headers.HEADERS.items()
+                     if page != "hamlyn" and f"share/doc/hamlyn/docs/reference/{page}.md" not in names]
         problems += [f"not installed: {last}" for last in ("hamlynd.service", "libhamlyn.so.0", "libhamlyn_protocols.a")
                      if not any(name.endswith(last) for name in names)]
         if problems:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each #include, and each link between targets of layers, points down only.
+"""Each #include, and each link between targets of layers, points down only. Public headers show no internal namespace.
 
   layers.py             checks the tree
   layers.py --self-test checks that this program sees what it is there to see
@@ -11,30 +11,36 @@ import tempfile
 
 import tree
 
-# What a layer may include besides its own files. `values` are the public headers that hold values and nothing else;
-# `classes` are those whose classes the library implements, beside the options and handles that the interface takes.
-VALUES = {"consent", "error", "limits", "link_reason", "mode", "notification", "priority", "protection", "put", "rights", "seed", "share", "status", "ticket"}
+# What a layer may include besides its own files. A folder of public headers is a layer, too: it includes no private header, and
+# none of a folder above it. The layers that implement it include it.
+PUBLIC = ("hamlyn/values", "hamlyn/core", "hamlyn/protocols", "hamlyn/segment", "hamlyn/c")
 MAY_INCLUDE = {
-    "values": set(),
-    "classes": {"values"},
-    "base": {"values"},
-    "interface": {"values", "classes", "base"},
-    "fabric": {"values", "base", "interface"},
-    "node": {"values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
-    "library": {"values", "classes", "base", "interface", "fabric", "node"},
-    "protocols": {"values", "classes", "base", "library"},
-    "segment": {"values", "classes", "base", "interface", "fabric", "node", "library"},
-    "simulation": {"values", "classes", "base", "interface", "fabric", "library"},  # no books: those are tests
-    "daemon": {"values", "base", "node", "segment"},
-    "c": {"values", "classes", "base", "library", "protocols", "segment"},
-    "tool": {"values", "classes", "base", "node", "library", "protocols", "segment"},
-    "examples": {"values", "classes"},  # what a user could write
+    "hamlyn/values": set(),
+    "hamlyn/core": {"hamlyn/values"},
+    "hamlyn/protocols": {"hamlyn/values", "hamlyn/core"},
+    "hamlyn/segment": {"hamlyn/values", "hamlyn/core"},
+    "hamlyn/c": set(),
+    "hamlyn": set(PUBLIC),  # hamlyn/hamlyn.h, which has all of them
+    "base": {"hamlyn/values"},
+    "interface": {"hamlyn/values", "base"},
+    "fabric": {"hamlyn/values", "base", "interface"},
+    "node": {"hamlyn/values", "base"},  # the daemon moves no data: it knows neither interface nor fabric
+    "library": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "node"},
+    "protocols": {"hamlyn/values", "hamlyn/core", "hamlyn/protocols", "base", "library"},
+    "segment": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "base", "interface", "fabric", "node", "library"},
+    "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
+    "daemon": {"hamlyn/values", "base", "node", "segment"},
+    "c": {*PUBLIC, "base", "library", "protocols", "segment"},
+    "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment"},
+    "examples": {*PUBLIC, "hamlyn"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
 LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "daemon", "c", "tool")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
+# The namespaces that a public header may open: a user who says `using namespace hamlyn` may use each other word.
+OPENED = re.compile(r"^\s*(?:inline )?namespace (?!hamlyn\b|internal_\b)(\w+)[\w:]* \{|^namespace hamlyn::(?!internal_\b)(\w+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 LINK = re.compile(r"hamlyn_layer\s*\(\s*(\w+)([^)]*)\)")
 
@@ -43,7 +49,7 @@ def layer(path):
     """The layer of a path that is relative to the root, and its kind of fabric if it has one."""
     parts = path.parts
     if parts[:2] == ("include", "hamlyn"):
-        return ("values" if path.stem in VALUES else "classes"), None
+        return ("hamlyn/c" if parts[2] == "c.h" else "/".join(parts[1:-1])), None
     if parts[0] == "src" and parts[1] in LAYERS:
         kind = parts[2] if parts[1] == "fabric" and len(parts) > 3 else None
         return parts[1], kind
@@ -93,6 +99,8 @@ def problems(root):
             if wrong:
                 line = text.count("\n", 0, match.start(1)) + 1
                 found.append(f"{inside}:{line}: {wrong}")
+        if inside.parts[0] == "include":
+            found += [f"{inside}: a public header names the namespace {''.join(filter(None, names))}: put it into internal_" for names in OPENED.findall(text)]
     for path in sorted((root / "src").rglob("CMakeLists.txt")):
         for name, rest in LINK.findall(path.read_text()):
             # A kind of fabric is named fabric_<kind>, or as the kind itself.
@@ -106,32 +114,32 @@ def problems(root):
 
 def self_test():
     good = {
-        "include/hamlyn/ticket.h": "",
-        "include/hamlyn/slot.h": '#include "hamlyn/ticket.h"\n',
+        "include/hamlyn/values/ticket.h": "",
+        "include/hamlyn/core/slot.h": '#include "hamlyn/values/ticket.h"\n',
         "src/base/fd.h": "#include <vector>\n",
-        "src/interface/slot.h": '#include "base/fd.h"\n#include "hamlyn/ticket.h"\n',
+        "src/interface/slot.h": '#include "base/fd.h"\n#include "hamlyn/values/ticket.h"\n',
         "src/fabric/fabric.h": '#include "interface/slot.h"\n',
         "src/fabric/shm/ring.h": '#include "fabric/fabric.h"\n',
         "src/fabric/sim/sim.h": '#include "fabric/fabric.h"\n',
         "src/simulation/run.h": '#include "fabric/sim/sim.h"\n#include "library/engine.h"\n',
         "src/node/node.h": '#include "base/fd.h"\n',
-        "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/slot.h"\n',
+        "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/core/slot.h"\n',
         "src/interface/counters.h": "",
         "src/protocols/stream.cc": '#include "library/engine.h"\n',
-        "src/c/stream.cc": '#include "protocols/stream.h"\n#include "hamlyn/slot.h"\n',
+        "src/c/stream.cc": '#include "protocols/stream.h"\n#include "hamlyn/core/slot.h"\n',
         "src/protocols/stream.h": "",
         "src/tool/main.cc": '#include "library/engine.h"\n#include "interface/counters.h"\n',
         "test/unit/a.cc": '#include "fabric/sim/sim.h"\n#include "test/simulation/books/book.h"\n',
         "test/simulation/books/book.h": '#include "simulation/run.h"\n',
-        "examples/hello.cc": "#include <hamlyn/slot.h>\n",
+        "examples/hello.cc": "#include <hamlyn/core/slot.h>\n",
         "src/node/CMakeLists.txt": "hamlyn_layer(node SOURCES a.cc NEEDS hamlyn_base)\n",
     }
     bad = {
-        "include/hamlyn/mode.h": '#include "hamlyn/slot.h"\n',
-        "include/hamlyn/terminus.h": '#include "base/fd.h"\n',
+        "include/hamlyn/values/mode.h": '#include "hamlyn/core/slot.h"\n',
+        "include/hamlyn/core/terminus.h": '#include "base/fd.h"\n',
         "src/base/up.cc": '#include "interface/slot.h"\n',
         "src/interface/up.cc": '#include "fabric/fabric.h"\n',
-        "src/base/class.cc": "#include <hamlyn/slot.h>\n",
+        "src/base/class.cc": "#include <hamlyn/core/slot.h>\n",
         "src/fabric/up.cc": '#include "fabric/shm/ring.h"\n',
         "src/fabric/shm/side.cc": '  #  include "fabric/sim/sim.h"\n',
         "src/simulation/up.cc": '#include "protocols/stream.h"\n',

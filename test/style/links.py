@@ -11,7 +11,7 @@ import tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A path of the tree, in a row of `code`.
-NAMED = re.compile(r"`((?:src|test|docs|include|examples|scripts|bench|cmake|etc)/[\w./-]+|hamlyn/\w+\.h|[\w-]+\.md)`")
+NAMED = re.compile(r"`((?:src|test|docs|include|examples|scripts|bench|cmake|etc)/[\w./-]+|hamlyn/[\w/]+\.h|[\w-]+\.md)`")
 MADE = ("docs/reference/",)  # where the installed pages are
 INDEX = "docs/index.md"
 

@@ -15,7 +15,7 @@ import tree
 
 # Below the prefix; the library's folder depends on the prefix.
 HOLDS = (
-    r"bin/hamlyn", r"bin/hamlynd", r"include/hamlyn/hamlyn\.h", r"include/hamlyn/c\.h", r"include/hamlyn/stream\.h",
+    r"bin/hamlyn", r"bin/hamlynd", r"include/hamlyn/hamlyn\.h", r"include/hamlyn/c\.h", r"include/hamlyn/protocols/stream\.h",
     r"lib/.*libhamlyn\.so", r"lib/.*libhamlyn\.so\.0", r"lib/.*libhamlyn_protocols\.a", r"lib/.*libhamlyn_c\.a",
     r"lib/.*pkgconfig/hamlyn\.pc", r"lib/.*pkgconfig/hamlyn-c\.pc", r"lib/.*cmake/hamlyn/hamlyn-config\.cmake",
     r"lib/systemd/system/hamlynd\.service", r"lib/sysusers\.d/hamlyn\.conf",

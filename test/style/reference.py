@@ -14,7 +14,7 @@ import headers  # noqa: E402
 import reference  # noqa: E402
 
 # Found in another way than the pages find them, lest both lose the same ones.
-INNER = re.compile(r"^namespace (?!hamlyn\b)(\w+) \{$.*?^\}  // namespace \1$", re.MULTILINE | re.DOTALL)  # of the header alone
+INNER = re.compile(r"^namespace (?!hamlyn\b)([\w:]+) \{$.*?^\}  // namespace \1$", re.MULTILINE | re.DOTALL)  # of the header alone
 DECLARED = re.compile(r"^(?:class|struct|enum class|enum|typedef struct) (\w+)[^;\n]*\{|^#define (\w+)|^\w[\w ]*\*? (?!operator)(\w+)\([^;{]*\);", re.MULTILINE)
 # In a page: what it speaks of, and what its programs use. (The last two are for CMake.)
 MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")
@@ -28,15 +28,15 @@ SAYS = re.compile(rf"\b(?:{'|'.join(STATUSES)})\b|\b[Aa]s (?:`|[A-Z])|[Tt]he sam
 
 def unsaid(name, intro, items):
     """What a header leaves out."""
-    yield from (f"include/hamlyn/{name}.h: no comment says anything of {item.full}" for item in headers.lacking(intro, items))
+    yield from (f"include/hamlyn/{headers.HEADERS.get(name, name)}.h: no comment says anything of {item.full}" for item in headers.lacking(intro, items))
     every = [each for top in items for each in top.walk()]
-    yield from (f"include/hamlyn/{name}.h: {item.full} throws Error: say which" for item in every
+    yield from (f"include/hamlyn/{headers.HEADERS.get(name, name)}.h: {item.full} throws Error: say which" for item in every
                 if re.search(r"[Tt]hrows\s+Error(\.|$)", item.comment))
-    yield from (f"include/hamlyn/{name}.h: nothing says what {item.full} answers" for item in every
+    yield from (f"include/hamlyn/{headers.HEADERS.get(name, name)}.h: nothing says what {item.full} answers" for item in every
                 if ANSWERS.match(item.text) and not SAYS.search(reference.one_line(item.comment)))
     for item in (each for each in every if each.kind == "class"):
         there = reference.labels(item.comment, intro)
-        yield from (f"include/hamlyn/{name}.h: neither of {item.full} nor at the top is there a `{label}:`" for label in ("Threads", "Owner")
+        yield from (f"include/hamlyn/{headers.HEADERS.get(name, name)}.h: neither of {item.full} nor at the top is there a `{label}:`" for label in ("Threads", "Owner")
                     if label not in there)
 
 
@@ -80,7 +80,7 @@ def problems(texts, docs, read, pages, source=""):
 
 def check():
     read = reference.read_all()
-    texts = {name: (headers.FOLDER / f"{name}.h").read_text() for name in read}
+    texts = {name: (headers.FOLDER / f"{headers.HEADERS[name]}.h").read_text() for name in read}
     docs = {str(path.relative_to(tree.ROOT)): path.read_text() for path in (*tree.ROOT.glob("*.md"), *sorted((tree.ROOT / "docs").glob("*.md")))}
     found = list(problems(texts, docs, read, reference.pages(read), "".join(path.read_text() for path in tree.cpp_files(folders=("src",)))))
     found += [f"docs/reference.md: does not name {path.name}" for path in sorted((tree.ROOT / "examples").glob("*.c*"))

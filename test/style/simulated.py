@@ -10,8 +10,9 @@ PAGE = "docs/simulation.md"
 def problems():
     section = (tree.ROOT / PAGE).read_text().split("\n## What runs there\n")[1].split("\n##")[0]
     rows = re.findall(r"^\| (`[^|]+) \|([^|]*)\|([^|]*)\|$", section, re.M)
-    named = [header for row in rows for header in re.findall(r"`(\w+\.h)`", row[0])]
-    there = sorted(path.name for path in (tree.ROOT / "include/hamlyn").glob("*.h"))
+    named = [header for row in rows for header in re.findall(r"`([\w/]+\.h)`", row[0])]
+    folder = tree.ROOT / "include/hamlyn"
+    there = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.h"))
     for header in sorted({*named, *there}):
         if header not in there or named.count(header) != 1:
             yield f"{PAGE}: {header} has {named.count(header)} rows, and is {'a' if header in there else 'no'} header"

@@ -10,7 +10,7 @@
 #include "fabric/shm/layout.h"
 #include "fabric/shm/ring.h"
 #include "fabric/shm/sealed_memory.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/ticket.h"
 #include "library/link_message.h"
 #include "node/client.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 #include "test/support/daemon.h"
 
 namespace hamlyn::test {

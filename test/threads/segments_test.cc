@@ -1,5 +1,5 @@
 // Threads that share one import, and one segment.
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "hamlyn/local_call.h"
-#include "hamlyn/versioned.h"
+#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/segment/versioned.h"
 #include "test/process/on_nodes.h"
 
 namespace hamlyn::test {

@@ -15,10 +15,10 @@
 #include "base/memfd.h"
 #include "base/socket.h"
 #include "base/throw_system.h"
-#include "hamlyn/error.h"
-#include "hamlyn/notification.h"
-#include "hamlyn/status.h"
-#include "hamlyn/ticket.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
 
 namespace hamlyn {
 namespace {

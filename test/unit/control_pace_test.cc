@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 using Time = ControlPace::Time;
@@ -63,4 +63,4 @@ TEST(ControlPace, CountsOfManyUsersEachForItself) {
 }
 
 }  // namespace
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

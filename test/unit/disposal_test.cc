@@ -16,7 +16,7 @@
 
 #include "base/foreign.h"
 
-namespace hamlyn::base {
+namespace hamlyn::internal_::base {
 namespace {
 
 constexpr std::uint64_t kLarge = Disposal::kSmall + 1;
@@ -115,4 +115,4 @@ TEST(Foreign, EndsSocketsByAFewThreadsAtATime) {
 }
 
 }  // namespace
-}  // namespace hamlyn::base
+}  // namespace hamlyn::internal_::base

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 // Each time a word moves all who sleep for it see that, however many are on their way in or out.
@@ -87,4 +87,4 @@ TEST(FarSleepers, sleeps_though_all_stays_readable) {
 }
 
 }  // namespace
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -7,7 +7,7 @@
 #include "test/support/receiving.h"
 #include "test/unit/no_link.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 namespace {
 
 using test::NoLink;
@@ -224,4 +224,4 @@ TEST_F(LinkEnds, that_could_not_begin_for_want_of_something_here_are_told_of_onc
 }
 
 }  // namespace
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

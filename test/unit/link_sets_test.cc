@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 namespace {
 
 std::vector<std::size_t> all_of(LinkSets& sets, std::uint32_t link) {
@@ -55,4 +55,4 @@ TEST(LinkSets, AreThoseThatTheyWereWhenTheyHaveGrown) {
 }
 
 }  // namespace
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -4,7 +4,7 @@
 
 #include "test/unit/no_link.h"
 
-namespace hamlyn::interface {
+namespace hamlyn::internal_::interface {
 namespace {
 
 using test::NoLink;
@@ -63,4 +63,4 @@ TEST(LostPuts, OfATerminusThatHasGoneAreNobodys) {
 }
 
 }  // namespace
-}  // namespace hamlyn::interface
+}  // namespace hamlyn::internal_::interface

@@ -9,7 +9,7 @@
 #include "segment/name_cache.h"
 #include "segment/read_places.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 TEST(LookUpCosts, MeasureBothWaysAndTakeTheCheaper) {
@@ -82,4 +82,4 @@ TEST(NameCache, KeepsTheNewerAndALimit) {
 }
 
 }  // namespace
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -16,7 +16,7 @@
 #include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 using node::NodeId;
@@ -599,4 +599,4 @@ TEST(NameService, ThereIsAMostOfNamesWhateverTheConfigurationSays) {
 }
 
 }  // namespace
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

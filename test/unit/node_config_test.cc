@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "node/config.h"
 
 namespace hamlyn::node {

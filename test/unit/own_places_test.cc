@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 #include "node/address.h"
 #include "test/support/command.h"
 

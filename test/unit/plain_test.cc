@@ -1,6 +1,6 @@
 // Plain: what it refuses, and that every template of the public headers that copies an object's bytes asks
 // for it. Nothing here runs: a template that takes more than it should does not compile.
-#include "hamlyn/plain.h"
+#include "hamlyn/values/plain.h"
 
 #include <gtest/gtest.h>
 

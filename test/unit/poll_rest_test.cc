@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 constexpr std::uint64_t kBetween = 1000;  // cycles from message to message
@@ -126,4 +126,4 @@ TEST(PollRest, waits_for_rows_more_rarely_the_longer_none_comes) {
 }
 
 }  // namespace
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

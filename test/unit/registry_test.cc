@@ -15,7 +15,7 @@
 #include "base/byte_order.h"
 #include "base/copy.h"
 
-namespace hamlyn::segment {
+namespace hamlyn::internal_::segment {
 namespace {
 
 using BucketBytes = std::array<std::byte, kBucketBytes>;
@@ -395,4 +395,4 @@ TEST(Registry, StandsAsTheDocumentSays) {
 }
 
 }  // namespace
-}  // namespace hamlyn::segment
+}  // namespace hamlyn::internal_::segment

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace hamlyn::library {
+namespace hamlyn::internal_::library {
 namespace {
 
 using namespace std::chrono_literals;
@@ -156,4 +156,4 @@ TEST(StallClock, finds_nothing_without_a_limit_nor_with_an_endless_one) {
 }
 
 }  // namespace
-}  // namespace hamlyn::library
+}  // namespace hamlyn::internal_::library

@@ -1,6 +1,6 @@
 // Compare-and-swap of which everybody finds out, where requests are lost, done and not answered, or done much
 // later, in whatever order.
-#include "hamlyn/sure_swap.h"
+#include "hamlyn/segment/sure_swap.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Records that are read while they are written.
-#include "hamlyn/versioned.h"
+#include "hamlyn/segment/versioned.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "fabric/ofi/frame.h"
 #include "fabric/shm/layout.h"
-#include "hamlyn/bulk.h"
+#include "hamlyn/core/bulk.h"
 #include "interface/counters.h"
 #include "interface/packet.h"
 #include "library/link_message.h"

@@ -12,7 +12,7 @@
 #include "fabric/ofi/engine.h"
 #include "fabric/ofi/libfabric.h"
 #include "fabric/ofi/owned.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::ofi {
 

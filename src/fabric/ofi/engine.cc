@@ -11,7 +11,7 @@
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/libfabric.h"
 #include "fabric/ofi/limits.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::ofi {
 

@@ -9,7 +9,7 @@
 
 #include "fabric/ofi/limits.h"
 #include "fabric/ofi/wire.h"
-#include "hamlyn/link_reason.h"
+#include "hamlyn/values/link_reason.h"
 #include "interface/gate.h"
 
 namespace hamlyn::ofi {

@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::ofi {
 

@@ -14,7 +14,7 @@
 
 #include "fabric/ofi/frame.h"
 #include "fabric/ofi/limits.h"
-#include "hamlyn/link_reason.h"
+#include "hamlyn/values/link_reason.h"
 
 namespace hamlyn::ofi {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fabric/ofi/libfabric.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 namespace hamlyn::ofi {
 

@@ -14,7 +14,7 @@
 
 #include "base/memfd.h"
 #include "base/throw_system.h"
-#include "hamlyn/error.h"
+#include "hamlyn/values/error.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fabric/sim/generator.h"
-#include "hamlyn/priority.h"
+#include "hamlyn/values/priority.h"
 #include "interface/packet.h"
 
 namespace hamlyn::sim {

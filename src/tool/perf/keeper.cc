@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/interface.h"
+#include "hamlyn/core/interface.h"
 
 namespace hamlyn::tool::perf {
 namespace {

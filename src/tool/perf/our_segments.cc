@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/copy.h"
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 #include "tool/perf/far_nodes.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hamlyn/message_area.h"
+#include "hamlyn/core/message_area.h"
 #include "tool/perf/meter.h"
 
 namespace hamlyn::tool::perf {

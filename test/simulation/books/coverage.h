@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hamlyn/status.h"
+#include "hamlyn/values/status.h"
 #include "simulation/fault.h"
 
 namespace hamlyn::simulation {

@@ -4,7 +4,7 @@
 // such a file and one line there.
 //
 // Everything that an operation decides comes from World::chance(); what it sees it tells by World::note().
-#include "hamlyn/notification.h"
+#include "hamlyn/values/notification.h"
 #include "test/simulation/books/coverage.h"
 
 namespace hamlyn::simulation {

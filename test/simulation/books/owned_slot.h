@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hamlyn/slot.h"
+#include "hamlyn/core/slot.h"
 #include "test/simulation/books/area.h"
 #include "test/simulation/books/party.h"
 

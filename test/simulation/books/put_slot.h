@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "hamlyn/protection.h"
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/values/protection.h"
 #include "test/simulation/books/coverage.h"
 #include "test/simulation/books/owned_slot.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "hamlyn/remote.h"
+#include "hamlyn/values/remote.h"
 #include "test/simulation/books/violation.h"
 #include "test/simulation/books/world.h"
 

@@ -3,7 +3,7 @@
 // of what is free late, twice, and in any order. Receivers withdraw rings; senders give up in the middle.
 #include <optional>
 
-#include "hamlyn/bulk.h"
+#include "hamlyn/core/bulk.h"
 #include "interface/packet.h"
 #include "test/simulation/books/protocols/bulk_offers.h"
 

@@ -4,7 +4,7 @@
 #include <list>
 #include <optional>
 
-#include "hamlyn/bulk.h"
+#include "hamlyn/core/bulk.h"
 #include "test/simulation/books/protocols/bulk_offers.h"
 
 namespace hamlyn::simulation {

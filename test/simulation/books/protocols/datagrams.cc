@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "hamlyn/buffer_pool.h"
-#include "hamlyn/datagram.h"
+#include "hamlyn/core/buffer_pool.h"
+#include "hamlyn/protocols/datagram.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"
 

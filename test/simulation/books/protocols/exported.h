@@ -3,7 +3,7 @@
 #include <deque>
 #include <optional>
 
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"
 

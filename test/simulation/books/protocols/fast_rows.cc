@@ -3,7 +3,7 @@
 #include <deque>
 #include <optional>
 
-#include "hamlyn/terminus.h"
+#include "hamlyn/core/terminus.h"
 #include "test/simulation/books/protocols/own_and_others.h"
 #include "test/simulation/books/protocols/own_slot.h"
 

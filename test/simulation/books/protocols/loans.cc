@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "hamlyn/loan.h"
+#include "hamlyn/protocols/loan.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"
 

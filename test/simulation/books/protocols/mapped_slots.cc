@@ -7,7 +7,7 @@
 #include <list>
 #include <optional>
 
-#include "hamlyn/mapped_slot.h"
+#include "hamlyn/core/mapped_slot.h"
 #include "test/simulation/books/protocols/own_slot.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"

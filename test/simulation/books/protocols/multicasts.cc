@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "hamlyn/multicast.h"
+#include "hamlyn/core/multicast.h"
 #include "test/simulation/books/protocols/own_slot.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"

@@ -2,9 +2,9 @@
 // A slot of a process in a run, with an area and a queue of its own.
 #include <optional>
 
-#include "hamlyn/message_area.h"
-#include "hamlyn/notification_queue.h"
-#include "hamlyn/slot.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
 #include "test/simulation/books/protocols/stage.h"
 
 namespace hamlyn::simulation {

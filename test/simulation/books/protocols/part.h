@@ -3,7 +3,7 @@
 // and is named in run_protocols.cc.
 #include <memory>
 
-#include "hamlyn/manager.h"
+#include "hamlyn/protocols/manager.h"
 
 namespace hamlyn::simulation {
 

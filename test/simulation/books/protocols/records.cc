@@ -3,7 +3,7 @@
 // within his time.
 #include <array>
 
-#include "hamlyn/versioned.h"
+#include "hamlyn/segment/versioned.h"
 #include "test/simulation/books/protocols/exported.h"
 #include "test/simulation/books/protocols/own_and_others.h"
 

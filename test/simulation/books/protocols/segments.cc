@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "hamlyn/segment.h"
+#include "hamlyn/segment/segment.h"
 #include "test/simulation/books/protocols/own_and_others.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"

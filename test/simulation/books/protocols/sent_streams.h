@@ -1,7 +1,7 @@
 #pragma once
 // Senders that close, give up, or go. Some records stand in a send buffer area, which is written over at the
 // first moment at which that may be.
-#include "hamlyn/send_buffer_area.h"
+#include "hamlyn/core/send_buffer_area.h"
 #include "test/simulation/books/protocols/stream_flows.h"
 
 namespace hamlyn::simulation {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "hamlyn/error.h"
-#include "hamlyn/seed.h"
-#include "hamlyn/status.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/seed.h"
+#include "hamlyn/values/status.h"
 #include "simulation/host/host.h"
 #include "test/simulation/books/owned_slot.h"
 #include "test/simulation/books/program.h"

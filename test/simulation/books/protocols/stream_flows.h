@@ -4,7 +4,7 @@
 #include <deque>
 #include <optional>
 
-#include "hamlyn/stream.h"
+#include "hamlyn/protocols/stream.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"
 

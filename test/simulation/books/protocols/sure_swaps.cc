@@ -4,7 +4,7 @@
 // told that they are done, and none of which it was said that it is not.
 #include <map>
 
-#include "hamlyn/sure_swap.h"
+#include "hamlyn/segment/sure_swap.h"
 #include "test/simulation/books/protocols/exported.h"
 #include "test/simulation/books/protocols/own_and_others.h"
 

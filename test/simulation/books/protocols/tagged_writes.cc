@@ -3,7 +3,7 @@
 #include <deque>
 #include <optional>
 
-#include "hamlyn/tagged_write.h"
+#include "hamlyn/protocols/tagged_write.h"
 #include "test/simulation/books/protocols/part.h"
 #include "test/simulation/books/protocols/stage.h"
 

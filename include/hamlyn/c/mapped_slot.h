@@ -1,0 +1,34 @@
+#pragma once
+// Slots of other processes that are mapped here, in C (hamlyn/c.h).
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hamlyn/c/interface.h"
+#include "hamlyn/c/status.h"
+#include "hamlyn/c/ticket.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Another process's slot, mapped here; reads are loads.
+typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
+
+// Makes the link if there is none. not_permitted: no mapped slot, a ticket that is not good, or another
+// user's.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface,
+                                                       const hamlyn_ticket* ticket, int64_t timeout,
+                                                       hamlyn_mapped_slot** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
+// For reading; until it is freed. The bytes may change at any time.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data,
+                                                        size_t* length);
+// `data` is NULL if it may only be read.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data,
+                                                           size_t* length);
+// `current`: 1 while the owner still uses this memory.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,71 @@
+#pragma once
+// Another process's slot, mapped here: reads are loads, without the owner's processor and without any trust
+// in the reader; within a trust group writes are stores, and `Terminus::send` to its tickets puts the data
+// straight there and only the notification through the link.
+//
+// Who may: any holder of a ticket, for an area of the kind mapped_read_only; of the kind mapped_read_write
+// only processes of the owner's user, which the kernel attests. Paranoid slots cannot be mapped.
+//
+// Threads: any. Words that both sides use at the same time are for std::atomic_ref, naturally aligned.
+// Owner: who made it; its interface outlives it. The memory is the slot's owner's.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hamlyn/core/interface.h"
+#include "hamlyn/values/plain.h"
+#include "hamlyn/values/ticket.h"
+
+namespace hamlyn {
+
+class MappedSlot {
+ public:
+  // Makes the link if there is none, and waits up to `timeout`. Throws Error: not_permitted (no mapped slot,
+  // a ticket that is not good, or another user's mapped_read_write), peer_died or peer_refused (no link: the
+  // text says why), out_of_memory, timed_out, forked.
+  MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout);
+  ~MappedSlot();
+  MappedSlot(const MappedSlot&) = delete;
+  MappedSlot& operator=(const MappedSlot&) = delete;
+
+  // The slot's bytes; they may change at any time. Valid until this object is gone, whatever becomes of the
+  // link, and after a revocation as they were then.
+  std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
+  // The same for writing; empty of the kind mapped_read_only.
+  std::span<std::byte> writable() noexcept { return {base_, can_write_ ? size_ : 0}; }
+  // Whether it is of the kind mapped_read_write.
+  bool can_write() const noexcept { return can_write_; }
+
+  // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
+  // written before it stopped saying so may be lost.
+  [[nodiscard]] bool current() const noexcept {
+    // What was read before was read before: on x86-64 the compiler alone could put it off. Then the word,
+    // which the owner moves before it leaves this memory: it pairs with Generation::move in
+    // Control::renew_mapped_area.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
+  }
+
+  // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
+  // compare_exchange and the rest, atomic against everybody who maps it and against its owner, who are its
+  // partners. Of the kind mapped_read_only anything but a load ends this process with SIGSEGV.
+  template <Plain Word>
+  std::atomic_ref<Word> word(std::size_t offset) noexcept {
+    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(base_ + offset));
+  }
+
+ private:
+  Interface& interface_;
+  std::uint64_t peer_;
+  std::byte* area_ = nullptr;
+  std::size_t area_size_ = 0;
+  std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t* generation_word_ = nullptr;  // read-only memory
+  std::uint64_t generation_ = 0;
+  bool can_write_ = false;
+};
+
+}  // namespace hamlyn

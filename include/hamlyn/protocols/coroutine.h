@@ -1,0 +1,195 @@
+#pragma once
+// Coroutines over the protocols: what waits by `co_await` leaves its thread to the others of its loop. A
+// header of its own, which nothing else here includes: who does not use it pays nothing.
+//
+//   hamlyn::Task answer(hamlyn::Loop& loop, hamlyn::StreamReceiver& from, hamlyn::StreamSender& to) {
+//     hamlyn::Record record;
+//     while (co_await loop.receive(from, record) == hamlyn::Status::ok) {
+//       co_await loop.send(to, record.bytes());
+//       from.release(record);
+//     }
+//   }
+//
+// Threads: a loop and its tasks belong to the thread that runs it. Manager::cancel ends it from any other:
+// `run` throws, or whoever was just looking is told `cancelled`.
+// Owner: who made it. A task given to a loop is the loop's; the manager, and whatever tasks name, outlive
+// the loop.
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/manager.h"
+#include "hamlyn/protocols/stream.h"
+#include "hamlyn/values/error.h"
+
+namespace hamlyn {
+
+// A coroutine that a loop runs. It owns its frame until it is given to the loop; called and not given, it
+// never runs.
+class Task {
+ public:
+  struct promise_type {
+    Task get_return_object() noexcept {
+      return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { failure = std::current_exception(); }
+    std::exception_ptr failure;
+  };
+
+  Task(Task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(frame_, other.frame_);
+    return *this;
+  }
+  ~Task() {
+    if (frame_) frame_.destroy();
+  }
+
+ private:
+  friend class Loop;
+  explicit Task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+  std::coroutine_handle<promise_type> frame_;
+};
+
+// Runs tasks, in the thread that calls `run`.
+class Loop {
+ public:
+  // It sleeps by this manager: what its tasks wait on is of it.
+  explicit Loop(Manager& manager) : manager_(manager) {}
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // It begins with the next turn of `run`; tasks may start others. Throws std::bad_alloc.
+  void start(Task task) { tasks_.push_back(std::move(task)); }
+
+  // Runs until every task has ended; sleeps while all of them wait. Throws what a task threw, and then is to
+  // be called again for the others; Error(cancelled) after Manager::cancel; Error(forked);
+  // Error(invalid_argument): inside process_arrival, where nothing may wait.
+  void run() {
+    for (;;) {
+      const std::uint64_t known = manager_.happened();  // a look for one may bring something for another
+      begin_new();
+      resume_ready();
+      end_finished();
+      if (tasks_.empty()) return;
+      if (begun_ == tasks_.size() && !moved_) sleep(known);
+    }
+  }
+
+  // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
+  // time-out. What they name must live until they are over.
+  auto receive(StreamReceiver& from, Record& out) {
+    return Wait(*this, true, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+  }
+  auto receive(DatagramReceiver& from, Datagram& out) {
+    return Wait(*this, true, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+  }
+  auto send(StreamSender& to, std::span<const std::byte> data) {
+    return Wait(*this, false, [&to, data] { return to.send(data, std::chrono::nanoseconds{0}); });
+  }
+  auto flush(StreamSender& to) {
+    return Wait(*this, false, [&to] { return to.flush(std::chrono::nanoseconds{0}); });
+  }
+  auto close(StreamSender& to) {
+    return Wait(*this, false, [&to] { return to.close(std::chrono::nanoseconds{0}); });
+  }
+  // Until a message is no longer pending: its buffer is free.
+  auto sent(Terminus& terminus, SendHandle handle) {
+    return Wait(*this, false, [&terminus, handle] {
+      const Status status = terminus.status(handle);
+      return status == Status::pending ? Status::timed_out : status;
+    });
+  }
+
+ private:
+  // Asks `look` again and again; timed_out: not yet.
+  template <class Look>
+  class Wait {
+   public:
+    Wait(Loop& loop, bool by_arrival, Look look)
+        : loop_(loop), by_arrival_(by_arrival), look_(std::move(look)) {}
+    bool await_ready() {
+      status_ = look_();
+      return status_ != Status::timed_out;
+    }
+    void await_suspend(std::coroutine_handle<> frame) {
+      loop_.waiting_.push_back({frame, by_arrival_, [this] { return await_ready(); }});
+    }
+    Status await_resume() const noexcept { return status_; }
+
+   private:
+    Loop& loop_;
+    const bool by_arrival_;  // and by nothing else
+    Look look_;
+    Status status_ = Status::timed_out;
+  };
+  struct Waiting {
+    std::coroutine_handle<> frame;
+    bool by_arrival;
+    std::function<bool()> ready;
+  };
+
+  void begin_new() {
+    moved_ = false;
+    while (begun_ != tasks_.size()) {
+      moved_ = true;
+      tasks_[begun_++].frame_.resume();  // may start others
+    }
+  }
+  void resume_ready() {
+    std::vector<Waiting> waiting;
+    waiting.swap(waiting_);  // those that are resumed may wait again
+    for (Waiting& each : waiting) {
+      if (each.ready()) {
+        moved_ = true;
+        each.frame.resume();
+      } else {
+        waiting_.push_back(std::move(each));
+      }
+    }
+  }
+  // What others have thrown in the same turn, the next `run` throws.
+  void end_finished() {
+    for (std::size_t i = 0; i != begun_;) {
+      if (!tasks_[i].frame_.done()) {
+        ++i;
+        continue;
+      }
+      const std::exception_ptr failure = tasks_[i].frame_.promise().failure;
+      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+      --begun_;
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+  void sleep(std::uint64_t known) {
+    bool by_arrival = true;
+    for (const Waiting& each : waiting_) by_arrival &= each.by_arrival;
+    // Room in a link comes without an arrival, so a wait for it is short.
+    constexpr std::chrono::microseconds kLook{200};
+    const Status status = by_arrival ? manager_.wait_beyond(known, std::chrono::nanoseconds::max())
+                                     : manager_.wait_beyond(known, kLook);
+    if (status == Status::cancelled) throw Error(ErrorCode::cancelled, "cancelled while all tasks waited");
+    if (status == Status::forked)
+      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+    if (status == Status::invalid)
+      throw Error(ErrorCode::invalid_argument, "tasks cannot wait inside process_arrival");
+  }
+
+  Manager& manager_;
+  std::vector<Task> tasks_;
+  std::size_t begun_ = 0;  // of them
+  std::vector<Waiting> waiting_;
+  bool moved_ = false;
+};
+
+}  // namespace hamlyn

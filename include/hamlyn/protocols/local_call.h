@@ -1,0 +1,116 @@
+#pragma once
+// Calls of clients on the clerk of a service (paper 4, sections 7.2.1 and 7.2.4): local calls, and all that
+// clients know of the service, whose segments they never see. Neither do they trust each other, nor does the
+// clerk trust any of them. Each has a call record of its own in the clerk's memory, with a key that it alone
+// is given. From the moment at which a call is complete until it is answered nobody can write there: the
+// clerk reads it in place, and what it has checked stays as it was. A client can keep its own record busy,
+// and nothing else; one that does not take its answers, stops or dies holds nobody up.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "hamlyn/core/interface.h"
+#include "hamlyn/values/plain.h"
+#include "hamlyn/values/rights.h"
+#include "hamlyn/values/status.h"
+
+namespace hamlyn {
+
+// One call, until it is answered. A value.
+struct LocalCall {
+  std::uint64_t client = 0;                 // its interface, as the node attests
+  std::span<const std::byte> request = {};  // in place: any bytes that the client likes, and they stay
+  std::uint64_t number = 0;                 // the client's own
+  std::uint32_t record = 0;                 // of the library
+};
+
+// The clerk's side. Threads: any; a call is answered by one. Owner: its interface is there for longer.
+class LocalService {
+ public:
+  struct Options {
+    std::size_t request = 256;   // bytes, at most, of a request
+    std::size_t reply = 256;     // and of a reply
+    std::uint32_t clients = 64;  // at a time, 1 to 4095; one for each interface
+    Rights rights = {};          // who may become one: whoever may look the name up
+  };
+
+  // Registers it under `name`. Throws Error: as Interface::publish; invalid_argument (sizes), out_of_memory.
+  LocalService(Interface& interface, std::string_view name, const Options& options);
+  LocalService(Interface& interface, std::string_view name) : LocalService(interface, name, Options{}) {}
+  ~LocalService();  // waits end with `cancelled`; clients are told link_ended, stale or timed_out from here
+                    // on
+  LocalService(const LocalService&) = delete;
+  LocalService& operator=(const LocalService&) = delete;
+
+  // Waits for the next call. Several may be taken before they are answered. ok, timed_out (0: one look),
+  // cancelled, forked.
+  Status take(LocalCall& out, std::chrono::nanoseconds timeout) noexcept;
+  // Answers it, which never waits: `reply` is copied, and the record is the client's again. Every call is to
+  // be answered, if with nothing. ok; link_ended: the client has gone; too_long: than the options say, or
+  // than the client has room for: answer otherwise; invalid: no call that is to be answered; forked.
+  Status answer(const LocalCall& call, std::span<const std::byte> reply) noexcept;
+
+  // For epoll: readable when there may be a call. Take until timed_out before going back. Owned by the
+  // service. Throws Error: system, forked.
+  int descriptor();
+  std::size_t clients() const;  // there are now; of a forked child 0
+
+ private:
+  struct Desk;
+  std::unique_ptr<Desk> desk_;
+};
+
+// The client's side. Of each service an interface has one: another takes the first one's place. Threads: one
+// at a time. Owner: its interface is there for longer.
+class LocalClient {
+ public:
+  struct Options {
+    std::size_t reply = 256;                  // bytes, at most; 48 at least
+    std::chrono::milliseconds timeout{5000};  // to find the clerk and to be let in
+  };
+
+  // Finds the clerk by its service's name, for which it waits, and is let in. Throws Error: as
+  // Interface::lookup; seed_wrong_kind (no service is registered there), peer_refused (as many clients as
+  // there may be, or this interface's last call is not answered yet), peer_died, timed_out, cancelled,
+  // forked, invalid_argument, out_of_memory.
+  LocalClient(Interface& interface, std::string_view service, const Options& options);
+  LocalClient(Interface& interface, std::string_view service) : LocalClient(interface, service, Options{}) {}
+  ~LocalClient();
+  LocalClient(const LocalClient&) = delete;
+  LocalClient& operator=(const LocalClient&) = delete;
+
+  // Calls, and waits for the reply, which stays in place until the next call. ok; timed_out, cancelled: it
+  // may have been done, or be done yet; not_ready: so it is with the call before, which still has no answer;
+  // too_long, than the clerk takes: it was not done; link_ended: the clerk has gone; stale: another has this
+  // one's place: make a new one; forked.
+  Status call(std::span<const std::byte> request, std::span<const std::byte>& reply,
+              std::chrono::nanoseconds timeout) noexcept;
+  // Calls with text, as `call` does with its bytes.
+  Status call(std::string_view request, std::span<const std::byte>& reply,
+              std::chrono::nanoseconds timeout) noexcept {
+    return call(std::as_bytes(std::span(request)), reply, timeout);
+  }
+  // Calls for a value, with bytes or with another value. Also broken: the reply has another length.
+  template <Plain Reply>
+  Status call(std::span<const std::byte> request, Reply& reply, std::chrono::nanoseconds timeout) noexcept {
+    std::span<const std::byte> bytes;
+    const Status status = call(request, bytes, timeout);
+    if (status == Status::ok && bytes.size() != sizeof reply) return Status::broken;
+    if (status == Status::ok) std::memcpy(&reply, bytes.data(), sizeof reply);
+    return status;
+  }
+  template <Plain Request, Plain Reply>
+  Status call(const Request& request, Reply& reply, std::chrono::nanoseconds timeout) noexcept {
+    return call(std::as_bytes(std::span(&request, 1)), reply, timeout);
+  }
+
+ private:
+  struct Phone;
+  std::unique_ptr<Phone> phone_;
+};
+
+}  // namespace hamlyn

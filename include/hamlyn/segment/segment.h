@@ -1,0 +1,335 @@
+#pragma once
+// Segments (paper 4, chapters 3 and 4): a process exports a piece of its memory, under a name or by a ticket;
+// others import it and read, write and swap in it without its help. Data moves without control; control moves
+// only when asked for. docs/remote-memory.md explains the model to someone who never read the thesis.
+//
+// Threads: any thread may use any object; each is destroyed by one, while no other uses it. Fork: a forked
+// child has neither (Status::forked); it may go on reading the descriptors.
+// Owner: who made it; the interface outlives it. Memory of the caller's stays the caller's.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hamlyn/core/interface.h"
+#include "hamlyn/core/mapped_slot.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "hamlyn/values/plain.h"
+#include "hamlyn/values/protection.h"
+#include "hamlyn/values/put.h"
+#include "hamlyn/values/ticket.h"
+
+namespace hamlyn {
+
+namespace internal_::segment {
+class Descriptors;
+class NameClaim;
+}  // namespace internal_::segment
+
+// How it is exported.
+struct SegmentOptions {
+  // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
+  // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
+  std::string name = {};
+  std::size_t bytes = 0;  // of zeroed memory, made here; of the mapped kinds rounded up to whole pages
+  // Instead: memory that is there already and stays the caller's, whole pages. Of the mapped kinds it is
+  // moved, and nobody may touch it while the segment is made, nor while it goes (see MessageArea).
+  std::span<std::byte> memory = {};
+  // guarded: every access comes through this process's interface. mapped_read_only: importers of this host
+  // read by loads, which need nobody's processor. mapped_read_write: those of this user write and swap so,
+  // too. One kind for all importers.
+  Sharing sharing = Sharing::guarded;
+  Protection protection = {};              // who may import it, besides what tickets say
+  Control control = Control::conditional;  // whether records tell of what importers do
+  std::uint32_t places = 16;               // notifications of one importer that may stand here unread
+  std::size_t records = 1024;              // of all importers together
+  std::uint32_t hold = 65536;  // bytes of writes that may wait while a part of it is inhibited or not pinned
+};
+
+// What the exporter is told of.
+struct SegmentRecord {
+  // What it tells of.
+  enum class Kind : std::uint32_t {
+    written = 1,      // data has landed
+    held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
+    read = 3,         // what a read of one's own that asked for it has brought is here
+    read_failed = 4,  // the same, but it was not done
+    got = 5,          // importers have read this
+    swapped = 6,      // importers have done fetch-and-ops or compare-and-swaps here
+  };
+  Kind kind = Kind::written;  // what it tells of
+  // Operations that it stands for: 1 that asked for it; of writes that asked and had to wait, all that have
+  // landed since the last; or, under `always`, of all since the last of the kind the pieces that they came
+  // in, for a long one comes in several.
+  std::uint32_t count = 0;
+  std::uint64_t offset = 0;  // of the first byte, from the segment's
+  std::uint64_t length = 0;  // from the first byte of them to behind the last
+  std::uint64_t peer = 0;    // the importer's interface; 0: several
+};
+
+// One of this process's own.
+class Segment {
+ public:
+  // Exports it. Throws Error: name_taken, name_invalid, quota_names, quota_bytes, invalid_argument (sizes,
+  // memory that is not whole pages or cannot be moved), out_of_memory, node_unreachable, forked.
+  Segment(Interface& interface, const SegmentOptions& options);
+  ~Segment();  // unexports it: what importers do from here on is answered `stale`
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  // All of it, at the same address until it goes.
+  std::span<std::byte> bytes() noexcept { return area_.bytes(); }
+  // A word of it, aligned: atomic against its partners, every importer's operations and other threads here.
+  template <Plain Word>
+  std::atomic_ref<Word> at(std::size_t offset) {
+    check_word(offset, sizeof(Word));
+    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(bytes().data() + offset));
+  }
+  // For those who are to import it without a name. A value: send it, store it.
+  Ticket ticket() const;
+
+  // Takes it back from everybody: imports are `stale` from here on, and mappings see nothing new (nobody
+  // may write it meanwhile, not even threads of this process). The name leads to the new generation, which
+  // may be imported at once. Throws Error: out_of_memory, forked, and of its name as Interface::publish.
+  void revoke();
+  // Other rights from here on. Those who have it mapped keep it until `revoke`. Throws Error: forked, and
+  // of its name as Interface::publish; std::bad_alloc.
+  void protect(const Protection& protection);
+  // As Slot::set_control, `inhibit` and `release`.
+  Status set_control(Control control) noexcept { return slot_.set_control(control); }
+  Status inhibit() noexcept { return slot_.inhibit(); }
+  Status release() noexcept { return slot_.release(); }
+  // As Slot::pin and `unpin`, and pins it in real memory as well, as far as the system lets.
+  Status pin(std::size_t offset, std::size_t length) noexcept;
+  Status unpin(std::size_t offset, std::size_t length) noexcept;
+
+  // The next record, if there is one; runs the interface when there is none.
+  [[nodiscard]] std::optional<SegmentRecord> poll() noexcept;
+  // Waits for it. ok, timed_out, cancelled, forked.
+  Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
+  // The oldest write that waits, its data to `into`: as Slot::take_held.
+  Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
+  // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
+  // once, what an importer stores into a mapped segment within a millisecond. `done` looks at the number, and
+  // calls nothing of these objects. ok, timed_out, cancelled, forked; out_of_bounds; misaligned.
+  template <class Done>
+  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
+    if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
+    // Pairs with Import::write_signal, in wait_for_word.
+    const std::atomic_ref<std::uint64_t> word(
+        *reinterpret_cast<std::uint64_t*>(area_.bytes().data() + offset));
+    const auto call = [](const void* what, std::uint64_t value) {
+      return static_cast<bool>((*static_cast<const Done*>(what))(value));
+    };
+    return wait_for_word(word, call, &done, timeout);
+  }
+
+  // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
+  // section 4.2.5): each read gives one record, and waits for none (EAGAIN). Of `control_descriptor` a
+  // SegmentRecord, of `data_descriptor` a HeldPut and its data behind it. Once one of them was asked for,
+  // records come here, and not by `poll` and `wait`. After this process's death what stands in them can still
+  // be read, and then the end of the file. Owned by the segment; dup them to keep them. Throws Error: system,
+  // out_of_memory, forked.
+  int control_descriptor();
+  int data_descriptor();
+
+  Interface& interface() noexcept { return interface_; }
+  // That it is made of. It goes with the segment.
+  Slot& slot() noexcept { return slot_; }
+
+ private:
+  friend class internal_::segment::Descriptors;
+  friend class Import;  // whose reads land in it
+
+  static MessageArea make_area(Interface& interface, const SegmentOptions& options);
+  static Slot::Options slot_options(const SegmentOptions& options);
+  Status find_word(std::size_t offset, std::size_t bytes) const noexcept;
+  void check_word(std::size_t offset, std::size_t bytes) const;
+  Status wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
+                       const void* what, std::chrono::nanoseconds timeout) noexcept;
+  internal_::segment::Descriptors& descriptors();
+  void publish();
+
+  Interface& interface_;
+  const std::string name_;
+  std::unique_ptr<internal_::segment::NameClaim> claim_;  // of it; goes when it is not registered any more
+  MessageArea area_;
+  NotificationQueue queue_;
+  Slot slot_;
+  Protection protection_;
+  std::mutex mutex_;  // of its registration, and of the making of descriptors
+  std::unique_ptr<internal_::segment::Descriptors> descriptors_;
+};
+
+struct WriteOptions {
+  bool notify = false;               // tell the exporter, if its Control lets
+  const Strides* strides = nullptr;  // WRITEV: scattered in up to three dimensions
+  std::uint32_t element = 0;         // see PutOptions
+};
+
+struct ReadOptions {
+  bool notify = false;               // tell of it in the segment where it lands, by a record, when it is over
+  const Strides* strides = nullptr;  // gathered from up to three dimensions, as WRITEV scatters
+  bool tell_exporter = false;        // tell the exporter, if its Control lets
+};
+
+struct FetchOptions {
+  bool notify = false;  // tell the exporter, if its Control lets
+};
+
+// One of another process.
+class Import {
+ public:
+  struct Options {
+    Access access = Access::read_write;       // what it will be used for
+    bool map = true;                          // whether to map it if that may be
+    std::size_t reads = 65536;                // bytes of room for reads into other memory than a segment's
+    std::chrono::milliseconds timeout{5000};  // for the name, and for the owner's answer
+  };
+
+  // Imports the segment of that name, for which it waits, or that ticket. Throws Error: timed_out (with a
+  // time of 0: name_unknown), not_permitted (outside the rights), seed_wrong_kind (no segment is registered
+  // there), seed_stale (it has gone), peer_died, cancelled, invalid_argument, out_of_memory, forked.
+  Import(Interface& interface, std::string_view name) : Import(interface, name, Options{}) {}
+  Import(Interface& interface, std::string_view name, const Options& options);
+  Import(Interface& interface, const Ticket& ticket) : Import(interface, ticket, Options{}) {}
+  Import(Interface& interface, const Ticket& ticket, const Options& options);
+  ~Import();
+  Import(const Import&) = delete;
+  Import& operator=(const Import&) = delete;
+
+  // Bytes.
+  std::size_t size() const noexcept { return ticket_.bound; }
+  // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets.
+  bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
+  bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
+
+  // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
+  // successor; link_ended if its process has gone; refused if its rights do not allow it; out_of_bounds. An
+  // operation and a revocation at the same time may go either way.
+  //
+  // WRITE (paper 4, section 3.3). ok: the data is on its way, and the buffer free; `flush` says whether it
+  // has landed. pending: as ok, but the buffer is in use until `status(*handle)` says otherwise. queue_full,
+  // no_place, connecting (it is opened anew): nothing was done; `run` and try again, or use the waiting one.
+  // Aligned words of 4 and 8 bytes change at one moment each.
+  Status write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options = {},
+               SendHandle* handle = nullptr) noexcept;
+  // The same, and returns when the buffer is free. Also timed_out, cancelled.
+  Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
+               const WriteOptions& options = {}) noexcept;
+  // Of a write: pending, ok, link_ended, cancelled.
+  Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
+  // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
+  // `refusal` says why.
+  Status flush(std::chrono::nanoseconds timeout) noexcept;
+  Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
+  // What `write_signal` does to the word.
+  using Signal = hamlyn::Signal;
+  // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
+  // is put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when
+  // that is on its way. As the waiting `write`; also misaligned.
+  Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
+                      std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
+
+  // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
+  // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
+  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time
+  // of one begins with its turn; but for those of up to 48 bytes without strides from a multiple of 8 on.
+  // ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to land in.
+  Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
+              const ReadOptions& options = {}) noexcept;
+  // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.
+  Status read_until(std::size_t offset, std::span<std::byte> into, bool (*enough)(const void* data) noexcept,
+                    std::chrono::nanoseconds timeout) noexcept;
+  // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
+  // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
+  Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
+              RemoteHandle* handle) noexcept {
+    return read(offset, into, at, length, {}, handle);
+  }
+  Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
+              const ReadOptions& options, RemoteHandle* handle) noexcept;
+  // How it stands with one of those: as Terminus::outcome. `wait` waits until it is over; also timed_out,
+  // cancelled.
+  Outcome outcome(RemoteHandle handle) const noexcept;
+  Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
+
+  // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
+  // there before. After link_ended nobody knows whether it was done; after timed_out and cancelled neither,
+  // and it may still be done (docs/remote-memory.md; hamlyn/segment/sure_swap.h has a swap that can be
+  // asked). no_place, of a mapped one: it is done, and the exporter has not been told.
+  Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
+                const FetchOptions& options = {}) noexcept;
+  // The same of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
+  Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
+                           std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
+    return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
+                 options);
+  }
+  // One value: `load` as the waiting `read`, `store` as `write` without a handle.
+  template <Plain Word>
+  Status load(std::size_t offset, Word& out, std::chrono::nanoseconds timeout) noexcept {
+    return read(offset, std::as_writable_bytes(std::span(&out, 1)), timeout);
+  }
+  template <Plain Word>
+  Status store(std::size_t offset, const Word& value, const WriteOptions& options = {}) noexcept {
+    return write(offset, std::as_bytes(std::span(&value, 1)), options);
+  }
+
+  // Reads by loads: the memory itself; empty if it is not mapped. It may change at any time; what was read is
+  // good if `current` says so afterwards. In a forked child there is neither.
+  std::span<const std::byte> mapped() const noexcept {
+    return mapped_ != nullptr ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
+                              : std::span<const std::byte>{};
+  }
+  [[nodiscard]] bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  // What it is mapped by, or null. It goes with the import.
+  MappedSlot* mapping() noexcept { return mapped_.get(); }
+
+  // Runs the interface once.
+  bool run() noexcept { return interface_.run(); }
+  Interface& interface() noexcept { return interface_; }
+  // What it was imported by.
+  const Ticket& ticket() const noexcept { return ticket_; }
+
+ private:
+  struct Found;
+  static Found look_up(Interface& interface, std::string_view name, const Options& options);
+  Import(Interface& interface, const Found& found);
+  void open(const Options& options);
+  Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
+                          const WriteOptions& options) noexcept;
+  bool never_told() noexcept;
+  static Status ended(const Outcome& outcome) noexcept;
+  // Of what the ticket opens, mapped.
+  std::byte* memory() const noexcept {
+    return const_cast<std::byte*>(mapped_->bytes().data()) + ticket_.base;
+  }
+  Status check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
+  Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
+  Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
+                    std::chrono::nanoseconds timeout) noexcept;
+
+  Interface& interface_;
+  Ticket ticket_;
+  Terminus terminus_;
+  std::unique_ptr<MappedSlot> mapped_;
+  std::atomic<Refusal> refusal_{Refusal::none};
+  // Where reads land that go to memory of no segment; made at the first of them.
+  struct Landing;
+  const Access access_;
+  const std::size_t landing_bytes_;
+  std::mutex landing_mutex_;
+  std::unique_ptr<Landing> landing_;
+};
+
+}  // namespace hamlyn

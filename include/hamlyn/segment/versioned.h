@@ -1,0 +1,185 @@
+#pragma once
+// What services are made of that keep their state in segments (paper 4, sections 7.2.1 and 7.2.3): records
+// that a reader takes whole or not at all, while anybody writes them, from this host or another; and tokens.
+// Clerks and servers trust each other: a record that was made to deceive deceives.
+//
+// Threads: any; a record has one writer at a time.
+// Owner: who made it; the segment or the import outlives it.
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "hamlyn/segment/segment.h"
+#include "hamlyn/values/plain.h"
+#include "hamlyn/values/status.h"
+
+namespace hamlyn {
+
+// A value in a segment, between its version and a check over both: whichever words of it a reader has of
+// which moment, it knows. `Value` is Plain, its size a multiple of 8.
+template <Plain Value>
+struct Versioned {
+  static_assert(sizeof(Value) % sizeof(std::uint64_t) == 0);
+
+  std::uint64_t version = 0;  // 0: never written
+  Value value{};
+  std::uint64_t check = 0;
+
+  static Versioned of(const Value& value, std::uint64_t version) noexcept {
+    Versioned made{version, value, 0};
+    made.check = made.sum();
+    return made;
+  }
+  // False: it is being written, or never was.
+  bool whole() const noexcept { return version != 0 && check == sum(); }
+
+ private:
+  // A change of any bit changes about half of them, and a zero, too.
+  static constexpr std::uint64_t mixed(std::uint64_t word) noexcept {
+    word = (word + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
+    return word ^ word >> 31;
+  }
+  std::uint64_t sum() const noexcept {
+    std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words;
+    std::memcpy(words.data(), &value, sizeof value);
+    std::uint64_t sum = mixed(version);
+    for (const std::uint64_t word : words) sum = mixed(sum ^ word);
+    return sum;
+  }
+};
+
+// One record of a segment of one's own, which lies at `offset`, a multiple of 8. (Another place than a
+// segment is for tests.)
+template <Plain Value, class Place = Segment>
+class OwnVersioned {
+ public:
+  // Goes on from the version that stands there. Throws Error(invalid_argument): no such place.
+  OwnVersioned(Place& segment, std::size_t offset) : segment_(segment), offset_(offset) {
+    version_ = word_at(offset).load(std::memory_order_relaxed);  // it may go on from another
+    word_at(offset + offsetof_check());
+  }
+  // Its stores pair with the loads of `read`, here or far away, which the checksum tells whether all were of
+  // one write: who finds it whole finds what its writer did before.
+  void write(const Value& value) {
+    const auto record = Versioned<Value>::of(value, ++version_);
+    const auto words = std::as_bytes(std::span(&record, 1));
+    for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
+      std::uint64_t word;
+      std::memcpy(&word, words.data() + at, sizeof word);
+      word_at(offset_ + at).store(word, std::memory_order_release);
+    }
+  }
+  // What others have written there, or oneself. ok; not_ready: it is being written, or never was.
+  Status read(Value& out, std::uint64_t* version = nullptr) const {
+    Versioned<Value> record;
+    for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
+      // Pairs with the store in `write`.
+      const std::uint64_t word = word_at(offset_ + at).load(std::memory_order_acquire);
+      std::memcpy(reinterpret_cast<std::byte*>(&record) + at, &word, sizeof word);
+    }
+    if (!record.whole()) return Status::not_ready;
+    out = record.value;
+    if (version != nullptr) *version = record.version;
+    return Status::ok;
+  }
+
+ private:
+  static constexpr std::size_t offsetof_check() { return sizeof(Versioned<Value>) - sizeof(std::uint64_t); }
+  auto word_at(std::size_t at) const { return segment_.template at<std::uint64_t>(at); }
+
+  Place& segment_;
+  const std::size_t offset_;
+  std::uint64_t version_ = 0;
+};
+
+// The same in a segment of somebody else's.
+template <Plain Value>
+class FarVersioned {
+ public:
+  // The record at `offset`, a multiple of 8. Looks at nothing yet.
+  FarVersioned(Import& import, std::size_t offset) noexcept : import_(import), offset_(offset) {}
+
+  // Reads it, again and again while it is being written. ok; not_ready: it never was; or as Import::read.
+  Status read(Value& out, std::chrono::nanoseconds timeout, std::uint64_t* version = nullptr) noexcept {
+    Versioned<Value> record;
+    const Status status =
+        import_.read_until(offset_, std::as_writable_bytes(std::span(&record, 1)), &enough, timeout);
+    if (status != Status::ok) return status;
+    if (!record.whole()) return Status::not_ready;
+    out = record.value;
+    if (version != nullptr) *version = record.version;
+    return Status::ok;
+  }
+  // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. The first one reads which
+  // version there is, and goes on from it (from 0 where the import is for writing alone). A further one waits
+  // until the one before has landed, which it would overtake between hosts. As Import::write and flush; with
+  // `notify` the other side is told.
+  Status write(const Value& value, std::chrono::nanoseconds timeout, bool notify = false) noexcept {
+    if (!begun_) {
+      const Status status = import_.load(offset_, version_, timeout);
+      if (status != Status::ok && status != Status::refused) return status;
+      begun_ = true;
+    }
+    if (on_its_way_) {
+      const Status status = import_.flush(timeout);
+      if (status != Status::ok) return status;
+    }
+    const auto record = Versioned<Value>::of(value, version_ + 1);
+    const Status status =
+        import_.write(offset_, std::as_bytes(std::span(&record, 1)), timeout, {.notify = notify});
+    if (status == Status::ok) ++version_;
+    on_its_way_ = true;
+    return status;
+  }
+
+ private:
+  static bool enough(const void* data) noexcept {
+    const auto& record = *static_cast<const Versioned<Value>*>(data);
+    return record.whole() || (record.version == 0 && record.check == 0);
+  }
+
+  Import& import_;
+  const std::size_t offset_;
+  bool begun_ = false, on_its_way_ = false;
+  std::uint64_t version_ = 0;
+};
+
+// A token that one of many holds, by compare-and-swap on a word (paper 4, section 7.2.3). It is not taken
+// back from a holder that dies: who suspects that (FailureDetector) swaps it out of its hand with `pass`.
+class Token {
+ public:
+  // `holder`: who we are, not 0. The word, at a multiple of 8, is 0 at first.
+  Token(Import& import, std::size_t offset, std::uint64_t holder) noexcept
+      : import_(import), offset_(offset), holder_(holder) {}
+
+  // ok; not_ready: somebody else has it, `whose` says who; or as Import::fetch. After link_ended it may be
+  // ours: to take it again, by another import, tells, for then it is not_ready, and `whose` is our own. After
+  // timed_out and cancelled it may also become ours later, until the link ends.
+  Status take(std::chrono::nanoseconds timeout, std::uint64_t* whose = nullptr) noexcept {
+    return pass(0, holder_, timeout, whose);
+  }
+  // invalid: it was not ours.
+  Status give_back(std::chrono::nanoseconds timeout) noexcept {
+    const Status status = pass(holder_, 0, timeout, nullptr);
+    return status == Status::not_ready ? Status::invalid : status;
+  }
+  // From one hand to another, 0 for nobody's. As `take`.
+  Status pass(std::uint64_t from, std::uint64_t to, std::chrono::nanoseconds timeout,
+              std::uint64_t* whose) noexcept {
+    const Outcome outcome = import_.compare_and_swap(offset_, from, to, timeout);
+    if (outcome.status != Status::ok) return outcome.status;
+    if (whose != nullptr) *whose = outcome.value == from ? to : outcome.value;
+    return outcome.value == from ? Status::ok : Status::not_ready;
+  }
+
+ private:
+  Import& import_;
+  const std::size_t offset_;
+  const std::uint64_t holder_;
+};
+
+}  // namespace hamlyn
