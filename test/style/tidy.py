@@ -33,7 +33,12 @@ def chosen(path):
 def options(command):
     """What a file is compiled with, but for its own name and its object's."""
     words = command["command"].split()
-    return tuple(words[:words.index("-o")])
+    words = words[:words.index("-o")]
+    # gcc's precompiled headers are not clang's: each file includes what it needs.
+    while "-include" in words:
+        at = words.index("-include")
+        del words[at:at + 2]
+    return tuple(word for word in words if word != "-Winvalid-pch")
 
 
 def groups(commands):

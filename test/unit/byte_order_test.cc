@@ -127,6 +127,8 @@ Number in_memory(const std::byte* at) {
 void headers_are_the_same_bytes_everywhere() {
   ofi::FrameHeader header;
   header.lane = ofi::Lane::urgent;
+  header.flags = ofi::FrameHeader::kEnd;
+  header.reason = 5;
   header.length = 0x01020304;
   header.link = 0x1112131415161718;
   header.from = 0x2122232425262728;
@@ -136,7 +138,7 @@ void headers_are_the_same_bytes_everywhere() {
   header.window = 0x6162;
   header.handed = {0x7172, 0x8182, 0x9192};
   const Bytes golden =
-      hex("484F4649 02010000 04030201 00000000 1817161514131211 2827262524232221 3837363534333231"
+      hex("484F4649 03010105 04030201 00000000 1817161514131211 2827262524232221 3837363534333231"
           "4847464544434241 5857565554535251 6261 7271 8281 9291");
   Bytes bytes(ofi::kFrameHeader);
   encode(header, bytes.data());
@@ -147,6 +149,7 @@ void headers_are_the_same_bytes_everywhere() {
   bytes[5] = std::byte{3};
   std::fill_n(bytes.begin() + 40, 8, std::byte{0});
   CHECK(ofi::decode(bytes, read) == nullptr);
+  CHECK(read.flags == header.flags && read.reason == header.reason);
   CHECK(read.link == header.link && read.from == header.from && read.to == header.to);
   CHECK(read.acknowledged == header.acknowledged && read.window == header.window);
   CHECK(read.handed == header.handed);
