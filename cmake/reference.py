@@ -31,7 +31,8 @@ def prose(text):
         if not program:
             line = "".join(part if part.startswith("`") else re.sub(r"([<*])", r"\\\1", part) for part in re.split(r"(`[^`]*`)", line))
             line = re.sub(r"\bdocs/([\w-]+\.md)", r"[docs/\1](../\1)", line)
-            line = re.sub(r"\bhamlyn/([\w/]+)\.h\b", lambda header: f"[{header[0]}]({headers.page_of(header[1])}.md)", line)
+            # hamlyn.h itself has no page: it only includes the others.
+            line = re.sub(r"\bhamlyn/(?!hamlyn\.h)([\w/]+)\.h\b", lambda header: f"[{header[0]}]({headers.page_of(header[1])}.md)", line)
         out.append(line[2:] if program else line)
     return "\n".join(out + ["```"] * program)
 
