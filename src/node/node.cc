@@ -175,7 +175,9 @@ void Node::greet(std::uint64_t id, Connection& connection, std::span<const std::
   const Identity& who = connection.who;
   if (who.uid == options_.overflow_uid || who.pid == 0) {
     return turn_away(id, ErrorCode::not_permitted,
-                     "the node daemon cannot tell users of this container apart");
+                     "user " + std::to_string(who.uid) +
+                         " (nobody) stands for every user that has no number where the node daemon runs: run "
+                         "the program as a user of its own");
   }
   if (!may_attach(who)) {
     return turn_away(id, ErrorCode::not_permitted,

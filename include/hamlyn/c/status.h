@@ -72,8 +72,8 @@ enum hamlyn_status_code {
 // Never NULL.
 const char* hamlyn_status_name(hamlyn_status status);
 const char* hamlyn_status_advice(hamlyn_status status);
-// What exactly was wrong when a call of this thread last answered 100 or more; empty if none has. Belongs to
-// the thread: good until its next such call.
+// What exactly was wrong with this thread's last call that answered 100 or more, or that set something up
+// and answered 5, 6 or 14. Empty if none has. Belongs to the thread: good until its next such call.
 const char* hamlyn_last_error(void);
 
 #ifdef __cplusplus

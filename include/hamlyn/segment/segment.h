@@ -214,8 +214,8 @@ class Import {
   bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
 
   // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
-  // successor; link_ended if its process has gone; refused if its rights do not allow it; out_of_bounds. An
-  // operation and a revocation at the same time may go either way.
+  // successor; link_ended if its process has gone, of a mapped one by what notifies alone; refused if its
+  // rights do not allow it; out_of_bounds. An operation and a revocation at the same time may go either way.
   //
   // WRITE (paper 4, section 3.3). ok: the data is on its way, and the buffer free; `flush` says whether it
   // has landed. pending: as ok, but the buffer is in use until `status(*handle)` says otherwise. queue_full,
@@ -266,7 +266,8 @@ class Import {
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
   // there before. After link_ended nobody knows whether it was done; after timed_out and cancelled neither,
   // and it may still be done (docs/remote-memory.md; hamlyn/segment/sure_swap.h has a swap that can be
-  // asked). no_place, of a mapped one: it is done, and the exporter has not been told.
+  // asked). no_place, and timed_out of one that notifies, of a mapped one: it is done, and the exporter has
+  // not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
   // The same of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
