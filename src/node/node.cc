@@ -245,8 +245,18 @@ bool Node::may_attach(const Identity& who) const {
 
 // Requests.
 
+// The clerk counts as its daemon, and names are not its to have: whoever takes it over reads and registers
+// none.
+void Node::check_names(const Connection& connection, RequestKind kind) const {
+  const bool names =
+      kind == RequestKind::publish || kind == RequestKind::withdraw || kind == RequestKind::lookup;
+  if (names && is_clerk(connection.who))
+    throw Refused{ErrorCode::not_permitted, "a clerk of names registers and looks up none"};
+}
+
 void Node::handle(std::uint64_t id, Connection& connection, const Request& request) {
   try {
+    check_names(connection, request.kind);
     switch (request.kind) {
       case RequestKind::introduce:
         return introduce(id, connection, request);

@@ -283,6 +283,7 @@ class Node {
   void fabric_address(std::uint64_t id, Connection& connection, const Request& request);
   void take_consent(std::uint64_t id, Connection& connection, const Request& request);
   void check_consent(const Connection& peer, std::uint32_t uid, std::uint32_t gid, bool clerk) const;
+  void check_names(const Connection& connection, RequestKind kind) const;
   bool is_clerk(const Identity& who) const noexcept { return clerk_pid_ != 0 && who.pid == clerk_pid_; }
   void list(std::uint64_t id, const Connection& connection, const Request& request);
 

@@ -105,5 +105,18 @@ TEST(NodeClerkBeset, HasItsLinksWithOtherClerksAllTheSame) {
   EXPECT_EQ(b.far.at(2).take<FarReply>(kClerk).peer, b.clerk[0]);
 }
 
+// A clerk that was taken over, which counts as the daemon's user.
+TEST(NodeClerkBeset, RegistersAndLooksUpNoNames) {
+  BesetClerk b(1);
+  b.here.say(9, test::publish(b.here.attach(9).interface, "private"));
+  ASSERT_EQ(b.here.reply(9).kind, ReplyKind::published);
+  b.here.say(kClerk, ask(RequestKind::lookup, 1, "private"));
+  EXPECT_EQ(error_of(b.here.reply(kClerk)), ErrorCode::not_permitted);
+  b.here.say(kClerk, ask(RequestKind::withdraw, 2, "private"));
+  EXPECT_EQ(error_of(b.here.reply(kClerk)), ErrorCode::not_permitted);
+  b.here.say(kClerk, test::publish(b.clerk[0], "root's"));
+  EXPECT_EQ(error_of(b.here.reply(kClerk)), ErrorCode::not_permitted);
+}
+
 }  // namespace
 }  // namespace hamlyn
