@@ -350,10 +350,11 @@ TEST_F(Loans, are_not_lent_over_another_link_than_the_receiver_has_agreed_on) {
     Status end = Status::ok;
     std::thread opens;
     std::optional<protocols::Dispatcher::Guard> busy;
+    const Seed seed = borrows.make_seed();  // by the lock that is held next
     {
       const base::RunLockGuard nobody_takes(both.receiver.interface().engine().lock());
       const std::uint64_t before = put_for(both.sender, receiver);
-      opens = std::thread([&, seed = borrows.make_seed()] {
+      opens = std::thread([&] {
         const auto thrown = thrown_by([&] {
           const LoanSender lends(pool, seed, {.timeout = kPatience});
           while (both.sender.poll()) {
