@@ -20,7 +20,8 @@ struct Attested {
 enum class Attesting : std::uint8_t { by_socket, by_messages };
 Attesting attesting() noexcept;  // what the kernel has
 
-// Empty if the process has gone already, or cannot be seen from here.
+// Empty if the process has gone already, or cannot be seen from here; `errno` EMFILE or ENFILE: for want of a
+// descriptor.
 std::optional<Attested> attest(int socket, Attesting how);
 
 // By messages: has each of them carry its sender, on a listener for all connections to come; or no more.

@@ -348,7 +348,10 @@ void Server::accept_one() {
     // Take it only to close it: it would otherwise wake us for ever.
     spare_.reset();
     socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket) foreign_.drop(std::move(socket));
+    if (socket) {
+      turn_away_for_descriptors(socket.get());
+      foreign_.drop(std::move(socket));
+    }
     foreign_.bury();
     spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     return turns_.add(kNewcomers, kListener);
@@ -361,24 +364,34 @@ void Server::accept_one() {
   if (socket) welcome(std::move(socket));
 }
 
-// Whom the kernel does not name to this daemon: a process of another namespace, or one that has ended.
-void Server::turn_away(int socket) {
+void Server::turn_away(int socket, ErrorCode error, std::string_view text) {
   node_->not_attested();
   Welcome out;
-  out.error = static_cast<std::uint32_t>(ErrorCode::not_permitted);
-  put_text(out.text,
-           "the node daemon cannot tell which process this is: it runs in another pid namespace. Start the "
-           "daemon outside of it, where it sees all processes");
+  out.error = static_cast<std::uint32_t>(error);
+  put_text(out.text, text);
   base::send_message(socket, bytes_of(out), {}, MSG_DONTWAIT);
+}
+
+void Server::turn_away_for_descriptors(int socket) {
+  turn_away(socket, ErrorCode::node_full,
+            "the node daemon has no descriptors left, of " + std::to_string(descriptors_) +
+                " that it may have: end some processes, or end it and raise its starter's ulimit -n");
 }
 
 void Server::welcome(base::FileDescriptor socket) {
   // To refuse it costs less than to find out who it is.
   const auto uid = uid_of(socket.get());
   if (!uid || !node_->takes_stranger(*uid)) return foreign_.drop(std::move(socket));
+  errno = 0;
   auto attested = attest(socket.get(), options_.attested);
   if (!attested) {
-    turn_away(socket.get());
+    // Otherwise the kernel does not name it to this daemon: it is of another namespace, or has ended.
+    if (errno == EMFILE || errno == ENFILE)
+      turn_away_for_descriptors(socket.get());
+    else
+      turn_away(socket.get(), ErrorCode::not_permitted,
+                "the node daemon cannot tell which process this is: it runs in another pid namespace. Start "
+                "the daemon outside of it, where it sees all processes");
     return foreign_.drop(std::move(socket));
   }
   const std::uint64_t id = next_id_++;

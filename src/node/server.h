@@ -103,7 +103,8 @@ class Server final : public Outside {
   void end_because(const char* why);
   void accept_one();
   void welcome(base::FileDescriptor socket);
-  void turn_away(int socket);
+  void turn_away(int socket, ErrorCode error, std::string_view text);
+  void turn_away_for_descriptors(int socket);
   void arm(std::uint64_t id, const Peer& peer);
   bool prove(std::uint64_t id, const base::Received& got);
   void receive_some(std::uint64_t id, std::chrono::steady_clock::time_point until);

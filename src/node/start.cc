@@ -134,6 +134,9 @@ int milliseconds_left(Deadline deadline) {
 base::FileDescriptor take_turn(const std::string& socket, Deadline deadline) {
   const std::string path = socket + ".start";
   base::FileDescriptor lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!lock && errno == ENOENT)
+    throw Error(ErrorCode::node_unreachable,
+                "no node daemon can listen at " + socket + ": its folder is not there");
   if (!lock) base::throw_system(("open " + path).c_str());
   ::fchmod(lock.get(), 0600);  // whatever the umask is: others of this user are to open it, too
   while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -1,8 +1,10 @@
 #include "tool/ending.h"
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/descriptor_table.h"
 #include "base/standard_output.h"
@@ -35,6 +37,7 @@ int fail(const Speaker& speaker, const Failure& failure) {
 
 int run_to_the_end(const Speaker& speaker, const std::function<int()>& body) {
   base::fill_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files is told by what writes beyond it
   try {
     const int status = body();
     base::finish_output();  // exit status 0 says that the output was written
@@ -48,6 +51,12 @@ int run_to_the_end(const Speaker& speaker, const std::function<int()>& body) {
     return fail(speaker, failure(Error(ErrorCode::out_of_memory, "no memory")));
   } catch (const std::invalid_argument& error) {  // of perf, as is the next
     return fail(speaker, {error.what(), "usage", "see '" + speaker.name() + " --help'", kUsage});
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return fail(speaker, {error.what(), "system", "see what the message says, and try again"});
+    return fail(speaker,
+                {std::string("no thread could be started (") + error.what() + ")", "out_of_memory",
+                 "raise the limit of processes (ulimit -u, pids.max) or of memory (ulimit -d, ulimit -v)"});
   } catch (const std::exception& error) {
     return fail(speaker, {error.what(), "system", "see what the message says, and try again"});
   }

@@ -31,7 +31,8 @@ const char* advice_for(ErrorCode code) noexcept {
     case ErrorCode::name_invalid:
       return "use 1 to 64 characters out of A-Z a-z 0-9 . _ -";
     case ErrorCode::not_permitted:
-      return "ask the receiver to add --group or --everyone";
+      return "have the receiver started with --group or --everyone, or the node's rights changed: see who "
+             "refused";
     case ErrorCode::timed_out:
       // The daemon's: a partner that does not come is said by who waits for it.
       return "see whether hamlynd is stopped or overloaded, and start it again if it does not go on";
@@ -40,7 +41,7 @@ const char* advice_for(ErrorCode code) noexcept {
     case ErrorCode::invalid_argument:
       return "see --help";
     case ErrorCode::out_of_memory:
-      return "free memory, or raise the limit (ulimit -a)";
+      return "free what the message says has run out, or raise its limit (ulimit -a)";
     case ErrorCode::disk_full:
       return "free space on that disk, or raise the quota or the limit that the message names";
     case ErrorCode::seed_invalid:

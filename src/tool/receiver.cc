@@ -60,6 +60,10 @@ bool Receiver::greeted(const Deadline& deadline) {
          status == Status::timed_out) {
     check_stop("waiting for the other side");
     if (!deadline.passed()) continue;
+    const WhyNoLink lack = manager_.interface().why(0);
+    if (lack.reason != LinkReason::none)
+      throw Failure(fmt::format("no link with a sender of '{}' was to be had: {}", options_.name, text(lack)),
+                    name(lack.reason), advice(lack), kTimedOut);
     throw Failure(
         fmt::format("no sender came to '{}' in the time given{}", options_.name, where_asked(options_.node)),
         "timed_out", fmt::format("start 'hamlyn send {}', or give more time with --timeout", options_.name),

@@ -432,6 +432,36 @@ TEST(ToolFailure, NoPartnerInTime) {
   EXPECT_EQ(world.run({"send", "toy", "--timeout", "0"}).status, 3);
 }
 
+TEST(ToolFailure, ASocketInAFolderThatIsNotThere) {
+  World world;
+  const std::string socket = world.file("none/sock");
+  const Finished sent = world.run({"send", "toy", "--node", socket}, {.input = "x"});
+  EXPECT_EQ(sent.status, 1);
+  expect_line(sent, "send", "at " + socket + ": its folder is not there (node_unreachable)");
+}
+
+// The signal of a file that is too long would say nothing.
+TEST(ToolFailure, OutputIntoAFileThatMayNotGrow) {
+  World world;
+  Command version(
+      std::vector<std::string>{"sh", "-c", "ulimit -f 0; exec \"$0\" --version >\"$1\" 2>/dev/null",
+                               program("hamlyn"), world.file("out")},
+      {});
+  EXPECT_EQ(version.wait().status, 1);
+}
+
+// One user with two folders for sockets has two daemons: each side says which one it has asked.
+TEST(ToolFailure, WithTwoDaemonsEachSideNamesItsOwn) {
+  World here, there;
+  Command receiver = there.start({"receive", "toy", "--timeout", "0.2"});
+  Command sender = here.start({"send", "toy", "--timeout", "0.2"});
+  const Finished sent = sender.wait(), received = receiver.wait();
+  EXPECT_EQ(sent.status, 3);
+  expect_line(sent, "send", "no receiver took 'toy' in the time given (asked at " + here.socket());
+  EXPECT_EQ(received.status, 3);
+  expect_line(received, "receive", "no sender came to 'toy' in the time given (asked at " + there.socket());
+}
+
 // It is not waited for longer than for a partner.
 TEST(ToolFailure, ADaemonThatIsStopped) {
   World world;

@@ -26,6 +26,9 @@ class World {
   std::size_t attached();
   std::size_t names();
 
+  // Where its daemon listens.
+  std::string socket() const { return runtime_.file("hamlyn/node.sock"); }
+
   // A file in this test's folder for data, which holds nothing else.
   std::string file(const std::string& name) const { return data_.file(name); }
   const Folder& data() const noexcept { return data_; }
