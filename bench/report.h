@@ -1,6 +1,6 @@
 #pragma once
-// What a run of `hamlyn-bench` says when it is done: the figures, how they stand to their targets, and who
-// was not there.
+// Writes the report of a run of `hamlyn-bench`: the figures, how they stand to their targets, and which
+// peers were missing.
 #include <string>
 #include <vector>
 

@@ -50,7 +50,7 @@ Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, Send
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  // What there is room for says how many descriptors the kernel installs.
+  // The kernel installs as many descriptors as there is room for.
   message.msg_controllen = (senders == Senders::said ? CMSG_SPACE(sizeof(ucred)) : 0) +
                            (most != 0 ? CMSG_SPACE(sizeof(int) * most) : 0);
   if (message.msg_controllen != 0) message.msg_control = control.bytes;

@@ -1,5 +1,5 @@
 #pragma once
-// What the user at the other side of a link may do at a slot (hamlyn/values/protection.h).
+// Rights of the user at the other side of a link at a slot (hamlyn/values/protection.h).
 #include <cstdint>
 #include <utility>
 

@@ -79,7 +79,7 @@ class Requests {
   // next fence of this terminus says: it does not leave before. What was to land in the caller's memory does
   // not.
   void give_up(Place place) noexcept;
-  // What the answer to a fence comes to: the first refusal that nobody has heard of, if there is one; or
+  // Returns how a fence ends by its answer: the first refusal that nobody has heard of, if there is one; or
   // link_ended, if puts may be lost with an earlier link, and why that has ended.
   static Status settle_fence(Asked& asked, Status status, std::uint64_t& value) noexcept;
   // The link by which the answer will come; null if it is over.

@@ -59,8 +59,8 @@ class Server final : public Outside {
     bool waited = false;       // it did not leave at once
   };
 
-  // What is to show yet that the process which has connected is the one that speaks: its hello and, as that
-  // may be older than our look at the process, the message after it.
+  // Messages that are still to show that the process which has connected speaks: its hello and, as the
+  // daemon may have looked at the process later than that, the message after it.
   enum class Unproven : std::uint8_t { nothing, next, hello };
 
   struct Peer {

@@ -27,7 +27,7 @@ TEST_F(BenchProgram, MeasuresInRoundsAndJudges) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
-    GTEST_SKIP() << "it needs two processors";
+    GTEST_SKIP() << "SKIPPED: it needs two processors";
   const std::string only = R"((limit\.fetchadd|shm\.fetchadd\.mapped)\.8\.roundtrip)";
   const Finished finished = run({"--json", "--rounds", "2", "--only", only});
   ASSERT_EQ(finished.status, 0) << finished.err;

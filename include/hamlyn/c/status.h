@@ -72,7 +72,7 @@ enum hamlyn_status_code {
 // Never NULL.
 const char* hamlyn_status_name(hamlyn_status status);
 const char* hamlyn_status_advice(hamlyn_status status);
-// What exactly was wrong with this thread's last call that answered 100 or more, or that set something up
+// Says what was wrong with this thread's last call that answered 100 or more, or that set something up
 // and answered 5, 6 or 14. Empty if none has. Belongs to the thread: good until its next such call.
 const char* hamlyn_last_error(void);
 

@@ -64,11 +64,7 @@ class Nodes {
     daemons_[static_cast<std::size_t>(side)].emplace(
         std::vector<std::string>{daemon_program(), "--socket", socket(side), "--config", config},
         Environment{});
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    while (access(socket(side).c_str(), F_OK) != 0) {
-      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("a node does not start");
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    }
+    await_daemon(socket(side));
   }
 
   const Clerks clerks_;
@@ -98,6 +94,14 @@ pid_t listener(const std::string& path) {
 }
 
 }  // namespace
+
+void await_daemon(const std::string& socket) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (access(socket.c_str(), F_OK) != 0) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("a node does not start");
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+}
 
 std::string daemon_program() {
   if (const char* const daemon = std::getenv("HAMLYN_DAEMON")) return daemon;

@@ -13,6 +13,9 @@ enum class Clerks { any, no, yes };
 
 // The daemon that they are. Throws std::runtime_error if there is none.
 std::string daemon_program();
+// Returns when a daemon that was started listens at `socket`. Throws std::runtime_error if it does not in 10
+// s.
+void await_daemon(const std::string& socket);
 
 // From here on these two, by their sockets.
 void use_far_nodes(std::pair<std::string, std::string> sockets);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -54,11 +53,7 @@ class Node {
     std::vector<std::string> words{daemon_program(), "--socket", socket()};
     if (::geteuid() == 0) words.emplace_back("--service");
     daemon_.emplace(words, Environment{});
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    while (::access(socket().c_str(), F_OK) != 0) {
-      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("a node does not start");
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    }
+    await_daemon(socket());
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<unsigned>(processor), &set);
