@@ -2,9 +2,7 @@
 // Ends an example that cannot go on: `main` catches what is thrown here, says it, and fails.
 #include <hamlyn/values/status.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -22,6 +20,7 @@ inline void require(bool kept, const char* otherwise) {
 // Returns what an example ends with: `result`, or a failure if some of the output could not be written.
 inline int written(int result) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return result;
-  std::fprintf(stderr, "the output could not be written: %s\n", std::strerror(errno));
+  // `errno` does not say why: the write that failed may have been an earlier one.
+  std::fputs("the output could not be written: see whether the disk is full, and who reads it\n", stderr);
   return result != 0 ? result : 1;
 }

@@ -28,7 +28,8 @@ static int failed(hamlyn_status status) {
 // Returns `result`, or a failure if some of the output could not be written.
 static int written(int result) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return result;
-  perror("hello_c: the output could not be written");
+  // `errno` does not say why: the write that failed may have been an earlier one.
+  fputs("hello_c: the output could not be written: see whether the disk is full, and who reads it\n", stderr);
   return result != 0 ? result : 1;
 }
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 PATIENCE = 60  # seconds
-WHY = "No space left on device"
+WHY = "the output could not be written"
 QUIET = ("readme",)  # fails without a word: its one receiver is a page's program of a few lines
 
 programs = []
