@@ -49,7 +49,7 @@ void Core::forget_abandons(Link& link) noexcept {
   link.abandons.clear();
 }
 
-// Whoever holds the ticket may spoil this entry, and no other; not what another is filling it with.
+// A holder of the ticket may spoil this entry, and no other; not one that another is filling.
 Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
   const std::uint32_t message = message_of(packet.word);
   if (!fills(link, packet) && link.lost_messages.count(message, packet.delta)) return Refusal::none;

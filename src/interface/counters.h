@@ -73,14 +73,14 @@ struct QueueCounters {
 };
 static_assert(sizeof(QueueCounters) == 64);
 
-// Of what goes through its work queue. Packets of fast mode are counted by link.
+// Counts messages that go through a terminus's work queue. Packets of fast mode are counted by link.
 struct TerminusCounters {
   std::uint32_t entries;  // 0: the row is free
   std::uint32_t level;
   std::uint64_t messages;
   std::uint64_t bytes;
   std::uint64_t most_pending;  // at a time: the high-water mark
-  // What messages waited for, and how often:
+  // Reasons for which messages waited, and how often:
   std::uint64_t no_link;             // one that is made yet
   std::uint64_t no_room;             // in the link
   std::uint64_t no_place;            // of fast mode, at the receiver: refused with Status::no_place

@@ -7,7 +7,8 @@
 namespace hamlyn::internal_::interface {
 
 namespace {
-// What goes by a gate is not there before the run's end, and a look at the network costs more than one at
+// Packets that go by a gate are not there before the run's end, and a look at the network costs more than one
+// at
 // memory: so many times as much in each run.
 constexpr std::size_t kGateShare = 4;
 }  // namespace

@@ -22,7 +22,7 @@ class Core;
 class Link;
 class Terminus;
 
-// What one terminus has for one destination, as the order of departures sees it.
+// Messages of one terminus for one destination, as the order of departures sees them.
 struct Lane {
   Terminus* terminus = nullptr;
   std::uint64_t peer = 0;
@@ -77,7 +77,7 @@ class Departures {
 
   // Lets some packets leave. True if any did.
   bool run() noexcept;
-  // The same for one link and level.
+  // Runs one link and level.
   void run(Way& way) noexcept;
 
  private:

@@ -18,7 +18,7 @@ constexpr bool element_divides(std::uint64_t element, std::uint64_t length, std:
 
 inline std::uint32_t element_of(const Lead& lead) noexcept { return lead.turn; }
 
-// Of what size the numbers in the data are. Operands and shapes are numbers whoever asks.
+// Size of the numbers in the data. Operands and shapes are always numbers.
 inline std::uint32_t numbers_in(const Lead& lead) noexcept {
   const bool words = lead.operation == Operation::fetch || lead.operation == Operation::fetched ||
                      lead.operation == Operation::get_strided;

@@ -1,4 +1,4 @@
-// What becomes of a metadata entry (paper 0, sections 2.4 to 2.7): armed, filled, told of, taken back.
+// Life of a metadata entry (paper 0, sections 2.4 to 2.7): armed, filled, reported, taken back.
 #include <algorithm>
 
 #include "base/assert.h"
@@ -172,7 +172,7 @@ bool Core::expire(std::uint64_t now) noexcept {
 
 // --- groups (paper 0, section 2.5)
 
-// What deposit_counted has checked of any packet is checked; here is what the group's count asks for.
+// Checks what the group's count asks for. deposit_counted has checked what is checked of any packet.
 template <bool OfArea>
 Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
@@ -244,8 +244,9 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   ++slot.counters->failed;
   MetadataEntry& entry = slot.entries[entry_index];
   HAMLYN_ASSERT(waits(entry), "a message fails before it is complete, and once");
-  // Of a link that has ended nothing more comes, and what is late of a message that had begun is told by its
-  // number: then the tickets of others stay good. Who has not begun when its time is over comes too late.
+  // A link that has ended brings nothing more. Late packets of a message that had begun are known by its
+  // number:
+  // then the tickets of others stay good. A sender that has not begun when its time is over comes too late.
   const bool told_apart =
       entry.state != EntryState::gathering &&
       (why == Failure::link_ended || (entry.state == EntryState::filling && give_up(entry)));

@@ -1,6 +1,7 @@
 #pragma once
-// What a terminus keeps for messages out of send buffer areas: which area each tag names, and the pieces of
-// each message under way.
+// Messages of a terminus out of send buffer areas: which area each tag names, and the pieces of each message
+// under
+// way.
 #include <array>
 #include <cstdint>
 #include <vector>

@@ -28,7 +28,9 @@ bool Core::is_free(const Link& link, const Outlet& outlet) const noexcept {
 // An opening that is used again is asked for again, which takes a round trip.
 bool Core::may_give_back(const Link& link, const Outlet& outlet) const noexcept {
   if (!outlet.asked || !outlet.open() || outlet.refused) return false;
-  // Of one that is not in use the receiver has told so much: who has more standing there gets no place anew.
+  // The receiver has been told this much of an opening that is not in use: one that has more standing there
+  // gets no
+  // place anew.
   if (outlet.left < outlet.granted - outlet.granted / 2) return false;
   return !would_be_missed(link, outlet);
 }

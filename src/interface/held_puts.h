@@ -11,7 +11,7 @@
 
 namespace hamlyn::internal_::interface {
 
-// What waits, and what is to be done when it may land.
+// A put that waits, and what is to be done when it may land.
 struct Waiting : HeldPut {
   enum class What : std::uint8_t { store, add, announce };
   What what = What::store;

@@ -1,4 +1,5 @@
-// What a link's end does to the metadata entries that it was to fill: they fail. Those of other links are not
+// Effect of a link's end on the metadata entries that it was to fill: they fail. Entries of other links are
+// not
 // looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Of many things, each of which has a set of links, those that a link is in, found without a look at the
-// others: a bit for each thing and link, and above each 64 things a bit for all of them, up to the top.
+// Many things, each with a set of links. The things that a link is in are found without a look at the others:
+// a
+// bit for each thing and link, and above each 64 things a bit for all of them, up to the top.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

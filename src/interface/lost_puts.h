@@ -16,11 +16,11 @@ class LostPuts {
   static constexpr std::size_t kWithOpenings = 1024;  // peers
   static constexpr std::size_t kWithout = 65536;      // and of those before; beyond, it may have been any
 
-  // What a link with `peer` that has ended leaves.
+  // Remembers the openings of a link with `peer` that has ended.
   void remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>> outlets) noexcept;
   // A terminus has gone: nobody asks for it any more.
   void forget_terminus(std::uint64_t bit) noexcept;
-  // What a new one finds: its openings, or termini (a bit each) some of whose puts there may be lost.
+  // Gives a new link its openings, or termini (a bit each) some of whose puts there may be lost.
   void recall(Link& link) noexcept;
 
  private:

@@ -106,7 +106,9 @@ inline std::uint32_t number_of(std::uint64_t slot_word) noexcept {
   return low_half(slot_word | slot_word >> 16);
 }
 inline std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFFu; }
-// Of the next slot in the same place. Neither half of its number is that of a notification that names none.
+// Generation of the next slot in the same place. Neither half of its number is that of a notification that
+// names
+// none.
 inline std::uint32_t next_generation(std::uint32_t generation) noexcept {
   do {
     ++generation;
@@ -181,7 +183,7 @@ inline bool is_block_write(std::uint64_t lead, std::uint64_t most) noexcept {
   return length - (kInlineData + 1) < most - kInlineData;
 }
 
-// The same of a short put.
+// Lead of a short put.
 inline std::uint64_t put_lead() noexcept {
   return std::uint64_t{static_cast<std::uint8_t>(Operation::put)} << 48 | std::uint64_t{kInlineData} << 32;
 }
@@ -262,7 +264,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
   }
 }
 
-// What may stand in a ring of replies, and how long it may be there. Total.
+// Packets that may stand in a ring of replies, and how long each may be there. Total.
 inline const char* invalid_reply(const Lead& lead) noexcept {
   switch (lead.operation) {
     case Operation::grant:

@@ -138,13 +138,13 @@ Refusal Core::why_no_places(const Link& link, const Packet& packet) const noexce
   return slot.fast || slot.puts != nullptr ? Refusal::none : Refusal::mode_forbids;
 }
 
-// Of a slot that gives it nothing, though it may ask: with another protection it would.
+// Reason for a slot that gives no place, though the peer may ask: with another protection it would.
 Refusal Core::why_nothing(const Link& link, const Packet& packet) const noexcept {
   const bool all = slots_[packet.slot].rights(link.user) == (Guests::kRead | Guests::kWrite);
   return all ? Refusal::no_place : Refusal::not_permitted;
 }
 
-// Whoever asks is answered, also who is refused: it may have come with a ticket that was good once.
+// Answers each peer that asks, also one that is refused: it may have come with a ticket that was good once.
 Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   const Refusal cause = why_no_places(link, packet);
   if (packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
@@ -234,7 +234,7 @@ Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   return Refusal::none;
 }
 
-// It is asked for again when it is next used. What was put by it may be lost.
+// Asks for the opening again when it is next used. Puts by it may be lost.
 void Core::reopen(Outlet& outlet) noexcept {
   Outlet anew;
   anew.slot = outlet.slot;
@@ -250,7 +250,7 @@ void Core::reopen(Outlet& outlet) noexcept {
   outlet = anew;
 }
 
-// What was put by its outlets since a fence may be lost: a fence by the next link there must say so.
+// Puts by its outlets since a fence may be lost: a fence by the next link there must say so.
 void Core::remember_lost(Link& link, WhyNoLink why) noexcept {
   std::erase_if(link.outlets, [&](const auto& outlet) {
     outlet->lose_with_link(outlet->unfenced & ~outlet->lost, why);

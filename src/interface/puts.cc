@@ -154,7 +154,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     }
     return Refusal::none;
   }
-  // What was lost is not told of, and not signalled.
+  // A lost put is not reported, and not signalled.
   Places& places = records_[record];
   if (landing.announcement && places.lost.take(landing.begin, landing.end)) return Refusal::hold_full;
   if (landing.signal != Signal::none && places.put_refused != Refusal::none) return places.put_refused;
@@ -256,7 +256,7 @@ void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, 
   if (pinned && !slots_[slot].puts->inhibited) settle_held(slot);
 }
 
-// What waited lands in its order; what still may not stays.
+// Lands puts that waited, in their order; those that still may not stay.
 void Core::settle_held(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
   Puts& puts = *slot.puts;

@@ -1,6 +1,6 @@
 #pragma once
-// What a slot that takes puts keeps of them: whom it tells, and what must not land now (paper 4, sections
-// 3.4.3 to 3.4.5). Private memory, made with the slot: nothing that arrives allocates.
+// Puts at a slot: whom the slot tells, and what must not land now (paper 4, sections 3.4.3 to 3.4.5). Private
+// memory, made with the slot: nothing that arrives allocates.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,7 +19,7 @@ class UnpinnedPages {
   explicit UnpinnedPages(std::uint64_t bound) : bits_((bound + kPutPage - 1) / kPutPage, false) {}
 
   bool any() const noexcept { return count_ != 0; }
-  // Of [begin, end), which is inside the slot.
+  // Whether any of [begin, end) is, which is inside the slot.
   bool any_in(std::uint64_t begin, std::uint64_t end) const noexcept {
     for (std::uint64_t page = begin / kPutPage; count_ != 0 && page * kPutPage < end; ++page) {
       if (bits_[page]) return true;
@@ -48,8 +48,9 @@ struct Puts {
     return inhibited || held.overlaps(begin, end) || unpinned.any_in(begin, end);
   }
 
-  // What nobody has asked to be told of, and puts that wait: one notification for all of a kind that came
-  // while none of that kind was read.
+  // Puts that nobody has asked to be told of, and puts that wait: one notification for all of a kind that
+  // came while
+  // none of that kind was read.
   struct Told {
     bool standing = false;
     std::uint64_t begin = 0;

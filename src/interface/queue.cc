@@ -105,7 +105,7 @@ void Queue::release(std::uint32_t count) noexcept {
 }
 
 void Queue::expect(std::size_t entries) {
-  // What waits of slots that have gone needs its room beside all that may come.
+  // Notifications of slots that have gone need their room beside all that may come.
   const std::size_t most = kEventPlaces + expected_ + entries + waiting_count_;
   if (most > waiting_.size()) {
     std::vector<Waiting> longer(most);

@@ -1,4 +1,5 @@
-// What was refused: counted by cause, told of at the receiving side, merged while what was told is not read.
+// Refused packets: counted by cause, reported at the receiving side, merged while the last report is not
+// read.
 #include <algorithm>
 
 #include "interface/core.h"

@@ -202,7 +202,7 @@ Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   return cause;
 }
 
-// What was put before has been handed over: the sender sees to that (Requests::fence).
+// Puts before the fence have been handed over: the sender sees to that (Requests::fence).
 Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
   if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   const Refusal cause = why_no_fence(link, packet);
@@ -349,7 +349,7 @@ Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& paylo
       packet.offset > asked.length || packet.offset < asked.landed) {
     return Refusal::unasked_reply;
   }
-  // What has left before may be overtaken: it is waited for.
+  // Puts that have left before may be overtaken: the fence waits for them.
   asked.cause = static_cast<Refusal>(packet.delta);
   asked.until = static_cast<std::uint32_t>(packet.offset);
   if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);

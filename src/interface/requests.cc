@@ -24,7 +24,7 @@ std::uint64_t value_of(WhyNoLink why) noexcept {
 Requests::Requests(Core& core, Terminus& terminus, std::size_t entries)
     : core_(core), terminus_(terminus), entries_(entries), records_(std::bit_ceil(entries)) {}
 
-// What is still to come is taken and dropped: its landing is nobody's any more.
+// Replies that are still to come are taken and dropped: their landing is nobody's any more.
 Requests::~Requests() {
   for (Link* link : core_.links()) {
     for (Asked& asked : link->remote.asked) {
@@ -146,7 +146,7 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
     asked.by_slot = (outlet->lost & terminus_.bit()) != 0;
     asked.lost_by = outlet->take_lost_with_link(terminus_.bit());
     outlet->lost &= ~terminus_.bit();
-    // What was put since it began to wait, by another thread, it says nothing of.
+    // The fence says nothing of puts of another thread since it began to wait.
     if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
       outlet->unfenced &= ~terminus_.bit();
   }

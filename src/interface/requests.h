@@ -38,8 +38,10 @@ class Requests {
   Status get(const Ticket& ticket, const Landing& landing, const RemoteOptions& options, Queue* queue,
              RemoteHandle* handle) noexcept;
 
-  // What a fence waits for on a link that does not keep the order: so much had been put there when it began
-  // to. Whoever asks again and again keeps it, so that puts of others meanwhile do not make it wait longer.
+  // A fence waits for this on a link that does not keep the order: so much had been put there when it began
+  // to. A
+  // caller that asks again and again keeps the mark, so that puts of others meanwhile do not make it wait
+  // longer.
   struct Mark {
     std::uint64_t link = 0;  // its serial; 0: it does not wait yet
     std::uint64_t count = 0;
@@ -56,7 +58,7 @@ class Requests {
   // `invalid`: no such operation, or so long over that its place has another.
   Outcome outcome(RemoteHandle handle) const noexcept;
 
-  // The same for whoever looks often.
+  // Remembers the place for a caller that looks often.
   struct Place {
     std::uint64_t sequence;
     std::size_t index;
@@ -112,7 +114,7 @@ class Requests {
 
   bool awaits_given_up(const Link& link, const Outlet& outlet) const noexcept;
 
-  // Of a request of which the owner may be told.
+  // A request that the owner may be told of.
   struct Telling {
     std::uint32_t entry = 0;
     Outlet* outlet = nullptr;  // null: it is not

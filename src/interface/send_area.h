@@ -48,7 +48,7 @@ struct SendArea {
   std::uint16_t generation = 0;
 };
 
-// What the other side of a link has shown, found by its number there.
+// Area that the other side of a link has shown, found by its number there.
 struct ShownArea {
   const std::byte* data = nullptr;  // null: nothing
   std::uint64_t size = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What the interface keeps of a slot (paper 0, section 2.2): private memory, found by index.
+// Record of a slot in the interface (paper 0, section 2.2): private memory, found by index.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ struct SlotRecord {
   std::uint32_t rights(const User& user) const noexcept {
     return guests == nullptr ? Guests::kRead | Guests::kWrite : guests->rights(user);
   }
-  // Of an entry that is armed. Those of a read-only slot take no message.
+  // State of an entry that is armed. Entries of a read-only slot take no message.
   EntryState armed_state() const noexcept {
     return access == Access::read_only ? EntryState::readable : EntryState::armed;
   }

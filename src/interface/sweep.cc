@@ -29,7 +29,7 @@ void Sweep::add(Link& link) {
   demoted_.reserve(links_.size() + 1);
   links_.push_back(&link);
   cold_.push_back(link.by_gate ? kNever : link.cold_look());
-  // What comes by the gate needs no look of its own, as if it were hot.
+  // Packets that come by the gate need no look of their own, as if the link were hot.
   link.sweep = {static_cast<std::uint32_t>(links_.size() - 1), link.by_gate, false};
   ++sources_;
   last_ = nullptr;
@@ -110,7 +110,8 @@ void Sweep::refused(Link& link) noexcept {
 std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
   SweepPlace& place = link.sweep;
   const std::uint32_t bad = std::exchange(place.refused, 0);
-  // What came straight from the link, too: its refused packets are among the bad. Answers are in `taken`
+  // Packets may have come straight from the link, too: its refused ones are among the bad. Answers are in
+  // `taken`
   // alone.
   const std::uint64_t now = link.counters->packets_in;
   const std::uint64_t came = std::max<std::uint64_t>(taken, now - std::exchange(place.judged_at, now));
@@ -146,7 +147,7 @@ bool Sweep::idle(Core& core) noexcept {
   return !demoted_.empty() && look_at_demoted(core, Core::kSweepBudget) != 0;
 }
 
-// It may have brought nothing but replies: then it is told of those only.
+// The link may have brought nothing but replies: then only those are reported.
 bool Sweep::look_at(Core& core, Link& link) noexcept {
   if (arrive(core, link)) {
     warm(link);

@@ -29,7 +29,7 @@ struct ColdLook {
   std::uint32_t announced;
 };
 
-// What a link knows of its place in the sweep.
+// Place of a link in the sweep.
 struct SweepPlace {
   std::uint32_t index = 0;
   bool hot = false;

@@ -240,8 +240,9 @@ bool Terminus::take_back() noexcept {
   return moved;
 }
 
-// What stood there is copied no more (Core::drop_area). Where the message has other pieces, in areas that are
-// good, those may be read until all of it was taken: then its buffers are free, and not before.
+// Pieces in that area are copied no more (Core::drop_area). A message may have other pieces, in areas that
+// are good.
+// Those may be read until all of the message was taken: then its buffers are free, and not before.
 void Terminus::area_gone(std::uint32_t area) noexcept {
   if (gathering_ == nullptr) return;
   take_back();

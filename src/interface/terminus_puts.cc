@@ -185,8 +185,9 @@ std::size_t Terminus::next_put(const Work& work) const noexcept {
   return std::min(chunk - done, limit - (work.offset + place_of(work.strides, work.sent)) % 8);
 }
 
-// What follows a put of several packets, if the owner is to be told of it. On a link that does not keep the
-// order it may overtake none of them.
+// Follows a put of several packets, if the owner is to be told of it. On a link that does not keep the order
+// it
+// may overtake none of them.
 Status Terminus::put_announcement(Work& work) noexcept {
   Link& link = *work.link;
   if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;

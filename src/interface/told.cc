@@ -25,7 +25,7 @@ std::uint32_t Core::record_to_tell(const Link& link, const Packet& packet) const
   return records_[record].slot == packet.slot ? record : kDeadRecord;
 }
 
-// Of a request that may be done.
+// Says why a request may not be done; none: it may.
 Refusal Core::why_not_told(const Link& link, const Packet& packet) const noexcept {
   if (!asks_to_tell(packet)) return Refusal::none;
   if (slots_[packet.slot].puts == nullptr) return Refusal::mode_forbids;

@@ -8,7 +8,7 @@
 
 namespace hamlyn::internal_::library {
 
-// Of one area, while it is there.
+// A range of one area, while the area is there.
 class AreaRange {
  public:
   // Throws Error(invalid_argument) if it is `alone` and another area has some of it. std::bad_alloc.

@@ -151,7 +151,7 @@ void Control::watch(int fd, std::uint32_t events, std::uint64_t about) {
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) base::throw_system("epoll_ctl");
 }
 
-// What the daemon had no room for leaves when it has.
+// Messages that the daemon had no room for leave when it has.
 void Control::watch_unsent() noexcept {
   const bool unsent = client_ && client_->unsent();
   if (!client_ || std::exchange(unsent_, unsent) == unsent) return;

@@ -1,5 +1,5 @@
 #pragma once
-// What the control thread waits for: its parts share this, and nobody else.
+// The control thread waits by this; its parts share it, and nobody else.
 #include <chrono>
 #include <cstdint>
 
@@ -8,8 +8,7 @@
 
 namespace hamlyn::internal_::library {
 
-// What an epoll event is about: one of these, or twice a link keeper's serial number, and 1 more for its
-// pidfd.
+// Meaning of an epoll event: one of these, or twice a link keeper's serial number, and 1 more for its pidfd.
 inline constexpr std::uint64_t kKnock = 2;
 inline constexpr std::uint64_t kNode = 4;
 inline constexpr std::uint64_t kHandedOut = 6;

@@ -68,7 +68,7 @@ bool DurableArea::round() noexcept {
                     put_in_file(file_, memory_, own_ranges_) && put_on_disk(file_);
   engine_.lock().enter_as_other();
   last_over_ = begun;
-  // Whoever sleeps does not know that something waits for room, nor that its own bytes are safe.
+  // A sleeper does not know that a message waits for room, nor that its own bytes are safe.
   if (!engine_.core().end_sync(*this, done) || asked) engine_.departure_waits();
   engine_.settled();
   engine_.lock().leave();

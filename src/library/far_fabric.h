@@ -1,5 +1,5 @@
 #pragma once
-// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). It exists once
+// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). The way exists once
 // somebody far away was wanted, or wants us. Under the run lock, from threads that have the process's
 // descriptors.
 #include <chrono>
@@ -29,7 +29,7 @@ class FarFabric {
 
   // Sends what is owed. False: there is something to do, do not sleep; otherwise until `deadline` at most.
   bool prepare_sleep(Deadline& deadline) noexcept;
-  // What FarSleepers and watch_arrivals are given.
+  // Descriptor for FarSleepers and watch_arrivals.
   int descriptor() const noexcept { return endpoint_.descriptor(); }
 
  private:

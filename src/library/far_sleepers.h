@@ -1,6 +1,7 @@
 #pragma once
-// Those who sleep on the descriptor of the way to other hosts instead of on a word of memory. Each has an
-// event of its own: one that was woken and is still on its way out must not take what is meant for the next.
+// Sleepers on the descriptor of the way to other hosts, in place of a word of memory. Each has an event of
+// its
+// own: one that was woken and is still on its way out must not take what is meant for the next.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,8 @@ class FarSleepers {
     std::atomic<const Word*> word_{nullptr};  // it sleeps for this one to move: sleep to any and wake, which
                                               // look after they have moved the word; sequentially consistent
     base::MarkedDescriptor event_;
-    // Of both, and what the sleeper waits in: to poll an epoll of libfabric's epoll would lead each wake-up
+    // Watches both, and the sleeper waits in it. To poll an epoll of libfabric's epoll would lead each
+    // wake-up
     // through one more of them.
     base::MarkedDescriptor epoll_;
     int watched_ = -1;

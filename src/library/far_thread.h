@@ -15,7 +15,7 @@ class Engine;
 
 class FarThread {
  public:
-  // It starts when it has its place in the engine: whoever hears of it looks there. Throws Error.
+  // Starts once the thread has its place in the engine: a thread that hears of it looks there. Throws Error.
   explicit FarThread(Engine& engine);
   // From a thread that has the process's descriptors. False: there are no threads left.
   bool start() noexcept;

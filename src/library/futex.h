@@ -12,7 +12,7 @@
 
 namespace hamlyn::internal_::library {
 
-// What one sleep watches: a word of our own and the doorbells of links.
+// Words that one sleep watches: one of our own and the doorbells of links.
 struct Watched {
   static constexpr std::size_t kMost = 127;  // doorbells; the kernel takes 128 words
 

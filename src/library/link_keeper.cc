@@ -172,7 +172,7 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         end = take_area(received.fds[0], message);
         break;
       case LinkWord::area_taken:
-        // It may be of an area that has gone since.
+        // The area may have gone since.
         if (message.number < interface::kAreaLimit && message.generation != 0 &&
             areas_shown_[message.number] == message.generation)
           areas_taken_ |= std::uint64_t{1} << message.number;
@@ -327,8 +327,9 @@ bool LinkKeeper::say_withdrawn(std::uint32_t number) noexcept {
   return true;
 }
 
-// What a peer may show is bounded in number and, beside that, in bytes, and so is what all peers may: mapping
-// it costs page tables of ours.
+// Bounds how many areas a peer may show and, beside that, their bytes; and both for all peers together. To
+// map
+// them costs page tables of ours.
 LinkKeeper::End LinkKeeper::take_area(const base::FileDescriptor& memfd, const LinkMessage& message) {
   if (link_ == nullptr || message.number >= interface::kAreaLimit || message.generation == 0 ||
       message.bytes == 0)
@@ -397,7 +398,8 @@ LinkKeeper::End LinkKeeper::take_import(base::Received& received, const LinkMess
   if (message.kind > 1 || message.bytes > kImportBytes || message.offset > message.bytes ||
       message.bound > message.bytes - message.offset)
     return End::protocol_broken;
-  // What others may write as well has fewer seals: its owner can punch holes into it. Only within one user.
+  // An area that others may write as well has fewer seals: its owner can punch holes into it. Only within one
+  // user.
   if (message.kind == 1 && user_.uid != geteuid()) return End::protocol_broken;
   answer.writers = message.kind == 1 ? shm::Writers::everybody : shm::Writers::owner;
   answer.offset = message.offset;

@@ -77,7 +77,7 @@ class LinkKeeper {
   bool offer_ring(std::uint32_t cells);
   // The peer has said that it has that ring.
   bool ring_taken() const noexcept { return ring_taken_; }
-  // What the peer said of rings and areas, to be done under the run lock.
+  // Does, under the run lock, what the peer said of rings and areas.
   End settle() noexcept;
   // And to be answered then. Not under the run lock: a peer says by how many of its descriptors it watches
   // the socket how long it takes to say something there.
@@ -92,7 +92,8 @@ class LinkKeeper {
 
   // Mapped slots. Asks the peer for one; false: not now.
   bool ask_import(Import& import) noexcept;
-  // What the peer asks for, to be answered; nothing more is read before. What it has answered, checked and
+  // Gives the peer's requests, to be answered; nothing more is read before. Answers of the peer come checked
+  // and
   // mapped.
   std::vector<LinkMessage> take_import_requests() noexcept { return std::exchange(import_requests_, {}); }
   void put_back(std::vector<LinkMessage> requests) noexcept { import_requests_ = std::move(requests); }

@@ -1,6 +1,7 @@
 #pragma once
-// What two processes say to each other over the socket that the node gave them, some of it with memfds.
-// docs/wire.md has every byte.
+// Messages of two processes over the socket that the node gave them, some of them with memfds. docs/wire.md
+// has
+// every byte.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

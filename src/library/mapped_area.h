@@ -1,6 +1,6 @@
 #pragma once
-// What whoever keeps the links keeps of message areas that others may map, and of a mapping that is being
-// asked for.
+// Message areas that others may map, and a mapping that is being asked for, as the keeper of links knows
+// them.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,7 +34,7 @@ struct MappedArea {
   }
 };
 
-// Those of one interface.
+// The mapped areas of one interface.
 class MappedAreas {
  public:
   MappedAreas(Engine& engine, HandedOut& handed_out) noexcept : engine_(engine), handed_out_(handed_out) {}
@@ -45,7 +45,7 @@ class MappedAreas {
   // `stays`: there is private memory with the same bytes there afterwards.
   void drop(std::byte* data, bool stays) noexcept;
 
-  // What a ticket's holder may map.
+  // Memory that a ticket's holder may map.
   struct Shown {
     MappedArea* area = nullptr;  // null: nothing
     std::uint64_t offset = 0;    // of the slot in it

@@ -22,7 +22,7 @@ Membership::Node node_of(const node::MemberReply& reply) {
   return out;
 }
 
-// What has become of a node; nothing: nothing worth telling. `told`: the incarnation last told of, 0 for
+// Says how a node has changed; nothing: nothing worth telling. `told`: the incarnation last told of, 0 for
 // none.
 std::optional<Change> change_of(const Membership::Node* before, const Membership::Node& now,
                                 std::uint64_t told, std::uint32_t changes) {

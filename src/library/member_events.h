@@ -1,6 +1,7 @@
 #pragma once
-// What a process makes of what its daemon tells it of the nodes (MemberReply): events. Without socket or
-// clock, so that simulated clusters tell the same.
+// Turns a daemon's news of the nodes (MemberReply) into events for its process. Without socket or clock, so
+// that
+// simulated clusters tell the same.
 #include <cstdint>
 #include <map>
 #include <optional>

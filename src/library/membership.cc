@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kTry{50};     // and how long one may take
 }  // namespace
 
 struct Membership::Parts {
-  // What was read from the daemon.
+  // Kind of a message that was read from the daemon.
   enum class Read : std::uint8_t { member, whole, nothing, gone };
 
   explicit Parts(const Options& options);

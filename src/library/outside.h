@@ -1,6 +1,7 @@
 #pragma once
-// What an interface needs of its host: who it is, links, names, and memory that others may see. The control
-// thread does it (control.h); in a simulation, the simulation.
+// Services that an interface needs of its host: its own identity, links, names, and memory that others may
+// see.
+// The control thread gives them (control.h); in a simulation, the simulation.
 #include <chrono>
 #include <cstdint>
 #include <functional>

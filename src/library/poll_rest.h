@@ -51,7 +51,7 @@ class PollRest {
     while (base::cycles() - start < first_) {  // also over if the clock steps back
     }
   }
-  // It was there, or came while it was looked for.
+  // The answer was there, or came during the look.
   void answered() noexcept { in_vain_ = 0; }
 
   // Rests until a row of so many packets is there. False: it does not come so soon; then it is tried more
@@ -79,16 +79,18 @@ class PollRest {
   void review() noexcept {
     if (messages_ >= due_) next(base::cycles());
   }
-  // It is, at the time `now`, in cycles.
+  // Ends the turn of the present candidate, at the time `now`, in cycles.
   void next(std::uint64_t now) noexcept;
 
  private:
   static constexpr std::array<std::uint32_t, 5> kPauses = {0, 1, 2, 4, 8};
   static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
-  // Of the time from one message to the next, in sixteenths: tried first, and then the neighbours of the
-  // best. An answer is written half way at the earliest, and its line is best asked for so that this arrives
-  // right behind that: before half way where the way of a question is a large part of it, behind it where the
-  // writer must first get the line (docs/performance.md).
+  // Sixteenths of the time from one message to the next: tried first, and then the neighbours of the best. An
+  // answer is written half way at the earliest, and its line is best asked for so that this arrives right
+  // behind
+  // that. So the question leaves before half way where its own way is a large part of the time, and behind it
+  // where
+  // the writer must first get the line (docs/performance.md).
   static constexpr std::array<std::uint32_t, 5> kFirsts = {0, 4, 6, 8, 10};
   static constexpr std::array<std::int32_t, 3> kBeside = {-1, 0, 1};
   static constexpr std::uint32_t kMostSixteenths = 11;

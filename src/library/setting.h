@@ -44,7 +44,8 @@ class Setting {
   virtual void step_aside() noexcept = 0;
   virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;
   virtual std::unique_ptr<Outside> make_outside(Engine& engine, const Interface::Options& options) = 0;
-  // What a program has one of, for its process that runs: null at first; goes when that ends.
+  // Holds the one thing that a program has of a kind, for its process that runs: null at first; goes when
+  // that ends.
   virtual std::shared_ptr<void>& own() noexcept = 0;
 
  protected:

@@ -24,7 +24,8 @@ class StallClock {
   Found look(bool pending, std::uint64_t progress, std::chrono::milliseconds limit, Time now) noexcept {
     const bool moved = progress != progress_;
     progress_ = progress;
-    // Who was stopped itself may have been stopped together with the peer: that time does not count.
+    // A process that was stopped itself may have been stopped together with the peer: that time does not
+    // count.
     if (const auto away = now - std::exchange(looked_, now); away > kHeldUp) since_ += away - kHeldUp;
     if (moved || !pending) {
       since_ = now;

@@ -1,7 +1,10 @@
 #pragma once
-// Who has which buffer of a pool, as a state machine: it knows no memory, no message and no thread. A buffer
-// is free when it has no writer and nobody holds it; every loan of it has a number of its own, by which what
-// is given back late, twice, or by somebody who never had it, is told from what was lent.
+// Keeps the writer and holders of each buffer of a pool, as a state machine: it knows no memory, no message
+// and
+// no thread. A buffer is free when it has no writer and nobody holds it. Every loan of it has a number of its
+// own.
+// By this number the book tells a loan from one that is given back late, twice, or by somebody who never had
+// it.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -15,7 +18,7 @@ namespace hamlyn::internal_::protocols {
 
 class LoanBook {
  public:
-  // What one receiver has.
+  // Loans of one receiver.
   class Shelf {
    public:
     std::uint32_t count() const noexcept { return count_; }

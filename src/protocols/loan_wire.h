@@ -1,6 +1,5 @@
 #pragma once
-// What the two sides of loans say to each other (docs/wire.md). Whatever came is copied once and then
-// checked.
+// Messages of the two sides of loans (docs/wire.md). Each is copied once and then checked.
 //
 // sender to receiver    an acknowledged message into the seed's entry: LoanOpen. Then fast-mode messages
 //                       without data, one for each loan: the offset is the buffer's index, the word its
@@ -161,7 +160,7 @@ inline bool good(const LoanAnswer& answer) noexcept {
   return answer.magic == LoanAnswer::kMagic && answer.version == 1;
 }
 
-// What one loan is told by.
+// Tells of one loan.
 struct LoanMessage {
   std::uint32_t number;
   std::uint32_t length;

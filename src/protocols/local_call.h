@@ -1,8 +1,8 @@
 #pragma once
-// What a client and a clerk say to each other before the first call. The client tells where its replies go:
-// as a DatagramReply, of which each word of fast-mode metadata carries 32 bits, and where they stand. So it
-// comes into the clerk's own queue, where no other client can write, and no link has more than its places of
-// it.
+// Messages of a client and a clerk before the first call. The client tells where its replies go: as a
+// DatagramReply, of which each word of fast-mode metadata carries 32 bits, and where they stand. So it comes
+// into
+// the clerk's own queue, where no other client can write, and no link has more than its places of it.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -18,7 +18,7 @@ class Greeting {
   static constexpr std::size_t kWords = sizeof(DatagramReply) / sizeof(std::uint32_t);
 
   Greeting() = default;
-  // Of whoever has this ticket's slot.
+  // Greets for the process that has this ticket's slot.
   explicit Greeting(Ticket ticket) noexcept {
     ticket.purpose = static_cast<std::uint32_t>(SeedKind::datagram);
     const DatagramReply reply = in_wire_order(DatagramReply(ticket));

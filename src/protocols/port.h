@@ -1,7 +1,8 @@
 #pragma once
-// What the streams' state machines need of what is below them: a way to send and a way to make slots. The
-// library's interface and the simulation's both have it, so that what the tests run over thousands of seeds
-// is the code that users run.
+// The layer below the streams' state machines: a way to send and a way to make slots. The library's interface
+// and
+// the simulation's both have it, so that what the tests run over thousands of seeds is the code that users
+// run.
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

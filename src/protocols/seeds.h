@@ -1,5 +1,5 @@
 #pragma once
-// What the protocols' ends do with seeds.
+// Seeds as the protocols' ends use them.
 #include "base/namespaces.h"
 #include "hamlyn/values/notification.h"
 #include "hamlyn/values/seed.h"

@@ -114,7 +114,7 @@ class StreamSink {
   bool over() const noexcept {
     return state_ != State::open || (end_ != Status::ok && !owes_last_word() && nothing_on_its_way());
   }
-  // What is to be said for a receiver that goes away. False: nothing.
+  // Gives the last word of a receiver that goes away. False: nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
     ticket = answers_;
     word = word_of(is_due(kEndTaken) ? StreamWord::end_taken : StreamWord::stop, 0);
@@ -129,7 +129,7 @@ class StreamSink {
 
   enum class State { idle, offered, open, over };
 
-  // What is to be said.
+  // Words that the receiver has still to say.
   enum Owed : std::uint8_t { kRefuse = 1, kRing = 2, kBroken = 4, kStop = 8, kEndTaken = 16, kReleased = 32 };
   bool is_due(Owed what) const noexcept { return (due_ & what) != 0; }
   void owe(Owed what) noexcept { due_ = static_cast<std::uint8_t>(due_ | what); }
@@ -177,7 +177,7 @@ class StreamSink {
   void finish(Status why) noexcept {
     if (end_ == Status::ok) end_ = why;
   }
-  // What the sender has said no sender says. What came before it is good.
+  // Ends a stream whose sender has said what no sender says. Records before it are good.
   void break_off() noexcept {
     if (end_ == Status::ok) owe(kBroken);
     finish(Status::broken);
@@ -242,7 +242,7 @@ class StreamSink {
 
   void take_parcel(Ring& ring, const Notification& arrival) noexcept {
     if (arrival.kind == Notification::Kind::failed) {
-      // Who wants no more does not miss a batch that is cut short because of that.
+      // A receiver that wants no more does not miss a batch that is cut short because of that.
       const Status given_up = stopping_ ? Status::closed : Status::abandoned;
       finish(arrival.failure() == Failure::link_ended ? Status::link_ended : given_up);
       return;
@@ -285,13 +285,13 @@ class StreamSink {
     settle();
   }
 
-  // What a sender gives up without knowing whether all of it has left may have come whole.
+  // A parcel may have come whole though its sender gave it up, not knowing whether all of it had left.
   bool has_come(std::uint32_t sequence) noexcept {
     return in_order_ - sequence - 1 < limits_.parcels ||
            (sequence - in_order_ < limits_.parcels && parcel(sequence).what != StreamWord{});
   }
 
-  // The same rule by which the sender places it. False: it has not.
+  // Takes the parcel by the rule by which the sender places it. False: the sender has not placed it so.
   bool take_in_order(Parcel& parcel) noexcept {
     Ring& ring = *parcel.ring;
     if (&ring != current()) {
@@ -369,14 +369,14 @@ class StreamSink {
     if (last == nullptr) return;
     drop_rings(last->number);
     if (end_ != Status::ok) return;
-    // What the sender has left out of its ring does not count: told of each parcel, it begins anew at the
+    // Bytes that the sender has left out of its ring do not count. Told of each parcel, it begins anew at the
     // start of the ring with each, and would be told of each for ever.
     if (wants_ || released_ - told_ >= limits_.parcels / 4 || untold_ >= last->size / 4) {
       owe(kReleased);
       settle();
     }
   }
-  // Those before that one, if nothing more is on its way there.
+  // Drops the rings before that one, if nothing more is on its way there.
   void drop_rings(std::uint32_t number) noexcept {
     if (rings_.size() == 1) return;
     // An honest sender has nothing there that was not released. What another one has there keeps them.
@@ -404,7 +404,8 @@ class StreamSink {
     wants_ = false;
   }
 
-  // What is here and was not given out is of no use any more. What was stays until it is released.
+  // Drops records that are here and were not given out. Those that were given out stay until they are
+  // released.
   void drop_all() noexcept {
     for (; read_ != in_order_; ++read_) {
       parcel(read_).records = given_;

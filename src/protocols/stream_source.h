@@ -78,8 +78,8 @@ class StreamSource {
     if (small && stage(data)) return Status::ok;
     return put(StreamWord::record, data, handle);
   }
-  // The same for a record that stands in an area of the port's: it is copied once, and mostly pending. Also
-  // invalid, out_of_bounds.
+  // Posts a record that stands in an area of the port's: it is copied once, and mostly pending. Also invalid,
+  // out_of_bounds.
   Status post(const Piece& piece, SendHandle* handle) noexcept {
     if (end_ != Status::ok || state_ == State::ending) return end_ != Status::ok ? end_ : Status::closed;
     if (state_ == State::open && piece.length > most_) return Status::too_long;
@@ -93,8 +93,9 @@ class StreamSource {
     if (sent == Status::pending) lent_[lent_count_++] = {*handle, next_ - 1};
     return sent;
   }
-  // Of pieces that the receiver has not copied yet: the first if there can be no more, and the last. Of
-  // nothing if there is none.
+  // Handles of pieces that the receiver has not copied yet: the first if there can be no more, and the last.
+  // Empty
+  // if there is none.
   SendHandle first_if_full() noexcept {
     take_back();
     return lent_count_ == kMostLent ? lent_[0].handle : SendHandle{};
@@ -121,7 +122,7 @@ class StreamSource {
   }
   Status status(SendHandle handle) const noexcept { return port_.status(handle); }
   std::uint32_t last_sequence() const noexcept { return next_ - 1; }
-  // That parcel will never leave whole: nothing behind it is received.
+  // Ends the stream at that parcel, which will never leave whole: nothing behind it is received.
   void cut_short(std::uint32_t sequence) noexcept {
     if (end_ != Status::ok) return;
     cut_ = true;
@@ -132,8 +133,9 @@ class StreamSource {
 
   // Everything that was taken has been given to the link: ok; otherwise as `post`.
   Status flush() noexcept { return flush(1); }
-  // The same of what need not leave yet: a quarter of the parcels is kept for full ones, so that a receiver
-  // that looks elsewhere for a while does not stop whoever sends small records.
+  // Flushes what need not leave yet. A quarter of the parcels is kept for full ones, so that a receiver that
+  // looks
+  // elsewhere for a while does not stop a sender of small records.
   Status flush_early() noexcept { return flush(std::max(ring_.parcels / 4, 1u)); }
   // So much is unreleased that more is better put together.
   bool crowded() const noexcept { return next_ - released_ >= ring_.parcels / 2; }
@@ -168,13 +170,13 @@ class StreamSource {
 
   // How the stream has ended; ok: it has not.
   Status end() const noexcept { return end_; }
-  // What is to be said for a sender that goes away without closing: into which slot, and what. False:
+  // Gives the last word of a sender that goes away without closing, and the slot that it goes to. False:
   // nothing.
   bool farewell(Ticket& ticket, std::uint64_t& word) const noexcept {
     const bool leaves = (end_ == Status::ok && state_ == State::open) || (cut_ && !cut_said_);
     const bool owes_end = stopping_ && !end_said_;
     ticket = ticket_;
-    // What has not left goes with our terminus: nobody would hear of an end behind it.
+    // Parcels that have not left go with our terminus: nobody would hear of an end behind them.
     std::uint32_t sequence = next_;
     const auto ends_before = [&](std::uint32_t other) {
       if (next_ - other > next_ - sequence) sequence = other;
@@ -247,8 +249,9 @@ class StreamSource {
     if (message.what == StreamWord::released) take_released(message.sequence);
   }
 
-  // What is to be said, because the receiver has asked for it or a record was cut short, and could not be
-  // said yet. True: nothing.
+  // Says what could not be said yet, because the receiver has asked for it or a record was cut short. True:
+  // nothing
+  // is left to say.
   bool settle() noexcept {
     if (cut_) {
       const std::uint64_t word =

@@ -1,6 +1,7 @@
 #pragma once
-// What the two ends of a stream say to each other (docs/wire.md). Each message's word says what it is; three
-// kinds bring a structure. Whatever came is copied once and then checked.
+// Messages of the two ends of a stream (docs/wire.md). Each message's word says what it is; three kinds bring
+// a
+// structure. Each is copied once and then checked.
 //
 // sender to receiver    an acknowledged message into the seed's entry: Open. Then parcels, each into the
 //                       receiver's ring, in fast mode or, when too long, into an entry with the word as its

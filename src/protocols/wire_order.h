@@ -1,7 +1,8 @@
 #pragma once
-// What the ends of a protocol say to each other is little-endian where it travels: structures of numbers,
-// turned over one by one on a machine of the other order, before they leave and when they have come. On
-// others it costs nothing.
+// Words between the ends of a protocol are little-endian where they travel: structures of numbers, turned
+// over one
+// by one on a machine of the other order, before they leave and when they have come. On others this costs
+// nothing.
 #include "base/byte_order.h"
 #include "base/namespaces.h"
 #include "hamlyn/values/ticket.h"

@@ -183,12 +183,12 @@ class Clerk {
     watched.read = Clock::now();
     const node::FarRegistry registry = registry_in(order);
     if (watched.registry.generation != registry.generation || watched.registry.ticket != registry.ticket) {
-      // Of what was read in the one before nobody hears any more when it changes.
+      // Nobody hears any more of a change to what was read in the registry before this one.
       if (watched.changes) say_changed(order.node);
       watched = {registry, {}, false, Clock::now(), ++epochs_};
     }
     if (!watched.changes) {
-      // What is read before the first look at its changes could be stale for ever.
+      // A record that is read before the first look at the registry's changes could be stale for ever.
       if (!watched.looking) look_at_header(order.node, watched);
       return say(ClerkKind::unknown, order);
     }
@@ -201,7 +201,7 @@ class Clerk {
     if (const auto trouble = get(*place)) say(*trouble, order);
   }
 
-  // What to say if it could not be asked for.
+  // Asks for the bucket; returns what to say if it could not be asked for.
   std::optional<ClerkKind> get(std::size_t place) {
     Read& read = reads_[place];
     const std::size_t from = read.probe ? bucket_offset(read.probe->bucket()) : 0;
@@ -280,7 +280,7 @@ class Clerk {
     return landing_.bytes(place * kBucketBytes, bytes);
   }
 
-  // What has changed.
+  // Changes of the tables.
 
   void look_at_header(std::uint32_t node, Watched& watched) {
     const auto place = places_.take(node, Clock::now());

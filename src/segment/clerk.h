@@ -11,7 +11,7 @@ namespace hamlyn::internal_::segment {
 
 // Serves until the daemon has gone. `daemon`: the socket; `node`: where processes attach. Throws Error.
 void serve_as_clerk(base::FileDescriptor daemon, const std::string& node);
-// The same as what a process is for; does not return.
+// Serves as the clerk, as a process made for that alone; does not return.
 [[noreturn]] void run_clerk(base::FileDescriptor daemon, const std::string& node);
 
 }  // namespace hamlyn::internal_::segment

@@ -1,6 +1,7 @@
 #pragma once
-// What the node daemon and its clerk, which is a process of its own, say to each other: one structure a
-// message, over a socket that nobody else has.
+// Messages of the node daemon and its clerk, which is a process of its own: one structure a message, over a
+// socket
+// that nobody else has.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -16,7 +16,7 @@ class LookUpCosts {
   // How many buckets may be read for a name before asking is cheaper, 1 to 64.
   std::uint32_t most_reads() const noexcept;
 
-  // What a look-up has cost, in nanoseconds; `reads`: so many buckets.
+  // Counts the cost of a look-up, in nanoseconds; `reads`: so many buckets.
   void was_read(double cost, std::uint32_t reads) noexcept;
   void was_asked(double cost) noexcept;
 

@@ -37,13 +37,14 @@ using Peer = fabric::DatagramPort::Peer;
 
 class SwapTarget {
  public:
-  // Of the words of `memory`, which begins at a multiple of 8; others may work on them by atomics meanwhile.
-  // At most `requesters` are known; the hello of one more is refused until one is forgotten.
+  // Serves the words of `memory`, which begins at a multiple of 8; others may work on them by atomics
+  // meanwhile. At
+  // most `requesters` are known; the hello of one more is refused until one is forgotten.
   SwapTarget(fabric::DatagramPort& port, std::span<std::byte> memory, std::size_t requesters, Chance chance);
 
   // Takes what has come, up to a budget. Whether there was anything.
   bool run() noexcept;
-  // That peer's record goes. What it had sent and arrives later is refused.
+  // Forgets that peer's record. Packets that it had sent and that arrive later are refused.
   void forget(Peer peer) noexcept;
 
   std::uint64_t done() const noexcept { return done_; }          // operations, each once
@@ -106,7 +107,7 @@ class SwapRequester {
   // Begins one. queue_full: the one before it by a window is not over.
   Status begin(std::uint64_t offset, std::uint64_t expected, std::uint64_t desired, std::uint64_t now,
                std::uint64_t& number) noexcept;
-  // Of the last window of numbers.
+  // Answer to one of the last window of numbers.
   Answer answer(std::uint64_t number) const noexcept;
   // Does not ask again.
   void give_up(std::uint64_t number) noexcept;

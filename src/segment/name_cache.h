@@ -17,7 +17,7 @@ class NameCache {
  public:
   static constexpr std::size_t kMost = 4096;  // names; beyond, the one that was read first goes
 
-  // Of any node, if `node` is 0. Null: it is not here. Good until the next change.
+  // Finds the name at `node`, or at any node if that is 0. Null: not here. Good until the next change.
   const node::RegisteredName* find(std::string_view name, node::NodeId node);
   void put(std::string_view name, node::NodeId node, const node::RegisteredName& what);
   void forget_node(node::NodeId node);

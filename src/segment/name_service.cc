@@ -86,7 +86,7 @@ std::int64_t NameService::deadline() const {
   return first;
 }
 
-// This node's names.
+// Names of this node.
 
 void NameService::changed(std::string_view name) {
   if (!registry_) return;
@@ -101,7 +101,7 @@ void NameService::changed(std::string_view name) {
 
 // Makes a table of all names there are. False: there is no memory for it, and no registry any more.
 bool NameService::write_all(std::uint32_t buckets) {
-  // Who still reads the table before learns nothing from it, rather than what is no longer so.
+  // A reader of the table before learns nothing from it, rather than what is no longer so.
   if (registry_) registry_->close();
   registry_.reset();
   shown_.reset();
@@ -243,7 +243,7 @@ void NameService::take_read(const ClerkMessage& message, node::Time now) {
   const auto what = what_in(message);
   auto says = node::NameSays::unknown;
   if (message.kind == ClerkKind::lost) lose(node);
-  // What it says of others' processes is not its to say.
+  // A clerk may not speak of other nodes' processes.
   if (message.kind == ClerkKind::found && node::node_of(what.interface) == node) says = node::NameSays::found;
   if (message.kind == ClerkKind::absent) says = node::NameSays::absent;
   const auto peer = peers_.find(node);

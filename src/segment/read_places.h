@@ -27,7 +27,7 @@ class ReadPlaces {
 
   bool taken(std::size_t place) const noexcept { return places_[place].taken; }
   bool late(std::size_t place) const noexcept { return places_[place].late; }
-  // Of those that are not late, the one that becomes it next.
+  // Time at which the next place becomes late.
   std::optional<Time> deadline() const noexcept;
   // One whose time has passed since the last call, which is late from now on.
   std::optional<std::size_t> find_late(Time now) noexcept;

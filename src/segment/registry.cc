@@ -15,10 +15,10 @@ using base::load_little;
 using base::store_little;
 using Words = RegistryWords<>;
 
-// Of the header.
+// Places in the header.
 constexpr std::size_t kChangesAt = 32;
 
-// Of a bucket. The checksum is over everything behind it.
+// Places in a bucket. The checksum is over everything behind it.
 constexpr std::size_t kChecksumAt = 0;
 constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kGenerationAt = 16;
@@ -26,7 +26,7 @@ constexpr std::size_t kIndexAt = 24;
 constexpr std::size_t kPassedAt = 28;
 constexpr std::size_t kBucketRest = 32;
 
-// Of a record.
+// Places in a record.
 constexpr std::size_t kTicketAt = 64;
 constexpr std::size_t kRecordGenerationAt = 128;
 constexpr std::size_t kInterfaceAt = 136;
@@ -270,7 +270,7 @@ BucketSays read_bucket(std::span<const std::byte, kBucketBytes> bytes, const Reg
                        NameRecord& record) {
   const std::byte* const at = bytes.data();
   if (load_little<std::uint64_t>(at + kChecksumAt) != checksum(key, bytes)) return BucketSays::changing;
-  // Whoever has the key has written this; a node may be hostile all the same.
+  // A holder of the key has written this; a node may be hostile all the same.
   if (load_little<std::uint64_t>(at + kVersionAt) % 2 != 0 ||
       load_little<std::uint64_t>(at + kGenerationAt) != shape.generation ||
       load_little<std::uint32_t>(at + kIndexAt) != index || !zeros(at + kBucketRest, at + kBucketHeader)) {

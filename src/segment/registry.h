@@ -32,7 +32,8 @@ inline constexpr std::uint32_t kMostBuckets = 1u << 17;  // 128 MiB
 static_assert(kMostBuckets * kRecords / 2 == node::kMostNames);
 static_assert(kBucketHeader + kRecords * kRecordBytes == kBucketBytes && kRecordBytes % 64 == 0);
 
-// The same at all nodes of a cluster, and known to them alone: where a name stands, and what makes a
+// All nodes of a cluster have the same key, and nobody else knows it. It says where a name stands, and makes
+// the
 // checksum. Nobody who chooses names can choose where they collide.
 using RegistryKey = std::array<std::byte, 32>;
 
@@ -97,7 +98,7 @@ class Registry {
   std::uint64_t changes_ = 0;
 };
 
-// What a reader made of one bucket's bytes.
+// Verdict of a reader on one bucket's bytes.
 enum class BucketSays : std::uint8_t {
   found,
   absent,    // the name is not registered
@@ -111,7 +112,8 @@ BucketSays read_bucket(std::span<const std::byte, kBucketBytes> bytes, const Reg
                        const RegistryShape& shape, std::uint32_t index, std::string_view name,
                        NameRecord& record);
 
-// Of a registry's header: how often the table has changed. False: it is not the header of that table. A
+// Reads from a registry's header how often the table has changed. False: it is not the header of that table.
+// A
 // reader that finds the number that it found before knows that what it has read since is still so.
 bool read_changes(std::span<const std::byte, kRegistryHeader> bytes, const RegistryShape& shape,
                   std::uint64_t& changes) noexcept;

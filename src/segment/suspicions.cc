@@ -23,7 +23,7 @@ void Suspicions::begin(Time now) noexcept {
   next_ = now + options_.period;
 }
 
-// Whoever looks is told of the newest cause, the callback of whether there is one.
+// Tells a thread that looks the newest cause, and the callback whether there is one.
 bool Suspicions::become(Suspicion::Cause cause, Status status) noexcept {
   const bool before = now_.suspected();
   now_.cause = cause;

@@ -1,6 +1,7 @@
 #pragma once
-// What a failure detector makes of its reads (hamlyn/segment/failure_detector.h). It is given its clock, and
-// reads nothing itself.
+// Judges a failure detector's reads (hamlyn/segment/failure_detector.h). Its clock is given, and it reads
+// nothing
+// itself.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -27,7 +28,7 @@ class Suspicions {
   void begin(Time now) noexcept;
   // The read is over. True: the callback is to be told; so with `look`.
   bool answered(Time now, Status status, std::uint64_t word) noexcept;
-  // It is not.
+  // The read is still under way at `now`. True: the callback is to be told.
   bool look(Time now) noexcept;
 
   const Suspicion& suspicion() const noexcept { return now_; }

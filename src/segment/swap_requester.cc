@@ -70,7 +70,7 @@ void SwapRequester::run(std::uint64_t now) noexcept {
   }
 }
 
-// What does not fit how things stand is late, or repeated.
+// A packet that does not fit how things stand is late, or repeated.
 void SwapRequester::take(const SwapPacket& packet, std::uint64_t now) noexcept {
   switch (packet.kind) {
     case SwapKind::welcome:

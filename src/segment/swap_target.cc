@@ -132,7 +132,7 @@ SwapTarget::Session SwapTarget::new_session(std::uint64_t incarnation) {
   return {number, incarnation};
 }
 
-// What does not leave is lost: it is asked for again.
+// A packet that does not leave is lost: the requester asks for it again.
 void SwapTarget::send(Peer to, const SwapPacket& packet) noexcept {
   static_cast<void>(port_.send(to, bytes_of(packet)));
 }

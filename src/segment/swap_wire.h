@@ -1,5 +1,5 @@
 #pragma once
-// What requesters and targets of lossy_swap.h send each other: datagrams of 64 bytes (docs/wire.md).
+// Messages of requesters and targets of lossy_swap.h: datagrams of 64 bytes (docs/wire.md).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class SwapResult : std::uint8_t {
   full,        // the same: as many requesters as may be
 };
 
-// What a kind does not need is 0.
+// Fields that a kind does not need are 0.
 struct SwapPacket {
   SwapKind kind = SwapKind::hello;
   SwapResult result = SwapResult::done;

@@ -16,8 +16,8 @@ import sys
 import tree
 
 # May only be lowered, to what a run prints.
-MOST_COMMENTS = 353
-MOST_SENTENCES = 51
+MOST_COMMENTS = 109
+MOST_SENTENCES = 0
 
 COMMENTED = ("include", "src/interface", "src/library", "src/protocols", "src/segment")
 VAGUE = re.compile(r"(?:It|They|That|Those|Of|The same|Who|Whoever|What|This)\b")

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-// This process's attachment to its host's node; everything else is made from it. `_free` refuses while
-// something is.
+// Attaches this process to its host's node; everything else is made from it. `_free` refuses while something
+// made from it is left.
 typedef struct hamlyn_interface hamlyn_interface;
 
 // Bits of hamlyn_interface_options.flags.
@@ -61,7 +61,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_interface_attached(hamlyn_interface* inter
 HAMLYN_NODISCARD hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached,
                                                               int64_t timeout);
 
-// Who may look a name up, besides its owner and root.
+// Readers of a name, besides its owner and root.
 #define HAMLYN_FOR_GROUP UINT32_C(1)     // processes whose primary group is the owner's
 #define HAMLYN_FOR_EVERYONE UINT32_C(2)  // all users of this host, through the service
 

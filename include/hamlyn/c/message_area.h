@@ -13,7 +13,7 @@ extern "C" {
 // Memory of this process that messages land in. It is freed after its slots.
 typedef struct hamlyn_area hamlyn_area;
 
-// Who gets at the memory without the interface of its owner.
+// Ways to the memory that go past its owner's interface.
 enum hamlyn_sharing {
   HAMLYN_GUARDED = 0,            // private: every byte comes through the interface
   HAMLYN_MAPPED_READ_ONLY = 1,   // any holder of a ticket may map and read it
@@ -23,7 +23,7 @@ enum hamlyn_sharing {
 // A message area of `bytes` zeroed bytes (paper 0, section 2.2); `sharing`: enum hamlyn_sharing.
 HAMLYN_NODISCARD hamlyn_status hamlyn_area_make(hamlyn_interface* interface, size_t bytes, uint32_t sharing,
                                                 hamlyn_area** made);
-// The same over memory that stays the caller's: whole pages of 4096, writable, until the area is freed.
+// Makes an area over memory that stays the caller's: whole pages of 4096, writable, until the area is freed.
 HAMLYN_NODISCARD hamlyn_status hamlyn_area_make_over(hamlyn_interface* interface, void* memory, size_t bytes,
                                                      hamlyn_area** made);
 // A durable area, kept in the file `path`, or, if that is NULL, in `descriptor` (paper 1, section 3.5.1).

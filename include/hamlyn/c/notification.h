@@ -1,5 +1,5 @@
 #pragma once
-// What a notification queue gives, and why something was refused or has failed, in C (hamlyn/c.h).
+// Notifications of a queue, and the reasons of refusals and failures, in C (hamlyn/c.h).
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -36,7 +36,7 @@ enum hamlyn_refusal {
 // Never NULL.
 const char* hamlyn_refusal_name(uint32_t refusal);
 
-// What a notification tells of; frozen numbers.
+// Kinds of notification; frozen numbers.
 enum hamlyn_notification_kind {
   HAMLYN_MESSAGE = 0,         // a message is complete
   HAMLYN_FAILED = 1,          // the entry will not complete; `word` is an enum hamlyn_failure
@@ -67,7 +67,7 @@ enum hamlyn_failure {
   HAMLYN_FAILURE_MISCOUNTED = 4   // a group: its members' packets add more than the group has left
 };
 
-// What a notification queue gives (paper 0, table 3).
+// One notification of a queue (paper 0, table 3).
 typedef struct hamlyn_notification {
   uint8_t kind;         // enum hamlyn_notification_kind
   uint8_t wrap;         // 1: the first of a new turn of the queue

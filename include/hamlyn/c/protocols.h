@@ -69,7 +69,7 @@ typedef struct hamlyn_datagram_options {
   const hamlyn_datagram_receiver* reply;  // its seed goes along; of the same manager
 } hamlyn_datagram_options;
 
-// It is ready at once.
+// The receiver is ready at once.
 HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_receiver_make(hamlyn_manager* manager, size_t bytes,
                                                              hamlyn_datagram_receiver** made);
 HAMLYN_NODISCARD hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver);

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// What is done to the word, at one moment; frozen numbers. HAMLYN_SWAP puts the operand there.
+// Operations on the word, each done at one moment; frozen numbers. HAMLYN_SWAP puts the operand there.
 enum hamlyn_fetch_op {
   HAMLYN_ADD = 1,
   HAMLYN_AND = 2,
@@ -59,7 +59,7 @@ typedef struct hamlyn_remote_options {
   const hamlyn_strides* strides;  // a get gathers these chunks; NULL: from one run
 } hamlyn_remote_options;
 
-// Of a remote operation of one terminus. A value.
+// Names a remote operation of one terminus. A value.
 typedef struct hamlyn_remote_handle {
   uint64_t sequence;  // 0: of nothing
 } hamlyn_remote_handle;

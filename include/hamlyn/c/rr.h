@@ -35,7 +35,7 @@ char* rr_setprot(int segment, int prot);
 int mprot(int segment);
 int munprot(int segment);
 
-// What rr_setintr asks to be told of.
+// Events that rr_setintr asks for.
 enum rr_notify {
   RR_NOINTR = 0,  // nobody is told of anything
   RR_INTR = 1,    // of each remote write, read and CAS, and of what each read of ours brings here
@@ -44,7 +44,7 @@ enum rr_notify {
 // `notify`: enum rr_notify; it holds from here on.
 int rr_setintr(int segment, int notify);
 
-// What rr_getfd gives.
+// Descriptors that rr_getfd gives.
 enum rr_descriptor {
   RR_CONTROL = 1,  // each read(2) gives one rr_record
   RR_DATA = 2      // each read(2) gives one rr_held, and behind it the data of a write that waits
@@ -53,17 +53,17 @@ enum rr_descriptor {
 // EAGAIN.
 int rr_getfd(int segment, int type);
 
-// What a record tells of.
+// Kinds of record.
 enum rr_kind {
   RR_WRITTEN = 1,  // data has landed
   RR_WAITS = 2,    // data waits: that part is not pinned, or mprot holds it
   RR_READ = 3,     // what a read of ours has brought is here
-  // It was not done: of part that is not pinned, without the right, or the segment is gone.
+  // Not done: the part is not pinned, the right is missing, or the segment is gone.
   RR_READ_FAILED = 4,
   RR_GOT = 5,     // others have read this
   RR_SWAPPED = 6  // others have done CAS here
 };
-// What a read(2) of RR_CONTROL gives.
+// One record, as a read(2) of RR_CONTROL gives it.
 typedef struct rr_record {
   uint32_t kind;    // enum rr_kind
   uint32_t count;   // of the operations that it stands for; with RR_INTR of their pieces
@@ -103,8 +103,8 @@ int rwblk(int segment, uint32_t offset, uint32_t count, const void* data);
 // at the memory, or set the notify bit of `to`. That of `from` tells the exporter. That it was not done is
 // told by the record, or else by the next call that uses `remote`, which does nothing else then.
 int rri(int remote, int local, uint32_t from, uint32_t to);
-// The same with `count` bytes. Of more than 64 KiB it waits for all but the last piece, and that is what is
-// told of.
+// Reads a block of `count` bytes, as rri reads a word. A read of more than 64 KiB waits for all but the last
+// piece, and tells of the last piece alone.
 int rrblk(int remote, int local, uint32_t from, uint32_t to, uint32_t count);
 // CAS-II on the two words at <remote, at>, the value and the nonce of its last writer: if the value is
 // `expected`, the two become `desired` and `nonce`. <local, to> gets two words: what the value was, and the

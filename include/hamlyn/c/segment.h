@@ -29,7 +29,7 @@ typedef struct hamlyn_put_options {
 HAMLYN_NODISCARD hamlyn_status hamlyn_put(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                           const void* data, size_t length, const hamlyn_put_options* options,
                                           hamlyn_send_handle* handle);
-// The same, and waits until it can be done and the buffer is free.
+// Puts, and waits until the put can be done and the buffer is free.
 HAMLYN_NODISCARD hamlyn_status hamlyn_put_wait(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                                const void* data, size_t length,
                                                const hamlyn_put_options* options, int64_t timeout);
@@ -38,7 +38,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_put_wait(hamlyn_terminus* terminus, const 
 HAMLYN_NODISCARD hamlyn_status hamlyn_fence(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                             const hamlyn_remote_options* options,
                                             hamlyn_remote_handle* handle);
-// The same, and waits for the answer: ok; refused: some of it was, and `outcome->cause` is why.
+// Flushes, and waits for the answer: ok; refused: a part was refused, and `outcome->cause` is why.
 HAMLYN_NODISCARD hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                             int64_t timeout, hamlyn_outcome* outcome);
 
@@ -57,7 +57,7 @@ typedef struct hamlyn_grant {
   uint32_t access;  // 4: read, 2: write, 6: both, 0: nothing
 } hamlyn_grant;
 
-// Who may read and write, whatever ticket it holds.
+// Rights to read and write, whatever ticket a process holds.
 typedef struct hamlyn_protection {
   uint32_t mode;   // bits as of a file, 0640: of the owner, its group and the others
   uint32_t users;  // grants
@@ -106,7 +106,7 @@ typedef struct hamlyn_segment_options {
   uint32_t hold;  // bytes of writes that may wait while a part of it is inhibited or not pinned; 65536
 } hamlyn_segment_options;
 
-// What a record tells of; frozen numbers.
+// Kinds of record; frozen numbers.
 enum hamlyn_segment_kind {
   HAMLYN_WRITTEN = 1,      // data has landed
   HAMLYN_HELD = 2,         // data waits
@@ -116,7 +116,7 @@ enum hamlyn_segment_kind {
   HAMLYN_SWAPPED = 6       // importers have done fetch-and-ops or compare-and-swaps here
 };
 
-// What the exporter is told of.
+// One record for the exporter.
 typedef struct hamlyn_segment_record {
   uint32_t kind;    // enum hamlyn_segment_kind
   uint32_t count;   // operations that it stands for; with HAMLYN_TOLD_ALWAYS their pieces
@@ -153,7 +153,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_segment_take_held(hamlyn_segment* segment,
 HAMLYN_NODISCARD hamlyn_status hamlyn_segment_wait(hamlyn_segment* segment, int64_t timeout,
                                                    hamlyn_segment_record* record);
 
-// Of a word with a value, both unsigned.
+// Compares a word with a value, both unsigned.
 enum hamlyn_comparison {
   HAMLYN_EQUAL = 1,
   HAMLYN_NOT_EQUAL = 2,
@@ -268,7 +268,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, si
 // 8, in which there are a value of 32 bits (as a word of 8 bytes) and zeros behind it before others come. It
 // is of no import: after the end of a link it goes on with another. Threads: one at a time.
 typedef struct hamlyn_sure_swap hamlyn_sure_swap;
-// What a word of so many users needs of the segment.
+// Bytes of the segment that a word of so many users needs.
 #define HAMLYN_SURE_SWAP_BYTES(members) (8 * ((size_t)(members) + 1))
 
 // `members`: at most 255. `who`: 1 to `members`, of its users each another; who comes after one that has died

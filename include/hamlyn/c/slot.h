@@ -23,7 +23,7 @@ enum hamlyn_mode {
   HAMLYN_MODE_PARANOID_ONE_SHOT = 2  // the same, and the entry takes one message per arming
 };
 
-// What peers may do at a slot (paper 1, section 3.5.2).
+// Operations that peers may do at a slot (paper 1, section 3.5.2).
 enum hamlyn_access { HAMLYN_READ_WRITE = 0, HAMLYN_READ_ONLY = 1, HAMLYN_WRITE_ONLY = 2 };
 
 // Bits of hamlyn_slot_options.flags.
@@ -49,7 +49,8 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue*
                                                 const hamlyn_slot_options* options, hamlyn_slot** made);
 // Its tickets are refused from here on.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_free(hamlyn_slot* slot);
-// What its notifications have in `slot`: another number than the slots that had its place before.
+// Gives the number that notifications of the slot carry in `slot`. Slots that had its place before had
+// others.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, uint32_t* number);
 // A ticket for fast mode, remote operations and mapping, whichever the slot takes.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket);

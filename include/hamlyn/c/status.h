@@ -1,5 +1,5 @@
 #pragma once
-// What calls of the C interface answer (hamlyn/c.h).
+// Answers of calls of the C interface (hamlyn/c.h).
 
 #if defined(__cplusplus) && __cplusplus >= 201703L
 // Stands before each function that answers a status: compilers warn a caller that ignores it.

@@ -69,7 +69,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_connect(hamlyn_terminus* terminus, const h
 HAMLYN_NODISCARD hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                            const void* data, size_t length,
                                            const hamlyn_send_options* options, hamlyn_send_handle* handle);
-// The same as a member of a group; uses the share up.
+// Sends as a member of a group; uses the share up.
 HAMLYN_NODISCARD hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* share,
                                                  const void* data, size_t length,
                                                  const hamlyn_send_options* options,
@@ -93,7 +93,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus
 // Waits until it is no longer pending.
 HAMLYN_NODISCARD hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle handle,
                                                 int64_t timeout);
-// Of an acknowledged message that was refused: why (enum hamlyn_refusal).
+// Says why an acknowledged message was refused (enum hamlyn_refusal).
 HAMLYN_NODISCARD hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
                                                    uint32_t* cause);
 // Forgets the rest of a message that is pending. HAMLYN_PENDING: all of it has left, and the receiver still

@@ -22,7 +22,7 @@ typedef struct hamlyn_ticket {
   uint32_t purpose;      // 0: any; otherwise the protocol that it opens
 } hamlyn_ticket;
 
-// What grows a sender at the other side (paper 0, section 3.3): 64 bytes to send, store or publish.
+// Grows a sender at the other side (paper 0, section 3.3): 64 bytes to send, store or publish.
 typedef struct hamlyn_seed {
   hamlyn_ticket ticket;  // where the receiver hears of those who come with it
 } hamlyn_seed;

@@ -82,7 +82,7 @@ class BufferPool {
   // Gives the smallest free buffer that has `bytes` or more; `out` gives up what it had. ok; no_buffer: all
   // such are taken; too_long: no class has so large ones; invalid: no bytes; forked.
   Status take(std::size_t bytes, Buffer& out) noexcept;
-  // What was released. ok; invalid: it is no buffer of this pool, or not released; forked.
+  // Takes back a released buffer. ok; invalid: no buffer of this pool, or not released; forked.
   Status give_back(const std::byte* buffer) noexcept;
 
   std::uint32_t free_buffers() const noexcept;  // of all classes
@@ -91,7 +91,7 @@ class BufferPool {
   friend class Buffer;
   struct Inside;
   enum class Whose : std::uint8_t { pools, buffers, callers };
-  // What was the one's is the other's. ok, invalid, forked, as give_back.
+  // Passes a buffer from one owner to the other. ok, invalid, forked, as give_back.
   Status pass(const std::byte* buffer, Whose from, Whose to) noexcept;
   BufferPool(Interface& interface, std::span<std::byte> area, const std::vector<BufferClass>& classes);
 

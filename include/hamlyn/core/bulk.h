@@ -76,7 +76,7 @@ class BulkRing {
   [[nodiscard]] std::optional<std::span<std::byte>> next() noexcept;
   // Frees the oldest piece that `next` has given. False: there is none.
   [[nodiscard]] bool free() noexcept;
-  // What to put on the next reply.
+  // Count to put on the next reply.
   BulkFreed freed() const noexcept { return freed_; }
 
  private:
@@ -102,7 +102,7 @@ class BulkRingSender {
   // Sends one piece, at most the buffer's length. As Terminus::send; no_place: the window is full, wait for a
   // reply with what was freed; too_long; a piece without bytes is `invalid`.
   Status send(std::span<const std::byte> piece, SendHandle* handle = nullptr) noexcept;
-  // What came with a reply. False: no honest receiver has freed so much; nothing was changed.
+  // Takes the count that came with a reply. False: no honest receiver has freed so much; nothing was changed.
   [[nodiscard]] bool freed(const BulkFreed& freed) noexcept;
 
   // Messages that were sent, and that no reply has told free.

@@ -48,7 +48,7 @@ struct LookupOptions {
   bool cached = false;     // what was read on other nodes in the last second will do
 };
 
-// This process's attachment to its host's node. One is enough; there may be several.
+// Attaches this process to its host's node. One is enough; there may be several.
 class Interface {
  public:
   struct Options {
@@ -96,7 +96,7 @@ class Interface {
   [[nodiscard]] Ticket lookup(std::string_view name,
                               std::chrono::milliseconds timeout = std::chrono::milliseconds{0},
                               Registrant* who = nullptr);
-  // The same.
+  // Looks up with options.
   [[nodiscard]] Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who = nullptr);
 
   // Why there is no link with that interface (Ticket::interface, Notification::peer), or why the last one was
@@ -111,7 +111,7 @@ class Interface {
   // whether anything moved.
   bool run() noexcept;
 
-  // Of the library.
+  // For the library alone.
   internal_::library::Engine& engine() noexcept { return *engine_; }
 
  private:

@@ -33,7 +33,7 @@ class MappedSlot {
   // The slot's bytes; they may change at any time. Valid until this object is gone, whatever becomes of the
   // link, and after a revocation as they were then.
   std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
-  // The same for writing; empty of the kind mapped_read_only.
+  // Bytes for writing; empty of the kind mapped_read_only.
   std::span<std::byte> writable() noexcept { return {base_, can_write_ ? size_ : 0}; }
   // Whether it is of the kind mapped_read_write.
   bool can_write() const noexcept { return can_write_; }
@@ -41,8 +41,9 @@ class MappedSlot {
   // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
   // written before it stopped saying so may be lost.
   [[nodiscard]] bool current() const noexcept {
-    // What was read before was read before: on x86-64 the compiler alone could put it off. Then the word,
-    // which the owner moves before it leaves this memory: it pairs with Generation::move in
+    // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
+    // word,
+    // which the owner moves before it leaves this memory. The word pairs with Generation::move in
     // Control::renew_mapped_area.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;

@@ -47,7 +47,7 @@ class Membership {
     std::string address;            // "10.0.0.7:7471"; of this host's own node empty
   };
 
-  // What an event tells.
+  // Kinds of event.
   enum class Change : std::uint8_t {
     came,         // it is there: for the first time, or again under the same incarnation
     returned,     // it is there under a newer incarnation: everything of the former one is over
@@ -73,7 +73,7 @@ class Membership {
   Membership();
   explicit Membership(const Options& options);
   ~Membership();
-  // What was moved from can only be destroyed or assigned to.
+  // A membership that was moved from can only be destroyed or assigned to.
   Membership(Membership&&) noexcept;
   Membership& operator=(Membership&&) noexcept;
 

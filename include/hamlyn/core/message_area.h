@@ -22,15 +22,16 @@ class DurableArea;
 class Wiring;
 }  // namespace internal_::library
 
-// Who gets at the memory without the interface of its owner.
+// Ways to the memory that go past its owner's interface.
 enum class Sharing : std::uint8_t {
   guarded,            // private: every byte comes through the interface
   mapped_read_only,   // any holder of a ticket may map and read it
   mapped_read_write,  // holders of a ticket who run as this process's user may map, read and write it
 };
 
-// What a durable area is kept in: a regular file, by its path (made if it is not there, for this user alone)
-// or by a descriptor of the caller's, open for reading and writing. By its path, one area at a time has it.
+// Names the regular file that a durable area is kept in.
+// - By path: made if it is not there, for this user alone. One area at a time has it.
+// - By a descriptor of the caller's, open for reading and writing.
 struct AreaFile {
   std::string path = {};
   int descriptor = -1;

@@ -74,7 +74,7 @@ struct TreeChildren {
   std::size_t first = 0;  // place in the list
   std::size_t last = 0;   // behind the last one
 };
-// Of `member` (0: the root) in a list of `members`.
+// Children of `member` (0: the root) in a list of `members`.
 constexpr TreeChildren tree_children(std::size_t member, std::size_t fan_out, std::size_t members) noexcept {
   // Beyond the list already; and no product that could overflow.
   if (member >= members || member > (members - 1) / fan_out) return {members, members};

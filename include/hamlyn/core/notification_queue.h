@@ -25,7 +25,7 @@ namespace internal_::library {
 class Stay;
 }
 
-// What tells of messages.
+// Tells of messages.
 class NotificationQueue {
  public:
   // `places` is rounded up to a power of two, from 16 to 2^20. Throws Error: invalid_argument,

@@ -15,7 +15,7 @@
 
 namespace hamlyn {
 
-// Of one interface. Terminus::bind and StreamSender::bind name it.
+// Belongs to one interface. Terminus::bind and StreamSender::bind name it.
 class SendBufferArea {
  public:
   // `bytes`, rounded up to whole pages of 4096, zeroed and populated. At most 64 areas per interface.

@@ -126,7 +126,7 @@ class Slot {
   void set_pointer(std::uint32_t entry, void* pointer) noexcept;
   void* pointer(std::uint32_t entry) const noexcept;
 
-  // What its notifications have in `slot`.
+  // Number that the slot's notifications carry in `slot`.
   std::uint32_t number() const noexcept { return number_; }
   Interface& interface() noexcept { return interface_; }
 

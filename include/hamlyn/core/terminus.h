@@ -86,18 +86,21 @@ class Terminus {
   // queue_full: nothing was taken.
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word = 0,
                    std::uint64_t offset = 0) noexcept;
-  // The same for a row of messages to one ticket, in their order; `sent` is how many have left. Whether the
-  // receiver sleeps is looked up once for the row, so a row costs less than its messages one by one. ok: all
-  // have left; otherwise why the next one has not.
+  // Sends a row of messages to one ticket, in their order; `sent` is how many have left. The sender looks
+  // once
+  // for the row whether the receiver sleeps, so a row costs less than its messages one by one. ok: all have
+  // left; otherwise why the next one has not.
   Status send_fast_row(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept;
 
   // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there; waits up to
   // `timeout`. ok, timed_out, cancelled, link_ended, refused.
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
-  // The same, and sure of it: what this interface has opened before may have been taken back, or opened to
-  // fewer, and the news of it be on its way. So the owner's interface is asked, and ok says how it is now.
-  // no_place: it could not be opened in all that time, for as many slots of that interface are as may be.
+  // Connects, and asks the owner's interface how the slot is now. An opening that this interface knows may
+  // have
+  // been taken back, or given to fewer, and the news be on its way. ok: the opening holds. no_place: no
+  // opening
+  // in all that time, since as many slots of that interface are open as may be.
   Status confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // The sequence word: every send up to that number is over, direct ones too, and its buffer free. One load,
@@ -105,8 +108,8 @@ class Terminus {
   std::uint64_t sequence() const noexcept;
   // pending, ok, link_ended, or cancelled. Runs nothing.
   Status status(SendHandle handle) const noexcept;
-  // Of an acknowledged message whose status is `refused`: why. none: it was not, or later sends have taken
-  // its place.
+  // Says why an acknowledged message with the status `refused` was refused. none: it was not, or later sends
+  // have taken its place.
   Refusal refusal(SendHandle handle) const noexcept;
   // Waits until it is no longer pending. Also timed_out, cancelled.
   Status wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept;
@@ -123,7 +126,7 @@ class Terminus {
   // a shape that cannot be, or holds other than data.size() bytes.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {},
              SendHandle* handle = nullptr) noexcept;
-  // What its owner lets this interface do at the slot, once `connect` has said ok.
+  // Says what its owner lets this interface do at the slot, once `connect` has said ok.
   Opened opened(const Ticket& ticket) noexcept;
   // Asks whether all that this terminus has put to that slot has landed. As `fetch`; its outcome: ok; refused
   // and why, if a put since the last fence was, or the ticket is not good any more. queue_full also while

@@ -64,12 +64,12 @@ class Task {
 // Runs tasks, in the thread that calls `run`.
 class Loop {
  public:
-  // It sleeps by this manager: what its tasks wait on is of it.
+  // Sleeps by this manager: the objects that tasks wait on belong to it.
   explicit Loop(Manager& manager) : manager_(manager) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // It begins with the next turn of `run`; tasks may start others. Throws std::bad_alloc.
+  // Begins the task with the next turn of `run`; tasks may start others. Throws std::bad_alloc.
   void start(Task task) { tasks_.push_back(std::move(task)); }
 
   // Runs until every task has ended; sleeps while all of them wait. Throws what a task threw, and then is to
@@ -158,7 +158,7 @@ class Loop {
       }
     }
   }
-  // What others have thrown in the same turn, the next `run` throws.
+  // Throws the first exception of this turn; the next `run` throws those of other tasks.
   void end_finished() {
     for (std::size_t i = 0; i != begun_;) {
       if (!tasks_[i].frame_.done()) {

@@ -80,7 +80,7 @@ class LoanPool {
   // Gives the smallest free buffer that has `bytes` or more, whatever it held before; `out` gives up what it
   // had. ok; no_buffer: all such are lent, or have a Loan; too_long: no class has so large ones; forked.
   Status take(std::size_t bytes, Loan& out) noexcept;
-  // The same, waiting for one to come back. Also timed_out, cancelled; invalid: inside process_arrival.
+  // Takes a buffer, waiting for one to come back. Also timed_out, cancelled; invalid: inside process_arrival.
   Status take(std::size_t bytes, Loan& out, std::chrono::nanoseconds timeout) noexcept;
 
   // Shows the memory to nobody any more: everything lent is taken back, all senders are `closed`, and those
@@ -89,7 +89,7 @@ class LoanPool {
   void revoke();
 
   std::uint32_t free_buffers() noexcept;  // of all classes, that are neither lent nor have a Loan
-  // That it was made with.
+  // Manager that the pool was made with.
   Manager& manager() noexcept { return manager_; }
 
  private:
@@ -129,7 +129,7 @@ class LoanSender {
   // bytes; invalid: a loan of another pool, or one that this receiver was told of before; forked.
   Status send(const Loan& loan, std::size_t length) noexcept;
   Status send(const Loan& loan) noexcept { return send(loan, loan.bytes().size()); }
-  // The same, waiting. Also timed_out, cancelled; invalid: inside process_arrival.
+  // Sends, waiting. Also timed_out, cancelled; invalid: inside process_arrival.
   Status send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept;
 
   // Takes back, by force, everything that this receiver has.

@@ -77,7 +77,7 @@ class Manager {
   NotificationQueue& queue() noexcept;  // for slots of receivers of your own; never poll it yourself
   // The one that the protocols' own short messages leave by.
   Terminus& terminus() noexcept;
-  // Of the library.
+  // For the library alone.
   internal_::protocols::Dispatcher& inside() noexcept { return *dispatcher_; }
 
  private:

@@ -24,7 +24,7 @@ class Receiver {
  public:
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
-  // That it was made from.
+  // Manager that the receiver was made from.
   Manager& manager() noexcept { return manager_; }
 
  protected:

@@ -98,7 +98,7 @@ class StreamReceiver : public Receiver {
   std::default_sentinel_t end() const noexcept { return {}; }
 
  protected:
-  // Who overrides it calls this one, too.
+  // An override calls this function, too.
   void process_arrival(const Notification& arrival) override;
   // Whether the one who has come with the seed may send. If not, it is told `peer_refused`, and the seed
   // stays good. Called as process_arrival is.
@@ -113,10 +113,10 @@ class StreamReceiver : public Receiver {
   std::size_t position_ = 0;
 };
 
-// What the loop over a stream goes by.
+// Iterator of the loop over a stream.
 class StreamReceiver::Iterator {
  public:
-  // What the standard asks an input iterator for, with `difference_type`.
+  // The standard asks these of an input iterator, with `difference_type`.
   using value_type = Record;
   using difference_type = std::ptrdiff_t;
 

@@ -68,7 +68,7 @@ class TaggedReceiver {
 
   // The buffer.
   std::span<std::byte> bytes() noexcept { return slot_.bytes(); }
-  // What a write has brought, in place.
+  // Bytes that a write has brought, in place.
   std::span<std::byte> bytes(const Tagged& tagged) noexcept {
     return bytes().subspan(tagged.offset, tagged.length);
   }
@@ -115,7 +115,7 @@ class TaggedSender {
   Status send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag) noexcept {
     return terminus_.send_fast(ticket_, data, tag, offset);
   }
-  // The same, waiting for a place. Also timed_out, cancelled.
+  // Sends, waiting for a place. Also timed_out, cancelled.
   Status send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
               std::chrono::nanoseconds timeout) noexcept;
 

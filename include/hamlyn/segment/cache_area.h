@@ -42,7 +42,7 @@ struct Hint {
 template <Plain Key, Plain Value>
 class CacheShape {
  public:
-  // What a record holds.
+  // Contents of a record.
   struct Entry {
     std::uint64_t turn = 0;  // by which those of a bucket were put there; 0: nothing
     Key key{};               // under which it is found
@@ -51,12 +51,12 @@ class CacheShape {
   using Record = Versioned<Entry>;                               // one place of the area
   static constexpr std::size_t kWays = 4;                        // records of a bucket
   static constexpr std::uint64_t kLastTurn = ~std::uint64_t{0};  // that an entry can have
-  // What one read brings: all places where a key may stand.
+  // One read brings a bucket: all places where a key may stand.
   using Bucket = std::array<Record, kWays>;
   static_assert(std::has_unique_object_representations_v<Key>);
   static_assert(sizeof(Entry) == sizeof(std::uint64_t) + sizeof(Key) + sizeof(Value));
 
-  // Of an area with so many.
+  // Bytes of an area with so many buckets.
   static constexpr std::size_t bytes(std::size_t buckets) noexcept { return buckets * sizeof(Bucket); }
 
   // `buckets`: at least 1. It lies from `offset`, a multiple of 8, on.
@@ -68,7 +68,7 @@ class CacheShape {
     return buckets_ != 0 && offset_ % sizeof(std::uint64_t) == 0 && offset_ <= size &&
            buckets_ <= (size - offset_) / sizeof(Bucket);
   }
-  // Of the bucket where `key` stands, or is not.
+  // Bucket where `key` stands, or is not.
   std::size_t home(const Key& key) const noexcept {
     return offset_ + Versioned<Key>::of(key, salt_).check % buckets_ * sizeof(Bucket);
   }
@@ -180,7 +180,7 @@ class FarCacheArea {
  public:
   using Shape = CacheShape<Key, Value>;  // how it lies
 
-  // Of the segment that `import` leads to, where it lies as all sides have agreed.
+  // Uses the segment that `import` leads to; all sides have agreed on `shape`.
   FarCacheArea(Import& import, const Shape& shape) noexcept : import_(import), shape_(shape) {}
 
   // One read; two, if there is a hint and it is wrong; up to eight, while a record of its bucket is being
@@ -225,7 +225,7 @@ class FarCacheArea {
     const std::size_t way = Shape::place_for(bucket, key, turn);
     return write(shape_.home(key), bucket, way, {turn, key, value}, timeout, notify);
   }
-  // The same, takes it out. not_ready: it was not there.
+  // Takes `key` out. not_ready: it was not there.
   Status remove(const Key& key, std::chrono::nanoseconds timeout) noexcept {
     if (!shape_.fits(import_.size())) return Status::out_of_bounds;
     typename Shape::Bucket bucket;

@@ -18,7 +18,7 @@
 
 namespace hamlyn {
 
-// What is thought of the process, and why.
+// Opinion of a process, and its reason.
 struct Suspicion {
   // Why it is suspected.
   enum class Cause : std::uint8_t {

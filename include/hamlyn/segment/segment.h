@@ -55,9 +55,9 @@ struct SegmentOptions {
   std::uint32_t hold = 65536;  // bytes of writes that may wait while a part of it is inhibited or not pinned
 };
 
-// What the exporter is told of.
+// One record for the exporter.
 struct SegmentRecord {
-  // What it tells of.
+  // Kinds of record.
   enum class Kind : std::uint32_t {
     written = 1,      // data has landed
     held = 2,         // data waits: that part is inhibited or not pinned; `take_held` gives it
@@ -143,7 +143,7 @@ class Segment {
   int data_descriptor();
 
   Interface& interface() noexcept { return interface_; }
-  // That it is made of. It goes with the segment.
+  // Slot that the segment is made of. It goes with the segment.
   Slot& slot() noexcept { return slot_; }
 
  private:
@@ -223,16 +223,16 @@ class Import {
   // Aligned words of 4 and 8 bytes change at one moment each.
   Status write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options = {},
                SendHandle* handle = nullptr) noexcept;
-  // The same, and returns when the buffer is free. Also timed_out, cancelled.
+  // Writes, and returns when the buffer is free. Also timed_out, cancelled.
   Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                const WriteOptions& options = {}) noexcept;
-  // Of a write: pending, ok, link_ended, cancelled.
+  // Status of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
   // `refusal` says why.
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
-  // What `write_signal` does to the word.
+  // Change that `write_signal` makes to the word.
   using Signal = hamlyn::Signal;
   // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
   // is put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when
@@ -247,7 +247,7 @@ class Import {
   // ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to land in.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
-  // The same, again and again until `enough` says so of what has come. timed_out: in that time it has not.
+  // Reads again and again until `enough` says so of the data. timed_out: in that time it has not.
   Status read_until(std::size_t offset, std::span<std::byte> into, bool (*enough)(const void* data) noexcept,
                     std::chrono::nanoseconds timeout) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
@@ -270,7 +270,8 @@ class Import {
   // not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
-  // The same of 8 bytes: takes `desired` if it is `expected`, which the outcome's value tells.
+  // Compares and swaps 8 bytes: takes `desired` if the word is `expected`. The outcome's value is the old
+  // word.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
                            std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
     return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
@@ -293,13 +294,13 @@ class Import {
                               : std::span<const std::byte>{};
   }
   [[nodiscard]] bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
-  // What it is mapped by, or null. It goes with the import.
+  // Mapping of the segment, or null. It goes with the import.
   MappedSlot* mapping() noexcept { return mapped_.get(); }
 
   // Runs the interface once.
   bool run() noexcept { return interface_.run(); }
   Interface& interface() noexcept { return interface_; }
-  // What it was imported by.
+  // Ticket that the import was made with.
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:
@@ -311,7 +312,7 @@ class Import {
                           const WriteOptions& options) noexcept;
   bool never_told() noexcept;
   static Status ended(const Outcome& outcome) noexcept;
-  // Of what the ticket opens, mapped.
+  // Memory that the ticket opens, mapped.
   std::byte* memory() const noexcept {
     return const_cast<std::byte*>(mapped_->bytes().data()) + ticket_.base;
   }

@@ -28,7 +28,7 @@ class SureSwapIn {
  public:
   // A word has no more users.
   static constexpr std::uint32_t kMostMembers = 255;
-  // What such a word needs of the segment.
+  // Bytes of the segment that such a word needs.
   static constexpr std::size_t bytes(std::uint32_t members) noexcept { return kWord * (members + 1); }
 
   // `who`: 1 to `members`, of its users each another; who comes after one that has died may have his.
@@ -43,7 +43,7 @@ class SureSwapIn {
               std::uint32_t* found = nullptr) noexcept {
     if (open_ || who_ == 0 || who_ > members_ || members_ > kMostMembers) return Status::invalid;
     Status status = begin(import, timeout);
-    // What was seen of others may be of long ago, and their numbers have come round since.
+    // The words that were seen of others may be old, and their numbers have come round since.
     if (status == Status::ok && (who_in(seen_) != who_ || value_of(seen_) != expected))
       status = look(import, timeout);
     while (status == Status::ok) {
@@ -106,7 +106,7 @@ class SureSwapIn {
     return outcome.status;
   }
 
-  // That the swap that has made this word was done.
+  // Writes down that the swap that has made this word was done.
   Status write_down(Place& import, std::uint64_t word, std::chrono::nanoseconds timeout) noexcept {
     const std::uint32_t who = who_in(word), number = number_of(word);
     // One's own is known to oneself; now and then it is written down, so that it stays near what is there.
@@ -122,7 +122,7 @@ class SureSwapIn {
     }
   }
 
-  // Whoever was `who` before may have begun one more than is known of: its number is not used again.
+  // An earlier user of the number `who` may have begun one more than is known: that number is not used again.
   Status begin(Place& import, std::chrono::nanoseconds timeout) noexcept {
     if (begun_) return Status::ok;
     const Status status = look(import, timeout);

@@ -1,10 +1,11 @@
 #pragma once
-// What services are made of that keep their state in segments (paper 4, sections 7.2.1 and 7.2.3): records
-// that a reader takes whole or not at all, while anybody writes them, from this host or another; and tokens.
-// Clerks and servers trust each other: a record that was made to deceive deceives.
+// Parts of services that keep their state in segments (paper 4, sections 7.2.1 and 7.2.3): records and
+// tokens.
+// A reader takes a record whole or not at all, while anybody writes it, from this host or another. Clerks and
+// servers trust each other: a record that was made to deceive deceives.
 //
 // Threads: any; a record has one writer at a time.
-// Owner: who made it; the segment or the import outlives it.
+// Owner: its maker; the segment or the import outlives it.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -73,7 +74,7 @@ class OwnVersioned {
       word_at(offset_ + at).store(word, std::memory_order_release);
     }
   }
-  // What others have written there, or oneself. ok; not_ready: it is being written, or never was.
+  // Reads the value, whoever wrote it. ok; not_ready: a writer is at it, or it never was written.
   Status read(Value& out, std::uint64_t* version = nullptr) const {
     Versioned<Value> record;
     for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
@@ -96,7 +97,7 @@ class OwnVersioned {
   std::uint64_t version_ = 0;
 };
 
-// The same in a segment of somebody else's.
+// Reads and writes a record in a segment of another process.
 template <Plain Value>
 class FarVersioned {
  public:

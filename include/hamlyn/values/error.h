@@ -41,8 +41,8 @@ const char* name(ErrorCode code) noexcept;
 // One sentence: what the caller can do about it. Never null.
 const char* advice(ErrorCode code) noexcept;
 
-// What set-up throws: a number to decide by, and a sentence to show (`what`). Threads: a value, as any
-// exception. Owner: who catches it.
+// Set-up throws it: a number to decide by, and a sentence to show (`what`). Threads: a value, as any
+// exception. Owner: its catcher.
 class Error : public std::runtime_error {
  public:
   // For those who throw it: `what` says which thing, and why.

@@ -10,7 +10,7 @@ enum class Mode : std::uint8_t {
   paranoid_one_shot,  // the same, and the entry takes one message per arming
 };
 
-// What peers may do at a slot (paper 1, section 3.5.2).
+// Operations that peers may do at a slot (paper 1, section 3.5.2).
 enum class Access : std::uint8_t {
   read_write,  // whatever its other options allow
   read_only,   // remote gets, and mapping it for reading; no message and no fetch-and-op

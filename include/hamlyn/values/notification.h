@@ -1,5 +1,5 @@
 #pragma once
-// What a notification queue gives (paper 0, table 3; paper 1, section 3.4).
+// Notifications of a queue (paper 0, table 3; paper 1, section 3.4).
 #include <cstdint>
 
 #include "hamlyn/values/link_reason.h"
@@ -52,7 +52,7 @@ const char* name(Failure failure) noexcept;
 
 // A value.
 struct Notification {
-  // What it tells of.
+  // Kinds of notification.
   enum class Kind : std::uint8_t {
     message,         // a message is complete
     failed,          // the entry will not complete; failure() says why
@@ -71,8 +71,8 @@ struct Notification {
     put_held,  // the same, of puts that wait because that part of the slot is inhibited or not pinned
     got,       // the same, of gets that were answered here
     fetched,   // the same, of fetch-and-ops that were done here
-    // This process has been cut off from its node's daemon (`word` is 1), or is attached again (0). The
-    // last of several changes that wait is told: Interface::attachment() says why.
+    // The node's daemon is lost (`word` is 1) or found again (0). The last of several changes that wait is
+    // told: Interface::attachment() says why.
     attachment,
     // As protocol_error, of packets that nothing is wrong with: something here has run out, `cause` says
     // what. no_place: places of this queue, for fast mode or puts; hold_full: puts that may wait. none:

@@ -1,5 +1,5 @@
 #pragma once
-// Who may read and write a slot, whatever ticket it holds: by the user that the node attests when a link is
+// Rights to read and write a slot, whatever ticket a process holds. The node attests the user when a link is
 // made (paper 4, section 3.4.2). Users have the same numbers on all hosts of a cluster.
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@ namespace hamlyn {
 
 // A value.
 struct Protection {
-  // Of one user, in the place of what the group and the others may.
+  // Rights of one user, in the place of the group's and the others'.
   struct Grant {
     std::uint32_t uid = 0;  // the user
     bool read = false;      // may get, and map for reading

@@ -27,7 +27,7 @@ struct Strides {
 // waits in the slot, and is refused if a put before it was, since the last fence.
 enum class Signal : std::uint8_t { none, set, add };
 
-// What was done through a MappedSlot that the owner is to be told of.
+// Operations through a MappedSlot that the owner is told of.
 enum class Touched : std::uint8_t { written, read, swapped };
 
 struct PutOptions {
@@ -46,7 +46,7 @@ struct PutOptions {
   Touched touched = Touched::written;  // with `stored`: what was done there
 };
 
-// What a slot's owner lets an interface do there.
+// Operations that a slot's owner lets an interface do there.
 struct Opened {
   bool puts = false;  // Terminus::put
   bool gets = false;  // Terminus::get

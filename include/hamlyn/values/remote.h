@@ -28,7 +28,7 @@ enum class FetchOp : std::uint8_t {
   compare_and_swap,  // takes the operand if it equals `compare`
 };
 
-// What is to be done to the word. A value.
+// Operation on a word. A value.
 struct Fetch {
   FetchOp op = FetchOp::add;  // which one
   std::uint32_t bytes = 8;    // of the word, 4 or 8. It must lie at a multiple of that in the owner's memory
@@ -43,9 +43,9 @@ struct RemoteOptions {
   bool answered = true;
   NotificationQueue* queue = nullptr;  // hears when it is over; must outlive it
   std::uint64_t word = 0;              // for that notification
-  // What a get brings is numbers of so many bytes, 2, 4 or 8, for a host of the other byte order to turn
-  // over; 0: bytes. It must divide the length and the offset from the slot's base (misaligned). A fetch's
-  // word is a number always.
+  // Width of the numbers that a get brings, 2, 4 or 8, for a host of the other byte order to turn over; 0:
+  // bytes. It must divide the length and the offset from the slot's base (misaligned). A fetch's word is a
+  // number always.
   std::uint32_t element = 0;
   // A get gathers chunks (hamlyn/values/put.h), which land behind one another: what a scattered put does, the
   // other way. As many bytes as the get has (otherwise invalid), all inside the ticket's bounds. Null: from
@@ -57,7 +57,7 @@ struct RemoteOptions {
   bool notify = false;
 };
 
-// Of a remote operation of one terminus. A value.
+// Names a remote operation of one terminus. A value.
 struct RemoteHandle {
   std::uint64_t sequence = 0;  // 0: of nothing
 };

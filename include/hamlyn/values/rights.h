@@ -1,5 +1,5 @@
 #pragma once
-// Who may look a name up.
+// Rights to look a name up.
 
 namespace hamlyn {
 

@@ -1,9 +1,10 @@
 #pragma once
-// What grows a sender at the other side (paper 0, section 3.3). A receiver makes it; whoever has its 64 bytes
-// may make the one sender that belongs to it: send it in a message, store it, register it under a name. It is
-// a ticket and what stands behind it, and like a ticket it holds no address and no name of a process.
+// Grows a sender at the other side (paper 0, section 3.3). A receiver makes a seed; a holder of its 64 bytes
+// may make the one sender that belongs to it. Send it in a message, store it, register it under a name. Like
+// a
+// ticket it holds no address and no name of a process.
 //
-// A value: no thread or process owns it. What is wrong with one is told by name when a sender is made of it:
+// A value: no thread or process owns it. A sender's constructor says by name what is wrong with a seed:
 // seed_invalid, seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_died (hamlyn/values/error.h).
 #include <type_traits>
 
@@ -11,7 +12,7 @@
 
 namespace hamlyn {
 
-// What grows of it.
+// Kinds of sender that a seed grows.
 enum class SeedKind : std::uint32_t {
   none,              // a plain ticket
   datagram,          // DatagramSender, any number of them

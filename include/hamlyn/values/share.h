@@ -17,9 +17,9 @@ constexpr std::uint64_t packets_at_most(std::uint64_t bytes) noexcept {
   return bytes == 0 ? 1 : bytes / 64 + (bytes % 64 != 0 ? 1 : 0);
 }
 
-// What one sender needs to take part: where to send, and how much its packets count. Good for one message of
-// up to `ticket.bound` bytes. Whoever holds its 72 bytes may send in its place: copy it into a message, but
-// let one holder use it, once.
+// Lets one sender take part: where to send, and how much its packets count. Good for one message of up to
+// `ticket.bound` bytes. A holder of its 72 bytes may send in its place: copy it into a message, but let one
+// holder use it, once.
 struct Share {
   Ticket ticket;  // its bounds are this share's part of the buffer
   std::uint32_t count = 0;
@@ -45,12 +45,13 @@ class GroupShares {
  public:
   // A group has no more.
   static constexpr std::uint32_t kMostMembers = 65536;
-  // What all shares are together: one less than 2^32, since the entry itself holds one. So each fits 32 bits,
-  // and no packet of a group has a delta of 0.
+  // Sum of all shares: one less than 2^32, since the entry itself holds one. So each fits 32 bits, and no
+  // packet
+  // of a group has a delta of 0.
   static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
 
   GroupShares() = default;
-  // Of an entry that was armed for so many. Slot::arm_group does this.
+  // Begins the shares of an entry that Slot::arm_group has armed for so many.
   GroupShares(const Ticket& entry, std::uint32_t members) noexcept : ticket_(entry) { begin(members); }
 
   // The next share, for messages into `part` of the buffer (the same bytes for all, if it is left out). The

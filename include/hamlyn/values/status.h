@@ -1,6 +1,6 @@
 #pragma once
-// What the data path answers. It never throws and never waits unless asked to: back-pressure is a named
-// result, and each name says what the caller can do.
+// Answers of the data path. It never throws and never waits unless asked to: back-pressure is a named result,
+// and each name says what the caller can do.
 #include <cstdint>
 
 namespace hamlyn {
