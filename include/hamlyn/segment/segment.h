@@ -270,8 +270,7 @@ class Import {
   // not been told.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
-  // Compares and swaps 8 bytes: takes `desired` if the word is `expected`. The outcome's value is the old
-  // word.
+  // Compares and swaps 8 bytes, as `fetch`: the word becomes `desired` if it is `expected`.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
                            std::chrono::nanoseconds timeout, const FetchOptions& options = {}) noexcept {
     return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout,
