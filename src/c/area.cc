@@ -36,25 +36,19 @@ hamlyn_status hamlyn_area_make_durable(hamlyn_interface* interface, const char* 
 hamlyn_status hamlyn_area_free(hamlyn_area* area) { return free_handle(__func__, area); }
 
 hamlyn_status hamlyn_area_bytes(hamlyn_area* area, void** data, std::size_t* length) {
-  if (area == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = area->it.bytes().data();
-  *length = area->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {area, data, length}, [&] {
+    *data = area->it.bytes().data();
+    *length = area->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_area_revoke(hamlyn_area* area) {
-  if (area == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    area->it.revoke();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {area}, [&] { area->it.revoke(); });
 }
 
 hamlyn_status hamlyn_area_sync(hamlyn_area* area, std::size_t offset, std::size_t length,
                                std::int64_t timeout) {
-  if (area == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] { return number(area->it.sync(offset, length, time_of(timeout))); });
+  return answer(__func__, {area}, [&] { return number(area->it.sync(offset, length, time_of(timeout))); });
 }
 
 hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, std::size_t bytes, hamlyn_send_area** made) {
@@ -65,11 +59,10 @@ hamlyn_status hamlyn_send_area_make(hamlyn_interface* interface, std::size_t byt
 hamlyn_status hamlyn_send_area_free(hamlyn_send_area* area) { return free_handle(__func__, area); }
 
 hamlyn_status hamlyn_send_area_bytes(hamlyn_send_area* area, void** data, std::size_t* length) {
-  if (area == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = area->it.bytes().data();
-  *length = area->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {area, data, length}, [&] {
+    *data = area->it.bytes().data();
+    *length = area->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_ticket* ticket,
@@ -82,23 +75,19 @@ hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_
 hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot) { return free_handle(__func__, slot); }
 
 hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data, std::size_t* length) {
-  if (slot == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = slot->it.bytes().data();
-  *length = slot->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {slot, data, length}, [&] {
+    *data = slot->it.bytes().data();
+    *length = slot->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data, std::size_t* length) {
-  if (slot == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = slot->it.can_write() ? slot->it.writable().data() : nullptr;
-  *length = slot->it.writable().size();
-  return HAMLYN_OK;
+  return answer(__func__, {slot, data, length}, [&] {
+    *data = slot->it.can_write() ? slot->it.writable().data() : nullptr;
+    *length = slot->it.writable().size();
+  });
 }
 
 hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current) {
-  if (slot == nullptr || current == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *current = slot->it.current() ? 1 : 0;
-  return HAMLYN_OK;
+  return answer(__func__, {slot, current}, [&] { *current = slot->it.current() ? 1 : 0; });
 }

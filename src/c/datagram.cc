@@ -30,16 +30,11 @@ hamlyn_status hamlyn_datagram_receiver_free(hamlyn_datagram_receiver* receiver) 
 }
 
 hamlyn_status hamlyn_datagram_make_seed(const hamlyn_datagram_receiver* receiver, hamlyn_seed* seed) {
-  if (receiver == nullptr || seed == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *seed = to(receiver->it.make_seed());
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {receiver, seed}, [&] { *seed = to(receiver->it.make_seed()); });
 }
 
 hamlyn_status hamlyn_datagram_make_ready(hamlyn_datagram_receiver* receiver) {
-  if (receiver == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(receiver->it.make_ready());
+  return answer(__func__, {receiver}, [&] { return receiver->it.make_ready(); });
 }
 
 hamlyn_status hamlyn_datagram_receive(hamlyn_datagram_receiver* receiver, std::int64_t timeout,
@@ -78,8 +73,7 @@ hamlyn_status hamlyn_datagram_send(hamlyn_datagram_sender* sender, const void* d
 }
 
 hamlyn_status hamlyn_datagram_state(hamlyn_datagram_sender* sender, hamlyn_send_handle handle) {
-  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(sender->it.status(from(handle)));
+  return answer(__func__, {sender}, [&] { return sender->it.status(from(handle)); });
 }
 
 hamlyn_status hamlyn_datagram_deliver(hamlyn_datagram_sender* sender, const void* data, std::size_t length,

@@ -73,23 +73,18 @@ hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ti
 hamlyn_status hamlyn_import_free(hamlyn_import* import) { return free_handle(__func__, import); }
 
 hamlyn_status hamlyn_import_size(const hamlyn_import* import, std::size_t* size) {
-  if (import == nullptr || size == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *size = import->it.size();
-  return HAMLYN_OK;
+  return answer(__func__, {import, size}, [&] { *size = import->it.size(); });
 }
 
 hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data, std::size_t* length) {
-  if (import == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = import->it.mapped().data();
-  *length = import->it.mapped().size();
-  return HAMLYN_OK;
+  return answer(__func__, {import, data, length}, [&] {
+    *data = import->it.mapped().data();
+    *length = import->it.mapped().size();
+  });
 }
 
 hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current) {
-  if (import == nullptr || current == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *current = import->it.current() ? 1 : 0;
-  return HAMLYN_OK;
+  return answer(__func__, {import, current}, [&] { *current = import->it.current() ? 1 : 0; });
 }
 
 // --- writing
@@ -115,8 +110,7 @@ hamlyn_status hamlyn_write_wait(hamlyn_import* import, std::size_t offset, const
 }
 
 hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle) {
-  if (import == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(import->it.status(from(handle)));
+  return answer(__func__, {import}, [&] { return import->it.status(from(handle)); });
 }
 
 hamlyn_status hamlyn_write_flush(hamlyn_import* import, std::int64_t timeout, std::uint32_t* cause) {
@@ -162,14 +156,14 @@ hamlyn_status hamlyn_read_into(hamlyn_import* import, std::size_t offset, hamlyn
 
 hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
                                   hamlyn_outcome* outcome) {
-  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return tell(import->it.outcome({handle.sequence}), *outcome);
+  return answer(__func__, {import, outcome},
+                [&] { return tell(import->it.outcome({handle.sequence}), *outcome); });
 }
 
 hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle, std::int64_t timeout,
                                hamlyn_outcome* outcome) {
-  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return tell(import->it.wait({handle.sequence}, time_of(timeout)), *outcome);
+  return answer(__func__, {import, outcome},
+                [&] { return tell(import->it.wait({handle.sequence}, time_of(timeout)), *outcome); });
 }
 
 // --- words
@@ -188,6 +182,7 @@ hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,
 
 hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, std::size_t offset, std::uint64_t expected,
                                       std::uint64_t desired, std::int64_t timeout, hamlyn_outcome* outcome) {
-  if (import == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return tell(import->it.compare_and_swap(offset, expected, desired, time_of(timeout)), *outcome);
+  return answer(__func__, {import, outcome}, [&] {
+    return tell(import->it.compare_and_swap(offset, expected, desired, time_of(timeout)), *outcome);
+  });
 }

@@ -53,9 +53,7 @@ hamlyn_status hamlyn_interface_free(hamlyn_interface* interface) {
 }
 
 hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, std::uint64_t* id) {
-  if (interface == nullptr || id == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *id = interface->it.id();
-  return HAMLYN_OK;
+  return answer(__func__, {interface, id}, [&] { *id = interface->it.id(); });
 }
 
 hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
@@ -66,18 +64,15 @@ hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
 
 hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, std::uint64_t peer,
                                    std::uint32_t* reason, std::uint32_t* told) {
-  if (interface == nullptr || reason == nullptr || told == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  const hamlyn::WhyNoLink why = interface->it.why(peer);
-  *reason = static_cast<std::uint32_t>(why.reason);
-  *told = why.told ? 1 : 0;
-  return HAMLYN_OK;
+  return answer(__func__, {interface, reason, told}, [&] {
+    const hamlyn::WhyNoLink why = interface->it.why(peer);
+    *reason = static_cast<std::uint32_t>(why.reason);
+    *told = why.told ? 1 : 0;
+  });
 }
 
 hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
-  if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
-  interface->it.cancel();
-  return HAMLYN_OK;
+  return answer(__func__, {interface}, [&] { interface->it.cancel(); });
 }
 
 hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attached, hamlyn_status* reason) {
@@ -94,8 +89,8 @@ hamlyn_status hamlyn_interface_attached(hamlyn_interface* interface, int* attach
 
 hamlyn_status hamlyn_interface_wait_attached(hamlyn_interface* interface, int attached,
                                              std::int64_t timeout) {
-  if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(interface->it.wait_attached(attached != 0, time_of(timeout)));
+  return answer(__func__, {interface},
+                [&] { return interface->it.wait_attached(attached != 0, time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, const hamlyn_ticket* ticket,
@@ -110,31 +105,20 @@ hamlyn_status hamlyn_publish(hamlyn_interface* interface, const char* name, cons
 }
 
 hamlyn_status hamlyn_withdraw(hamlyn_interface* interface, const char* name) {
-  if (interface == nullptr || name == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    interface->it.withdraw(name);
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {interface, name}, [&] { interface->it.withdraw(name); });
 }
 
 hamlyn_status hamlyn_lookup(hamlyn_interface* interface, const char* name, std::int64_t timeout,
                             hamlyn_ticket* ticket) {
-  if (interface == nullptr || name == nullptr || ticket == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *ticket = to(interface->it.lookup(name, milliseconds_of(timeout)));
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {interface, name, ticket},
+                [&] { *ticket = to(interface->it.lookup(name, milliseconds_of(timeout))); });
 }
 
 hamlyn_status hamlyn_lookup_registrant(hamlyn_interface* interface, const char* name, std::int64_t timeout,
                                        hamlyn_ticket* ticket, hamlyn_registrant* registrant) {
-  if (interface == nullptr || name == nullptr || ticket == nullptr || registrant == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
+  return answer(__func__, {interface, name, ticket, registrant}, [&] {
     hamlyn::Registrant who;
     *ticket = to(interface->it.lookup(name, milliseconds_of(timeout), &who));
     *registrant = {who.interface, who.uid, who.gid, who.pid, 0};
-    return HAMLYN_OK;
   });
 }

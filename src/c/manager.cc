@@ -38,9 +38,7 @@ hamlyn_status hamlyn_manager_free(hamlyn_manager* manager) {
 }
 
 hamlyn_status hamlyn_manager_interface(hamlyn_manager* manager, hamlyn_interface** interface) {
-  if (manager == nullptr || interface == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *interface = &manager->interface;
-  return HAMLYN_OK;
+  return answer(__func__, {manager, interface}, [&] { *interface = &manager->interface; });
 }
 
 hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, const hamlyn_seed* seed,
@@ -55,21 +53,13 @@ hamlyn_status hamlyn_manager_publish(hamlyn_manager* manager, const char* name, 
 }
 
 hamlyn_status hamlyn_manager_withdraw(hamlyn_manager* manager, const char* name) {
-  if (manager == nullptr || name == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    manager->it.withdraw(name);
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {manager, name}, [&] { manager->it.withdraw(name); });
 }
 
 hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, std::int64_t timeout,
                                     hamlyn_seed* seed) {
-  if (manager == nullptr || name == nullptr || seed == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *seed = to(manager->it.lookup(name, milliseconds_of(timeout)));
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {manager, name, seed},
+                [&] { *seed = to(manager->it.lookup(name, milliseconds_of(timeout))); });
 }
 
 hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given) {
@@ -81,20 +71,13 @@ hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given) {
 }
 
 hamlyn_status hamlyn_manager_wait(hamlyn_manager* manager, std::int64_t timeout) {
-  if (manager == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(manager->it.wait(time_of(timeout)));
+  return answer(__func__, {manager}, [&] { return manager->it.wait(time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_manager_descriptor(hamlyn_manager* manager, int* descriptor) {
-  if (manager == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *descriptor = manager->it.descriptor();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {manager, descriptor}, [&] { *descriptor = manager->it.descriptor(); });
 }
 
 hamlyn_status hamlyn_manager_cancel(hamlyn_manager* manager) {
-  if (manager == nullptr) return invalid_argument(__func__, "a NULL argument");
-  manager->it.cancel();
-  return HAMLYN_OK;
+  return answer(__func__, {manager}, [&] { manager->it.cancel(); });
 }

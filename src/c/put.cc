@@ -61,23 +61,19 @@ hamlyn_status hamlyn_slot_set_control(hamlyn_slot* slot, std::uint32_t control) 
 }
 
 hamlyn_status hamlyn_slot_inhibit(hamlyn_slot* slot) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.inhibit());
+  return answer(__func__, {slot}, [&] { return slot->it.inhibit(); });
 }
 
 hamlyn_status hamlyn_slot_release(hamlyn_slot* slot) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.release());
+  return answer(__func__, {slot}, [&] { return slot->it.release(); });
 }
 
 hamlyn_status hamlyn_slot_unpin(hamlyn_slot* slot, std::size_t offset, std::size_t length) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.unpin(offset, length));
+  return answer(__func__, {slot}, [&] { return slot->it.unpin(offset, length); });
 }
 
 hamlyn_status hamlyn_slot_pin(hamlyn_slot* slot, std::size_t offset, std::size_t length) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.pin(offset, length));
+  return answer(__func__, {slot}, [&] { return slot->it.pin(offset, length); });
 }
 
 hamlyn_status hamlyn_slot_take_held(hamlyn_slot* slot, hamlyn_held_put* held, void* into, std::size_t room) {

@@ -39,9 +39,5 @@ hamlyn_status hamlyn_receive(hamlyn_queue* queue, std::int64_t timeout, hamlyn_n
 }
 
 hamlyn_status hamlyn_queue_descriptor(hamlyn_queue* queue, int* descriptor) {
-  if (queue == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *descriptor = queue->it.descriptor();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {queue, descriptor}, [&] { *descriptor = queue->it.descriptor(); });
 }

@@ -73,19 +73,19 @@ hamlyn_status hamlyn_fence(hamlyn_terminus* terminus, const hamlyn_ticket* ticke
 
 hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, std::int64_t timeout,
                            hamlyn_outcome* outcome) {
-  if (terminus == nullptr || ticket == nullptr || outcome == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return tell(terminus->it.flush(from(*ticket), time_of(timeout)), *outcome);
+  return answer(__func__, {terminus, ticket, outcome},
+                [&] { return tell(terminus->it.flush(from(*ticket), time_of(timeout)), *outcome); });
 }
 
 hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remote_handle handle,
                                     hamlyn_outcome* outcome) {
-  if (terminus == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return tell(terminus->it.outcome({handle.sequence}), *outcome);
+  return answer(__func__, {terminus, outcome},
+                [&] { return tell(terminus->it.outcome({handle.sequence}), *outcome); });
 }
 
 hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle, std::int64_t timeout,
                                  hamlyn_outcome* outcome) {
-  if (terminus == nullptr || outcome == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return tell(terminus->it.wait_outcome({handle.sequence}, time_of(timeout)), *outcome);
+  return answer(__func__, {terminus, outcome}, [&] {
+    return tell(terminus->it.wait_outcome({handle.sequence}, time_of(timeout)), *outcome);
+  });
 }

@@ -75,27 +75,18 @@ hamlyn_status hamlyn_segment_make(hamlyn_interface* interface, const hamlyn_segm
 hamlyn_status hamlyn_segment_free(hamlyn_segment* segment) { return free_handle(__func__, segment); }
 
 hamlyn_status hamlyn_segment_bytes(hamlyn_segment* segment, void** data, std::size_t* length) {
-  if (segment == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = segment->it.bytes().data();
-  *length = segment->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {segment, data, length}, [&] {
+    *data = segment->it.bytes().data();
+    *length = segment->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_segment_ticket(const hamlyn_segment* segment, hamlyn_ticket* ticket) {
-  if (segment == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *ticket = to(segment->it.ticket());
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {segment, ticket}, [&] { *ticket = to(segment->it.ticket()); });
 }
 
 hamlyn_status hamlyn_segment_revoke(hamlyn_segment* segment) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    segment->it.revoke();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {segment}, [&] { segment->it.revoke(); });
 }
 
 hamlyn_status hamlyn_segment_protect(hamlyn_segment* segment, const hamlyn_protection* protection) {
@@ -116,23 +107,19 @@ hamlyn_status hamlyn_segment_set_control(hamlyn_segment* segment, std::uint32_t 
 }
 
 hamlyn_status hamlyn_segment_inhibit(hamlyn_segment* segment) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(segment->it.inhibit());
+  return answer(__func__, {segment}, [&] { return segment->it.inhibit(); });
 }
 
 hamlyn_status hamlyn_segment_release(hamlyn_segment* segment) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(segment->it.release());
+  return answer(__func__, {segment}, [&] { return segment->it.release(); });
 }
 
 hamlyn_status hamlyn_segment_unpin(hamlyn_segment* segment, std::size_t offset, std::size_t length) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(segment->it.unpin(offset, length));
+  return answer(__func__, {segment}, [&] { return segment->it.unpin(offset, length); });
 }
 
 hamlyn_status hamlyn_segment_pin(hamlyn_segment* segment, std::size_t offset, std::size_t length) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(segment->it.pin(offset, length));
+  return answer(__func__, {segment}, [&] { return segment->it.pin(offset, length); });
 }
 
 hamlyn_status hamlyn_segment_take_held(hamlyn_segment* segment, hamlyn_held_put* held, void* into,
@@ -167,17 +154,9 @@ hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, std::size_t off
 }
 
 hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor) {
-  if (segment == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *descriptor = segment->it.control_descriptor();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {segment, descriptor}, [&] { *descriptor = segment->it.control_descriptor(); });
 }
 
 hamlyn_status hamlyn_segment_data_descriptor(hamlyn_segment* segment, int* descriptor) {
-  if (segment == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *descriptor = segment->it.data_descriptor();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {segment, descriptor}, [&] { *descriptor = segment->it.data_descriptor(); });
 }

@@ -47,36 +47,24 @@ hamlyn_status hamlyn_slot_make(hamlyn_area* area, hamlyn_queue* queue, const ham
 hamlyn_status hamlyn_slot_free(hamlyn_slot* slot) { return free_handle(__func__, slot); }
 
 hamlyn_status hamlyn_slot_number(const hamlyn_slot* slot, std::uint32_t* number) {
-  if (slot == nullptr || number == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *number = slot->it.number();
-  return HAMLYN_OK;
+  return answer(__func__, {slot, number}, [&] { *number = slot->it.number(); });
 }
 
 hamlyn_status hamlyn_slot_ticket(const hamlyn_slot* slot, hamlyn_ticket* ticket) {
-  if (slot == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *ticket = to(slot->it.ticket());
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {slot, ticket}, [&] { *ticket = to(slot->it.ticket()); });
 }
 
 hamlyn_status hamlyn_slot_entry_ticket(const hamlyn_slot* slot, std::uint32_t entry, hamlyn_ticket* ticket) {
-  if (slot == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *ticket = to(slot->it.ticket(entry));
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {slot, ticket}, [&] { *ticket = to(slot->it.ticket(entry)); });
 }
 
 hamlyn_status hamlyn_slot_arm(hamlyn_slot* slot, std::uint32_t entry) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.arm(entry));
+  return answer(__func__, {slot}, [&] { return slot->it.arm(entry); });
 }
 
 hamlyn_status hamlyn_slot_arm_within(hamlyn_slot* slot, std::uint32_t entry, std::uint64_t base,
                                      std::uint64_t bound) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.arm(entry, {base, bound}));
+  return answer(__func__, {slot}, [&] { return slot->it.arm(entry, {base, bound}); });
 }
 
 hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, std::uint32_t entry, std::uint32_t members,
@@ -105,45 +93,34 @@ hamlyn_status hamlyn_slot_arm_group(hamlyn_slot* slot, std::uint32_t entry, std:
 }
 
 hamlyn_status hamlyn_slot_disarm(hamlyn_slot* slot, std::uint32_t entry) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.disarm(entry));
+  return answer(__func__, {slot}, [&] { return slot->it.disarm(entry); });
 }
 
 hamlyn_status hamlyn_slot_revoke(hamlyn_slot* slot, std::uint32_t entry) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.revoke(entry));
+  return answer(__func__, {slot}, [&] { return slot->it.revoke(entry); });
 }
 
 hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, std::uint32_t entry, std::int64_t time) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.fail_after(entry, time_of(time)));
+  return answer(__func__, {slot}, [&] { return slot->it.fail_after(entry, time_of(time)); });
 }
 
 hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, std::uint32_t entry, std::uint64_t peer) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(slot->it.expect(entry, peer));
+  return answer(__func__, {slot}, [&] { return slot->it.expect(entry, peer); });
 }
 
 hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, std::uint32_t messages) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  slot->it.notify_after(messages);
-  return HAMLYN_OK;
+  return answer(__func__, {slot}, [&] { slot->it.notify_after(messages); });
 }
 
 hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot) {
-  if (slot == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    slot->it.change_key();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {slot}, [&] { slot->it.change_key(); });
 }
 
 hamlyn_status hamlyn_slot_bytes(hamlyn_slot* slot, void** data, std::size_t* length) {
-  if (slot == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = slot->it.bytes().data();
-  *length = slot->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {slot, data, length}, [&] {
+    *data = slot->it.bytes().data();
+    *length = slot->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* notification, void** data,
@@ -161,10 +138,9 @@ hamlyn_status hamlyn_slot_message(hamlyn_slot* slot, const hamlyn_notification* 
 
 hamlyn_status hamlyn_slot_metadata(const hamlyn_slot* slot, std::uint32_t entry, const void** data,
                                    std::size_t* length) {
-  if (slot == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  const std::span<const std::byte> metadata = slot->it.metadata(entry);
-  *data = metadata.data();
-  *length = metadata.size();
-  return HAMLYN_OK;
+  return answer(__func__, {slot, data, length}, [&] {
+    const std::span<const std::byte> metadata = slot->it.metadata(entry);
+    *data = metadata.data();
+    *length = metadata.size();
+  });
 }

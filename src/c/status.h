@@ -1,5 +1,8 @@
 #pragma once
 // From exceptions and the classes' answers to the numbers of hamlyn/c.h.
+#include <initializer_list>
+#include <type_traits>
+
 #include "hamlyn/c.h"
 #include "hamlyn/values/error.h"
 #include "hamlyn/values/status.h"
@@ -24,6 +27,24 @@ hamlyn_status guarded(const char* call, Work&& work) noexcept {
   } catch (...) {
     return caught(call);
   }
+}
+
+constexpr hamlyn_status number(hamlyn_status status) noexcept { return status; }
+
+// Runs `work` unless one of the pointers that its caller gave is NULL. `work` answers a status of either kind
+// or nothing, which is ok, and may throw.
+template <class Work>
+hamlyn_status answer(const char* call, std::initializer_list<const void*> needed, Work&& work) noexcept {
+  for (const void* const pointer : needed)
+    if (pointer == nullptr) return invalid_argument(call, "a NULL argument");
+  return guarded(call, [&] {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      return hamlyn_status{HAMLYN_OK};
+    } else {
+      return number(work());
+    }
+  });
 }
 
 }  // namespace hamlyn::c

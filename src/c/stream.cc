@@ -28,11 +28,7 @@ hamlyn_status hamlyn_stream_receiver_free(hamlyn_stream_receiver* receiver) {
 }
 
 hamlyn_status hamlyn_stream_make_seed(hamlyn_stream_receiver* receiver, hamlyn_seed* seed) {
-  if (receiver == nullptr || seed == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *seed = to(receiver->it.make_seed());
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {receiver, seed}, [&] { *seed = to(receiver->it.make_seed()); });
 }
 
 hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, std::int64_t timeout,
@@ -45,26 +41,23 @@ hamlyn_status hamlyn_stream_receive(hamlyn_stream_receiver* receiver, std::int64
 }
 
 hamlyn_status hamlyn_stream_release(hamlyn_stream_receiver* receiver, const hamlyn_record* record) {
-  if (receiver == nullptr || record == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(receiver->it.release(hamlyn::Record({}, record->number)));
+  return answer(__func__, {receiver, record},
+                [&] { return receiver->it.release(hamlyn::Record({}, record->number)); });
 }
 
 hamlyn_status hamlyn_stream_read(hamlyn_stream_receiver* receiver, void* into, std::size_t most,
                                  std::int64_t timeout, std::size_t* count) {
-  if (receiver == nullptr || into == nullptr || count == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return number(receiver->it.read({static_cast<std::byte*>(into), most}, *count, time_of(timeout)));
+  return answer(__func__, {receiver, into, count}, [&] {
+    return receiver->it.read({static_cast<std::byte*>(into), most}, *count, time_of(timeout));
+  });
 }
 
 hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiver* receiver, std::int64_t timeout) {
-  if (receiver == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(receiver->it.close(time_of(timeout)));
+  return answer(__func__, {receiver}, [&] { return receiver->it.close(time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, std::uint64_t* sender) {
-  if (receiver == nullptr || sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *sender = receiver->it.sender();
-  return HAMLYN_OK;
+  return answer(__func__, {receiver, sender}, [&] { *sender = receiver->it.sender(); });
 }
 
 hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
@@ -93,8 +86,7 @@ hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data,
 }
 
 hamlyn_status hamlyn_stream_bind(hamlyn_stream_sender* sender, std::uint32_t tag, hamlyn_send_area* area) {
-  if (sender == nullptr || area == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] { return number(sender->it.bind(tag, area->it)); });
+  return answer(__func__, {sender, area}, [&] { return number(sender->it.bind(tag, area->it)); });
 }
 
 hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamlyn_piece* piece,
@@ -110,8 +102,7 @@ hamlyn_status hamlyn_stream_send_piece(hamlyn_stream_sender* sender, const hamly
 
 hamlyn_status hamlyn_stream_wait(hamlyn_stream_sender* sender, hamlyn_send_handle handle,
                                  std::int64_t timeout) {
-  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(sender->it.wait(from(handle), time_of(timeout)));
+  return answer(__func__, {sender}, [&] { return sender->it.wait(from(handle), time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data, std::size_t length) {
@@ -120,16 +111,13 @@ hamlyn_status hamlyn_stream_write(hamlyn_stream_sender* sender, const void* data
 }
 
 hamlyn_status hamlyn_stream_flush(hamlyn_stream_sender* sender, std::int64_t timeout) {
-  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(sender->it.flush(time_of(timeout)));
+  return answer(__func__, {sender}, [&] { return sender->it.flush(time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_stream_sender_close(hamlyn_stream_sender* sender, std::int64_t timeout) {
-  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(sender->it.close(time_of(timeout)));
+  return answer(__func__, {sender}, [&] { return sender->it.close(time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_stream_end(const hamlyn_stream_sender* sender) {
-  if (sender == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(sender->it.end());
+  return answer(__func__, {sender}, [&] { return sender->it.end(); });
 }

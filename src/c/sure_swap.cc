@@ -15,25 +15,22 @@ hamlyn_status hamlyn_sure_swap_free(hamlyn_sure_swap* swap) { return free_handle
 
 hamlyn_status hamlyn_sure_swap_swap(hamlyn_sure_swap* swap, hamlyn_import* import, std::uint32_t expected,
                                     std::uint32_t desired, std::int64_t timeout, std::uint32_t* found) {
-  if (swap == nullptr || import == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(swap->it.swap(import->it, expected, desired, time_of(timeout), found));
+  return answer(__func__, {swap, import},
+                [&] { return swap->it.swap(import->it, expected, desired, time_of(timeout), found); });
 }
 
 hamlyn_status hamlyn_sure_swap_settle(hamlyn_sure_swap* swap, hamlyn_import* import, std::int64_t timeout,
                                       std::uint32_t* found) {
-  if (swap == nullptr || import == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(swap->it.settle(import->it, time_of(timeout), found));
+  return answer(__func__, {swap, import},
+                [&] { return swap->it.settle(import->it, time_of(timeout), found); });
 }
 
 hamlyn_status hamlyn_sure_swap_settled(const hamlyn_sure_swap* swap, int* settled) {
-  if (swap == nullptr || settled == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *settled = swap->it.settled() ? 1 : 0;
-  return HAMLYN_OK;
+  return answer(__func__, {swap, settled}, [&] { *settled = swap->it.settled() ? 1 : 0; });
 }
 
 hamlyn_status hamlyn_sure_swap_load(hamlyn_sure_swap* swap, hamlyn_import* import, std::int64_t timeout,
                                     std::uint32_t* value) {
-  if (swap == nullptr || import == nullptr || value == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  return number(swap->it.load(import->it, *value, time_of(timeout)));
+  return answer(__func__, {swap, import, value},
+                [&] { return swap->it.load(import->it, *value, time_of(timeout)); });
 }

@@ -38,19 +38,14 @@ hamlyn_status hamlyn_tagged_receiver_free(hamlyn_tagged_receiver* receiver) {
 }
 
 hamlyn_status hamlyn_tagged_make_seed(const hamlyn_tagged_receiver* receiver, hamlyn_seed* seed) {
-  if (receiver == nullptr || seed == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *seed = to(receiver->it.make_seed());
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {receiver, seed}, [&] { *seed = to(receiver->it.make_seed()); });
 }
 
 hamlyn_status hamlyn_tagged_bytes(hamlyn_tagged_receiver* receiver, void** data, std::size_t* length) {
-  if (receiver == nullptr || data == nullptr || length == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
-  *data = receiver->it.bytes().data();
-  *length = receiver->it.bytes().size();
-  return HAMLYN_OK;
+  return answer(__func__, {receiver, data, length}, [&] {
+    *data = receiver->it.bytes().data();
+    *length = receiver->it.bytes().size();
+  });
 }
 
 hamlyn_status hamlyn_get_tag(hamlyn_tagged_receiver* receiver, std::int64_t timeout, hamlyn_tagged* tagged) {
@@ -67,11 +62,7 @@ hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* receiver, std::uin
 }
 
 hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor) {
-  if (receiver == nullptr || descriptor == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
-    *descriptor = receiver->it.descriptor();
-    return HAMLYN_OK;
-  });
+  return answer(__func__, {receiver, descriptor}, [&] { *descriptor = receiver->it.descriptor(); });
 }
 
 hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,

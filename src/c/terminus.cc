@@ -57,8 +57,8 @@ hamlyn_status hamlyn_terminus_make(hamlyn_interface* interface, const hamlyn_ter
 hamlyn_status hamlyn_terminus_free(hamlyn_terminus* terminus) { return free_handle(__func__, terminus); }
 
 hamlyn_status hamlyn_connect(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, std::int64_t timeout) {
-  if (terminus == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(terminus->it.connect(from(*ticket), time_of(timeout)));
+  return answer(__func__, {terminus, ticket},
+                [&] { return terminus->it.connect(from(*ticket), time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
@@ -82,8 +82,7 @@ hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* s
 }
 
 hamlyn_status hamlyn_bind(hamlyn_terminus* terminus, std::uint32_t tag, hamlyn_send_area* area) {
-  if (terminus == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return guarded(__func__, [&] {
+  return answer(__func__, {terminus}, [&] {
     return number(area == nullptr ? terminus->it.unbind(tag) : terminus->it.bind(tag, area->it));
   });
 }
@@ -113,36 +112,30 @@ hamlyn_status hamlyn_send_fast(hamlyn_terminus* terminus, const hamlyn_ticket* t
 
 hamlyn_status hamlyn_wait_for_place(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                     std::int64_t timeout) {
-  if (terminus == nullptr || ticket == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(terminus->it.wait_for_place(from(*ticket), time_of(timeout)));
+  return answer(__func__, {terminus, ticket},
+                [&] { return terminus->it.wait_for_place(from(*ticket), time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_send_state(const hamlyn_terminus* terminus, hamlyn_send_handle handle) {
-  if (terminus == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(terminus->it.status(from(handle)));
+  return answer(__func__, {terminus}, [&] { return terminus->it.status(from(handle)); });
 }
 
 hamlyn_status hamlyn_send_wait(hamlyn_terminus* terminus, hamlyn_send_handle handle, std::int64_t timeout) {
-  if (terminus == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(terminus->it.wait(from(handle), time_of(timeout)));
+  return answer(__func__, {terminus}, [&] { return terminus->it.wait(from(handle), time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_send_refusal(const hamlyn_terminus* terminus, hamlyn_send_handle handle,
                                   std::uint32_t* cause) {
-  if (terminus == nullptr || cause == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *cause = static_cast<std::uint32_t>(terminus->it.refusal(from(handle)));
-  return HAMLYN_OK;
+  return answer(__func__, {terminus, cause},
+                [&] { *cause = static_cast<std::uint32_t>(terminus->it.refusal(from(handle))); });
 }
 
 hamlyn_status hamlyn_send_cancel(hamlyn_terminus* terminus, hamlyn_send_handle handle) {
-  if (terminus == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(terminus->it.cancel(from(handle)));
+  return answer(__func__, {terminus}, [&] { return terminus->it.cancel(from(handle)); });
 }
 
 hamlyn_status hamlyn_sequence(const hamlyn_terminus* terminus, std::uint64_t* sequence) {
-  if (terminus == nullptr || sequence == nullptr) return invalid_argument(__func__, "a NULL argument");
-  *sequence = terminus->it.sequence();
-  return HAMLYN_OK;
+  return answer(__func__, {terminus, sequence}, [&] { *sequence = terminus->it.sequence(); });
 }
 
 hamlyn_status hamlyn_share_split(hamlyn_share* share, std::uint64_t bytes, hamlyn_share* piece) {
