@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The time that each layer takes of scripts/test, against its budget.
+
+  budget.py BUILD...       prints the table of these build folders, and checks it
+  budget.py --self-test    checks that this program sees what it is there to see
+
+Compiling counts by the folder of the source, in the release build; testing counts by label, in all builds. The seconds are
+those of the last time that each file was compiled and each test was run, added up: with several at a time more than the
+clock shows. A slow or busy machine takes longer for everything. So a layer is over its budget if it takes more than
+SLACK times its budget where all layers together keep theirs, and in proportion where all are slower.
+"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+# Seconds on two processors of 2.4 GHz, without a compiler cache. A new family of protocols has 30 and 10.
+FAMILY = (30, 10)
+COMPILE = {"tool": 110, "library": 100, "simulation": 80, "interface": 65, "node": 60, "fabric": 45, "protocols": 40,
+           "daemon": 30, "segment": 30, "base": 20, "c": 15}
+TESTS = {"process": 280, "simulation": 180, "model": 140, "hostile": 115, "style": 105, "threads": 60, "conformance": 50,
+         "examples": 35, "unit": 35, "host": 25, "fuzz": 25, "chaos": 20, "memory": 10}
+SLACK = 2.0
+
+
+def compiled(log):
+    """Seconds of each layer in a log of ninja."""
+    last = {}
+    for line in log.splitlines()[1:]:
+        begun, ended, _, output, _ = line.split("\t")
+        if output.endswith((".o", ".gch")):
+            last[output] = (int(ended) - int(begun)) / 1000
+    layers = collections.Counter()
+    for output, seconds in last.items():
+        if layer := re.match(r"src/(\w+)/", output):
+            layers[layer[1]] += seconds
+    return layers
+
+
+def tested(costs, labels):
+    """Seconds of each label by CTest's table of costs. `labels`: of each test that there is."""
+    layers = collections.Counter()
+    for line in costs.split("---")[0].splitlines():
+        name, _, seconds = line.rsplit(" ", 2)
+        if name in labels:
+            layers[labels[name]] += float(seconds)
+    return layers
+
+
+def over(taken, budgets, default):
+    """The layers over their budgets, with what they may take here."""
+    allowed = {layer: budgets.get(layer, default) for layer in taken}
+    slow = max(1.0, sum(taken.values()) / max(sum(allowed.values()), 1))
+    return {layer: allowed[layer] * slow * SLACK for layer in taken if taken[layer] > allowed[layer] * slow * SLACK}
+
+
+def labels_of(build):
+    listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    return {test["name"]: value["value"][0] for test in json.loads(listed.stdout)["tests"]
+            for value in test.get("properties", []) if value["name"] == "LABELS"}
+
+
+def table(title, taken, budgets, default):
+    print(f"\n{title:24} {'seconds':>8} {'budget':>8}")
+    for layer, seconds in sorted(taken.items(), key=lambda each: -each[1]):
+        print(f"{layer:24} {seconds:8.0f} {budgets.get(layer, default):8.0f}")
+
+
+def main(builds):
+    taken, tests = collections.Counter(), collections.Counter()
+    for build in builds:
+        build = pathlib.Path(build)
+        if build.name == "release":
+            taken += compiled((build / ".ninja_log").read_text())
+        costs = build / "Testing/Temporary/CTestCostData.txt"
+        if costs.exists():
+            tests += tested(costs.read_text(), labels_of(build))
+    table("compiling", taken, COMPILE, FAMILY[0])
+    table("testing", tests, TESTS, FAMILY[1])
+    wrong = [(kind, layer, most) for kind, *what in (("compiling", taken, COMPILE, FAMILY[0]), ("testing", tests, TESTS, FAMILY[1]))
+             for layer, most in over(*what).items()]
+    for kind, layer, most in wrong:
+        print(f"{kind} {layer} takes more than {most:.0f} s: make it smaller (test/style/budget.py has the budgets)")
+    return bool(wrong)
+
+
+def self_test():
+    log = "# ninja log v5\n0\t2000\t0\tsrc/rpc/a.o\tx\n0\t1000\t0\tsrc/rpc/a.o\tx\n0\t500\t0\tsrc/rpc/lib.a\tx\n0\t4000\t0\ttest/b.o\tx\n"
+    assert compiled(log) == {"rpc": 1.0}, "the last time of each object"
+    assert tested("a 3 1.5\nb 1 2\ngone 1 9\n---\na\n", {"a": "unit", "b": "unit"}) == {"unit": 3.5}
+    assert over({"a": 19, "b": 10}, {"a": 10, "b": 10}, 1) == {}, "within the slack"
+    assert list(over({"a": 40, "b": 10}, {"a": 10, "b": 40}, 1)) == ["a"]
+    assert over({"a": 40, "b": 40}, {"a": 10, "b": 10}, 1) == {}, "a slow machine"
+    assert list(over({"a": 40, "b": 40, "rpc": 90}, {"a": 20, "b": 20}, 10)) == ["rpc"], "a new family, on a slow machine"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    else:
+        sys.exit(main(sys.argv[1:]))
