@@ -53,28 +53,13 @@ void Core::forget_abandons(Link& link) noexcept {
 Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
   const std::uint32_t message = message_of(packet.word);
   if (!fills(link, packet) && link.lost_messages.count(message, packet.delta)) return Refusal::none;
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
+  const Refusal cause = check_abandon(slots_, link, packet);
+  if (cause != Refusal::none) return cause;
+  const std::uint32_t index = packet.slot;
   SlotRecord& slot = slots_[index];
-  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
-  const bool paranoid = slot.mode != Mode::guarded;
-  if (!paranoid && packet.key != slot.key) return Refusal::bad_key;
-  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
   MetadataEntry& entry = slot.entries[packet.entry];
-  if (paranoid && packet.key != entry.key) return Refusal::bad_key;
-  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
-  switch (entry.state) {
-    case EntryState::filling:
-      if (entry.message != message || entry.link != link.serial) return Refusal::entry_busy;
-      break;
-    case EntryState::armed:                          // it has overtaken what there was of the message
-      begin(link, index, packet.entry, message, 0);  // the packet's offset means nothing, and was not checked
-      break;
-    case EntryState::gathering:
-      break;
-    default:
-      return Refusal::entry_not_armed;
-  }
+  // The packet has overtaken what there was of the message; its offset means nothing, and was not checked.
+  if (entry.state == EntryState::armed) begin(link, index, packet.entry, message, 0);
   if (entry.state == EntryState::filling) entry.accumulator += packet.delta;
   fail(slot, index, packet.entry, Failure::abandoned, link.peer);
   return Refusal::none;
@@ -90,13 +75,9 @@ bool Core::give_up(const MetadataEntry& entry) noexcept {
 }
 
 const MetadataEntry* Core::entry_named(const Packet& packet) const noexcept {
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  const SlotRecord& slot = slots_[index];
-  if (packet.slot != index || !slot.live || slot.generation != packet.generation ||
-      packet.entry >= slot.entry_count) {
-    return nullptr;
-  }
-  return &slot.entries[packet.entry];
+  if (check_slot(slots_, packet.slot, packet.generation) != Refusal::none) return nullptr;
+  const SlotRecord& slot = slot_of(slots_, packet.slot);
+  return has_entry(slot, packet.entry) ? &slot.entries[packet.entry] : nullptr;
 }
 
 bool Core::fills(const Link& link, const Packet& packet) const noexcept {

@@ -14,21 +14,9 @@ namespace hamlyn::internal_::interface {
 Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept {
   Acknowledgements& owed = link.acknowledgements;
   if (owed.promised_count + owed.due_count == kAcknowledgementLimit) return Refusal::over_budget;
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  SlotRecord& slot = slots_[index];
-  Refusal cause = Refusal::none;
-  if (packet.slot != index || slot.generation == 0) {
-    cause = Refusal::bad_slot;
-  } else if (slot.generation != packet.generation || !slot.live) {
-    cause = Refusal::stale_generation;
-  } else if (packet.entry == kNoEntry ||
-             (packet.entry < slot.entry_count && slot.entries[packet.entry].state == EntryState::gathering)) {
-    // Fast mode has no entry that is complete at some time, and of a group nobody's message is complete by
-    // itself.
-    cause = Refusal::mode_forbids;
-  } else {
-    cause = deposit_counted<false>(link, slot, packet, payload, packet.lead.length);
-  }
+  SlotRecord& slot = slot_of(slots_, packet.slot);
+  Refusal cause = check_acknowledged(slots_, packet);
+  if (cause == Refusal::none) cause = deposit_counted<false>(link, slot, packet, payload, packet.lead.length);
   const std::uint32_t message = message_of(packet.word);
   Acknowledgements::Promise promise{packet.slot, packet.entry, message, false, nullptr, {}};
   if (cause == Refusal::none &&
@@ -37,7 +25,7 @@ Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Paylo
                   "deposit_acknowledged has refused what is over it");
     owed.promised[owed.promised_count++] = promise;  // when the rest has come, or the file is written
   } else {
-    acknowledge(link, message, cause == Refusal::none ? landed(index) : cause);
+    acknowledge(link, message, cause == Refusal::none ? landed(packet.slot) : cause);
   }
   return cause;
 }

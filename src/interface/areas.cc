@@ -34,25 +34,17 @@ void Core::drop_area(std::uint32_t number) noexcept {
 
 const SlotRecord* Core::find_guarded_slot(std::uint32_t index, std::uint32_t generation,
                                           std::uint64_t key) const noexcept {
-  if (index >= slots_.size()) return nullptr;
-  const SlotRecord& slot = slots_[masked_index(index, slots_.size())];
-  if (!slot.live || slot.generation != generation || slot.key != key || slot.mode != Mode::guarded)
-    return nullptr;
-  return &slot;
+  if (check_slot(slots_, index, generation) != Refusal::none) return nullptr;
+  const SlotRecord& slot = slot_of(slots_, index);
+  return slot.mode == Mode::guarded && check_key(slot, key) == Refusal::none ? &slot : nullptr;
 }
 
 bool Core::refuse_import(Link& link, std::uint32_t slot, std::uint32_t generation,
                          std::uint64_t key) noexcept {
-  const std::uint32_t index = masked_index(slot, slots_.size());
-  const SlotRecord& named = slots_[index];
-  Refusal cause = Refusal::none;  // it is good, of a slot that is not mapped
-  if (slot != index || named.generation == 0) {
-    cause = Refusal::bad_slot;
-  } else if (named.generation != generation || !named.live) {
-    cause = Refusal::stale_generation;
-  } else if (named.mode == Mode::guarded && named.key != key) {
-    cause = Refusal::bad_key;
-  }
+  Refusal cause = check_slot(slots_, slot, generation);
+  const SlotRecord& named = slot_of(slots_, slot);
+  if (cause == Refusal::none && named.mode == Mode::guarded) cause = check_key(named, key);
+  // A good one is of a slot that is not mapped.
   if (cause == Refusal::none) return false;
   const std::uint32_t told = link.told_causes;
   refuse(link, cause, slot);
@@ -60,19 +52,16 @@ bool Core::refuse_import(Link& link, std::uint32_t slot, std::uint32_t generatio
 }
 
 Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload& payload) noexcept {
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  SlotRecord& slot = slots_[index];
-  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
+  const Refusal named = check_slot(slots_, packet.slot, packet.generation);
+  if (named != Refusal::none) return named;
+  SlotRecord& slot = slot_of(slots_, packet.slot);
   if (packet.entry == kNoEntry) return Refusal::mode_forbids;
   AreaPart part;
   std::memcpy(&part, packet.data, sizeof part);
   if (part.number == kInPlace) return deposit_in_place(link, slot, packet, payload, part);
-  if (link.shown == nullptr || part.number >= kAreaLimit || part.length > kAreaPacketLimit)
-    return Refusal::bad_area;
+  bool withdrawn = false;
+  if (check_area(link, part, withdrawn) != Refusal::none) return Refusal::bad_area;
   const ShownArea& area = (*link.shown)[masked_index(part.number, kAreaLimit)];
-  const bool withdrawn = area.data == nullptr || area.generation != part.generation;
-  if (!withdrawn && !inside(part.offset, part.length, area.size)) return Refusal::bad_area;
   Payload there = payload;
   there.first = withdrawn ? nullptr : area.data + part.offset;
   there.first_length = part.length;
@@ -85,8 +74,7 @@ Refusal Core::deposit_from_area(Link& link, const Packet& packet, const Payload&
 // elsewhere: what was stored there has not come.
 Refusal Core::deposit_in_place(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                                const AreaPart& part) noexcept {
-  if (slot.mapping == nullptr || static_cast<std::uint16_t>(*slot.mapping) != part.generation)
-    return Refusal::bad_area;
+  if (check_mapping(slot, part) != Refusal::none) return Refusal::bad_area;
   return deposit_counted<true>(link, slot, packet, payload, part.length);
 }
 

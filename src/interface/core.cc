@@ -25,20 +25,20 @@ Core::Core(Surroundings& surroundings, CounterPage& counters)
 Core::~Core() = default;
 
 void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
-  const SameSlot& shorts = link.same_slot;
-  const SameSlot& blocks = link.same_block;
+  const CachedWrite& shorts = link.cached.write;
+  const CachedWrite& blocks = link.cached.block;
   // Short ones of another queue would be taken for this one's. While replies are due, whoever polls is to
   // send them.
   const bool known = shorts.queue == &queue || (shorts.queue == nullptr && blocks.queue == &queue);
-  if (!known || link.counted_last || link.broken || !queue.empty() || link.replies_due) return;
-  for (const SameSlot* same : {&shorts, &blocks}) {
-    if (same->queue == &queue) most = std::min(most, same->places->tell_at - same->places->freed - 1);
+  if (!known || link.cached.counted_last || link.broken || !queue.empty() || link.replies_due) return;
+  for (const CachedWrite* each : {&shorts, &blocks}) {
+    if (each->queue == &queue) most = std::min(most, each->places->tell_at - each->places->freed - 1);
   }
   most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
   HAMLYN_ASSERT(short_run_.queue == nullptr,
                 "one run is open at a time: its packets are counted when it closes");
   HAMLYN_ASSERT(most <= queue.until_wrap(), "a run ends before its queue wraps");
-  short_run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0};
+  short_run_ = {&queue, &link, link.local(), most, most, shorts.length, shorts.counters, 0};
 }
 
 std::uint32_t Core::close_run() noexcept {
@@ -83,7 +83,8 @@ bool Core::run() noexcept {
   close_run();
   const bool arrived = sweep_.run(*this);
   const bool departed = depart_here();
-  direct_link_ = departures_.any() ? nullptr : sweep_.last();
+  Link* const last = departures_.any() ? nullptr : sweep_.last();
+  direct_link_ = last != nullptr ? last->local() : nullptr;
   return arrived || departed;
 }
 
@@ -160,7 +161,8 @@ void Core::add_link(Link& link) {
 
 void Core::forget_links() noexcept {
   close_run();
-  found_link_ = direct_link_ = nullptr;
+  found_link_ = nullptr;
+  direct_link_ = nullptr;
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
 
@@ -297,51 +299,44 @@ bool Core::drop_queue(Queue* queue) noexcept {
 
 void Core::remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word, std::uint64_t key,
                          std::uint64_t entry_word, std::uint32_t record) noexcept {
-  link.counted_last = false;
+  link.cached.counted_last = false;
   const bool is_short = is_short_write(lead);
-  SameSlot& same = is_short ? link.same_slot : link.same_block;
-  if (!is_short && same.queue != nullptr && same.opened_by(slot_word, entry_word, key)) return;
+  CachedWrite& cached = is_short ? link.cached.write : link.cached.block;
+  if (!is_short && cached.queue != nullptr && cached.opened_by(slot_word, entry_word, key)) return;
   const std::uint32_t index = low_half(slot_word);
   HAMLYN_ASSERT(index < slots_.size(), "the packet was accepted, so its slot is one");
   const SlotRecord& slot = slots_[index];
   const std::uint64_t length = is_short ? lead >> 32 & 0xFFFF : 0;
   HAMLYN_ASSERT(slot.live && length <= slot.bound, "the packet was accepted, so it fits its slot");
-  same = {slot.queue,          lead >> 32,           slot_word, key,    entry_word,
-          slot.bound - length, slot.bound,           slot.base, length, &records_[record],
-          slot.counters,       number_of(slot_word), record};
+  cached = {slot.queue,          lead >> 32,           slot_word, key,    entry_word,
+            slot.bound - length, slot.bound,           slot.base, length, &records_[record],
+            slot.counters,       number_of(slot_word), record};
 }
 
 void Core::forget_slots() noexcept {
-  for (Link* link : links()) link->forget_slots();
+  for (Link* link : links()) link->cached.forget();
 }
 
 template <bool OfArea>
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
-  const bool paranoid = slot.mode != Mode::guarded;
-  if (!paranoid && packet.key != slot.key) return Refusal::bad_key;
-  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
+  const Refusal cause = check_counted(slot, packet, length);
+  if (cause != Refusal::none) return cause;
   MetadataEntry& entry = slot.entries[packet.entry];
-  if (paranoid && packet.key != entry.key) return Refusal::bad_key;
-  if (!inside(packet.offset, length, slot.bound)) return Refusal::out_of_bounds;
-  if (paranoid && (packet.offset < entry.base || !inside(packet.offset - entry.base, length, entry.bound)))
-    return Refusal::out_of_bounds;
-  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
   const std::uint32_t message = message_of(packet.word);
-  const bool of_several = packet.delta != 0;  // packets
+  const Refusal state = check_state(entry, link, message, packet.delta);
+  if (state == Refusal::bad_share && packet.delta != 0) {
+    // Somebody has sent more than its share: the count means nothing any more.
+    fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
+  }
+  if (state != Refusal::none) return state;
+  if (entry.state == EntryState::gathering)
+    return deposit_grouped<OfArea>(link, slot, packet, payload, length);
   std::byte* const to = slot.base + packet.offset;
-  if (of_several && link.lost_messages.has_given_up(message)) return Refusal::stale_message;
   if (entry.state == EntryState::armed) {
-    if (of_several && link.lost_messages.has(message)) return Refusal::stale_message;
-    // It stays armed: others have tickets of it, too.
+    // The entry stays armed: others have tickets of it, too.
     if (OfArea && !land_from_area(link, to, packet, payload, length)) return Refusal::bad_area;
     begin(link, packet.slot, packet.entry, message, packet.offset);
-  } else if (entry.state != EntryState::filling) {
-    if (entry.state == EntryState::gathering)
-      return deposit_grouped<OfArea>(link, slot, packet, payload, length);
-    return entry.state == EntryState::readable ? Refusal::mode_forbids : Refusal::entry_not_armed;
-  } else if (entry.message != message || entry.link != link.serial) {
-    return Refusal::entry_busy;
   } else if (OfArea && !land_from_area(link, to, packet, payload, length)) {
     fail(slot, packet.slot, packet.entry, Failure::abandoned, link.peer);
     return Refusal::bad_area;

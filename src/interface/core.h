@@ -16,6 +16,7 @@
 #include "base/namespaces.h"
 #include "hamlyn/values/limits.h"
 #include "hamlyn/values/slot_options.h"
+#include "interface/checks.h"
 #include "interface/counters.h"
 #include "interface/deadlines.h"
 #include "interface/link.h"
@@ -57,11 +58,12 @@ class Surroundings {
 // empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
 // no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
 // run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
-// forgotten, SameSlot, so that its packets are not like the one before.) They are short ones of one length
+// forgotten, CachedWrite, so that its packets are not like the one before.) They are short ones of one length
 // and slot, and blocks, which are longer, of one slot: these are counted as they come, and leave fewer.
 struct ShortRun {
   Queue* queue = nullptr;  // null: none is open
   Link* link = nullptr;
+  shm::ShmLink* local = nullptr;  // the same
   std::uint32_t left = 0;
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
@@ -245,15 +247,15 @@ class Core {
     return packet.lead.operation == Operation::get ? serve_get(link, packet) : serve_fetch(link, packet);
   }
   // The same checks for a packet like the one before. False: not like it, and nothing was done.
-  bool deposit_like_before(Link& link, const Words& words) noexcept;
-  static bool take_like_before(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  bool deposit_cached(Link& link, const Words& words) noexcept;
+  static bool take_cached(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
   // The same for a block, whose data stands in one piece.
-  static bool take_block_like_before(Link& link, const Words& words, const std::byte* data, Queue& queue,
-                                     Notification& out) noexcept;
+  static bool take_cached_block(Link& link, const Words& words, const std::byte* data, Queue& queue,
+                                Notification& out) noexcept;
   // The same for a short put.
-  static bool put_like_before(Link& link, const Words& words) noexcept;
+  static bool put_cached(Link& link, const Words& words) noexcept;
   // The same for a request, if the answer can leave at once; and for its answer (short_remote.h).
-  static bool serve_like_before(const Link& link, const Words& words, Words& reply) noexcept;
+  static bool serve_cached(const Link& link, const Words& words, Words& reply) noexcept;
   Refusal take_short_answer(Link& link, const Words& words) noexcept;
   // The same for a whole message in one packet, or a packet of a group, which may make it whole.
   enum class Arrived : std::uint8_t { other, part, whole };
@@ -266,14 +268,15 @@ class Core {
   std::uint32_t close_run() noexcept;
   // Whether places that were given back by it are to be seen to.
   static bool places_due(const Link& link) noexcept {
-    return link.same_slot.places->freed == link.same_slot.places->tell_at;
+    return link.cached.write.places->freed == link.cached.write.places->tell_at;
   }
-  void see_to_places(const Link& link) noexcept { give_back_slowly(link.same_slot.record); }
+  void see_to_places(const Link& link) noexcept { give_back_slowly(link.cached.write.record); }
   // Moves with each message that is complete. Who hands packets over stops then: the next look would fetch a
   // line that the peer is about to write, while the application waits for what has come.
   std::uint64_t completions() const noexcept { return completions_; }
-  // The link that brought something last, while there is nothing else to do; otherwise null.
-  Link* direct_link() const noexcept { return direct_link_; }
+  // The link that brought something last, if it has short ways, while there is nothing else to do;
+  // otherwise null.
+  shm::ShmLink* direct_link() const noexcept { return direct_link_; }
   // There is something else to do, until the next run.
   void not_directly() noexcept {
     close_run();
@@ -303,11 +306,9 @@ class Core {
   Arrived take_member(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
                       Notification& out) noexcept;
   static void land_counted(const Words& words, const SlotRecord& slot, const Payload& payload) noexcept;
-  // What a group's count lacks.
-  static std::uint32_t missing(const MetadataEntry& entry) noexcept { return 0u - entry.accumulator; }
   bool add_member(Link& link, std::uint32_t slot, std::uint32_t entry, std::uint64_t offset,
                   std::uint64_t length, std::uint32_t delta) noexcept;
-  static bool accept_like_before(const SameSlot& same, const Words& words) noexcept;
+  static bool land_cached(const CachedWrite& cached, const Words& words) noexcept;
   void remember_slot(Link& link, std::uint64_t lead, std::uint64_t slot_word, std::uint64_t key,
                      std::uint64_t entry_word, std::uint32_t record) noexcept;
   void forget_slots() noexcept;
@@ -355,7 +356,6 @@ class Core {
   void break_promises(std::uint32_t slot) noexcept;
   bool send_acknowledgements(Link& link) noexcept;  // false: some are still due
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
-  Refusal why_no_places(const Link& link, const Packet& packet) const noexcept;
   Refusal why_nothing(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
 
@@ -372,14 +372,10 @@ class Core {
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 
   // Puts (puts.cc).
-  struct Landing;
-  std::uint32_t opening(const Link& link, const PutWord& word) const noexcept;
   Refusal take_put(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal land_put(Link& link, const Packet& packet, const Payload& payload, const PutWord& word,
                    std::uint32_t record) noexcept;
-  static Refusal check_put(const Packet& packet, const PutWord& word, const SlotRecord& slot,
-                           Landing& landing) noexcept;
-  static bool hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept;
+  static bool hold(SlotRecord& slot, const PutLanding& landing, std::uint64_t peer, bool notify) noexcept;
   void tell_puts(SlotRecord& slot, std::uint32_t index, Puts::Kind kind, std::uint64_t begin,
                  std::uint64_t end, std::uint64_t peer) noexcept;
   void settle_held(std::uint32_t slot) noexcept;
@@ -390,8 +386,6 @@ class Core {
   Refusal why_no_fence(Link& link, const Packet& packet) noexcept;
 
   // Telling of gets and fetch-ops (told.cc).
-  std::uint32_t record_to_tell(const Link& link, const Packet& packet) const noexcept;
-  Refusal why_not_told(const Link& link, const Packet& packet) const noexcept;
   void tell_of(const Link& link, const Packet& packet, Puts::Kind kind, std::uint64_t length) noexcept;
   void forgo_place(const Link& link, const Packet& packet) noexcept;
   void push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin, std::uint64_t length,
@@ -480,8 +474,7 @@ class Core {
 
   static constexpr std::size_t kBits = 64;                               // of a word of a set of links
   static constexpr std::uint64_t kMostIndices = std::uint64_t{1} << 20;  // of links: more than there can be
-  static constexpr int kFailedAtOnce = 32;         // slots and blocks of entries that one run looks at
-  static constexpr std::uint32_t kDeadRecord = 0;  // matches no slot: where a freed place record's name leads
+  static constexpr int kFailedAtOnce = 32;  // slots and blocks of entries that one run looks at
 
   Surroundings& surroundings_;
   CounterPage& counters_;
@@ -495,7 +488,7 @@ class Core {
   std::vector<std::uint32_t> free_records_;
   Sweep sweep_;
   Link* found_link_ = nullptr;
-  Link* direct_link_ = nullptr;
+  shm::ShmLink* direct_link_ = nullptr;
   ShortRun short_run_;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;

@@ -8,19 +8,10 @@
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"
 #include "base/namespaces.h"
+#include "interface/checks.h"
 #include "interface/core.h"
 
 namespace hamlyn::internal_::interface {
-
-// Branch-free, so that a mispredicted check cannot read beyond the table either (Spectre, variant 1).
-inline std::uint32_t masked_index(std::uint32_t index, std::size_t power_of_two) noexcept {
-  return index & static_cast<std::uint32_t>(power_of_two - 1);
-}
-
-// `length` bytes at `offset` lie inside `bound` bytes; no sum that could overflow.
-inline bool inside(std::uint64_t offset, std::uint64_t length, std::uint64_t bound) noexcept {
-  return length <= bound && offset <= bound - length;
-}
 
 inline void move_bytes(std::byte* to, std::size_t length, const std::byte* inline_data,
                        const Payload& payload) noexcept {
@@ -45,29 +36,22 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
                                                             const Payload& payload) noexcept {
   if (packet.lead.operation != Operation::write) [[unlikely]]
     return deposit_control(link, packet, payload);
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  SlotRecord& slot = slots_[index];
-  if (packet.slot != index || slot.generation == 0) [[unlikely]]
-    return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) [[unlikely]]
-    return Refusal::stale_generation;
+  const Refusal named = check_slot(slots_, packet.slot, packet.generation);
+  if (named != Refusal::none) [[unlikely]]
+    return named;
+  SlotRecord& slot = slot_of(slots_, packet.slot);
   if (packet.entry != kNoEntry)
     return deposit_counted<false>(link, slot, packet, payload, packet.lead.length);
-
-  if (packet.key != slot.key) [[unlikely]]
-    return Refusal::bad_key;
-  if (!slot.fast || packet.lead.metadata_length != 0) [[unlikely]]
-    return Refusal::mode_forbids;
-  if (!inside(packet.offset, packet.lead.length, slot.bound)) [[unlikely]]
-    return Refusal::out_of_bounds;
-  if (packet.delta >= link.places.size()) [[unlikely]]
+  const Refusal cause =
+      check_fast(slot, packet.key, packet.lead.metadata_length, packet.offset, packet.lead.length);
+  if (cause != Refusal::none) [[unlikely]]
+    return cause;
+  std::uint32_t record;
+  if (!find_places(records_, link, packet.delta, packet.slot, packet.generation, record)) [[unlikely]]
     return Refusal::no_place;
-  const std::uint32_t record = link.places[packet.delta];
   Places& places = records_[record];
-  if (places.slot != index || places.generation != packet.generation ||
-      (places.standing >= places.most && !rise(places))) [[unlikely]] {
+  if (places.standing >= places.most && !rise(places)) [[unlikely]]
     return Refusal::no_place;
-  }
   ++places.standing;
   move_bytes(slot.base + packet.offset, packet, payload);
   Queue& queue = *slot.queue;
@@ -82,17 +66,12 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   return Refusal::none;
 }
 
-// Every check of deposit but for the place, in fewer steps: kind and length, slot, generation and key by
-// comparison with a short write that passed; bounds. The bytes move; the notification is left to the caller.
-__attribute__((always_inline)) inline bool Core::accept_like_before(const SameSlot& same,
-                                                                    const Words& words) noexcept {
-  if (kind_of(words) != same.kind ||
-      !same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord])) [[unlikely]] {
+// Lands a packet like the one before. The notification is left to the caller.
+__attribute__((always_inline)) inline bool Core::land_cached(const CachedWrite& same,
+                                                             const Words& words) noexcept {
+  if (!like(same, words)) [[unlikely]]
     return false;
-  }
   const std::uint64_t offset = words.word[kOffsetWord];
-  if (offset > same.last_offset) [[unlikely]]
-    return false;
   std::byte* const to = same.base + offset;
   if (same.length == kInlineData) [[likely]] {
     std::memcpy(to, &words.word[kDataWord], sizeof(std::uint64_t));
@@ -104,10 +83,9 @@ __attribute__((always_inline)) inline bool Core::accept_like_before(const SameSl
   return true;
 }
 
-__attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
-                                                                     const Words& words) noexcept {
-  const SameSlot& same = link.same_slot;
-  if (same.queue == nullptr || same.places->standing >= same.places->most || !accept_like_before(same, words))
+__attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, const Words& words) noexcept {
+  const CachedWrite& same = link.cached.write;
+  if (same.queue == nullptr || same.places->standing >= same.places->most || !land_cached(same, words))
       [[unlikely]] {
     return false;
   }
@@ -125,10 +103,10 @@ __attribute__((always_inline)) inline bool Core::deposit_like_before(Link& link,
 // The same when the queue is empty and its owner asks for the next notification: it need not stand in the
 // queue. Nothing of the link stands there, so it has a place, which is free again: places_due says what
 // follows, and the caller that the queue does not wrap here (ShortRun).
-__attribute__((always_inline)) inline bool Core::take_like_before(Link& link, const Words& words,
-                                                                  Queue& queue, Notification& out) noexcept {
-  const SameSlot& same = link.same_slot;
-  if (!accept_like_before(same, words)) [[unlikely]]
+__attribute__((always_inline)) inline bool Core::take_cached(Link& link, const Words& words, Queue& queue,
+                                                             Notification& out) noexcept {
+  const CachedWrite& same = link.cached.write;
+  if (!land_cached(same, words)) [[unlikely]]
     return false;
   fast_notification(out, false, same.number, words.word[kOffsetWord], same.length, words.word[kUserWord],
                     link.peer);
@@ -138,18 +116,14 @@ __attribute__((always_inline)) inline bool Core::take_like_before(Link& link, co
 }
 
 // The same of a block. Its lead was checked: a write of more than fits a cell, without metadata.
-__attribute__((always_inline)) inline bool Core::take_block_like_before(Link& link, const Words& words,
-                                                                        const std::byte* data, Queue& queue,
-                                                                        Notification& out) noexcept {
-  const SameSlot& same = link.same_block;
+__attribute__((always_inline)) inline bool Core::take_cached_block(Link& link, const Words& words,
+                                                                   const std::byte* data, Queue& queue,
+                                                                   Notification& out) noexcept {
+  const CachedWrite& same = link.cached.block;
   const std::uint64_t offset = words.word[kOffsetWord];
   const std::uint64_t length = words.word[kLeadWord] >> 32 & 0xFFFF;
-  // The short ones of a run may be of a slot with another queue. What nothing is remembered of has none.
-  if (same.queue != &queue ||
-      !same.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]) ||
-      !inside(offset, length, same.bound)) [[unlikely]] {
+  if (!like_block(same, queue, words, length)) [[unlikely]]
     return false;
-  }
   std::memcpy(same.base + offset, data, length);
   fast_notification(out, false, same.number, offset, length, words.word[kUserWord], link.peer);
   queue.pass();
@@ -159,14 +133,12 @@ __attribute__((always_inline)) inline bool Core::take_block_like_before(Link& li
   return true;
 }
 
-// Every check of take_put, for a put by the opening of one that passed and was told to nobody.
-__attribute__((always_inline)) inline bool Core::put_like_before(Link& link, const Words& words) noexcept {
-  const SamePut& same = link.same_put;
+// A put like the one before.
+__attribute__((always_inline)) inline bool Core::put_cached(Link& link, const Words& words) noexcept {
+  const CachedPut& same = link.cached.put;
   const PutWord word = put_word_of(words.word[kSlotWord]);
-  if (opening_word(word.name, word.serial) != same.opening || word.notify || word.length > kPutInline ||
-      !inside(word.offset, word.length, same.bound)) [[unlikely]] {
+  if (!like(same, word)) [[unlikely]]
     return false;
-  }
   std::byte* const to = same.base + word.offset;
   if ((reinterpret_cast<std::uintptr_t>(to) | word.length) % sizeof(std::uint64_t) == 0) [[likely]] {
     for (std::size_t i = 0; i != word.length / sizeof(std::uint64_t); ++i)
@@ -182,25 +154,25 @@ __attribute__((always_inline)) inline bool Core::put_like_before(Link& link, con
   return true;
 }
 
-// Every check of deposit, for a message in one packet, or a packet of a group, that comes for the owner of an
-// empty queue: it is landed, and if it makes a message or a group whole, that is told of without standing in
-// the queue. Its lead was checked. Arrived::other: something else, and nothing was done.
+// Asks the checks of deposit for a message in one packet, or a packet of a group, that comes for the owner of
+// an empty queue: it is landed, and if it makes a message or a group whole, that is told of without standing
+// in the queue. Its lead was checked. Arrived::other: something else, and nothing was done.
 __attribute__((always_inline)) inline Core::Arrived Core::take_whole(Link& link, const Words& words,
                                                                      const Payload& payload, Queue& queue,
                                                                      Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t named = low_half(words.word[kSlotWord]);
-  const std::uint32_t index = masked_index(named, slots_.size());
-  const std::uint64_t offset = words.word[kOffsetWord];
-  SlotRecord& slot = slots_[index];
-  if (named != index || slot.generation != high_half(words.word[kSlotWord]) || !slot.live ||
-      slot.mode != Mode::guarded || slot.key != words.word[kKeyWord] ||
-      !inside(offset, lead.length, slot.bound) || slot.queue != &queue) [[unlikely]] {
+  if (check_slot(slots_, named, high_half(words.word[kSlotWord])) != Refusal::none) [[unlikely]]
+    return Arrived::other;
+  SlotRecord& slot = slot_of(slots_, named);
+  if (slot.mode != Mode::guarded || check_key(slot, words.word[kKeyWord]) != Refusal::none ||
+      check_bounds(slot, words.word[kOffsetWord], lead.length) != Refusal::none || slot.queue != &queue)
+      [[unlikely]] {
     return Arrived::other;
   }
-  link.counted_last = low_half(words.word[kEntryWord]) != kNoEntry;
-  const Arrived arrived = link.counted_last ? take_counted(link, words, slot, payload, out)
-                                            : take_fast(link, words, slot, payload, out);
+  link.cached.counted_last = low_half(words.word[kEntryWord]) != kNoEntry;
+  const Arrived arrived = link.cached.counted_last ? take_counted(link, words, slot, payload, out)
+                                                   : take_fast(link, words, slot, payload, out);
   if (arrived == Arrived::whole) [[likely]] {
     ++slot.counters->messages;
     queue.pass();
@@ -217,20 +189,20 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, 
                                                                     Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t place = high_half(words.word[kEntryWord]);
-  const std::uint32_t index = low_half(words.word[kSlotWord]);
-  if (!slot.fast || lead.length <= kInlineData || lead.metadata_length != 0 || place >= link.places.size())
-    return Arrived::other;
-  const std::uint32_t record = link.places[place];
-  Places& places = records_[record];
-  if (places.slot != index || places.generation != slot.generation || places.standing >= places.granted)
-    return Arrived::other;
   const std::uint64_t offset = words.word[kOffsetWord];
+  std::uint32_t record;
+  if (lead.length <= kInlineData || !takes_fast(slot, lead.metadata_length) ||
+      !find_places(records_, link, place, low_half(words.word[kSlotWord]), slot.generation, record) ||
+      !has_place(records_[record])) {
+    return Arrived::other;
+  }
+  Places& places = records_[record];
   land_counted(words, slot, payload);
   fast_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), offset, lead.length,
                     words.word[kUserWord], link.peer);
   slot.counters->bytes += lead.length;
   if (++places.freed == places.tell_at) give_back_slowly(record);
-  if (!link.same_block.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
+  if (!link.cached.block.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
     remember_slot(link, words.word[kLeadWord], words.word[kSlotWord], words.word[kKeyWord],
                   words.word[kEntryWord], record);
   return Arrived::whole;
@@ -247,10 +219,10 @@ inline Core::Arrived Core::take_counted(Link& link, const Words& words, SlotReco
                                         const Payload& payload, Notification& out) noexcept {
   const Lead lead = std::bit_cast<Lead>(words.word[kLeadWord]);
   const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
-  if (entry_index >= slot.entry_count || slot.messages_to_go != 0) return Arrived::other;
+  if (!has_entry(slot, entry_index) || slot.messages_to_go != 0) return Arrived::other;
   MetadataEntry& entry = slot.entries[entry_index];
   const std::uint64_t message = words.word[kUserWord];
-  if (entry.incarnation != incarnation_of(message)) return Arrived::other;
+  if (check_incarnation(entry, message) != Refusal::none) return Arrived::other;
   if (entry.state == EntryState::gathering) return take_member(link, words, slot, payload, out);
   if (entry.state != EntryState::armed || high_half(words.word[kEntryWord]) != 0) return Arrived::other;
   const std::uint64_t offset = words.word[kOffsetWord];
@@ -274,7 +246,7 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
   const std::uint32_t entry_index = low_half(words.word[kEntryWord]);
   const std::uint32_t delta = high_half(words.word[kEntryWord]);
   MetadataEntry& entry = slot.entries[entry_index];
-  if (delta == 0 || delta > missing(entry)) return Arrived::other;
+  if (check_share(entry, delta) != Refusal::none) return Arrived::other;
   land_counted(words, slot, payload);
   if (lead.metadata_length != 0) {
     std::memcpy(entry.user, payload.metadata, lead.metadata_length);

@@ -177,12 +177,7 @@ template <bool OfArea>
 Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
   MetadataEntry& entry = slot.entries[packet.entry];
-  if (packet.delta == 0) return Refusal::bad_share;
-  if (packet.delta > missing(entry)) {
-    // Somebody has sent more than its share: the count means nothing any more.
-    fail(slot, packet.slot, packet.entry, Failure::miscounted, link.peer);
-    return Refusal::bad_share;
-  }
+  HAMLYN_ASSERT(check_share(entry, packet.delta) == Refusal::none, "check_state() has asked");
   std::byte* const to = slot.base + packet.offset;
   if (OfArea && !land_from_area(link, to, packet, payload, length)) {
     fail(slot, packet.slot, packet.entry, Failure::abandoned, link.peer);
@@ -193,7 +188,6 @@ Refusal Core::deposit_grouped(Link& link, SlotRecord& slot, const Packet& packet
     std::memcpy(entry.user, payload.metadata, packet.lead.metadata_length);
     entry.user_length = packet.lead.metadata_length;
   }
-  HAMLYN_ASSERT(packet.delta <= missing(entry), "a share beyond the count fails the group");
   if (add_member(link, packet.slot, packet.entry, packet.offset, length, packet.delta))
     complete(slot, packet.slot, packet.entry, entry.link != 0 ? link.peer : 0);
   return Refusal::none;

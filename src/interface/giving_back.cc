@@ -99,7 +99,7 @@ void Core::take_back_earlier(Link& link, const Packet& packet, bool may) noexcep
       places.slot = kNoEntry;
       places.find_tell_at();
       chain<&Places::gave_back>(records_, link.gave_back, name);
-      link.forget_slots();
+      link.cached.forget();
     }
     places.link = 0;  // there is nothing to be told of it
     if (places.standing == 0) release_record(name);

@@ -13,6 +13,7 @@
 #include "hamlyn/values/priority.h"
 #include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
+#include "interface/cached.h"
 #include "interface/counters.h"
 #include "interface/departures.h"
 #include "interface/lost_messages.h"
@@ -23,6 +24,10 @@
 #include "interface/send_area.h"
 #include "interface/store.h"
 #include "interface/sweep.h"
+
+namespace hamlyn::shm {
+class ShmLink;
+}
 
 namespace hamlyn::internal_::interface {
 
@@ -143,54 +148,6 @@ struct Outlet {
   }
 };
 
-// What the last fast-mode packet of a link was, and where it went. What was checked then is not looked up
-// again until something of it changes, which forgets it (Core::forget_slots); the packet's own fields are
-// compared as whole words.
-struct SameSlot {
-  Queue* queue = nullptr;  // null: nothing is remembered
-  std::uint64_t kind =
-      ~std::uint64_t{0};        // operation and length: the lead without its turn; at first nobody's
-  std::uint64_t slot_word = 0;  // slot and generation
-  std::uint64_t key = 0;
-  std::uint64_t entry_word = 0;   // fast mode, and the place record's name
-  std::uint64_t last_offset = 0;  // at which that many bytes are still in bounds
-  std::uint64_t bound = 0;        // of the slot
-  std::byte* base = nullptr;
-  std::uint64_t length = 0;
-  Places* places = nullptr;
-  SlotCounters* counters = nullptr;
-  std::uint32_t number = 0;
-  std::uint32_t record = 0;
-
-  // Whether these words of a packet are those that were checked.
-  bool opened_by(std::uint64_t slot_of, std::uint64_t entry_of, std::uint64_t key_of) const noexcept {
-    return slot_of == slot_word && entry_of == entry_word && key_of == key;
-  }
-};
-
-// The same of the last put that landed at once and was told to nobody: others by its opening do, too.
-struct SamePut {
-  std::uint64_t opening = ~std::uint64_t{0};  // of its second word; at first nobody's
-  std::byte* base = nullptr;
-  std::uint64_t bound = 0;
-  SlotCounters* counters = nullptr;
-};
-
-// The same of the last get of one cell, or answered fetch-op, at a guarded slot (short_remote.h).
-struct SameRequest {
-  std::uint64_t kind = ~std::uint64_t{0};  // as of SameSlot
-  std::uint64_t slot_word = 0;
-  std::uint64_t key = 0;
-  std::uint64_t entry_word = 0;   // of a get its length, of a fetch its operation
-  std::uint64_t last_offset = 0;  // at which it is still in bounds
-  std::byte* base = nullptr;
-  std::uint32_t length = 0;
-  struct {
-    FetchOp op{};
-    std::uint32_t bytes = 0;  // 0: a get
-  } op;
-};
-
 // Grants and credits name what they answer: the sender's outlet (its lowest bits), and which of the questions
 // that this link has asked so far. One that answers an earlier question, whose opening has ended since, was
 // overtaken by that end.
@@ -254,6 +211,10 @@ class Link {
   static_assert(kPlacesLimit == std::size_t{1} << kOutletBits);
 
   virtual ~Link() = default;
+
+  // Returns the link itself if its packets go through memory of this host, which makes the short ways
+  // possible; otherwise null. No cast leads from a Link to a link of a fabric (test/style/layers.py).
+  shm::ShmLink* local() const noexcept { return local_; }
 
   // Puts one packet behind those of its level before it. ok; queue_full: no room now; link_ended.
   virtual Status put(const Packet& packet, const std::byte* data, const std::byte* metadata,
@@ -350,17 +311,7 @@ class Link {
   Acknowledgements acknowledgements;
 
   // Receiver's side.
-  void forget_slots() noexcept {
-    same_slot = {};
-    same_block = {};
-    same_put = {};
-    same_request = {};
-  }
-  SameSlot same_slot;
-  SameSlot same_block;        // the same of those of more than 16 bytes, of any length
-  bool counted_last = false;  // a counted message came by itself since a fast one: the next may be, too
-  SamePut same_put;
-  SameRequest same_request;
+  Cached cached;
   std::vector<std::uint32_t> places;  // indices of records, by the sender's `delta`
   std::uint32_t openings = 0;         // so far; their serials
   std::uint32_t gave_back = 0;        // the first of the records that are given_back_by it; 0: none
@@ -383,8 +334,14 @@ class Link {
   RemoteWork remote;                     // of both sides
   Priority arriving = Priority::normal;  // level of what is being handed over
 
+ protected:
+  Link() = default;
+  explicit Link(shm::ShmLink* local) noexcept : local_(local) {}
+
  private:
   virtual void tell_areas(std::uint64_t) noexcept {}
+
+  shm::ShmLink* const local_ = nullptr;
 };
 
 }  // namespace hamlyn::internal_::interface

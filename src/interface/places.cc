@@ -47,7 +47,7 @@ void Core::end_places(std::uint32_t index) noexcept {
   places.cause = Refusal::stale_generation;
   places.find_tell_at();
   places.slot = kNoEntry;  // nothing more comes by it, though the sender may not know yet
-  if (Link* const link = link_of_serial(places.link)) link->forget_slots();
+  if (Link* const link = link_of_serial(places.link)) link->cached.forget();
   // A sender that lives hears that there is nothing more to be had here.
   if (!link_waits_for(places) && places.standing == 0) release_record(index);
 }
@@ -74,7 +74,7 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
 // Where a link has so many standing for the first time: so who takes a packet asks one thing only, whether
 // more than that would stand, and the mark costs it nothing.
 bool Core::rise(Places& places) noexcept {
-  if (places.standing >= places.granted) return false;
+  if (!has_place(places)) return false;
   HAMLYN_ASSERT(slots_[places.slot].live, "places at a slot that is gone are over, and take nothing");
   places.most = places.standing + 1;
   SlotCounters& row = *slots_[places.slot].counters;
@@ -127,17 +127,6 @@ bool Core::send_replies(Link& link) noexcept {
   return link.remote.owed_busy != 0 && send_owed(link);
 }
 
-// Why a link may have no places at the slot that it names.
-Refusal Core::why_no_places(const Link& link, const Packet& packet) const noexcept {
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  const SlotRecord& slot = slots_[index];
-  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
-  if (packet.key != slot.key) return Refusal::bad_key;
-  if (slot.rights(link.user) == 0) return Refusal::not_permitted;
-  return slot.fast || slot.puts != nullptr ? Refusal::none : Refusal::mode_forbids;
-}
-
 // Reason for a slot that gives no place, though the peer may ask: with another protection it would.
 Refusal Core::why_nothing(const Link& link, const Packet& packet) const noexcept {
   const bool all = slots_[packet.slot].rights(link.user) == (Guests::kRead | Guests::kWrite);
@@ -146,7 +135,7 @@ Refusal Core::why_nothing(const Link& link, const Packet& packet) const noexcept
 
 // Answers each peer that asks, also one that is refused: it may have come with a ticket that was good once.
 Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
-  const Refusal cause = why_no_places(link, packet);
+  const Refusal cause = check_open(slots_, link, packet);
   if (packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
   take_back_earlier(link, packet, cause == Refusal::none);
   // A name that leads nowhere any more is used again; the sender knows that it is over. There is one for each
@@ -200,14 +189,10 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
 
 // Null: the question was never asked, which `cause` says, or what it opened has ended.
 Outlet* Core::answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept {
-  cause = Refusal::malformed;
-  const std::uint64_t name = packet.word % Link::kPlacesLimit;
-  const std::uint64_t question = packet.word >> kOutletBits;
-  if (question >= kQuestions || name >= link.outlets.size()) return nullptr;
-  if ((link.questions - question) % kQuestions >= link.questions) return nullptr;
-  cause = Refusal::none;
-  Outlet& outlet = *link.outlets[name];
-  return outlet.asked && outlet.question == question ? &outlet : nullptr;
+  cause = check_answered(link, packet.word);
+  if (cause != Refusal::none) return nullptr;
+  Outlet& outlet = *link.outlets[packet.word % Link::kPlacesLimit];
+  return outlet.asked && outlet.question == packet.word >> kOutletBits ? &outlet : nullptr;
 }
 
 Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {

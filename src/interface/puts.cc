@@ -12,34 +12,6 @@
 
 namespace hamlyn::internal_::interface {
 
-// A put that was checked: its data, in one run, and where it belongs.
-struct Core::Landing {
-  std::uint64_t begin = 0;  // of all that it touches, from the slot's base
-  std::uint64_t end = 0;
-  const std::byte* data = nullptr;
-  std::uint64_t length = 0;
-  Signal signal = Signal::none;
-  bool announcement = false;  // of what was done before: a put of several packets, or through a mapping
-  bool part = false;          // of what will be announced
-  Touched touched = Touched::written;
-  bool strided = false;
-  Strides strides;
-  std::uint64_t first = 0;  // of the whole put
-  std::uint64_t at = 0;     // and where in its data this packet begins
-
-  // Calls what(offset, data, bytes) for each run of bytes.
-  template <class What>
-  void each_run(What what) const noexcept {
-    if (!strided) return what(begin, data, length);
-    for (std::uint64_t done = 0; done != length;) {
-      const std::uint64_t from = at + done;
-      const std::uint64_t bytes = std::min(strides.chunk - from % strides.chunk, length - done);
-      what(first + place_of(strides, from), data + done, bytes);
-      done += bytes;
-    }
-  }
-};
-
 namespace {
 
 // The data of a packet that brings it behind itself. Where a ring wraps it stands in two runs: put together
@@ -62,88 +34,31 @@ void land(std::byte* to, const std::byte* data, std::uint64_t bytes, bool add) n
 
 }  // namespace
 
-// The record of it, if it is the one that was granted under that name.
-std::uint32_t Core::opening(const Link& link, const PutWord& word) const noexcept {
-  if (word.name >= link.places.size()) return kDeadRecord;
-  const std::uint32_t record = link.places[word.name];
-  const Places& places = records_[record];
-  if (places.slot == kNoEntry || places.over || places.serial != word.serial) return kDeadRecord;
-  const SlotRecord& slot = slots_[places.slot];
-  return slot.live && slot.generation == places.generation ? record : kDeadRecord;
-}
-
 Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload) noexcept {
   const PutWord word = put_word_of(word_at(packet, kSlotWord));
-  const std::uint32_t record = opening(link, word);
+  const std::uint32_t record = find_opening(slots_, records_, link, word);
   if (record == kDeadRecord) return Refusal::stale_generation;
-  const bool read = packet.lead.operation == Operation::put_block && packet.lead.length == 0 &&
-                    packet.word == static_cast<std::uint64_t>(Touched::read);
-  const bool may = read ? records_[record].gives_gets : records_[record].takes_puts;
-  const Refusal cause = may ? land_put(link, packet, payload, word, record) : Refusal::not_permitted;
-  if (cause == Refusal::none) return cause;
   Places& places = records_[record];
+  Refusal cause = check_opening(places, packet);
+  if (cause == Refusal::none) cause = land_put(link, packet, payload, word, record);
+  if (cause == Refusal::none) return cause;
   if (places.put_refused == Refusal::none) places.put_refused = cause;
-  if (word.notify && places.standing < places.granted) {  // the sender holds a place for it
+  if (word.notify && has_place(places)) {  // the sender holds a place for it
     ++places.standing;
     give_back(record);
   }
   return cause;
 }
 
-Refusal Core::check_put(const Packet& packet, const PutWord& word, const SlotRecord& slot,
-                        Landing& landing) noexcept {
-  HAMLYN_ASSERT(slot.live, "opening() has found the slot");
-  if (slot.puts == nullptr) return Refusal::mode_forbids;
-  std::uint64_t length = packet.lead.length;
-  landing.begin = packet.offset;
-  landing.part = packet.lead.operation != Operation::put && word.length == kAnnounced;
-  if (packet.lead.operation == Operation::put) {
-    length = word.length;
-    landing.begin = word.offset;
-    if (length > kPutInline) return Refusal::malformed;
-  } else if (packet.lead.operation == Operation::put_strided) {
-    landing.strided = true;
-    landing.first = packet.offset;
-    landing.strides = strides_of(packet, word.offset);
-    landing.at = high_half(word_at(packet, kEntryWord));
-    const std::uint64_t whole = data_of(landing.strides);
-    if (length == 0 || !interface::inside(landing.at, length, whole)) return Refusal::malformed;
-    const std::uint32_t element = element_of(packet.lead);
-    if (element > 1 && landing.strides.chunk % element != 0) return Refusal::misaligned;
-    // The whole of it, so that each packet of a put is refused for the same reason.
-    if (!inside(landing.strides, packet.offset, slot.bound)) return Refusal::out_of_bounds;
-    landing.length = length;
-    landing.end = packet.offset + span_of(landing.strides);
-    return Refusal::none;
-  } else if (length == 0 && word.notify) {
-    landing.announcement = true;
-    length = word_at(packet, kEntryWord);
-    if (packet.word > static_cast<std::uint64_t>(Touched::swapped)) return Refusal::malformed;
-    landing.touched = static_cast<Touched>(packet.word);
-  }
-  if (!interface::inside(landing.begin, length, slot.bound)) return Refusal::out_of_bounds;
-  if (packet.lead.operation == Operation::put_block && !landing.announcement && packet.word != 0) {
-    if (packet.word > static_cast<std::uint64_t>(Signal::add) || length != sizeof(std::uint64_t))
-      return Refusal::malformed;
-    landing.signal = static_cast<Signal>(packet.word);
-    if (reinterpret_cast<std::uintptr_t>(slot.base + landing.begin) % length != 0) return Refusal::misaligned;
-  }
-  HAMLYN_ASSERT(landing.begin <= slot.bound && length <= slot.bound - landing.begin,
-                "inside() was asked above");
-  landing.length = length;
-  landing.end = landing.begin + length;
-  return Refusal::none;
-}
-
 Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload, const PutWord& word,
                        std::uint32_t record) noexcept {
   SlotRecord& slot = slots_[records_[record].slot];
-  Landing landing;
+  PutLanding landing;
   const Refusal cause = check_put(packet, word, slot, landing);
   if (cause != Refusal::none) return cause;
   Puts& puts = *slot.puts;
   const bool tells = word.notify && puts.control != Control::never;
-  if (word.notify && records_[record].standing >= records_[record].granted) return Refusal::no_place;
+  if (word.notify && !has_place(records_[record])) return Refusal::no_place;
   if (landing.touched != Touched::written) {
     const Puts::Kind kind = landing.touched == Touched::read ? Puts::got : Puts::fetched;
     if (tells) {
@@ -191,7 +106,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
       if (!landing.part)
         tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
     } else if (!puts.careful() && !word.notify) {
-      link.same_put = {opening_word(word.name, word.serial), slot.base, slot.bound, slot.counters};
+      link.cached.put = {opening_word(word.name, word.serial), slot.base, slot.bound, slot.counters};
     }
   }
   if (word.notify) {  // it needs its place no longer
@@ -203,7 +118,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
 
 // All of it, or nothing. What is in several runs is told of by a record behind them, as what came in several
 // packets is.
-bool Core::hold(SlotRecord& slot, const Landing& landing, std::uint64_t peer, bool notify) noexcept {
+bool Core::hold(SlotRecord& slot, const PutLanding& landing, std::uint64_t peer, bool notify) noexcept {
   HeldPuts& held = slot.puts->held;
   std::uint64_t runs = 0;
   if (!landing.announcement)
@@ -287,20 +202,12 @@ Status Core::take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte>
 
 // --- fences
 
+// What was refused before by the opening is told to the fence, once.
 Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
-  const std::uint32_t index = masked_index(packet.slot, slots_.size());
-  const SlotRecord& slot = slots_[index];
-  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
-  if (packet.key != slot.key) return Refusal::bad_key;
-  const bool looks = only_looks(packet.delta);
-  if (slot.puts == nullptr && !looks) return Refusal::mode_forbids;
-  if (slot.rights(link.user) == 0) return Refusal::not_permitted;
-  if (packet.delta == kNoOpening) return Refusal::none;
-  const std::uint32_t record = opening(link, put_word_of(packet.delta));
-  if (packet.delta == kLostOpening || record == kDeadRecord || records_[record].slot != index)
-    return Refusal::stale_generation;
-  return looks ? Refusal::none : std::exchange(records_[record].put_refused, Refusal::none);
+  std::uint32_t record = kDeadRecord;
+  const Refusal cause = check_fence(slots_, records_, link, packet, record);
+  if (cause != Refusal::none || record == kDeadRecord || only_looks(packet.delta)) return cause;
+  return std::exchange(records_[record].put_refused, Refusal::none);
 }
 
 }  // namespace hamlyn::internal_::interface

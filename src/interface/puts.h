@@ -1,6 +1,7 @@
 #pragma once
 // Puts at a slot: whom the slot tells, and what must not land now (paper 4, sections 3.4.3 to 3.4.5). Private
 // memory, made with the slot: nothing that arrives allocates.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/namespaces.h"
 #include "hamlyn/values/put.h"
 #include "interface/held_puts.h"
+#include "interface/strides.h"
 
 namespace hamlyn::internal_::interface {
 
@@ -36,6 +38,34 @@ class UnpinnedPages {
  private:
   std::vector<bool> bits_;
   std::size_t count_ = 0;
+};
+
+// A put that was checked: its data, in one run, and where it belongs.
+struct PutLanding {
+  std::uint64_t begin = 0;  // of all that it touches, from the slot's base
+  std::uint64_t end = 0;
+  const std::byte* data = nullptr;
+  std::uint64_t length = 0;
+  Signal signal = Signal::none;
+  bool announcement = false;  // of what was done before: a put of several packets, or through a mapping
+  bool part = false;          // of what will be announced
+  Touched touched = Touched::written;
+  bool strided = false;
+  Strides strides;
+  std::uint64_t first = 0;  // of the whole put
+  std::uint64_t at = 0;     // and where in its data this packet begins
+
+  // Calls what(offset, data, bytes) for each run of bytes.
+  template <class What>
+  void each_run(What what) const noexcept {
+    if (!strided) return what(begin, data, length);
+    for (std::uint64_t done = 0; done != length;) {
+      const std::uint64_t from = at + done;
+      const std::uint64_t bytes = std::min(strides.chunk - from % strides.chunk, length - done);
+      what(first + place_of(strides, from), data + done, bytes);
+      done += bytes;
+    }
+  }
 };
 
 struct Puts {

@@ -20,7 +20,8 @@ void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
   note_lost(link, cause, packet);
   const Operation operation = packet.lead.operation;
   const bool put = operation >= Operation::put && operation <= Operation::put_strided;
-  const std::uint32_t record = put ? opening(link, put_word_of(word_at(packet, kSlotWord))) : kDeadRecord;
+  const std::uint32_t record =
+      put ? find_opening(slots_, records_, link, put_word_of(word_at(packet, kSlotWord))) : kDeadRecord;
   refuse(link, cause, !put ? packet.slot : record != kDeadRecord ? records_[record].slot : kNoEntry);
 }
 

@@ -18,59 +18,6 @@ namespace {
 
 constexpr unsigned kPiecesPerTurn = 64;  // then others have their turn
 
-// Bounds and key of a packet at a paranoid slot are the entry's (paper 0, section 2.7).
-Refusal why_not_entry(const SlotRecord& slot, const Packet& packet, std::uint64_t bytes) noexcept {
-  if (packet.entry >= slot.entry_count) return Refusal::bad_entry;
-  const MetadataEntry& entry = slot.entries[packet.entry];
-  if (packet.key != entry.key) return Refusal::bad_key;
-  if (packet.offset < entry.base || !inside(packet.offset - entry.base, bytes, entry.bound))
-    return Refusal::out_of_bounds;
-  if (incarnation_of(packet.word) != entry.incarnation) return Refusal::stale_message;
-  const bool open = entry.state == EntryState::armed || entry.state == EntryState::filling ||
-                    entry.state == EntryState::gathering || entry.state == EntryState::readable;
-  if (!open) return Refusal::entry_not_armed;
-  return Refusal::none;
-}
-
-Refusal why_not(const std::vector<SlotRecord>& slots, const Packet& packet, std::uint64_t bytes) noexcept {
-  const std::uint32_t index = masked_index(packet.slot, slots.size());
-  const SlotRecord& slot = slots[index];
-  if (packet.slot != index || slot.generation == 0) return Refusal::bad_slot;
-  if (slot.generation != packet.generation || !slot.live) return Refusal::stale_generation;
-  if (slot.mode == Mode::guarded && packet.key != slot.key) return Refusal::bad_key;
-  if (slot.mode != Mode::guarded) {
-    const Refusal cause = why_not_entry(slot, packet, bytes);
-    if (cause != Refusal::none) return cause;
-  }
-  return inside(packet.offset, bytes, slot.bound) ? Refusal::none : Refusal::out_of_bounds;
-}
-
-// From the first byte that a get touches to behind the last; what is inside no slot, if there is no such
-// number.
-std::uint64_t reach_of(const Packet& packet) noexcept {
-  if (packet.lead.operation == Operation::get) return packet.delta;
-  constexpr std::uint64_t kEverything = ~std::uint64_t{0};
-  const Strides strides = gather_of(packet);
-  return strides.y_chunks != 0 && inside(strides, 0, kEverything) ? span_of(strides) : kEverything;
-}
-
-Refusal why_no_get(const std::vector<SlotRecord>& slots, const Link& link, const Packet& packet) noexcept {
-  const bool strided = packet.lead.operation == Operation::get_strided;
-  if (packet.delta == 0 || (strided && gather_of(packet).y_chunks == 0)) return Refusal::malformed;
-  const std::uint64_t reach = reach_of(packet);
-  const Refusal cause = why_not(slots, packet, reach);
-  if (cause != Refusal::none) return cause;
-  const std::uint32_t element = element_of(packet.lead);
-  if (strided && element > 1 && gather_of(packet).chunk % element != 0) return Refusal::misaligned;
-  const SlotRecord& slot = slots[packet.slot];
-  const std::uint32_t limit = slot.gets;
-  if (limit == 0) return Refusal::mode_forbids;
-  if ((slot.rights(link.user) & Guests::kRead) == 0) return Refusal::not_permitted;
-  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + reach))
-    return Refusal::not_pinned;
-  return packet.delta <= limit ? Refusal::none : Refusal::too_long;
-}
-
 // Locked instructions only: the owner's threads, its partners, may work on the same word. A word that crosses
 // a cache line would hold up every processor of the machine, ten thousand times as long as one that does not;
 // those are refused before they come here.
@@ -163,8 +110,8 @@ std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept {
 
 Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
   if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
-  Refusal cause = why_no_get(slots_, link, packet);
-  if (cause == Refusal::none) cause = why_not_told(link, packet);
+  Refusal cause = check_get(slots_, link, packet);
+  if (cause == Refusal::none) cause = check_told(slots_, records_, link, packet);
   if (cause != Refusal::none) {
     forgo_place(link, packet);
     answer(link, refused(packet, cause, 0));
@@ -210,45 +157,34 @@ Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
   return Refusal::none;  // a put that was refused was counted then
 }
 
-// So that others like it need not be looked up (serve_like_before).
+// So that others like it need not be looked up (serve_cached).
 void Core::remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
                             const Fetch& fetch) noexcept {
   const Puts* const puts = slot.puts.get();
   if (slot.mode != Mode::guarded || asks_to_tell(packet)) return;
   if (puts != nullptr && (puts->unpinned.any() || puts->control == Control::always)) return;
-  link.same_request = {.kind = word_at(packet, kLeadWord) >> 32,
-                       .slot_word = word_at(packet, kSlotWord),
-                       .key = packet.key,
-                       .entry_word = word_at(packet, kEntryWord),
-                       .last_offset = slot.bound - length,
-                       .base = slot.base,
-                       .length = length,
-                       .op = {fetch.op, fetch.bytes}};
+  link.cached.request = {.kind = word_at(packet, kLeadWord) >> 32,
+                         .slot_word = word_at(packet, kSlotWord),
+                         .key = packet.key,
+                         .entry_word = word_at(packet, kEntryWord),
+                         .last_offset = slot.bound - length,
+                         .base = slot.base,
+                         .length = length,
+                         .op = {fetch.op, fetch.bytes}};
 }
 
 Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) noexcept {
-  const std::uint32_t op = packet.delta & 0xFF;
-  const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
-  if (op < static_cast<std::uint32_t>(FetchOp::add) ||
-      op > static_cast<std::uint32_t>(FetchOp::compare_and_swap) || (bytes != 4 && bytes != 8) ||
-      packet.delta > (kUnanswered | 0xFFFF)) {
-    return Refusal::malformed;
-  }
-  const Refusal cause = why_not(slots_, packet, bytes);
+  const Refusal cause = check_fetch(slots_, link, packet);
   if (cause != Refusal::none) return cause;
+  const auto op = static_cast<FetchOp>(packet.delta & 0xFF);
+  const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
   const SlotRecord& slot = slots_[packet.slot];
-  if (!slot.fetches) return Refusal::mode_forbids;
-  if (slot.rights(link.user) != (Guests::kRead | Guests::kWrite)) return Refusal::not_permitted;
-  if (slot.puts != nullptr && slot.puts->inhibited) return Refusal::inhibited;
-  if (slot.puts != nullptr && slot.puts->unpinned.any_in(packet.offset, packet.offset + bytes))
-    return Refusal::not_pinned;
   std::byte* const place = slot.base + packet.offset;
-  if (reinterpret_cast<std::uintptr_t>(place) % bytes != 0) return Refusal::misaligned;
-  const Refusal untold = why_not_told(link, packet);
+  const Refusal untold = check_told(slots_, records_, link, packet);
   if (untold != Refusal::none) return untold;
   std::uint64_t operands[2];
   std::memcpy(operands, packet.data, sizeof operands);
-  const Fetch fetch{static_cast<FetchOp>(op), bytes, operands[0], operands[1]};
+  const Fetch fetch{op, bytes, operands[0], operands[1]};
   HAMLYN_ASSERT(slot.live && inside(packet.offset, bytes, slot.bound),
                 "the checks above have been made of this slot");
   before = apply_fetch(fetch, place);
@@ -285,7 +221,7 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
   if (!is_get(packet.lead.operation))
     return link.put_reply(packet, packet.data) == Status::ok ? Piece::last : Piece::none;
   // A key that was changed, or a slot that went, since the last piece left stops it.
-  const Refusal cause = why_no_get(slots_, link, packet);
+  const Refusal cause = check_get(slots_, link, packet);
   if (cause == Refusal::none) return put_data(link, packet, owed.sent);
   forgo_place(link, packet);
   owed.packet = words_of(refused(packet, cause, owed.sent));
@@ -296,7 +232,7 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
   HAMLYN_ASSERT(sent < request.delta, "the last piece ends the answer");
-  HAMLYN_ASSERT(slots_[request.slot].live, "why_no_get was asked for this very piece");
+  HAMLYN_ASSERT(slots_[request.slot].live, "check_get was asked for this very piece");
   copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, bytes);
   Packet reply{};
   if (request.delta <= kPutInline && element_of(request.lead) == 0) {
@@ -340,15 +276,12 @@ bool Core::send_owed(Link& link) noexcept {
 Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
   const Words words = words_of(packet);
   if (is_short_answer(words.word[kLeadWord])) return take_short_answer(link, words);
-  const auto id = static_cast<std::uint32_t>(packet.word);
-  Asked& asked = link.remote.asked[id % kRequestPlaces];
-  if (packet.word != id || !asked.busy || asked.id != id) return Refusal::unasked_reply;
+  Asked* const found = find_asked(link, packet.word);
+  if (found == nullptr) return Refusal::unasked_reply;
+  Asked& asked = *found;
   if (packet.lead.operation == Operation::get_data) return land_piece(link, asked, packet, payload);
-  if (packet.lead.operation != Operation::refused_request || asked.cause != Refusal::none ||
-      packet.delta == 0 || packet.delta >= static_cast<std::uint32_t>(Refusal::count) ||
-      packet.offset > asked.length || packet.offset < asked.landed) {
+  if (packet.lead.operation != Operation::refused_request || check_refused(asked, packet) != Refusal::none)
     return Refusal::unasked_reply;
-  }
   // Puts that have left before may be overtaken: the fence waits for them.
   asked.cause = static_cast<Refusal>(packet.delta);
   asked.until = static_cast<std::uint32_t>(packet.offset);
@@ -356,19 +289,12 @@ Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& paylo
   return Refusal::none;
 }
 
-// Each piece once, whole, and where it belongs.
 Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept {
+  if (check_piece(asked, packet) != Refusal::none) return Refusal::unasked_reply;
   const std::uint32_t bytes = packet.lead.length;
-  if (asked.fetch || packet.offset >= asked.until || packet.offset % kReplyPayload != 0)
-    return Refusal::unasked_reply;
   const auto from = static_cast<std::uint32_t>(packet.offset);
   const std::uint32_t piece = from / kReplyPayload;
-  const std::uint64_t bit = std::uint64_t{1} << piece % 64;
-  if (bytes != std::min<std::uint32_t>(asked.length - from, kReplyPayload) ||
-      bytes > asked.until - asked.landed || (asked.pieces[piece / 64] & bit) != 0) {
-    return Refusal::unasked_reply;
-  }
-  asked.pieces[piece / 64] |= bit;
+  asked.pieces[piece / 64] |= std::uint64_t{1} << piece % 64;
   if (std::byte* const to = landing_of(asked, from)) {
     move_bytes(to, packet, payload);
   } else {

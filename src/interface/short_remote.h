@@ -45,20 +45,14 @@ inline void land_tight(std::byte* to, const Words& words, std::size_t length) no
   }
 }
 
-// Every check of serve_get and serve_fetch, for a request like one that passed them at a guarded slot: which,
-// by what key, for what and how much, by comparison; bounds and alignment. What else they ask has not changed
-// since, or it would have been forgotten (forget_slots). Nothing else waits to be answered. It is done, and
+// A request like one that passed at a guarded slot. Nothing else waits to be answered. It is done, and
 // `reply` is what is to be answered at once. False: nothing was done.
-__attribute__((always_inline)) inline bool Core::serve_like_before(const Link& link, const Words& words,
-                                                                   Words& reply) noexcept {
-  const SameRequest& same = link.same_request;
-  const std::uint64_t offset = words.word[kOffsetWord];
-  if (kind_of(words) != same.kind || words.word[kSlotWord] != same.slot_word ||
-      words.word[kKeyWord] != same.key || words.word[kEntryWord] != same.entry_word ||
-      offset > same.last_offset || link.remote.owed_busy != 0 || link.replies_due) [[unlikely]] {
+__attribute__((always_inline)) inline bool Core::serve_cached(const Link& link, const Words& words,
+                                                              Words& reply) noexcept {
+  const CachedRequest& same = link.cached.request;
+  if (!like(same, words) || link.remote.owed_busy != 0 || link.replies_due) [[unlikely]]
     return false;
-  }
-  std::byte* const place = same.base + offset;
+  std::byte* const place = same.base + words.word[kOffsetWord];
   const std::uint64_t asked = low_half(words.word[kUserWord]);
   if (same.op.bytes == 0) {
     reply.word[kLeadWord] = reply_lead(Operation::got, kInlineData);
@@ -66,7 +60,7 @@ __attribute__((always_inline)) inline bool Core::serve_like_before(const Link& l
     load_tight(reply, place, same.length);
     return true;
   }
-  if (reinterpret_cast<std::uintptr_t>(place) % same.op.bytes != 0) [[unlikely]]
+  if (!aligned(place, same.op.bytes)) [[unlikely]]
     return false;
   const Fetch fetch{same.op.op, same.op.bytes, words.word[kDataWord], words.word[kDataWord + 1]};
   const std::uint64_t before = apply_fetch(fetch, place);
@@ -78,16 +72,15 @@ __attribute__((always_inline)) inline bool Core::serve_like_before(const Link& l
 __attribute__((always_inline)) inline Refusal Core::take_short_answer(Link& link,
                                                                       const Words& words) noexcept {
   const bool tight = kind_of(words) == reply_lead(Operation::got, kInlineData) >> 32;
-  const std::uint64_t named = words.word[tight ? kSlotWord : kUserWord];
-  const auto id = static_cast<std::uint32_t>(named);
-  Asked& asked = link.remote.asked[id % kRequestPlaces];
-  if (named != id || !asked.busy || asked.id != id || asked.fetch == tight) [[unlikely]]
+  Asked* const found = find_asked(link, words.word[tight ? kSlotWord : kUserWord]);
+  if (found == nullptr || found->fetch == tight) [[unlikely]]
     return Refusal::unasked_reply;
+  Asked& asked = *found;
   if (!tight) {
     finish(link, asked, Status::ok, words.word[kDataWord]);
     return Refusal::none;
   }
-  if (asked.length > kPutInline || asked.landed != 0 || asked.cause != Refusal::none) [[unlikely]]
+  if (check_got(asked) != Refusal::none) [[unlikely]]
     return Refusal::unasked_reply;
   std::byte* const to = landing_of(asked, 0);
   if (to != nullptr) [[likely]]

@@ -81,19 +81,19 @@ class Terminus {
   // To the destination of last time: where the message may go now, and over which link. Null: something is
   // in the way, and send_fast says what. Calls nothing.
   __attribute__((always_inline)) Outlet* quick_way(const Ticket& ticket, std::size_t length,
-                                                   std::uint64_t offset, Link*& link) noexcept {
+                                                   std::uint64_t offset, shm::ShmLink*& link) noexcept {
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
         !ticket.fast() || last_.outlet->left == 0 || pending_ != 0 || offset > ticket.bound ||
         length > ticket.bound - offset) [[unlikely]] {
       return nullptr;
     }
-    link = last_.link;
+    link = last_.local;
     return last_.outlet;
   }
 
   // The same for a put of up to 48 bytes.
   __attribute__((always_inline)) Outlet* quick_put(const Ticket& ticket, std::size_t length,
-                                                   const PutOptions& options, Link*& link) noexcept {
+                                                   const PutOptions& options, shm::ShmLink*& link) noexcept {
     Outlet* const outlet = last_.outlet;
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
         !outlet->takes_puts || outlet->refused || pending_ != 0 || length > kPutInline || options.notify ||
@@ -102,7 +102,7 @@ class Terminus {
         length > ticket.bound - options.offset || ticket.base + options.offset >= kPutSpan) [[unlikely]] {
       return nullptr;
     }
-    link = last_.link;
+    link = last_.local;
     return outlet;
   }
 
@@ -215,6 +215,7 @@ class Terminus {
     std::uint64_t slot_word = 0;
     std::uint64_t key = 0;
     Link* link = nullptr;
+    shm::ShmLink* local = nullptr;  // the same, if it has short ways
     Outlet* outlet = &nowhere;
   };
 
@@ -309,7 +310,7 @@ class Terminus {
   SubQueue* free_lane_ = nullptr;
   std::vector<SubQueue*> buckets_;  // by destination; a power of two of them
   Last last_;
-  Last last_in_level_;  // of the urgent level, and of links by the gate, which have no shortest way
+  Last last_in_level_;  // of the urgent level, and of links that have no short ways
   Last* level_last_;    // one of the two
   LinkWait* link_waits_ = nullptr;
   std::uint64_t asked_peer_ = 0;  // with whom somebody wanted a link who does not wait; 0: nobody

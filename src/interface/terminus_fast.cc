@@ -33,8 +33,8 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   if (outlet == nullptr)
     return core_.ask_whether_gone(*link, priority_) ? Status::connecting : Status::no_place;
   outlet->levels |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(priority_));
-  level_last_ = priority_ == Priority::normal && !link->by_gate ? &last_ : &last_in_level_;
-  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, outlet};
+  level_last_ = priority_ == Priority::normal && link->local() != nullptr ? &last_ : &last_in_level_;
+  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, link->local(), outlet};
   return Status::ok;
 }
 

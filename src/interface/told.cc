@@ -17,29 +17,12 @@ static_assert(std::size(kKindsTold) == Puts::kKinds);
 
 }  // namespace
 
-// The place record by which its requester is to be told of; kDeadRecord: it does not ask, or it is none of
-// its.
-std::uint32_t Core::record_to_tell(const Link& link, const Packet& packet) const noexcept {
-  if (!asks_to_tell(packet)) return kDeadRecord;
-  const std::uint32_t record = opening(link, put_word_of(packet.entry));
-  return records_[record].slot == packet.slot ? record : kDeadRecord;
-}
-
-// Says why a request may not be done; none: it may.
-Refusal Core::why_not_told(const Link& link, const Packet& packet) const noexcept {
-  if (!asks_to_tell(packet)) return Refusal::none;
-  if (slots_[packet.slot].puts == nullptr) return Refusal::mode_forbids;
-  const std::uint32_t record = record_to_tell(link, packet);
-  if (record == kDeadRecord) return Refusal::stale_generation;
-  return records_[record].standing < records_[record].granted ? Refusal::none : Refusal::no_place;
-}
-
 // One that was done. A requester that has more under way than places is told of as far as they go.
 void Core::tell_of(const Link& link, const Packet& packet, Puts::Kind kind, std::uint64_t length) noexcept {
   SlotRecord& slot = slots_[packet.slot];
   if (slot.puts == nullptr) return;
-  const std::uint32_t record = record_to_tell(link, packet);
-  if (record == kDeadRecord || records_[record].standing >= records_[record].granted) {
+  const std::uint32_t record = record_to_tell(slots_, records_, link, packet);
+  if (record == kDeadRecord || !has_place(records_[record])) {
     if (slot.puts->control == Control::always)
       tell_puts(slot, packet.slot, kind, packet.offset, packet.offset + length, link.peer);
   } else if (slot.puts->control == Control::never) {
@@ -51,8 +34,8 @@ void Core::tell_of(const Link& link, const Packet& packet, Puts::Kind kind, std:
 
 // The place that its requester holds for it goes back unused.
 void Core::forgo_place(const Link& link, const Packet& packet) noexcept {
-  const std::uint32_t record = record_to_tell(link, packet);
-  if (record == kDeadRecord || records_[record].standing >= records_[record].granted) return;
+  const std::uint32_t record = record_to_tell(slots_, records_, link, packet);
+  if (record == kDeadRecord || !has_place(records_[record])) return;
   ++records_[record].standing;
   give_back(record);
 }

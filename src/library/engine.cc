@@ -39,8 +39,6 @@ void introduce(interface::CounterPage& page) noexcept {
   std::strncpy(page.program, program_invocation_short_name, sizeof page.program - 1);
 }
 
-shm::ShmLink& shm_link(interface::Link* link) noexcept { return static_cast<shm::ShmLink&>(*link); }
-
 }  // namespace
 
 Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
@@ -94,7 +92,7 @@ void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
 bool Engine::run_for_memory() noexcept {
-  auto* const link = static_cast<shm::ShmLink*>(core_.direct_link());
+  auto* const link = core_.direct_link();
   if (link == nullptr || direct_left_ <= 1 || waiting_ != 0 ||
       role_.load(std::memory_order_relaxed) != SleeperRole::nobody) {
     direct_left_ = kDirectInARow;
@@ -122,7 +120,7 @@ std::uint32_t Engine::await_row() noexcept {
   const interface::ShortRun& run = core_.short_run();
   const std::uint32_t short_ones = run.opened_with - run.left;
   if (!alone_ || short_ones + run.blocks < kStream) return 0;
-  const auto& link = static_cast<const shm::ShmLink&>(*run.link);
+  const shm::ShmLink& link = *run.local;
   if (link.something_first()) {
     direct_left_ = 0;  // its turn
     return 0;
@@ -133,7 +131,7 @@ std::uint32_t Engine::await_row() noexcept {
 }
 
 void Engine::open_run(interface::Queue& queue, std::uint32_t row) noexcept {
-  auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
+  auto* link = core_.direct_link();
   if (link == nullptr) return;
   alone_ = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
   if (!alone_) direct_left_ = std::min(direct_left_, kDirectInARow);
@@ -148,19 +146,19 @@ void Engine::open_run(interface::Queue& queue, std::uint32_t row) noexcept {
 void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {
   watched.count = 0;
   for (interface::Link* link : core_.links()) {
-    if (link->by_gate) continue;
-    shm::ShmLink& shm = shm_link(link);
-    if (shm.empty_rings >= kEmptyRings || shm.sweep.demoted || watched.count == Watched::kMost) {
+    shm::ShmLink* const local = link->local();
+    if (local == nullptr) continue;
+    if (local->empty_rings >= kEmptyRings || local->sweep.demoted || watched.count == Watched::kMost) {
       links_demoted_ = true;
       continue;
     }
-    watched.doorbells[watched.count++] = {shm.doorbell(), shm.arm(epoch)};
+    watched.doorbells[watched.count++] = {local->doorbell(), local->arm(epoch)};
   }
 }
 
 void Engine::disarm_links() noexcept {
   for (interface::Link* link : core_.links()) {
-    if (!link->by_gate) shm_link(link).disarm();
+    if (shm::ShmLink* const local = link->local()) local->disarm();
   }
 }
 
@@ -233,15 +231,16 @@ void Engine::far_came() noexcept {
 // listening and look by the clock. Anything that arrives makes it good again.
 void Engine::judge_wakeup(const Watched& watched) noexcept {
   for (interface::Link* link : core_.links()) {
-    if (link->by_gate) continue;
-    shm::ShmLink& shm = shm_link(link);
-    if (shm.something_arrived()) {
-      shm.empty_rings = 0;
+    shm::ShmLink* const local = link->local();
+    if (local == nullptr) continue;
+    if (local->something_arrived()) {
+      local->empty_rings = 0;
       continue;
     }
     for (std::size_t i = 0; i < watched.count; ++i) {
-      if (watched.doorbells[i].address != shm.doorbell()) continue;
-      if (base::RealMemory::load_relaxed(*shm.doorbell()) != watched.doorbells[i].value) ++shm.empty_rings;
+      if (watched.doorbells[i].address != local->doorbell()) continue;
+      if (base::RealMemory::load_relaxed(*local->doorbell()) != watched.doorbells[i].value)
+        ++local->empty_rings;
       break;
     }
   }
@@ -374,7 +373,7 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
     // Another thread is the sleeper; whoever brings something wakes us through the word. But it must hear of
     // room that is wanted only since it fell asleep.
     for (interface::Link* link : core_.links()) {
-      if (link->by_gate || !shm_link(link).must_arm_anew()) continue;
+      if (link->local() == nullptr || !link->local()->must_arm_anew()) continue;
       wake_up();
       return false;
     }
@@ -413,16 +412,17 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     // Whoever sleeps is woken by a whole run alone: what is taken here may be what it sleeps for.
     const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
     interface::Link* const link = requests.link(place);
+    shm::ShmLink* const local = link != nullptr ? link->local() : nullptr;
     // From another host nothing comes but by a run.
-    if (turn % kTurnsPerRun == 0 || !alone || link == nullptr || link->by_gate) {
+    if (turn % kTurnsPerRun == 0 || !alone || local == nullptr) {
       run_polled();
     } else {
       if (turn == 1) {
-        shm_link(link).tell_replies();
-        rest_before_answer(shm_link(link));
+        local->tell_replies();
+        rest_before_answer(*local);
       }
       std::uint32_t looks = poll_rest_.looks();
-      while (!shm_link(link).take_reply(core_) && --looks != 0) PollRest::rest(poll_rest_.pauses());
+      while (!local->take_reply(core_) && --looks != 0) PollRest::rest(poll_rest_.pauses());
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {

@@ -130,7 +130,7 @@ class Engine final : public interface::Surroundings {
   // Every so many packets it says null, so that everything else gets its turn. `taken`: straight from it
   // since the last call.
   shm::ShmLink* direct_link(const interface::Queue& queue, std::uint32_t taken) noexcept {
-    auto* link = static_cast<shm::ShmLink*>(core_.direct_link());
+    auto* link = core_.direct_link();
     if (link == nullptr || !queue.empty() || direct_left_ <= taken + 1) [[unlikely]] {
       direct_left_ = alone_ ? kAloneInARow : kDirectInARow;
       return nullptr;

@@ -36,7 +36,7 @@ namespace {
 // What follows `count` messages in an open run, if there is room for it. Returns how many there are then.
 std::size_t take_run(interface::ShortRun& run, interface::Queue& queue, std::span<Notification> out,
                      std::size_t count) noexcept {
-  auto& link = static_cast<shm::ShmLink&>(*run.link);
+  shm::ShmLink& link = *run.local;
   while (count != out.size() && run.left != 0 && link.take(queue, out[count]) == Taken::taken) {
     ++count;
     --run.left;
@@ -55,15 +55,15 @@ __attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue
 // to wait for that.
 bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queue,
                       Notification& out) noexcept {
-  if (link.same_slot.queue != &queue || link.broken) return false;
+  if (link.cached.write.queue != &queue || link.broken) return false;
   const bool wraps = queue.next_wraps();
   if (link.take(queue, out) != Taken::taken) return false;
-  link.counted_last = false;
+  link.cached.counted_last = false;
   out.wrap = wraps;
   ++link.counters->packets_in;
   link.counters->bytes_in += out.length;
-  ++link.same_slot.counters->messages;
-  link.same_slot.counters->bytes += out.length;
+  ++link.cached.write.counters->messages;
+  link.cached.write.counters->bytes += out.length;
   queue.count();
   link.settle(engine.core());
   return true;
@@ -106,7 +106,7 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
     return poll_slowly(out);
   interface::ShortRun& run = engine.core().short_run();
   if (run.queue == queue_ && run.left != 0 && queue_->empty() && !out.empty()) [[likely]] {
-    auto& link = static_cast<shm::ShmLink&>(*run.link);
+    shm::ShmLink& link = *run.local;
     engine.rest_before_answer(link);
     const std::uint32_t pauses = engine.poll_rest().pauses();
     for (std::uint32_t looks = engine.looks();;) {
@@ -137,7 +137,7 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
   Engine& engine = interface_.engine();
   interface::ShortRun& run = engine.core().short_run();
   std::size_t count = 1;
-  if (static_cast<shm::ShmLink*>(run.link)->take_block(run, out.front())) [[likely]] {
+  if (run.local->take_block(run, out.front())) [[likely]] {
     engine.poll_rest().answered();
   } else {
     count = look_and_take(out, 0, true);

@@ -152,16 +152,15 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
   if (data.size() > interface::kInlineData) return send_block(ticket, data, word, offset);
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
-    interface::Link* any;
-    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, any)) [[likely]] {
-      auto& link = static_cast<shm::ShmLink&>(*any);
-      if (link.quick()) [[likely]] {
-        link.put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
-        const bool must_ring = link.must_ring();
+    shm::ShmLink* link;
+    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, link)) [[likely]] {
+      if (link->quick()) [[likely]] {
+        link->put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
+        const bool must_ring = link->must_ring();
         --outlet->left;
         if (must_ring) [[unlikely]]
-          return ring_and_leave(link, lock);
-        link.prepare_next();
+          return ring_and_leave(*link, lock);
+        link->prepare_next();
         lock.leave_quickly();
         return Status::ok;
       }
@@ -176,15 +175,14 @@ Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> dat
                             std::uint64_t offset) noexcept {
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
-    interface::Link* any;
-    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, any)) [[likely]] {
-      auto& link = static_cast<shm::ShmLink&>(*any);
-      if (!link.others_first(Priority::normal) &&
-          link.put_block(outlet->target, ticket.base + offset, word, data)) [[likely]] {
+    shm::ShmLink* link;
+    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, link)) [[likely]] {
+      if (!link->others_first(Priority::normal) &&
+          link->put_block(outlet->target, ticket.base + offset, word, data)) [[likely]] {
         --outlet->left;
-        if (link.must_ring()) [[unlikely]]
-          return ring_and_leave(link, lock);
-        link.prepare_next_block(data.size());
+        if (link->must_ring()) [[unlikely]]
+          return ring_and_leave(*link, lock);
+        link->prepare_next_block(data.size());
         lock.leave_quickly();
         return Status::ok;
       }
@@ -217,18 +215,17 @@ std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage>
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return 0;  // the slow way says it
   std::size_t count = 0;
-  interface::Link* any;
-  if (interface::Outlet* const outlet = terminus_->quick_way(ticket, 0, 0, any)) {
-    auto& link = static_cast<shm::ShmLink&>(*any);
-    for (; count != row.size() && outlet->left != 0 && link.quick(); ++count) {
+  shm::ShmLink* link;
+  if (interface::Outlet* const outlet = terminus_->quick_way(ticket, 0, 0, link)) {
+    for (; count != row.size() && outlet->left != 0 && link->quick(); ++count) {
       const FastMessage& message = row[count];
       const std::size_t length = message.data.size();
       if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
-      link.put_quickly(outlet->target, ticket.base + message.offset, message.word, message.data.data(),
-                       length);
+      link->put_quickly(outlet->target, ticket.base + message.offset, message.word, message.data.data(),
+                        length);
       --outlet->left;
     }
-    if (count != 0 && link.must_ring()) link.ring();
+    if (count != 0 && link->must_ring()) link->ring();
   }
   return count;
 }
@@ -279,17 +276,16 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   library::Engine& engine = interface_.engine();
   base::RunLock& lock = engine.lock();
   if (lock.enter_quickly()) [[likely]] {
-    interface::Link* any;
-    interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, any);
-    if (outlet != nullptr && static_cast<shm::ShmLink*>(any)->quick()) [[likely]] {
-      auto& link = static_cast<shm::ShmLink&>(*any);
-      link.put_quickly(interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset),
-                       data);
+    shm::ShmLink* link;
+    interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, link);
+    if (outlet != nullptr && link->quick()) [[likely]] {
+      link->put_quickly(
+          interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset), data);
       outlet->unfenced |= terminus_->bit();
       if (handle != nullptr) *handle = {};
-      if (link.must_ring()) [[unlikely]]
-        return ring_and_leave(link, lock);
-      link.prepare_next();
+      if (link->must_ring()) [[unlikely]]
+        return ring_and_leave(*link, lock);
+      link->prepare_next();
       lock.leave_quickly();
       return Status::ok;
     }

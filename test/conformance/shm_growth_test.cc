@@ -20,7 +20,7 @@ class ShmGrowth : public Conformance {
     }
     return link().payload_limit();
   }
-  shm::ShmLink& link() { return static_cast<shm::ShmLink&>(*alice.core.find_link(bob.id)); }
+  shm::ShmLink& link() { return *alice.core.find_link(bob.id)->local(); }
 
   Area area{interface::kPacketLimit};
   TestSlot slot{bob, area, queue, {}};

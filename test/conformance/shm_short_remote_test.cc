@@ -64,9 +64,7 @@ class ShmShortRemote : public ShortWays {
     EXPECT_EQ(status, options.answered ? Status::pending : Status::ok);
     return handle;
   }
-  shm::ShmLink& way_to(const Party& party) {
-    return static_cast<shm::ShmLink&>(*alice.core.find_link(party.id));
-  }
+  shm::ShmLink& way_to(const Party& party) { return *alice.core.find_link(party.id)->local(); }
   std::uint64_t unasked() const { return alice.refused(Refusal::unasked_reply); }
 
   Asked last{};
@@ -129,7 +127,7 @@ TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
     const Asked a = any_request();
     const RemoteHandle second = ask(asks, short_way.ticket(), a, into_short, from_carol);
     shm::ShmLink& at = link_of(carol);
-    like_before += at.same_request.key == short_way.ticket().key ? 1 : 0;
+    like_before += at.cached.request.key == short_way.ticket().key ? 1 : 0;
     ASSERT_TRUE(at.take_request(carol.core));
     if (a.answered || !a.fetch) {
       while (asks.outcome(second).status == Status::pending)

@@ -14,13 +14,13 @@ class ShmUnwatched : public Conformance {
     EXPECT_EQ(send_fast(normal, slot.ticket(), word), Status::ok);
     EXPECT_EQ(arrived(), 1u);
   }
-  shm::ShmLink& link() { return static_cast<shm::ShmLink&>(*alice.core.find_link(bob.id)); }
+  shm::ShmLink& link() { return *alice.core.find_link(bob.id)->local(); }
   unsigned arrived() {
     rest();
     unsigned count = 0;
     while (take(bob, queue)) ++count;
     rest();  // gives the places back
-    static_cast<shm::ShmLink&>(*bob.core.find_link(alice.id)).tell_taken();
+    bob.core.find_link(alice.id)->local()->tell_taken();
     return count;
   }
   // Sends `count` times while nobody looks; how often it has called for attention.

@@ -8,7 +8,7 @@ namespace hamlyn::test {
 
 class ShortWays : public Conformance {
  protected:
-  shm::ShmLink& link_of(Party& party) { return static_cast<shm::ShmLink&>(*party.core.find_link(alice.id)); }
+  shm::ShmLink& link_of(Party& party) { return *party.core.find_link(alice.id)->local(); }
 
   sim::Generator random{0};
 };

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Each #include, and each link between targets of layers, points down only. Public headers show no internal namespace.
+No cast leads to a link of a fabric: who needs one asks Link::local().
 
   layers.py             checks the tree
   layers.py --self-test checks that this program sees what it is there to see
@@ -42,6 +43,8 @@ OUTSIDE = ("test", "bench")
 # The namespaces that a public header may open: a user who says `using namespace hamlyn` may use each other word.
 OPENED = re.compile(r"^\s*(?:inline )?namespace (?!hamlyn\b|internal_\b)(\w+)[\w:]* \{|^namespace hamlyn::(?!internal_\b)(\w+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+# A cast from Link to a fabric's own link: with one more kind of link it would be undefined.
+CAST = re.compile(r"\b(?:static|dynamic|reinterpret)(?:_pointer)?_cast<\s*(?:const\s+)?(?:\w+::)*(?!Link\b)(\w+Link)\b|\b(?:bit|any)_cast<[^>]*?(\w+Link)\s*\*")
 LINK = re.compile(r"hamlyn_layer\s*\(\s*(\w+)([^)]*)\)")
 
 
@@ -99,6 +102,9 @@ def problems(root):
             if wrong:
                 line = text.count("\n", 0, match.start(1)) + 1
                 found.append(f"{inside}:{line}: {wrong}")
+        for match in CAST.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{inside}:{line}: a cast to {match[1] or match[2]}: ask the link for local()")
         if inside.parts[0] == "include":
             found += [f"{inside}: a public header names the namespace {''.join(filter(None, names))}: put it into internal_" for names in OPENED.findall(text)]
     for path in sorted((root / "src").rglob("CMakeLists.txt")):
@@ -133,6 +139,7 @@ def self_test():
         "test/simulation/books/book.h": '#include "simulation/run.h"\n',
         "examples/hello.cc": "#include <hamlyn/core/slot.h>\n",
         "src/node/CMakeLists.txt": "hamlyn_layer(node SOURCES a.cc NEEDS hamlyn_base)\n",
+        "src/base/to_link.h": "auto& a = static_cast<interface::Link&>(b);\nshm::ShmLink* c = a.local();\n",
     }
     bad = {
         "include/hamlyn/values/mode.h": '#include "hamlyn/core/slot.h"\n',
@@ -156,6 +163,10 @@ def self_test():
         "src/base/relative.cc": '#include "../base/fd.h"\n',
         "examples/inside.c": '#include "library/engine.h"\n',
         "examples/inside.cc": '#include "library/engine.h"\n',
+        "src/library/casts.cc": "auto& a = static_cast<shm::ShmLink&>(b);\n",
+        "src/library/casts_pointer.cc": "auto* const a = static_cast<const\n shm::ShmLink*>(b);\n",
+        "test/unit/casts.cc": "auto* a = dynamic_cast<OfiLink*>(b);\n",
+        "bench/casts.cc": "auto* a = std::bit_cast<const sim::SimLink*>(b);\n",
         "src/base/CMakeLists.txt": "hamlyn_layer(base SOURCES a.cc\n NEEDS hamlyn_node)\n",
     }
     with tempfile.TemporaryDirectory() as folder:

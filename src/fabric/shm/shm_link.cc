@@ -56,7 +56,8 @@ ShmLink::PageCheck ShmLink::check_page(const Mapping& theirs, std::uint64_t peer
 
 ShmLink::ShmLink(interface::Surroundings& surroundings, std::uint64_t own, std::uint64_t peer_interface,
                  std::size_t mtu, Mapping mine, Mapping theirs)
-    : mine_(static_cast<Page*>(mine.data())),
+    : Link(this),
+      mine_(static_cast<Page*>(mine.data())),
       theirs_(static_cast<const Page*>(theirs.data())),
       payload_limit_(std::min(kHomePayload, mtu)),
       mtu_(mtu),
@@ -329,8 +330,8 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   while (count < budget && core.completions() == completions && in_.look(words)) {
     ++count;
     const std::uint64_t lead = words.word[interface::kLeadWord];
-    if ((interface::is_short_write(lead) && core.deposit_like_before(*this, words)) ||
-        (interface::is_put(lead) && core.put_like_before(*this, words))) [[likely]] {
+    if ((interface::is_short_write(lead) && core.deposit_cached(*this, words)) ||
+        (interface::is_put(lead) && core.put_cached(*this, words))) [[likely]] {
       if (!in_.step()) [[unlikely]]
         after_step();
     } else if (!arrive_other(core, arrived(words))) [[unlikely]] {
@@ -364,8 +365,7 @@ bool ShmLink::take_block(interface::ShortRun& run, Notification& out) noexcept {
   if (!interface::is_block_write(lead, mtu_)) return false;
   const std::uint32_t cells = cells_of(lead_of(lead));
   // Behind it, too, no ring ends and no credit is due.
-  if (cells >= in_.until_stop() ||
-      !Core::take_block_like_before(*this, words, in_.block(), *run.queue, out)) {
+  if (cells >= in_.until_stop() || !Core::take_cached_block(*this, words, in_.block(), *run.queue, out)) {
     return false;
   }
   HAMLYN_ASSERT(cells < in_.until_stop(), "a lap and a credit end no packet of a run");
@@ -475,7 +475,7 @@ void ShmLink::publish_replies_taken() noexcept {
 bool ShmLink::take_request(Core& core) noexcept {
   interface::Words words;
   if (!first_in_line(words) || !interface::is_request(words.word[interface::kLeadWord])) return false;
-  if (!serve_quickly(core, words)) {
+  if (!serve_cached(core, words)) {
     const Packet packet = arrived(words);
     const Refusal refusal = core.deposit_request(*this, packet);
     if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
@@ -487,9 +487,9 @@ bool ShmLink::take_request(Core& core) noexcept {
 }
 
 // One like the one before, its answer from registers into its cell. False: nothing was done.
-inline bool ShmLink::serve_quickly(Core& core, const interface::Words& words) noexcept {
+inline bool ShmLink::serve_cached(Core& core, const interface::Words& words) noexcept {
   interface::Words reply;
-  if (!replies_out_.quick() || !core.serve_like_before(*this, words, reply)) return false;
+  if (!replies_out_.quick() || !core.serve_cached(*this, words, reply)) return false;
   replies_out_.put_words(reply);
   remote.left(Priority::normal);
   reply_left();
@@ -511,7 +511,7 @@ bool ShmLink::take_short_reply(Core& core) noexcept {
 bool ShmLink::take_put(Core& core) noexcept {
   interface::Words words;
   if (broken || something_first() || !in_.look(words) ||
-      !interface::is_put(words.word[interface::kLeadWord]) || !core.put_like_before(*this, words)) {
+      !interface::is_put(words.word[interface::kLeadWord]) || !core.put_cached(*this, words)) {
     return false;
   }
   ++counters->packets_in;

@@ -80,7 +80,7 @@ class ShmLink final : public interface::Link {
   __attribute__((always_inline)) Taken take(interface::Queue& queue, Notification& out) noexcept {
     interface::Words words;
     if (!in_.look(words)) return Taken::nothing_there;
-    if (!interface::Core::take_like_before(*this, words, queue, out)) [[unlikely]]
+    if (!interface::Core::take_cached(*this, words, queue, out)) [[unlikely]]
       return Taken::other;
     in_.step();
     return Taken::taken;
@@ -98,8 +98,8 @@ class ShmLink final : public interface::Link {
   // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
   // which there is room and a place, so that the sender goes on meanwhile. 0: too few.
   std::uint32_t row() const noexcept {
-    if (same_slot.places == nullptr) return 0;
-    const std::uint32_t row = std::min({kMostInARow, in_.count() / 8, same_slot.places->granted / 4});
+    if (cached.write.places == nullptr) return 0;
+    const std::uint32_t row = std::min({kMostInARow, in_.count() / 8, cached.write.places->granted / 4});
     return row < kLeastInARow ? 0 : row;
   }
   bool row_there(std::uint32_t row) const noexcept { return in_.something_there(row - 1); }
@@ -217,7 +217,7 @@ class ShmLink final : public interface::Link {
   bool take_urgent_credit() noexcept;
   unsigned arrive_replies(interface::Core& core, unsigned most) noexcept;
   bool take_short_reply(interface::Core& core) noexcept;
-  bool serve_quickly(interface::Core& core, const interface::Words& words) noexcept;
+  bool serve_cached(interface::Core& core, const interface::Words& words) noexcept;
   void reply_left() noexcept;
   unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;
   bool first_in_line(interface::Words& words) const noexcept;

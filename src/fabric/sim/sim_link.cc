@@ -117,8 +117,8 @@ void SimLink::deposit(Core& core, const Parcel& parcel) noexcept {
   interface::Words words;
   std::memcpy(&words, &parcel.packet, sizeof words);
   const std::uint64_t kind = words.word[interface::kLeadWord];
-  if ((interface::is_short_write(kind) && core.deposit_like_before(*this, words)) ||
-      (interface::is_put(kind) && core.put_like_before(*this, words))) {
+  if ((interface::is_short_write(kind) && core.deposit_cached(*this, words)) ||
+      (interface::is_put(kind) && core.put_cached(*this, words))) {
     return;
   }
   Payload payload;
