@@ -56,11 +56,11 @@ inline auto& slot_of(Table& slots, std::uint32_t named) noexcept {
 __attribute__((always_inline)) inline Refusal check_slot(const Slots& slots, std::uint32_t named,
                                                          std::uint32_t generation) noexcept {
   const SlotRecord& slot = slot_of(slots, named);
-  if (named != masked_index(named, slots.size()) || slot.generation == 0) [[unlikely]]
+  if (named != masked_index(named, slots.size())) [[unlikely]]
     return Refusal::bad_slot;
-  if (slot.generation != generation || !slot.live) [[unlikely]]
-    return Refusal::stale_generation;
-  return Refusal::none;
+  if (slot.generation == generation && slot.live) [[likely]]
+    return Refusal::none;
+  return slot.generation == 0 ? Refusal::bad_slot : Refusal::stale_generation;  // 0: there never was one
 }
 
 // The slot's own key.

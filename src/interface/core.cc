@@ -24,39 +24,6 @@ Core::Core(Surroundings& surroundings, CounterPage& counters)
 
 Core::~Core() = default;
 
-void Core::open_run(Link& link, Queue& queue, std::uint32_t most) noexcept {
-  const CachedWrite& shorts = link.cached.write;
-  const CachedWrite& blocks = link.cached.block;
-  // Short ones of another queue would be taken for this one's. While replies are due, whoever polls is to
-  // send them.
-  const bool known = shorts.queue == &queue || (shorts.queue == nullptr && blocks.queue == &queue);
-  if (!known || link.cached.counted_last || link.broken || !queue.empty() || link.replies_due) return;
-  for (const CachedWrite* each : {&shorts, &blocks}) {
-    if (each->queue == &queue) most = std::min(most, each->places->tell_at - each->places->freed - 1);
-  }
-  most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
-  HAMLYN_ASSERT(short_run_.queue == nullptr,
-                "one run is open at a time: its packets are counted when it closes");
-  HAMLYN_ASSERT(most <= queue.until_wrap(), "a run ends before its queue wraps");
-  short_run_ = {&queue, &link, link.local(), most, most, shorts.length, shorts.counters, 0};
-}
-
-std::uint32_t Core::close_run() noexcept {
-  const ShortRun run = std::exchange(short_run_, {});
-  const std::uint32_t short_ones = run.opened_with - run.left;
-  HAMLYN_ASSERT(run.left <= run.opened_with, "a run never grows");
-  if (short_ones != 0) {
-    const std::uint64_t bytes = short_ones * run.bytes_each;
-    run.link->counters->packets_in += short_ones;
-    run.link->counters->bytes_in += bytes;
-    run.slot_counters->messages += short_ones;
-    run.slot_counters->bytes += bytes;
-  }
-  const std::uint32_t packets = short_ones + run.blocks;
-  if (packets != 0) run.queue->count();
-  return packets;
-}
-
 __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
   bool moved = false;
   if (replies_due_) [[unlikely]] {
@@ -83,8 +50,7 @@ bool Core::run() noexcept {
   close_run();
   const bool arrived = sweep_.run(*this);
   const bool departed = depart_here();
-  Link* const last = departures_.any() ? nullptr : sweep_.last();
-  direct_link_ = last != nullptr ? last->local() : nullptr;
+  if (shortcut_ != nullptr) shortcut_->ran(departures_.any() ? nullptr : sweep_.last());
   return arrived || departed;
 }
 
@@ -160,9 +126,8 @@ void Core::add_link(Link& link) {
 }
 
 void Core::forget_links() noexcept {
-  close_run();
+  not_directly();
   found_link_ = nullptr;
-  direct_link_ = nullptr;
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
 

@@ -54,30 +54,19 @@ class Surroundings {
   virtual void departure_waits() noexcept {}
 };
 
-// Packets, each like the one before, that may be taken straight from one link for the owner of one
-// empty queue without a look at anything but the packet: so many that no ring ends before, no credit is due,
-// no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
-// run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
-// forgotten, CachedWrite, so that its packets are not like the one before.) They are short ones of one length
-// and slot, and blocks, which are longer, of one slot: these are counted as they come, and leave fewer.
-struct ShortRun {
-  Queue* queue = nullptr;  // null: none is open
-  Link* link = nullptr;
-  shm::ShmLink* local = nullptr;  // the same
-  std::uint32_t left = 0;
-  std::uint32_t opened_with = 0;
-  std::uint64_t bytes_each = 0;
-  SlotCounters* slot_counters = nullptr;
-  std::uint32_t blocks = 0;
+// Takes packets past the core, for as long as nothing changes that it rests on (fabric/shm/short_way.h). The
+// core says when.
+class Shortcut {
+ public:
+  // Something changes that the packets of an open run rest on: it takes none before it is opened again.
+  virtual void close() noexcept = 0;
+  // There is something else to do: the same, and the core runs first.
+  virtual void leave() noexcept = 0;
+  // The core has run. `last`: the link that brought something last, if nothing else is to do; otherwise null.
+  virtual void ran(Link* last) noexcept = 0;
 
-  // A block was taken, behind which there is room for so many short ones.
-  void take_block(std::uint32_t room) noexcept {
-    ++blocks;
-    HAMLYN_ASSERT(left != 0, "the last packet of a run is not taken the shortest way");
-    const std::uint32_t fewer = left - std::min(left - 1, room);
-    left -= fewer;
-    opened_with -= fewer;
-  }
+ protected:
+  ~Shortcut() = default;
 };
 
 class Core {
@@ -261,11 +250,6 @@ class Core {
   enum class Arrived : std::uint8_t { other, part, whole };
   Arrived take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
                      Notification& out) noexcept;
-  ShortRun& short_run() noexcept { return short_run_; }
-  // Opens one of at most `most` packets if it can be. Nothing else is open.
-  void open_run(Link& link, Queue& queue, std::uint32_t most) noexcept;
-  // Returns how many packets it was.
-  std::uint32_t close_run() noexcept;
   // Whether places that were given back by it are to be seen to.
   static bool places_due(const Link& link) noexcept {
     return link.cached.write.places->freed == link.cached.write.places->tell_at;
@@ -274,13 +258,15 @@ class Core {
   // Moves with each message that is complete. Who hands packets over stops then: the next look would fetch a
   // line that the peer is about to write, while the application waits for what has come.
   std::uint64_t completions() const noexcept { return completions_; }
-  // The link that brought something last, if it has short ways, while there is nothing else to do;
-  // otherwise null.
-  shm::ShmLink* direct_link() const noexcept { return direct_link_; }
+  // The one way past the core that there is; null: none.
+  void set_shortcut(Shortcut* shortcut) noexcept { shortcut_ = shortcut; }
+  // Something has changed that an open run rests on.
+  void close_run() noexcept {
+    if (shortcut_ != nullptr) shortcut_->close();
+  }
   // There is something else to do, until the next run.
   void not_directly() noexcept {
-    close_run();
-    direct_link_ = nullptr;
+    if (shortcut_ != nullptr) shortcut_->leave();
   }
   void refuse(Link& link, Refusal cause, const Packet& packet) noexcept;
 
@@ -488,8 +474,7 @@ class Core {
   std::vector<std::uint32_t> free_records_;
   Sweep sweep_;
   Link* found_link_ = nullptr;
-  shm::ShmLink* direct_link_ = nullptr;
-  ShortRun short_run_;
+  Shortcut* shortcut_ = nullptr;
   std::uint64_t completions_ = 0;
   std::unordered_map<std::uint64_t, Link*> link_of_;
   std::vector<Link*> by_index_;  // null: that index is free, or its link has ended

@@ -102,7 +102,7 @@ __attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, cons
 
 // The same when the queue is empty and its owner asks for the next notification: it need not stand in the
 // queue. Nothing of the link stands there, so it has a place, which is free again: places_due says what
-// follows, and the caller that the queue does not wrap here (ShortRun).
+// follows, and the caller that the queue does not wrap here (an open run).
 __attribute__((always_inline)) inline bool Core::take_cached(Link& link, const Words& words, Queue& queue,
                                                              Notification& out) noexcept {
   const CachedWrite& same = link.cached.write;

@@ -25,7 +25,8 @@ inline constexpr std::uint32_t kNoPlaces = 0xFFFFFFFFu;
 // A notification's first two words: of what is narrower, whole words are made in registers, so that copies of
 // it word by word need not wait for narrow stores. Pairs of words by stores of 16 bytes, which would serve
 // wide copies as well, made the round trip no shorter.
-inline void set_heads(Notification& out, std::uint64_t kind, std::uint64_t entry) noexcept {
+__attribute__((always_inline)) inline void set_heads(Notification& out, std::uint64_t kind,
+                                                     std::uint64_t entry) noexcept {
   static_assert(offsetof(Notification, kind) == 0 && offsetof(Notification, wrap) == 1 &&
                 offsetof(Notification, fast) == 2 && offsetof(Notification, cause) == 3 &&
                 offsetof(Notification, slot) == 4 && offsetof(Notification, entry) == 8 &&
@@ -45,8 +46,10 @@ inline void set_heads(Notification& out, std::uint64_t kind, std::uint64_t entry
   std::memcpy(&out.entry, &entry, sizeof entry);
 }
 
-inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint64_t offset,
-                              std::uint64_t length, std::uint64_t word, std::uint64_t peer) noexcept {
+__attribute__((always_inline)) inline void fast_notification(Notification& out, bool wrap, std::uint32_t slot,
+                                                             std::uint64_t offset, std::uint64_t length,
+                                                             std::uint64_t word,
+                                                             std::uint64_t peer) noexcept {
   set_heads(out, std::uint64_t{wrap} << 8 | std::uint64_t{1} << 16 | std::uint64_t{slot} << 32,
             Ticket::kFast);
   out.offset = offset;

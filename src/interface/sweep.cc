@@ -70,7 +70,7 @@ void Sweep::cool(Link& link) noexcept {
 void Sweep::warm(Link& link) noexcept {
   if (link.sweep.hot || link.sweep.demoted) return;
   if (hot_count_ == kHot) {
-    // Not the last one: it may be looked at without our knowing (Core::direct_link).
+    // Not the last one: it may be looked at without our knowing (Shortcut).
     victim_ = (victim_ + 1) % kHot;
     if (hot_[victim_] == last_) victim_ = (victim_ + 1) % kHot;
     cool(*hot_[victim_]);

@@ -92,53 +92,13 @@ void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
 bool Engine::run_for_memory() noexcept {
-  auto* const link = core_.direct_link();
-  if (link == nullptr || direct_left_ <= 1 || waiting_ != 0 ||
-      role_.load(std::memory_order_relaxed) != SleeperRole::nobody) {
-    direct_left_ = kDirectInARow;
-    return run_polled();
-  }
-  --direct_left_;
+  using Served = shm::ShortWay::Served;
+  const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
+  const Served served = short_way_.serve(alone);
+  if (served == Served::elsewhere) return run_polled();
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  core_.close_run();
-  rest_before_answer(*link);
-  for (std::uint32_t looks = poll_rest_.looks(); !link->something_arrived();) {
-    if (--looks == 0) return false;
-    PollRest::rest(poll_rest_.pauses());
-  }
-  poll_rest_.answered();
-  poll_rest_.taken(1);
-  poll_rest_.review();
-  // One at a time: a look for the next would take its line from the peer, who is about to write there.
-  if (!link->take_put(core_) && !link->take_request(core_))
-    link->arrive(core_, interface::Core::kSweepBudget);
-  if (link->replies_due) run_polled();
-  return true;
-}
-
-std::uint32_t Engine::await_row() noexcept {
-  const interface::ShortRun& run = core_.short_run();
-  const std::uint32_t short_ones = run.opened_with - run.left;
-  if (!alone_ || short_ones + run.blocks < kStream) return 0;
-  const shm::ShmLink& link = *run.local;
-  if (link.something_first()) {
-    direct_left_ = 0;  // its turn
-    return 0;
-  }
-  if (short_ones < kStream) return 0;
-  const std::uint32_t row = link.row();
-  return row != 0 && poll_rest_.await_row(row, [&] { return link.row_there(row); }) ? row : 0;
-}
-
-void Engine::open_run(interface::Queue& queue, std::uint32_t row) noexcept {
-  auto* link = core_.direct_link();
-  if (link == nullptr) return;
-  alone_ = core_.links().size() == 1 && queue.event < 0 && !link->urgent_happened();
-  if (!alone_) direct_left_ = std::min(direct_left_, kDirectInARow);
-  // No row, and it may soon be a stream that comes.
-  const std::uint32_t most = std::min(direct_left_, row != 0 ? row + 1 : kDirectInARow) - 1;
-  core_.open_run(*link, queue, std::min(link->until_settled() - 1, most));
-  empty_polls_ = kEmptyPolls;
+  if (served == Served::replies_due) run_polled();
+  return served != Served::nothing;
 }
 
 // --- sleeping
@@ -417,28 +377,24 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (turn % kTurnsPerRun == 0 || !alone || local == nullptr) {
       run_polled();
     } else {
-      if (turn == 1) {
-        local->tell_replies();
-        rest_before_answer(*local);
-      }
-      std::uint32_t looks = poll_rest_.looks();
-      while (!local->take_reply(core_) && --looks != 0) PollRest::rest(poll_rest_.pauses());
+      short_way_.await_answer(*local, turn == 1);
     }
     const Outcome outcome = requests.outcome(place);
     if (outcome.status != Status::pending) {
       if (requests.let_go(place)) settled();  // somebody may wait for its place
-      poll_rest_.answered();
-      poll_rest_.taken(1);
-      poll_rest_.review();
+      shm::PollRest& rest = short_way_.rest();
+      rest.answered();
+      rest.taken(1);
+      rest.review();
       reply_spin_.store(kMostReplySpin, std::memory_order_relaxed);
       stay.end();
       lock_.leave();
       return outcome;
     }
-    const std::uint32_t rest = poll_rest_.pauses();
+    const std::uint32_t rest = short_way_.rest().pauses();
     stay.begin();
     lock_.leave();
-    PollRest::rest(rest);
+    shm::PollRest::rest(rest);
     if (turn % kTurnsPerRun != 0) continue;
     const Clock::time_point now = Clock::now();
     if (turn == kTurnsPerRun) begin = now;

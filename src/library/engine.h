@@ -9,20 +9,20 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/namespaces.h"
 #include "base/run_lock.h"
 #include "base/stays.h"
 #include "fabric/shm/sealed_memory.h"
-#include "fabric/shm/shm_link.h"
+#include "fabric/shm/short_way.h"
 #include "hamlyn/core/interface.h"
 #include "interface/core.h"
 #include "interface/requests.h"
 #include "library/far_sleepers.h"
 #include "library/futex.h"
 #include "library/name_claims.h"
-#include "library/poll_rest.h"
 #include "library/setting.h"
 
 namespace hamlyn::internal_::library {
@@ -126,55 +126,23 @@ class Engine final : public interface::Surroundings {
     if (core_.replies_wait()) [[unlikely]]
       departure_waits();
   }
-  // The link to look at first, while there is nothing else to do and the queue is empty; otherwise null.
-  // Every so many packets it says null, so that everything else gets its turn. `taken`: straight from it
-  // since the last call.
-  shm::ShmLink* direct_link(const interface::Queue& queue, std::uint32_t taken) noexcept {
-    auto* link = core_.direct_link();
-    if (link == nullptr || !queue.empty() || direct_left_ <= taken + 1) [[unlikely]] {
-      direct_left_ = alone_ ? kAloneInARow : kDirectInARow;
-      return nullptr;
-    }
-    direct_left_ -= taken + 1;
-    activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return link;
-  }
   // Runs the interface for a thread that looks at memory where something is to land, and at no queue: mostly
   // it is only what the link brings that brought something last. Under the lock.
   bool run_for_memory() noexcept;
-  // Runs the interface for what that link has brought, and no other. Under the lock.
-  void run_direct(shm::ShmLink& link) noexcept {
-    if (link.arrive(core_, interface::Core::kSweepBudget) != 0 && waiting_ != 0) [[unlikely]]
+  // The short ways of packets, and what a poll finds there. Under the lock.
+  shm::ShortWay& short_way() noexcept { return short_way_; }
+  __attribute__((always_inline)) shm::ShortWay::Look look_directly(interface::Queue& queue,
+                                                                   std::span<Notification> out,
+                                                                   bool found) noexcept {
+    const shm::ShortWay::Look look = short_way_.look(queue, out, found);
+    if (look.looked)
+      activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (look.moved && waiting_ != 0) [[unlikely]]
       wake_waiting();
+    return look;
   }
-  // The same for the request that it has brought. False: it has brought something else, and nothing was done.
-  bool serve_direct(shm::ShmLink& link) noexcept {
-    if (!link.take_request(core_)) return false;
-    if (waiting_ != 0) [[unlikely]]
-      wake_waiting();
-    return true;
-  }
-  // For the owner of an empty queue who has just looked everywhere, or at the direct link (ShortRun). `row`:
-  // so many packets seem to be there.
-  void open_run(interface::Queue& queue, std::uint32_t row) noexcept;
-  // Behind an open run that has brought packets as they come in a stream. Returns how many seem to be there
-  // now, 0 if there is no stream.
-  std::uint32_t await_row() noexcept;
-  // In an open run, a poll looks so often before it comes back without anything; coming back in between would
-  // make the next look late. Once, if there are other links, too.
-  std::uint32_t looks() const noexcept { return alone_ ? poll_rest_.looks() : 1; }
-  // It has found nothing. Whether it may come back without a look at anything else.
-  bool empty_handed() noexcept { return alone_ && empty_polls_ != 0 && --empty_polls_ != 0; }
-  // The link of the last open run is all there is to look at.
-  bool alone() const noexcept { return alone_; }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
-  PollRest& poll_rest() noexcept { return poll_rest_; }
-  // Before the first look at a link to which something was sent; while there is nothing else to look at.
-  void rest_before_answer(shm::ShmLink& link) noexcept {
-    if (link.answer_expected() && core_.links().size() == 1)
-      poll_rest_.rest_before_answer([&]() __attribute__((noinline)) { return link.something_arrived(); });
-  }
 
   // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
   // pending. Also timed_out, cancelled, forked.
@@ -317,15 +285,8 @@ class Engine final : public interface::Surroundings {
   shm::OwnedMemory counter_memory_;
   interface::CounterPage& counters_;
   interface::Core core_;
-  PollRest poll_rest_;
+  shm::ShortWay short_way_{core_};
   std::atomic<std::chrono::nanoseconds> reply_spin_{kMostReplySpin};  // also outside of the lock
-  static constexpr std::uint32_t kDirectInARow = 16;
-  static constexpr std::uint32_t kAloneInARow = 256;  // while there is no other link
-  static constexpr std::uint32_t kStream = 8;         // so many packets of one run are a stream
-  std::uint32_t direct_left_ = kDirectInARow;  // packets of the direct link, until everything has its turn
-  static constexpr unsigned kEmptyPolls = 2;
-  bool alone_ = false;  // the link of the open run is all there is to look at
-  std::uint32_t empty_polls_ = kEmptyPolls;
 
   // Relaxed: what they say is acted upon under the lock, or looked at again at the next tick, and the words
   // below are moved by read-modify-writes after they have changed (test/model/roles.pml).

@@ -9,8 +9,7 @@
 namespace hamlyn {
 
 using library::Engine;
-using library::PollRest;
-using Taken = shm::ShmLink::Taken;
+using shm::ShortWay;
 
 NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) : interface_(interface) {
   if (places > (std::size_t{1} << 20))
@@ -33,65 +32,10 @@ std::size_t NotificationQueue::capacity() const noexcept { return queue_->capaci
 
 namespace {
 
-// What follows `count` messages in an open run, if there is room for it. Returns how many there are then.
-std::size_t take_run(interface::ShortRun& run, interface::Queue& queue, std::span<Notification> out,
-                     std::size_t count) noexcept {
-  shm::ShmLink& link = *run.local;
-  while (count != out.size() && run.left != 0 && link.take(queue, out[count]) == Taken::taken) {
-    ++count;
-    --run.left;
-  }
-  return count;
-}
-
 __attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue& queue,
                                                 std::span<Notification> out) noexcept {
-  const std::size_t count = take_run(engine.core().short_run(), queue, out, 1);
+  const std::size_t count = engine.short_way().take_run(queue, out, 1);
   engine.lock().leave_quickly();
-  return count;
-}
-
-// A packet like the one before, straight from its link to `out`: the one at which a run ended, with what had
-// to wait for that.
-bool take_like_before(Engine& engine, shm::ShmLink& link, interface::Queue& queue,
-                      Notification& out) noexcept {
-  if (link.cached.write.queue != &queue || link.broken) return false;
-  const bool wraps = queue.next_wraps();
-  if (link.take(queue, out) != Taken::taken) return false;
-  link.cached.counted_last = false;
-  out.wrap = wraps;
-  ++link.counters->packets_in;
-  link.counters->bytes_in += out.length;
-  ++link.cached.write.counters->messages;
-  link.cached.write.counters->bytes += out.length;
-  queue.count();
-  link.settle(engine.core());
-  return true;
-}
-
-// The next message, if it stands in one packet and is for the owner of that queue.
-bool take_next(Engine& engine, shm::ShmLink& link, interface::Queue& queue, Notification& out) noexcept {
-  const std::uint64_t lead = link.next_lead();
-  if (interface::is_request(lead)) return false;
-  return (interface::is_short_write(lead) && take_like_before(engine, link, queue, out)) ||
-         link.take_whole(engine.core(), queue, out);
-}
-
-// Whether anything has come by the link that brought the last message, after a few looks.
-bool look_for_more(Engine& engine, shm::ShmLink& link) noexcept {
-  engine.rest_before_answer(link);
-  const std::uint32_t pauses = engine.poll_rest().pauses();
-  for (std::uint32_t looks = engine.looks(); !link.something_arrived();) {
-    if (--looks == 0) return false;
-    PollRest::rest(pauses);
-  }
-  engine.poll_rest().answered();
-  return true;
-}
-
-std::size_t take_all(Engine& engine, interface::Queue& queue, std::span<Notification> out) noexcept {
-  std::size_t count = 0;
-  while (count < out.size() && !queue.empty()) engine.core().take(queue, out[count++]);
   return count;
 }
 
@@ -104,27 +48,20 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   if (!engine.lock().enter_quickly()) [[unlikely]]
     return poll_slowly(out);
-  interface::ShortRun& run = engine.core().short_run();
-  if (run.queue == queue_ && run.left != 0 && queue_->empty() && !out.empty()) [[likely]] {
-    shm::ShmLink& link = *run.local;
-    engine.rest_before_answer(link);
-    const std::uint32_t pauses = engine.poll_rest().pauses();
-    for (std::uint32_t looks = engine.looks();;) {
-      const Taken taken = link.take(*queue_, out.front());
-      if (taken == Taken::taken) [[likely]] {
-        engine.poll_rest().answered();
-        --run.left;
+  ShortWay& way = engine.short_way();
+  if (way.open_for(*queue_) && !out.empty()) [[likely]] {
+    switch (way.take(*queue_, out.front())) {
+      case ShortWay::Found::message:
         if (out.size() != 1) return take_more(engine, *queue_, out);
         engine.lock().leave_quickly();
         return 1;
-      }
-      if (taken == Taken::other) return poll_other(out);
-      if (--looks == 0) {
-        if (!engine.empty_handed()) break;
+      case ShortWay::Found::nothing:
         engine.lock().leave_quickly();
         return 0;
-      }
-      PollRest::rest(pauses);
+      case ShortWay::Found::other:
+        return poll_other(out);
+      case ShortWay::Found::elsewhere:
+        break;
     }
   }
   engine.lock().leave_quickly();
@@ -135,10 +72,10 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
 // but longer.
 std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
-  interface::ShortRun& run = engine.core().short_run();
+  ShortWay& way = engine.short_way();
   std::size_t count = 1;
-  if (run.local->take_block(run, out.front())) [[likely]] {
-    engine.poll_rest().answered();
+  if (way.take_block(*queue_, out.front())) [[likely]] {
+    way.rest().answered();
   } else {
     count = look_and_take(out, 0, true);
   }
@@ -149,46 +86,30 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
 std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
-  return guard && !out.empty() ? look_and_take(out, engine.await_row(), false) : 0;
+  return guard && !out.empty() ? look_and_take(out, engine.short_way().await_row(), false) : 0;
 }
 
 // With the lock. `row`: so many packets seem to be there; `found`: one is, at the link of the open run.
 std::size_t NotificationQueue::look_and_take(std::span<Notification> out, std::uint32_t row,
                                              bool found) noexcept {
   Engine& engine = interface_.engine();
-  PollRest& rest = engine.poll_rest();
-  const std::uint32_t taken = engine.core().close_run();
-  rest.taken(taken);
-  std::size_t count = 0;
-  if (shm::ShmLink* const link = engine.direct_link(*queue_, taken)) {
-    if (found) rest.answered();
-    if (!found && !look_for_more(engine, *link)) {
-      if (engine.empty_handed()) return 0;
-    } else if (take_next(engine, *link, *queue_, out.front())) {
-      count = 1;
-    } else if (engine.serve_direct(*link)) {
-      rest.taken(1);
-      // A look for the next one would take its line from the peer, who is about to write there.
-      if (engine.alone() && !link->replies_due && !link->broken) return 0;
-    } else {
-      engine.run_direct(*link);
-      count = take_all(engine, *queue_, out);
-    }
-    if (link->replies_due) [[unlikely]]
-      engine.run_polled();
-  }
+  ShortWay& way = engine.short_way();
+  const ShortWay::Look look = engine.look_directly(*queue_, out, found);
+  if (look.over) return 0;
+  if (look.replies_due) [[unlikely]]
+    engine.run_polled();
+  std::size_t count = look.count;
   if (count == 0) {
-    rest.review();
+    way.rest().review();
     const bool stood = !queue_->empty();
     if (!stood) engine.run_polled();
-    count = take_all(engine, *queue_, out);
+    count = ShortWay::take_all(engine.core(), *queue_, out);
     if (stood) engine.replies_may_wait();
   }
-  rest.taken(count);
+  way.rest().taken(count);
   if (count == 0 && queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
-  engine.open_run(*queue_, row > count ? row - static_cast<std::uint32_t>(count) : 0);
-  interface::ShortRun& run = engine.core().short_run();
-  return row != 0 && run.queue == queue_ ? take_run(run, *queue_, out, count) : count;
+  way.open(*queue_, row > count ? row - static_cast<std::uint32_t>(count) : 0);
+  return row != 0 ? way.take_run(*queue_, out, count) : count;
 }
 
 Status NotificationQueue::receive(Notification& out) noexcept {

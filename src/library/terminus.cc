@@ -9,6 +9,8 @@
 
 namespace hamlyn {
 
+using shm::ShortWay;
+
 namespace {
 
 // In `ready` functions of waits: these mean that it is worth trying again.
@@ -46,6 +48,14 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
 
 __attribute__((noinline)) Status ring_and_leave(shm::ShmLink& link, base::RunLock& lock) noexcept {
   link.ring();
+  lock.leave_quickly();
+  return Status::ok;
+}
+
+// Behind what has gone the short way. `asleep`: the link whose peer is to be woken, or null.
+__attribute__((always_inline)) inline Status leave(base::RunLock& lock, shm::ShmLink* asleep) noexcept {
+  if (asleep != nullptr) [[unlikely]]
+    return ring_and_leave(*asleep, lock);
   lock.leave_quickly();
   return Status::ok;
 }
@@ -152,19 +162,9 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
   if (data.size() > interface::kInlineData) return send_block(ticket, data, word, offset);
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
-    shm::ShmLink* link;
-    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, link)) [[likely]] {
-      if (link->quick()) [[likely]] {
-        link->put_quickly(outlet->target, ticket.base + offset, word, data.data(), data.size());
-        const bool must_ring = link->must_ring();
-        --outlet->left;
-        if (must_ring) [[unlikely]]
-          return ring_and_leave(*link, lock);
-        link->prepare_next();
-        lock.leave_quickly();
-        return Status::ok;
-      }
-    }
+    shm::ShmLink* asleep;
+    if (ShortWay::send(*terminus_, ticket, data, word, offset, asleep)) [[likely]]
+      return leave(lock, asleep);
     lock.leave_quickly();
   }
   return send_fast_slowly(ticket, data, word, offset);
@@ -175,18 +175,9 @@ Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> dat
                             std::uint64_t offset) noexcept {
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
-    shm::ShmLink* link;
-    if (interface::Outlet* outlet = terminus_->quick_way(ticket, data.size(), offset, link)) [[likely]] {
-      if (!link->others_first(Priority::normal) &&
-          link->put_block(outlet->target, ticket.base + offset, word, data)) [[likely]] {
-        --outlet->left;
-        if (link->must_ring()) [[unlikely]]
-          return ring_and_leave(*link, lock);
-        link->prepare_next_block(data.size());
-        lock.leave_quickly();
-        return Status::ok;
-      }
-    }
+    shm::ShmLink* asleep;
+    if (ShortWay::send_block(*terminus_, ticket, data, word, offset, asleep)) [[likely]]
+      return leave(lock, asleep);
     lock.leave_quickly();
   }
   return send_fast_slowly(ticket, data, word, offset);
@@ -213,21 +204,7 @@ Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage
 // As far as the shortest way goes. Returns how many have left.
 std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
-  if (!guard) return 0;  // the slow way says it
-  std::size_t count = 0;
-  shm::ShmLink* link;
-  if (interface::Outlet* const outlet = terminus_->quick_way(ticket, 0, 0, link)) {
-    for (; count != row.size() && outlet->left != 0 && link->quick(); ++count) {
-      const FastMessage& message = row[count];
-      const std::size_t length = message.data.size();
-      if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
-      link->put_quickly(outlet->target, ticket.base + message.offset, message.word, message.data.data(),
-                        length);
-      --outlet->left;
-    }
-    if (count != 0 && link->must_ring()) link->ring();
-  }
-  return count;
+  return guard ? ShortWay::send_row(*terminus_, ticket, row) : 0;  // forked: the slow way says it
 }
 
 Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
@@ -276,18 +253,10 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   library::Engine& engine = interface_.engine();
   base::RunLock& lock = engine.lock();
   if (lock.enter_quickly()) [[likely]] {
-    shm::ShmLink* link;
-    interface::Outlet* const outlet = terminus_->quick_put(ticket, data.size(), options, link);
-    if (outlet != nullptr && link->quick()) [[likely]] {
-      link->put_quickly(
-          interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset), data);
-      outlet->unfenced |= terminus_->bit();
+    shm::ShmLink* asleep;
+    if (ShortWay::put(*terminus_, ticket, data, options, asleep)) [[likely]] {
       if (handle != nullptr) *handle = {};
-      if (link->must_ring()) [[unlikely]]
-        return ring_and_leave(*link, lock);
-      link->prepare_next();
-      lock.leave_quickly();
-      return Status::ok;
+      return leave(lock, asleep);
     }
     lock.leave_quickly();
   }

@@ -1,6 +1,6 @@
-// The shortest way in (ShmLink::take, ShortRun): a packet like the one before goes straight to whoever asks.
+// The shortest way in (shm::ShortWay): a packet like the one before goes straight to whoever asks.
 // It must refuse whatever the long way refuses, and leave it to that way to say so.
-#include "fabric/shm/shm_link.h"
+#include "fabric/shm/short_way.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {
@@ -21,7 +21,7 @@ class ShmDirect : public Conformance {
   bool take(Notification& out) {
     if (!queue->empty()) return false;
     const bool wraps = queue->next_wraps();
-    if (link().take(*queue, out) != shm::ShmLink::Taken::taken) return false;
+    if (link().take(shm::LikeBefore{*queue, out}) != shm::ShmLink::Taken::taken) return false;
     out.wrap = wraps;
     link().settle(bob.core);
     return true;
@@ -46,6 +46,7 @@ class ShmDirect : public Conformance {
   Area area{4096};
   TestSlot slot{bob, area, queue, {.base = 1024, .bound = 256, .places = 4}};
   Terminus terminus{alice.core, 63};
+  shm::ShortWay way{bob.core};
 };
 
 TEST_P(ShmDirect, hands_over_packet_and_notification) {
@@ -101,13 +102,13 @@ TEST_P(ShmDirect, a_run_ends_before_a_place_is_due_and_before_the_queue_wraps) {
   one_before(16);
   Notification n;
   for (int i = 0; i < 200; ++i) {
-    bob.core.open_run(link(), *queue, link().until_settled() - 1);
-    const interface::ShortRun& run = bob.core.short_run();
+    way.open(link(), *queue, link().until_settled() - 1);
+    const shm::ShortRun& run = way.run();
     ASSERT_EQ(run.queue, queue);
     EXPECT_LE(run.left, 1u) << "of four places two free ones are worth a reply";
     EXPECT_LE(run.left, queue->until_wrap());
     EXPECT_LT(run.left, link().until_settled());
-    EXPECT_EQ(bob.core.close_run(), 0u);
+    EXPECT_EQ(way.close_run(), 0u);
     ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
     ASSERT_TRUE(take(n)) << i;
     turn();
@@ -118,13 +119,12 @@ TEST_P(ShmDirect, a_run_is_counted_when_it_is_closed) {
   one_before(16);
   const std::uint64_t packets = link().counters->packets_in;
   const std::uint64_t bytes = link().counters->bytes_in;
-  bob.core.open_run(link(), *queue, 3);
-  interface::ShortRun& run = bob.core.short_run();
+  way.open(link(), *queue, 3);
+  const shm::ShortRun& run = way.run();
   ASSERT_EQ(run.left, 1u);
   ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
   Notification n;
-  ASSERT_EQ(link().take(*queue, n), shm::ShmLink::Taken::taken);
-  --run.left;
+  ASSERT_EQ(way.take_run(*queue, {&n, 1}, 0), 1u);
   turn();  // looks everywhere
   EXPECT_EQ(run.queue, nullptr);
   EXPECT_EQ(link().counters->packets_in, packets + 1);
@@ -135,11 +135,11 @@ TEST_P(ShmDirect, a_run_is_counted_when_it_is_closed) {
 TEST_P(ShmDirect, no_run_is_open_while_replies_are_due_or_leave) {
   one_before(16);
   link().replies_due = true;
-  bob.core.open_run(link(), *queue, 3);
-  EXPECT_EQ(bob.core.short_run().queue, nullptr) << "whoever polls is to send them";
+  way.open(link(), *queue, 3);
+  EXPECT_EQ(way.run().queue, nullptr) << "whoever polls is to send them";
   link().replies_due = false;
-  bob.core.open_run(link(), *queue, 3);
-  EXPECT_EQ(bob.core.short_run().queue, queue);
+  way.open(link(), *queue, 3);
+  EXPECT_EQ(way.run().queue, queue);
   interface::Store store;
   std::vector<interface::StoredRange> ranges;
   store.due = true;
@@ -147,18 +147,18 @@ TEST_P(ShmDirect, no_run_is_open_while_replies_are_due_or_leave) {
   link().replies_due = true;
   EXPECT_TRUE(bob.core.end_sync(store, true));
   EXPECT_FALSE(link().replies_due);
-  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+  EXPECT_EQ(way.run().queue, nullptr);
 }
 
 TEST_P(ShmDirect, no_run_is_opened_for_another_queue_or_one_that_holds_something) {
   one_before(16);
   interface::Queue* other = bob.core.make_queue(16);
-  bob.core.open_run(link(), *other, 3);
-  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+  way.open(link(), *other, 3);
+  EXPECT_EQ(way.run().queue, nullptr);
   ASSERT_EQ(send_fast(terminus, slot.ticket(), pattern(16, 1)), Status::ok);
   rest();
-  bob.core.open_run(link(), *queue, 3);
-  EXPECT_EQ(bob.core.short_run().queue, nullptr);
+  way.open(link(), *queue, 3);
+  EXPECT_EQ(way.run().queue, nullptr);
 }
 
 TEST_P(ShmDirect, refuses_whatever_the_long_way_refuses) {

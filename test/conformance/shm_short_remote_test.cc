@@ -1,4 +1,4 @@
-// The short ways in for a request and for its answer (ShmLink::take_request, take_reply) against the long
+// The short ways in for a request and for its answer (shm::Request, ShmLink::take_reply) against the long
 // one: whatever is asked, and whatever is answered, both do the same.
 #include <algorithm>
 
@@ -80,7 +80,7 @@ TEST_P(ShmShortRemote, serves_requests_as_the_long_way_does) {
   const std::vector<std::byte> data = pattern(64, 1);
   std::copy(data.begin(), data.end(), area.bytes().begin() + 64);
   const auto served = [&](RemoteHandle handle) {
-    EXPECT_TRUE(link_of(bob).take_request(bob.core));
+    EXPECT_TRUE(take_request(bob, link_of(bob)));
     EXPECT_TRUE(until([&] { return asks.outcome(handle).status != Status::pending; }));
     return asks.outcome(handle);
   };
@@ -106,7 +106,7 @@ TEST_P(ShmShortRemote, serves_requests_as_the_long_way_does) {
   ASSERT_EQ(asks.fetch(longer, {.operand = 1}, {.offset = kBytes}, nullptr, &handle), Status::pending);
   EXPECT_EQ(served(handle).cause, Refusal::out_of_bounds);
   inject(hand_made(slot.ticket(), 16));
-  EXPECT_FALSE(link_of(bob).take_request(bob.core)) << "a message is no request";
+  EXPECT_FALSE(take_request(bob, link_of(bob))) << "a message is no request";
 }
 
 TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
@@ -128,7 +128,7 @@ TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
     const RemoteHandle second = ask(asks, short_way.ticket(), a, into_short, from_carol);
     shm::ShmLink& at = link_of(carol);
     like_before += at.cached.request.key == short_way.ticket().key ? 1 : 0;
-    ASSERT_TRUE(at.take_request(carol.core));
+    ASSERT_TRUE(take_request(carol, at));
     if (a.answered || !a.fetch) {
       while (asks.outcome(second).status == Status::pending)
         ASSERT_TRUE(way_to(carol).take_reply(alice.core)) << "seed " << seed;
@@ -163,7 +163,7 @@ TEST_P(ShmShortRemote, remembers_nothing_that_has_changed) {
   const Ticket ticket = slot.ticket();
   const auto served = [&](const Asked& a) {
     const RemoteHandle handle = ask(asks, ticket, a, landing, own);
-    EXPECT_TRUE(link_of(bob).take_request(bob.core));
+    EXPECT_TRUE(take_request(bob, link_of(bob)));
     rest();
     return asks.outcome(handle);
   };
@@ -233,7 +233,7 @@ TEST_P(ShmShortRemote, takes_no_answer_that_was_not_asked_for) {
     forge(right, id + 1);
     forge(right, id + interface::kRequestPlaces);
     forge(right, id | std::uint64_t{1} << 32);
-    ASSERT_TRUE(link_of(carol).take_request(carol.core));
+    ASSERT_TRUE(take_request(carol, link_of(carol)));
     ASSERT_TRUE(way_to(carol).take_reply(alice.core));
     EXPECT_EQ(asks.outcome(handle).status, Status::ok);
     Packet again{};

@@ -1,8 +1,7 @@
-// The short ways in for a whole message in one packet (ShmLink::take_whole, take_block) against the long one:
+// The short ways in for a whole message in one packet (shm::Message, BlockLikeBefore) against the long one:
 // whatever comes, both do the same. Bob is asked by the long way, carol by the short one, by packets that
 // differ only in what their tickets differ in.
 #include <algorithm>
-#include <sstream>
 
 #include "test/conformance/short_ways.h"
 
@@ -60,23 +59,6 @@ struct Receiver {
   std::vector<std::unique_ptr<Area>> areas;
   std::vector<std::unique_ptr<TestSlot>> slots;
 };
-
-bool alike(const Notification& a, const Notification& b) {
-  return a.kind == b.kind && a.wrap == b.wrap && a.fast == b.fast && a.cause == b.cause && a.slot == b.slot &&
-         a.entry == b.entry && a.message_id == b.message_id && a.offset == b.offset && a.length == b.length &&
-         a.word == b.word && a.peer == b.peer;
-}
-
-std::string written(const std::vector<Notification>& all) {
-  std::ostringstream out;
-  for (const Notification& n : all) {
-    out << "kind " << static_cast<int>(n.kind) << (n.wrap ? " wrap" : "") << (n.fast ? " fast" : "")
-        << " cause " << name(n.cause) << " slot " << n.slot << " entry " << n.entry << " message "
-        << n.message_id << " offset " << n.offset << " length " << n.length << " word " << n.word << " peer "
-        << n.peer << "\n";
-  }
-  return out.str();
-}
 
 class ShmShort : public ShortWays {
  protected:
@@ -155,32 +137,19 @@ class ShmShort : public ShortWays {
     }
   }
 
-  // Links are not what is compared: none is demoted, neither for what is made up here, nor alice's for being
-  // told of places that she never used.
-  void forget_guilt() {
-    for (const Party* party : {&alice, &bob, &carol}) {
-      for (interface::Link* link : party->core.links()) link->sweep.guilt = 0;
-    }
-  }
-
   // As the owner of the queue does in an open run, for what is there.
   void take_in_run(Receiver& at, std::vector<Notification>& heard) {
-    shm::ShmLink& link = link_of(at.party);
-    at.party.core.open_run(link, *at.queue, link.until_settled() - 1);
-    interface::ShortRun& run = at.party.core.short_run();
-    while (run.queue != nullptr && run.left != 0) {
-      Notification n;
-      const shm::ShmLink::Taken like_before = link.take(*at.queue, n);
-      if (like_before == shm::ShmLink::Taken::taken) {
-        --run.left;
-      } else if (like_before == shm::ShmLink::Taken::other && link.take_block(run, n)) {
+    shm::ShortWay way(at.party.core);
+    way.open(link_of(at.party), *at.queue, link_of(at.party).until_settled() - 1);
+    Notification n;
+    while (way.open_for(*at.queue)) {
+      if (way.take_run(*at.queue, {&n, 1}, 0) == 0) {
+        if (!way.take_block(*at.queue, n)) break;
         ++blocks;
-      } else {
-        break;
       }
       heard.push_back(n);
     }
-    at.party.core.close_run();
+    way.close();
   }
   int blocks = 0;
 };
@@ -206,7 +175,7 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_any_packet) {
     Notification n;
     if (random.one_in(2)) {
       take_in_run(short_way, heard);
-    } else if (link_of(carol).take_whole(carol.core, *short_way.queue, n)) {
+    } else if (take_message(carol, link_of(carol), *short_way.queue, n)) {
       heard.push_back(n);
     }
     taken += !heard.empty();
@@ -289,21 +258,22 @@ TEST_P(ShmShort, takes_no_block_in_a_run_for_a_slot_that_has_gone) {
   Packet packet = hand_made(at.slots[0]->ticket(), 64);
   set_lead(packet, Operation::write, 64, 0);
   set_entry(packet, Ticket::kFast, 0);
-  bob.core.open_run(link_of(bob), *at.queue, 8);
-  interface::ShortRun& run = bob.core.short_run();
+  shm::ShortWay way(bob.core);
+  way.open(link_of(bob), *at.queue, 8);
+  const shm::ShortRun& run = way.run();
   ASSERT_EQ(run.queue, at.queue);
   at.slots[0].reset();
   EXPECT_EQ(run.queue, nullptr) << "what it rests on has changed";
   rest();
-  bob.core.open_run(link_of(bob), *at.queue, 8);
+  way.open(link_of(bob), *at.queue, 8);
   inject(packet, alice, bob);
   Notification n;
-  EXPECT_FALSE(run.queue != nullptr && link_of(bob).take_block(run, n));
+  EXPECT_FALSE(run.queue != nullptr && way.take_block(*at.queue, n));
   Packet zeros{};
   set_lead(zeros, Operation::write, 64, 0);
   rest();
   inject(zeros, alice, bob);
-  EXPECT_FALSE(run.queue != nullptr && link_of(bob).take_block(run, n)) << "nothing remembered is no slot";
+  EXPECT_FALSE(run.queue != nullptr && way.take_block(*at.queue, n)) << "nothing remembered is no slot";
   rest();
 }
 
@@ -319,7 +289,7 @@ TEST_P(ShmShort, takes_no_more_in_fast_mode_than_the_places_that_were_granted) {
   rest();  // all of them stand in the queue now
   inject(packet);
   Notification n;
-  EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));
+  EXPECT_FALSE(take_message(bob, link_of(bob), *at.queue, n));
   rest();
   EXPECT_EQ(bob.refused(Refusal::no_place), 1u);
 }
@@ -330,7 +300,7 @@ TEST_P(ShmShort, takes_nothing_for_a_slot_that_has_gone) {
     if (ticket.fast()) at.slots[0]->drop();
     inject(hand_made(ticket, 64));
     Notification n;
-    EXPECT_EQ(link_of(bob).take_whole(bob.core, *at.queue, n), !ticket.fast());
+    EXPECT_EQ(take_message(bob, link_of(bob), *at.queue, n), !ticket.fast());
     rest();
   }
   EXPECT_EQ(bob.refused(Refusal::stale_generation), 1u);
@@ -343,8 +313,8 @@ TEST_P(ShmShort, takes_nothing_before_replies_and_urgent_packets_or_from_a_broke
   inject(packet);
   interface::Link* link = alice.core.find_link(bob.id);
   ASSERT_EQ(link->put(packet, junk, junk, Priority::urgent), Status::ok);
-  EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));
-  EXPECT_FALSE(link_of(bob).take_request(bob.core));
+  EXPECT_FALSE(take_message(bob, link_of(bob), *at.queue, n));
+  EXPECT_FALSE(take_request(bob, link_of(bob)));
   rest();
   at.told();
   EXPECT_EQ(at.slots[0]->arm(0), Status::ok);
@@ -352,14 +322,14 @@ TEST_P(ShmShort, takes_nothing_before_replies_and_urgent_packets_or_from_a_broke
   reply.lead.operation = Operation::credit;
   inject(packet);
   ASSERT_EQ(link->put_reply(reply, junk), Status::ok);
-  EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));
+  EXPECT_FALSE(take_message(bob, link_of(bob), *at.queue, n));
   rest();
   at.told();
   EXPECT_EQ(at.slots[0]->arm(0), Status::ok);
   inject(packet);
   link_of(bob).broken = true;
-  EXPECT_FALSE(link_of(bob).take_whole(bob.core, *at.queue, n));
-  EXPECT_FALSE(link_of(bob).take_request(bob.core));
+  EXPECT_FALSE(take_message(bob, link_of(bob), *at.queue, n));
+  EXPECT_FALSE(take_request(bob, link_of(bob)));
 }
 
 INSTANTIATE_TEST_SUITE_P(fabric, ShmShort, testing::Values(FabricKind{"shm", make_shm_fabric}), fabric_name);

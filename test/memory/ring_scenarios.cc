@@ -65,7 +65,7 @@ bool is_whole(const Packet& packet, std::uint64_t seed) {
   return std::memcmp(&packet.slot, &expected.word[1], sizeof packet - 8) == 0;
 }
 
-void put_words(Writer& writer, const Packet& packet) { writer.put_words(words_of(packet)); }
+void put_words(Writer& writer, const Packet& packet) { writer.publish(shm::WholeCell{words_of(packet)}); }
 interface::FastTarget target_of(const Packet& packet) {
   const interface::Words words = words_of(packet);
   interface::FastTarget target {};
@@ -75,17 +75,19 @@ interface::FastTarget target_of(const Packet& packet) {
   return target;
 }
 void put_fast(Writer& writer, const Packet& packet) {
-  writer.put_fast(target_of(packet), packet.offset, packet.word, kData, interface::kInlineData);
+  const interface::FastTarget target = target_of(packet);
+  writer.publish(shm::FastCell{{target, packet.offset, packet.word}, kData, interface::kInlineData});
 }
 constexpr std::uint64_t kBlock[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 void put_block(Writer& writer, const Packet& packet) {
-  writer.put_block(target_of(packet), packet.offset, packet.word, reinterpret_cast<const std::byte*>(kBlock),
-                   sizeof kBlock, 2);
+  const interface::FastTarget target = target_of(packet);
+  writer.publish(shm::FastBlock{
+      {target, packet.offset, packet.word}, reinterpret_cast<const std::byte*>(kBlock), sizeof kBlock});
 }
 // A put of one cell: a word, and 48 bytes.
 void put_cell(Writer& writer, const Packet& packet) {
   const interface::Words words = words_of(packet);
-  writer.put_cell(words.word[1], reinterpret_cast<const std::byte*>(&words.word[2]), 48);
+  writer.publish(shm::PutCell{words.word[1], reinterpret_cast<const std::byte*>(&words.word[2]), 48});
 }
 
 // Takes what is there, up to so many looks; reports what of it is whole.

@@ -1,11 +1,11 @@
 // How long a polling thread rests: what was fastest is kept, what brings nothing is given up.
-#include "library/poll_rest.h"
+#include "fabric/shm/poll_rest.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-namespace hamlyn::internal_::library {
+namespace hamlyn::shm {
 namespace {
 
 constexpr std::uint64_t kBetween = 1000;  // cycles from message to message
@@ -126,4 +126,4 @@ TEST(PollRest, waits_for_rows_more_rarely_the_longer_none_comes) {
 }
 
 }  // namespace
-}  // namespace hamlyn::internal_::library
+}  // namespace hamlyn::shm

@@ -118,7 +118,7 @@ TEST_F(Ring, a_block_is_what_a_packet_with_its_words_is) {
       target.slot_word = word_at(packet, interface::kSlotWord);
       target.key = packet.key;
       target.entry_word = word_at(packet, interface::kEntryWord);
-      writer.put_block(target, packet.offset, packet.word, data.data(), length, cells_wanted);
+      writer.publish(shm::FastBlock{{target, packet.offset, packet.word}, data.data(), length});
       ++blocks;
     } else {
       writer.put(packet, data.data(), nullptr);
@@ -224,7 +224,7 @@ TEST_F(Ring, goes_on_when_its_turns_begin_anew) {
     const std::uint32_t needed = cells_of(packet_with(length, 0).lead);
     if (length > interface::kInlineData && writer.quick(needed)) {
       interface::FastTarget target {};
-      writer.put_block(target, 0, seed, bytes(length, seed).data(), length, needed);
+      writer.publish(shm::FastBlock{{target, 0, seed}, bytes(length, seed).data(), length});
       ++blocks;
     } else {
       put(length, 0, seed);

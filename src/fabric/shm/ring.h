@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/copy.h"
 #include "base/memory.h"
+#include "fabric/shm/shapes.h"
 #include "interface/link.h"
 #include "interface/packet.h"
 
@@ -84,78 +85,26 @@ class RingWriter {
     find_quick_end();
   }
 
-  // Whether put_fast may be called: there is room, the ring does not wrap yet, and nothing behind the cell is
-  // to be cleared. Known by one comparison, so that the shortest way need not look at each.
+  // Whether a packet of one cell may be published: there is room, the ring does not wrap yet, and nothing
+  // behind the cell is to be cleared. Known by one comparison, so that the shortest way need not look at
+  // each.
   bool quick() const noexcept { return next_ != quick_end_; }
-
-  // A fast-mode packet of up to 16 bytes, from registers; quick().
-  __attribute__((always_inline)) void put_fast(const interface::FastTarget& target, std::uint64_t offset,
-                                               std::uint64_t word, const std::byte* data,
-                                               std::size_t length) noexcept {
-    HAMLYN_ASSERT(quick() && length <= interface::kInlineData, "the caller has asked quick()");
-    std::uint64_t* const cell = words(next_);
-    ++next_;
-    if (length == interface::kInlineData) [[likely]] {
-      Memory::store_relaxed(cell[6], load_word(data));
-      Memory::store_relaxed(cell[7], load_word(data + 8));
-    } else {
-      put_inline(cell, data, length);
-    }
-    Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
-    Memory::store_relaxed(cell[interface::kKeyWord], target.key);
-    Memory::store_relaxed(cell[interface::kOffsetWord], offset);
-    Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
-    Memory::store_relaxed(cell[interface::kUserWord], word);
-    // Pairs with RingReader::look.
-    Memory::store_release(cell[interface::kLeadWord], interface::write_lead(length) | turn_);
-  }
-
-  // Whether put_block may be called for a packet of so many cells: there is room, and it does not wrap.
+  // The same for a packet of several cells: there is room, and it does not wrap.
   bool quick(std::uint32_t cells) const noexcept { return index() + cells < count_ && has_room(cells); }
 
-  // A fast-mode packet with its data in the cells behind it, from registers; quick(cells).
-  void put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                 const std::byte* data, std::size_t length, std::uint32_t cells) noexcept {
-    HAMLYN_ASSERT(quick(cells), "the caller has asked quick(cells)");
+  // Writes and publishes one packet of that shape (below), from registers; quick(), or quick(cells).
+  template <class Shape>
+  __attribute__((always_inline)) void publish(const Shape& shape) noexcept {
+    HAMLYN_ASSERT(Shape::kOneCell ? quick() : quick(shape.cells()), "the caller has asked quick()");
     std::uint64_t* const cell = words(next_);
-    Memory::copy_to_peer(next_ + 1, data, length);
-    next_ += cells;
-    quick_end_ = next_;
-    data_until_ = written() + count_;
-    clear_next();  // it may hold data of the lap before
-    Memory::store_relaxed(cell[interface::kSlotWord], target.slot_word);
-    Memory::store_relaxed(cell[interface::kKeyWord], target.key);
-    Memory::store_relaxed(cell[interface::kOffsetWord], offset);
-    Memory::store_relaxed(cell[interface::kEntryWord], target.entry_word);
-    Memory::store_relaxed(cell[interface::kUserWord], word);
-    // Pairs with RingReader::look.
-    Memory::store_release(cell[interface::kLeadWord], interface::write_lead(length) | turn_);
-  }
-
-  // A put of up to 48 bytes, likewise; quick(). `word` is its second (interface/put_packet.h).
-  void put_cell(std::uint64_t word, const std::byte* data, std::size_t length) noexcept {
-    HAMLYN_ASSERT(quick() && length <= kCell - 2 * sizeof(std::uint64_t), "the caller has asked quick()");
-    std::uint64_t* const cell = words(next_);
-    ++next_;
-    std::size_t at = 2;
-    for (; length >= sizeof(std::uint64_t); length -= sizeof(std::uint64_t), data += sizeof(std::uint64_t))
-      Memory::store_relaxed(cell[at++], load_word(data));
-    if (length != 0) Memory::store_relaxed(cell[at], base::load_up_to_16(data, length).first);
-    Memory::store_relaxed(cell[interface::kSlotWord], word);
-    // Pairs with RingReader::look.
-    Memory::store_release(cell[interface::kLeadWord], interface::put_lead() | turn_);
-  }
-
-  // A packet of one cell from its words; quick(). Its turn is filled in here.
-  void put_words(const interface::Words& packet) noexcept {
-    HAMLYN_ASSERT(quick(), "the caller has asked quick()");
-    std::uint64_t* const cell = words(next_);
-    ++next_;
-#pragma GCC unroll 8
-    for (std::size_t i = 1; i < kCell / sizeof(std::uint64_t); ++i)
-      Memory::store_relaxed(cell[i], packet.word[i]);
-    // Pairs with RingReader::look.
-    Memory::store_release(cell[0], (packet.word[0] & ~std::uint64_t{0xFFFFFFFF}) | turn_);
+    next_ += shape.cells();
+    shape.template fill<Memory>(cell);
+    if constexpr (!Shape::kOneCell) {
+      quick_end_ = next_;
+      data_until_ = written() + count_;
+      clear_next();  // it may hold data of the lap before
+    }
+    reveal(cell, shape.lead(), turn_);
   }
 
   // Fetches a cell that will be written soon. Without it each publication waits for its own line
@@ -172,40 +121,27 @@ class RingWriter {
   // Word by word, from registers: a wide load of what narrow stores have just written waits for the stores
   // (docs/performance.md has the figures).
   void put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
-    std::uint64_t* const cell = words(next_);
-    const std::uint64_t first = (word_of(packet.lead) & ~std::uint64_t{0xFFFFFFFF}) | turn_;
     const Lead lead = packet.lead;
-    if (quick() && lead.length <= interface::kInlineData && lead.metadata_length == 0) [[likely]] {
-      put_inline(cell, data, lead.length);
-      ++next_;
-      put_header(cell, packet, first);
-      return;
-    }
+    if (quick() && lead.length <= interface::kInlineData && lead.metadata_length == 0) [[likely]]
+      return publish(Inline{packet, data});
     HAMLYN_ASSERT(has_room(1), "the caller has asked has_room()");
+    std::uint64_t* const cell = words(next_);
+    const std::uint32_t turn = turn_;  // of the first cell
     put_data(cell, lead, data, metadata);
     if (written() <= data_until_) [[unlikely]]
       clear_next();
-    put_header(cell, packet, first);
+    fill_header<Memory>(cell, packet);
+    reveal(cell, word_of(lead) & ~std::uint64_t{0xFFFFFFFF}, turn);
     find_quick_end();
   }
 
  private:
   static std::uint64_t* words(Packet* cell) noexcept { return reinterpret_cast<std::uint64_t*>(cell); }
 
-  static std::uint64_t load_word(const std::byte* from) noexcept {
-    std::uint64_t word;
-    std::memcpy(&word, from, sizeof word);
-    return word;
-  }
-  static std::uint64_t packet_word(const Packet& packet, std::size_t i) noexcept {
-    return load_word(reinterpret_cast<const std::byte*>(&packet) + i * sizeof(std::uint64_t));
-  }
-
-  static void put_header(std::uint64_t* cell, const Packet& packet, std::uint64_t first) noexcept {
-#pragma GCC unroll 8
-    for (std::size_t i = 1; i < 6; ++i) Memory::store_relaxed(cell[i], packet_word(packet, i));
-    // Pairs with the reader's load in RingReader::look: whoever sees the turn sees the packet.
-    Memory::store_release(cell[0], first);
+  // Stores the lead, with the turn in its lower half. Pairs with RingReader::look: whoever sees the turn sees
+  // the packet.
+  static void reveal(std::uint64_t* cell, std::uint64_t lead, std::uint32_t turn) noexcept {
+    Memory::store_release(cell[interface::kLeadWord], lead | turn);
   }
 
   std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(next_ - cells_); }
@@ -238,19 +174,13 @@ class RingWriter {
     quick_end_ = written() < data_until_ ? next_ : cells_ + (room < last ? room : last);
   }
 
-  static void put_inline(std::uint64_t* cell, const std::byte* data, std::size_t length) noexcept {
-    const base::TwoWords words = base::load_up_to_16(data, length);
-    Memory::store_relaxed(cell[6], words.first);
-    Memory::store_relaxed(cell[7], words.second);
-  }
-
   // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
   // many as it takes, both whole cells.
   void put_data(std::uint64_t* cell, const Lead& lead, const std::byte* data,
                 const std::byte* metadata) noexcept {
     std::size_t left = lead.length;
     if (left <= interface::kInlineData) {
-      put_inline(cell, data, left);
+      fill_inline<Memory>(cell, data, left);
       left = 0;
     }
     advance(1);
@@ -322,7 +252,7 @@ class RingReader {
   // word is loaded by an atomic, which the compiler may not repeat: what is checked is what is used.
   bool look(interface::Words& packet) const noexcept {
     const std::uint64_t* const cell = words();
-    // Pairs with the writer's last store in RingWriter::put.
+    // Pairs with RingWriter::reveal.
     packet.word[0] = Memory::load_acquire(cell[0]);
     if (static_cast<std::uint32_t>(packet.word[0]) != turn_) return false;
 #pragma GCC unroll 8
@@ -404,5 +334,18 @@ class RingReader {
   std::uint64_t lap_ = 0;   // cells taken before this lap
   std::uint64_t told_ = 0;  // what the writer was told last
 };
+
+// A packet out of a cell. Its turn has said that it is there; elsewhere the element has its place
+// (interface/element.h).
+inline Packet arrived(const interface::Words& words) noexcept {
+  Packet packet = interface::packet_of(words);
+  packet.lead.turn = 0;
+  return packet;
+}
+
+// Total over any bytes: false means that the peer does not keep to the protocol.
+inline bool usable(const Lead& lead, std::size_t payload_limit, std::uint32_t ring) noexcept {
+  return interface::invalid(lead, payload_limit) == nullptr && interface::cells_of(lead) < ring;
+}
 
 }  // namespace hamlyn::shm

@@ -25,10 +25,6 @@ constexpr std::size_t kHomePayload = 1024;  // two such packets fit the home pag
 // With header and metadata it fits the urgent ring, and the cell that stays free there.
 constexpr std::size_t kUrgentPayload = (kUrgentCells - 3) * interface::kCell;
 constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interface::kCell;
-// The longest packets of a ring: with fewer ahead their sender would fetch the reader's word for what it has
-// taken before almost each, which is one more journey (docs/performance.md). Who sends such wants a longer
-// ring.
-constexpr std::uint32_t kPacketsAhead = 4;
 // Threads that one ring wakes. Of a peer one sleeps on the bell, and a few may not yet have noticed that they
 // were woken, who look at everything when they have. A peer may have thousands wait there: waking them would
 // be our time.
@@ -97,18 +93,6 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
   // And the cell behind it, of which a word is cleared.
   if (++puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
   return Status::ok;
-}
-
-bool ShmLink::put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                        std::span<const std::byte> data) noexcept {
-  if (data.size() > payload_limit_) return false;
-  const std::uint32_t cells = cells_of_write(data.size());
-  if (cells > out_.count() / kPacketsAhead || !out_.quick(cells)) return false;
-  out_.put_block(target, offset, word, data.data(), data.size(), cells);
-  ++puts_;
-  ++counters->packets_out;
-  counters->bytes_out += data.size();
-  return true;
 }
 
 Status ShmLink::put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
@@ -291,22 +275,6 @@ void ShmLink::ring() noexcept {
 
 // --- receiving
 
-namespace {
-
-// The turn has said that the packet is there; elsewhere the element has its place (interface/element.h).
-Packet arrived(const interface::Words& words) noexcept {
-  Packet packet = interface::packet_of(words);
-  packet.lead.turn = 0;
-  return packet;
-}
-
-// Total over any bytes: false means that the peer does not keep to the protocol.
-bool usable(const Packet& packet, std::size_t payload_limit, std::uint32_t ring) noexcept {
-  return interface::invalid(packet.lead, payload_limit) == nullptr && cells_of(packet.lead) < ring;
-}
-
-}  // namespace
-
 unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   if (broken) [[unlikely]]
     return 0;
@@ -353,58 +321,10 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
   return count + replies;
 }
 
-// A packet stands in the ring, and nothing that comes before it elsewhere.
-inline bool ShmLink::first_in_line(interface::Words& words) const noexcept {
-  return !broken && !something_first() && in_.look(words);
-}
-
-bool ShmLink::take_block(interface::ShortRun& run, Notification& out) noexcept {
-  interface::Words words;
-  if (!in_.look(words)) return false;
-  const std::uint64_t lead = words.word[interface::kLeadWord];
-  if (!interface::is_block_write(lead, mtu_)) return false;
-  const std::uint32_t cells = cells_of(lead_of(lead));
-  // Behind it, too, no ring ends and no credit is due.
-  if (cells >= in_.until_stop() || !Core::take_cached_block(*this, words, in_.block(), *run.queue, out)) {
-    return false;
-  }
-  HAMLYN_ASSERT(cells < in_.until_stop(), "a lap and a credit end no packet of a run");
-  in_.step(cells);
-  ++counters->packets_in;
-  counters->bytes_in += out.length;
-  run.take_block(in_.until_stop() - 1);
-  return true;
-}
-
-bool ShmLink::take_whole(Core& core, interface::Queue& queue, Notification& out) noexcept {
-  interface::Words words;
-  // The rest of a group may stand behind a packet of it.
-  for (unsigned taken = 0; taken != Core::kSweepBudget && first_in_line(words); ++taken) {
-    const Lead lead = lead_of(words.word[interface::kLeadWord]);
-    const std::uint32_t cells = cells_of(lead);
-    if (lead.operation != Operation::write || lead.length > mtu_ ||
-        lead.metadata_length > interface::kMetadataLimit || cells >= in_.count()) {
-      return false;
-    }
-    const Core::Arrived arrived = core.take_whole(*this, words, in_.payload(lead), queue, out);
-    if (arrived == Core::Arrived::other) return false;
-    ++counters->packets_in;
-    counters->bytes_in += lead.length;
-    if (cells != 1) {
-      in_.skip(cells);
-      if (in_.credit_due()) publish_taken();
-    } else if (!in_.step()) [[unlikely]] {
-      after_step();
-    }
-    if (arrived == Core::Arrived::whole) return true;
-  }
-  return false;
-}
-
 // All but the shortest packets. False: the peer does not keep to the protocol.
 bool ShmLink::arrive_other(Core& core, const Packet& packet) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);
-  if (!usable(packet, mtu_, in_.count())) return false;
+  if (!usable(packet.lead, mtu_, in_.count())) return false;
   if (packet.lead.operation == Operation::continue_ring) return switch_in();
   const Refusal refusal = core.deposit(*this, packet, in_.payload(packet.lead));
   if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
@@ -421,7 +341,7 @@ unsigned ShmLink::arrive_urgent(Core& core, unsigned budget) noexcept {
   interface::Words words;
   while (count < most && urgent_in_.look(words)) {
     const Packet packet = arrived(words);
-    if (!usable(packet, urgent_payload_limit(), kUrgentCells) ||
+    if (!usable(packet.lead, urgent_payload_limit(), kUrgentCells) ||
         packet.lead.operation == Operation::continue_ring ||
         (packet.lead.operation == Operation::area_write && !interface::is_in_place(packet))) {
       broken = true;  // what is urgent carries its data, or finds it in place
@@ -472,30 +392,6 @@ void ShmLink::publish_replies_taken() noexcept {
   if (bell_.must_ring(true)) ring();
 }
 
-bool ShmLink::take_request(Core& core) noexcept {
-  interface::Words words;
-  if (!first_in_line(words) || !interface::is_request(words.word[interface::kLeadWord])) return false;
-  if (!serve_cached(core, words)) {
-    const Packet packet = arrived(words);
-    const Refusal refusal = core.deposit_request(*this, packet);
-    if (refusal != Refusal::none) core.refuse(*this, refusal, packet);
-  }
-  ++counters->packets_in;
-  counters->bytes_in += lead_of(words.word[interface::kLeadWord]).length;
-  if (!in_.step()) after_step();
-  return true;
-}
-
-// One like the one before, its answer from registers into its cell. False: nothing was done.
-inline bool ShmLink::serve_cached(Core& core, const interface::Words& words) noexcept {
-  interface::Words reply;
-  if (!replies_out_.quick() || !core.serve_cached(*this, words, reply)) return false;
-  replies_out_.put_words(reply);
-  remote.left(Priority::normal);
-  reply_left();
-  return true;
-}
-
 // The whole answer of a fetch or of a short get, for whoever waits for it. False: nothing was done.
 bool ShmLink::take_short_reply(Core& core) noexcept {
   interface::Words words;
@@ -505,19 +401,6 @@ bool ShmLink::take_short_reply(Core& core) noexcept {
     core.refuse(*this, refusal, arrived(words));
   replies_in_.skip(1);
   if (replies_in_.taken() - replies_told_ >= kRepliesUntold) publish_replies_taken();
-  return true;
-}
-
-bool ShmLink::take_put(Core& core) noexcept {
-  interface::Words words;
-  if (broken || something_first() || !in_.look(words) ||
-      !interface::is_put(words.word[interface::kLeadWord]) || !core.put_cached(*this, words)) {
-    return false;
-  }
-  ++counters->packets_in;
-  counters->bytes_in += interface::kInlineData;
-  if (!in_.step()) [[unlikely]]
-    after_step();
   return true;
 }
 

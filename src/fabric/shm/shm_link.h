@@ -36,65 +36,67 @@ class ShmLink final : public interface::Link {
   using Link::put;
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata,
              Priority level) noexcept override;
-  // The shortest way out: up to 16 bytes in fast mode, if quick(). Calls nothing. After the last of a row
-  // must_ring() is to be asked, and if so ring() called.
+  // The shortest way out: a packet of a shape (shapes.h), from registers. Calls nothing. After the last of a
+  // row must_ring() is to be asked, and if so ring() called.
+  //
+  // Whether a packet of one cell may be published.
   bool quick() const noexcept { return out_.quick(); }
-  __attribute__((always_inline)) void put_quickly(const interface::FastTarget& target, std::uint64_t offset,
-                                                  std::uint64_t word, const std::byte* data,
-                                                  std::size_t length) noexcept {
-    out_.put_fast(target, offset, word, data, length);
-    if (++puts_ > kBurst) out_.prefetch_ahead();
-    ++counters->packets_out;
-    counters->bytes_out += length;
+  // The same for one of several: short enough for the ring, too.
+  bool quick(const FastBlock& block) const noexcept {
+    return block.length <= payload_limit_ && block.cells() <= out_.count() / kPacketsAhead &&
+           out_.quick(block.cells());
   }
-  // The same of a put of up to 48 bytes.
-  __attribute__((always_inline)) void put_quickly(std::uint64_t word,
-                                                  std::span<const std::byte> data) noexcept {
-    out_.put_cell(word, data.data(), data.size());
-    if (++puts_ > kBurst) out_.prefetch_ahead();
+  template <class Shape>
+  __attribute__((always_inline)) void publish(const Shape& shape) noexcept {
+    out_.publish(shape);
+    ++puts_;
+    if (Shape::kOneCell && puts_ > kBurst) out_.prefetch_ahead();
     ++counters->packets_out;
-    counters->bytes_out += data.size();
+    counters->bytes_out += shape.bytes();
   }
-  // The same of more than 16 bytes in fast mode. False: not now, and nothing was done.
-  bool put_block(const interface::FastTarget& target, std::uint64_t offset, std::uint64_t word,
-                 std::span<const std::byte> data) noexcept;
   bool must_ring() noexcept { return bell_.must_ring(); }
-  // To be called behind what has left, when nothing is in a hurry: the cell for the next one, which the other
-  // side still has, is ours then. Only once the other side looks there again must it be asked for anew.
-  void prepare_next() const noexcept {
-    if (puts_ <= kBurst) out_.prefetch_next();
-  }
-  // The same behind a block: a next one like it, and the cell behind it, of which a word is cleared.
-  void prepare_next_block(std::size_t bytes) const noexcept {
-    const std::uint32_t cells = cells_of_write(bytes);
-    if (puts_ <= kBurst && cells <= kPrepared) out_.prefetch_next(cells + 1);
+  // To be called behind what has left, when nothing is in a hurry: the cells for a next one like it, which
+  // the other side still has, are ours then; behind a block of the next one a word is cleared. Only once the
+  // other side looks there again must they be asked for anew.
+  template <class Shape>
+  __attribute__((always_inline)) void prepare_next(const Shape& shape) const noexcept {
+    if constexpr (Shape::kOneCell) {
+      if (puts_ <= kBurst) out_.prefetch_next();
+    } else {
+      if (puts_ <= kBurst && shape.cells() <= kPrepared) out_.prefetch_next(shape.cells() + 1);
+    }
   }
   // Something has left since this was asked last, but no row: an answer may be expected.
   bool answer_expected() noexcept { return std::exchange(puts_, 0) == 1; }
   void ring() noexcept;
   Status put_reply(const Packet& packet, const std::byte* data) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
-  // The shortest way in, for the packets of an open run: if the next one is like the one before, its
-  // notification goes straight to `out`. Calls nothing. `other`: nothing was done, `arrive` will see to it.
-  enum class Taken : std::uint8_t { nothing_there, taken, other };
-  __attribute__((always_inline)) Taken take(interface::Queue& queue, Notification& out) noexcept {
+  // The short ways in. A kind (kinds.h) says what the next packet must be and lands it; what it refuses, and
+  // what it is not for, stays for `arrive`. Calls nothing but for what its kind needs.
+  enum class Taken : std::uint8_t { nothing_there, taken, other };  // other: nothing was done
+  template <class Kind>
+  __attribute__((always_inline)) Taken take(Kind&& kind) noexcept {
+    // In an open run nothing else needs a look (ShortRun).
+    if (!kind.kInRun && (broken || something_first())) [[unlikely]]
+      return Taken::nothing_there;
     interface::Words words;
     if (!in_.look(words)) return Taken::nothing_there;
-    if (!interface::Core::take_cached(*this, words, queue, out)) [[unlikely]]
+    if (!kind.land(*this, words)) [[unlikely]]
       return Taken::other;
-    in_.step();
+    const Lead lead = lead_of(words.word[interface::kLeadWord]);
+    if (!kind.kCountedLater) {
+      ++counters->packets_in;
+      counters->bytes_in += lead.length;
+    }
+    if (kind.kInRun) {  // no ring ends in a run, and no credit is due (until_settled)
+      in_.step(kind.kCountedLater ? 1 : interface::cells_of(lead));
+    } else {
+      step_over(interface::cells_of(lead));
+    }
     return Taken::taken;
   }
-  // The same for a block, of which the run hears.
-  bool take_block(interface::ShortRun& run, Notification& out) noexcept;
-  // The same for a whole message of one packet, and for a group's. False: none has become whole.
-  bool take_whole(interface::Core& core, interface::Queue& queue, Notification& out) noexcept;
-  // The same for a request of one cell, which is served.
-  bool take_request(interface::Core& core) noexcept;
   // What the next packet seems to be: of several ways in, which to try first.
   std::uint64_t next_lead() const noexcept { return in_.next_lead(); }
-  // The same for a put of one cell, like the one before.
-  bool take_put(interface::Core& core) noexcept;
   // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
   // which there is room and a place, so that the sender goes on meanwhile. 0: too few.
   std::uint32_t row() const noexcept {
@@ -109,6 +111,15 @@ class ShmLink final : public interface::Link {
   }
   // So many packets of one cell may be taken before settle() is to be called.
   std::uint32_t until_settled() const noexcept { return in_.until_stop(); }
+  std::size_t mtu() const noexcept { return mtu_; }
+  const RingReader<>& in() const noexcept { return in_; }
+  // An answer of one cell can leave at once. It leaves.
+  bool reply_quick() const noexcept { return replies_out_.quick(); }
+  void reply(const interface::Words& words) noexcept {
+    replies_out_.publish(WholeCell{words});
+    remote.left(Priority::normal);
+    reply_left();
+  }
   void settle(interface::Core& core) noexcept;
   // One reply, if there is one: a look for the next would take its line from the peer, who is to write there.
   bool take_reply(interface::Core& core) noexcept {
@@ -192,10 +203,6 @@ class ShmLink final : public interface::Link {
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
 
-  // Of up to the MTU, without metadata.
-  static std::uint32_t cells_of_write(std::size_t bytes) noexcept {
-    return cells_of(lead_of(interface::write_lead(bytes)));
-  }
   void tell_areas(std::uint64_t good) noexcept override {
     interface::GoodAreas<>::tell(mine_->watch.areas, good);
   }
@@ -217,10 +224,17 @@ class ShmLink final : public interface::Link {
   bool take_urgent_credit() noexcept;
   unsigned arrive_replies(interface::Core& core, unsigned most) noexcept;
   bool take_short_reply(interface::Core& core) noexcept;
-  bool serve_cached(interface::Core& core, const interface::Words& words) noexcept;
   void reply_left() noexcept;
   unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;
-  bool first_in_line(interface::Words& words) const noexcept;
+  // Behind a packet that a short way has taken.
+  __attribute__((always_inline)) void step_over(std::uint32_t cells) noexcept {
+    if (cells != 1) {
+      in_.skip(cells);
+      if (in_.credit_due()) publish_taken();
+    } else if (!in_.step()) [[unlikely]] {
+      after_step();
+    }
+  }
   bool arrive_other(interface::Core& core, const Packet& packet) noexcept;
   void after_step() noexcept;
   void publish_taken() noexcept;
@@ -241,6 +255,10 @@ class ShmLink final : public interface::Link {
   // writing, so that no publication waits for its line.
   static constexpr unsigned kBurst = 4;
   static constexpr std::uint32_t kPrepared = 2;  // cells for the next packet
+  // The longest packets of a ring: with fewer ahead their sender would fetch the reader's word for what it
+  // has taken before almost each, which is one more journey (docs/performance.md). Who sends such wants a
+  // longer ring.
+  static constexpr std::uint32_t kPacketsAhead = 4;
   static constexpr std::uint32_t kMostInARow = 64;
   static constexpr std::uint32_t kLeastInARow = 8;
   unsigned puts_ = 0;  // since this side last looked for arrivals

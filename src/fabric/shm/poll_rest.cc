@@ -1,8 +1,8 @@
-#include "library/poll_rest.h"
+#include "fabric/shm/poll_rest.h"
 
 #include <algorithm>
 
-namespace hamlyn::internal_::library {
+namespace hamlyn::shm {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::uint32_t PollRest::sixteenths_to_try() noexcept {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(best_tried_) + beside);
 }
 
-}  // namespace hamlyn::internal_::library
+}  // namespace hamlyn::shm

@@ -23,7 +23,7 @@
 #include "base/fence.h"
 #include "base/namespaces.h"
 
-namespace hamlyn::internal_::library {
+namespace hamlyn::shm {
 
 class PollRest {
  public:
@@ -135,4 +135,4 @@ class PollRest {
   std::array<std::uint64_t, kMostSixteenths + 1> best_first_{};  // by sixteenths
 };
 
-}  // namespace hamlyn::internal_::library
+}  // namespace hamlyn::shm
