@@ -86,7 +86,7 @@ Received Foreign::receive(int socket, std::span<std::byte> buffer, std::uint32_t
     return bytes && *bytes <= may_have;
   };
   if (!std::ranges::all_of(fds, may_be_taken)) got.state = SocketState::malformed;
-  if (got.state == SocketState::malformed) {
+  if (got.state == SocketState::malformed || got.state == SocketState::starved) {
     for (FileDescriptor& fd : fds) refuse(std::move(fd), user);
     return got;
   }

@@ -58,8 +58,8 @@ class Foreign {
   Foreign& operator=(const Foreign&) = delete;
 
   // The next message, if it is sound and all that came with it are memfds as `most` allows, sealed against a
-  // change of their size. A malformed one stays where it is: drop the socket. `user`: whose process sends.
-  // Does not wait.
+  // change of their size. A malformed one, or a starved one, stays where it is: drop the socket. `user`:
+  // whose process sends. Does not wait.
   Received receive(int socket, std::span<std::byte> buffer, std::uint32_t user, Most most,
                    Senders senders = Senders::unsaid);
 

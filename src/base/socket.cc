@@ -67,8 +67,11 @@ Received get_message(int fd, std::span<std::byte> buffer, std::size_t most, Send
   const bool known = take_descriptors(message, out);
   out.bytes = static_cast<std::size_t>(got);
   out.state = got == 0 ? SocketState::closed : SocketState::ok;  // we never send an empty message
-  if (!known || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || (got == 0 && out.fd_count != 0))
+  const bool cut = (message.msg_flags & MSG_CTRUNC) != 0;
+  if (!known || (message.msg_flags & MSG_TRUNC) != 0 || (got == 0 && (out.fd_count != 0 || cut)))
     out.state = SocketState::malformed;
+  else if (cut)  // with room left for more, it is the table of descriptors that had none
+    out.state = out.fd_count < most ? SocketState::starved : SocketState::malformed;
   return out;
 }
 
@@ -105,9 +108,9 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
 
 Received receive_message(int fd, std::span<std::byte> buffer, int flags) noexcept {
   Received out = get_message(fd, buffer, kMaxDescriptors, Senders::unsaid, flags);
-  if (out.state != SocketState::malformed) return out;
+  if (out.state != SocketState::malformed && out.state != SocketState::starved) return out;
   Received refused;
-  refused.state = SocketState::malformed;
+  refused.state = out.state;
   return refused;  // `out` closes what had come
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Messages with file descriptors over Unix sockets of type SOCK_SEQPACKET: one call, one whole message or
-// none. What arrives is a stranger's: anything cut short is reported as malformed and its descriptors are
-// closed.
+// none. What arrives is a stranger's: anything cut short is reported as malformed, or as starved, and its
+// descriptors are closed.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +20,7 @@ enum class SocketState : std::uint8_t {
   again,      // nothing there, or no room: wait for the descriptor
   closed,     // the other side has gone, or shut down
   malformed,  // the message was longer than the buffer, or carried more descriptors than we take
+  starved,    // the message carries descriptors for which this process has no room: no fault of its sender
   crowded,    // too many descriptors of ours are under way, to anybody: later
 };
 
@@ -44,7 +45,7 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
 Received receive_message(int fd, std::span<std::byte> buffer, int flags = 0) noexcept;
 
 // The next message, which stays in the queue; the descriptors are duplicates of up to `most` of those that
-// came with it. A malformed message's are given, too. Does not wait.
+// came with it. Those of a malformed or a starved message are given, too. Does not wait.
 Received peek_message(int fd, std::span<std::byte> buffer, std::size_t most = kMaxDescriptors,
                       Senders senders = Senders::unsaid) noexcept;
 

@@ -153,6 +153,8 @@ LinkKeeper::End LinkKeeper::read(interface::Surroundings& surroundings) {
         socket_.receive(std::as_writable_bytes(std::span(&message, 1)), user_.uid, most_memory);
     if (received.state == base::SocketState::again) return End::none;
     if (received.state == base::SocketState::closed) return over(End::peer_gone, {LinkReason::died, false});
+    if (received.state == base::SocketState::starved)
+      return over(End::no_memory, {LinkReason::no_descriptors, false});
     if (received.state == base::SocketState::malformed || received.bytes != sizeof message ||
         invalid(message) != nullptr || received.fd_count != descriptors_of(message.word))
       return broken();

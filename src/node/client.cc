@@ -319,7 +319,7 @@ std::optional<Event> Client::next() {
     // Looked at first: what the table has no room for would be closed in our name, and what the peer has sent
     // into it could keep us from going on.
     base::Received got = base::peek_message(socket_.get(), bytes);
-    const bool no_room = got.state == base::SocketState::malformed && reply.kind == ReplyKind::introduced &&
+    const bool no_room = got.state == base::SocketState::starved && reply.kind == ReplyKind::introduced &&
                          got.bytes == sizeof reply && spares_[0] && spares_[1];
     if (no_room) {
       spares_ = {};

@@ -60,6 +60,8 @@ bool take_page(int socket, Deadline deadline, bool processes, NodeList& out) {
     std::array<std::byte, sizeof(Reply)> buffer{};
     base::Received got = base::receive_message(socket, buffer, MSG_DONTWAIT);
     if (got.state == base::SocketState::again) continue;
+    if (got.state == base::SocketState::starved)
+      throw Error(ErrorCode::out_of_memory, "this process has no descriptor left for a counter page");
     if (got.state != base::SocketState::ok)
       throw Error(ErrorCode::node_unreachable, "the node daemon has gone");
     ReplyKind kind{};

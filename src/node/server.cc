@@ -284,6 +284,10 @@ void Server::look_after_others() {
   looked_ = time;
   look_who_has_read(time);
   if (place_due_ <= time) keep_place();
+  if (listener_due_ <= time) {
+    listener_due_ = Time::max();
+    turns_.add(kNewcomers, kListener);
+  }
   node_->tick(time);
   if (!node_->names_unknown()) names_->complete();
   if (cluster_) cluster_->tick(time);
@@ -314,7 +318,7 @@ int Server::wait_time() const {
     until = std::min(until, idle_since_ + options_.idle_exit);
   if (cluster_) until = std::min(until, cluster_->deadline());
   if (cluster_ && options_.clerk != nullptr) until = std::min(until, options_.clerk->deadline(now()));
-  until = std::min(until, place_due_);
+  until = std::min({until, place_due_, listener_due_});
   if (until == Time::max()) return -1;
   return static_cast<int>(std::clamp<Time::rep>((until - now()).count(), 0, INT_MAX));
 }
@@ -341,28 +345,34 @@ void Server::keep_mark(bool wanted) {
   marked_ = wanted;
 }
 
-// Takes up to one connection; the listener waits for its next turn if there may be more.
+// Takes up to one connection; the listener waits for its next turn if there may be more. The spare descriptor
+// comes first: without it nobody could be told that there are no others.
 void Server::accept_one() {
+  if (!spare_) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!spare_) return accept_later();
   base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-  if (!socket && (errno == EMFILE || errno == ENFILE)) {
-    // Take it only to close it: it would otherwise wake us for ever.
-    spare_.reset();
-    socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket) {
-      turn_away_for_descriptors(socket.get());
-      foreign_.drop(std::move(socket));
-    }
-    foreign_.bury();
-    spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    return turns_.add(kNewcomers, kListener);
-  }
-  if (!socket && errno != EINTR && errno != ECONNABORTED) {
-    watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_MOD);
-    return;
-  }
+  if (!socket && errno == EAGAIN)
+    return void(watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_MOD));
+  if (!socket && (errno == EMFILE || errno == ENFILE)) return accept_in_vain();
+  if (!socket && errno != EINTR && errno != ECONNABORTED) return accept_later();
   turns_.add(kNewcomers, kListener);
   if (socket) welcome(std::move(socket));
 }
+
+// Takes a connection in place of the spare descriptor, only to say that there are no others.
+void Server::accept_in_vain() {
+  spare_.reset();
+  base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  if (!socket) return accept_later();
+  turn_away_for_descriptors(socket.get());
+  foreign_.drop(std::move(socket));
+  foreign_.bury();  // so that the spare one can be had again, in most cases at once
+  turns_.add(kNewcomers, kListener);
+}
+
+// The kernel gives no descriptor, and the socket that was dropped last may still be held by what a stranger
+// has sent into it. Those who wait in the listener go on waiting, and no event tells of them meanwhile.
+void Server::accept_later() { listener_due_ = now() + kLookAgain; }
 
 void Server::turn_away(int socket, ErrorCode error, std::string_view text) {
   node_->not_attested();
@@ -452,6 +462,10 @@ void Server::receive_some(std::uint64_t id, std::chrono::steady_clock::time_poin
       return arm(id, peer);
     }
     if (got.state == base::SocketState::closed) return leave(id);
+    if (got.state == base::SocketState::starved) {  // most often a hello with its counter page
+      turn_away_for_descriptors(peer.socket.get());
+      return leave(id);
+    }
     if (got.state == base::SocketState::malformed || got.fd_count > 1) {
       return node_->malformed(id, "a message that is too long, or has descriptors that it may not have");
     }

@@ -16,6 +16,7 @@
 #include "base/foreign.h"
 #include "base/socket.h"
 #include "node/attest.h"
+#include "node/backlog.h"
 #include "node/clerk_port.h"
 #include "node/cluster_port.h"
 #include "node/config.h"
@@ -102,6 +103,8 @@ class Server final : public Outside {
   void bury(Time time);
   void end_because(const char* why);
   void accept_one();
+  void accept_in_vain();
+  void accept_later();
   void welcome(base::FileDescriptor socket);
   void turn_away(int socket, ErrorCode error, std::string_view text);
   void turn_away_for_descriptors(int socket);
@@ -128,7 +131,7 @@ class Server final : public Outside {
   int wait_time() const;
   Time now() const;
 
-  // While somebody's reading is waited for, and between two burials.
+  // While somebody's reading or a descriptor is waited for, and between two burials.
   static constexpr Time kLookAgain{5};
   static constexpr std::size_t kManyToBury = 64;
 
@@ -139,8 +142,9 @@ class Server final : public Outside {
   base::FileDescriptor listener_;
   std::unique_ptr<PlaceWatch> place_;  // of the socket
   static constexpr Time kPlaceRest{100};
-  Time place_due_ = Time::max();  // when it is to be mended
-  base::FileDescriptor spare_;    // given up for a moment when there are no descriptors left
+  Time place_due_ = Time::max();     // when it is to be mended
+  base::FileDescriptor spare_;       // given up for a moment when there are no descriptors left
+  Time listener_due_ = Time::max();  // when the next connection is to be taken, after none could be
   base::Foreign foreign_;
   std::unique_ptr<ClusterPort> cluster_;  // if there is one
   std::unique_ptr<NameFile> names_;
@@ -151,7 +155,7 @@ class Server final : public Outside {
   // Connections that are over, whose processes have not read all descriptors, and keep them in being.
   std::map<std::uint64_t, base::FileDescriptor> leftovers_;
   InFlight in_flight_;
-  Tally queued_;                  // messages that wait in queues
+  Backlog queued_;
   Tally late_;                    // connections for whose reading introductions wait, each one
   std::set<std::uint32_t> full_;  // and their users
   std::uint32_t last_full_ = 0;   // the user that was looked at last

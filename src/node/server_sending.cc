@@ -13,11 +13,8 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::size_t kMaxQueued = 1024;           // messages that one process has not read
-constexpr std::uint64_t kMaxQueuedOfUser = 16384;  // those of one user
-constexpr std::uint64_t kMaxQueuedOfAll = 262144;  // and of all, some 80 MB
-constexpr int kMaxLooks = 64;                      // at sockets, each time that the clock says so
-constexpr int kLooksOfUser = 16;                   // and at those of one user
+constexpr int kMaxLooks = 64;     // at sockets, each time that the clock says so
+constexpr int kLooksOfUser = 16;  // and at those of one user
 
 // Whether the other side of a Unix socket has read everything.
 bool all_read(int socket) {
@@ -152,10 +149,8 @@ void Server::post(Peer& peer, std::uint64_t id, Outgoing message) {
   if (!peer.stuck) flush(id);
   if (!peer.queue.empty()) peer.queue.back().waited = true;
   queued_.set(id, uid, peer.queue.size());
-  if (peer.queue.size() > kMaxQueued) slow_.insert(id);
-  if (!slow_.empty()) return;
-  if (queued_.of_user(uid) > kMaxQueuedOfUser) slow_.insert(*queued_.largest_of(uid));
-  if (queued_.in_all() > kMaxQueuedOfAll) slow_.insert(*queued_.largest());
+  const auto slow = queued_.must_go(id, uid);
+  if (slow && (slow_.empty() || *slow == id)) slow_.insert(*slow);
 }
 
 void Server::flush(std::uint64_t id) {

@@ -288,6 +288,18 @@ LinkMessage area_of(std::uint16_t number, LinkWord word = LinkWord::area) {
   return {.word = word, .bytes = 4096, .number = number, .generation = 1};
 }
 
+TEST(LinkKeeper, WhatThisProcessHasNoDescriptorForIsNoFaultOfThePeers) {
+  Speaker peer(::geteuid());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const library::LinkKeeper::End end = peer.read();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(end, library::LinkKeeper::End::no_memory);
+  EXPECT_EQ(peer.keeper->why().reason, LinkReason::no_descriptors);
+}
+
 // Others want their turn: what a peer shows may be long, and it takes time to map it.
 TEST(LinkKeeper, MapsOneAreaAtATurn) {
   const shm::OwnedMemory memory = shm::make_sealed_memory(4096);

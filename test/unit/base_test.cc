@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -126,6 +127,31 @@ TEST(Socket, MoreDescriptorsThanWeTakeAreMalformedAndLeakNothing) {
   std::byte buffer[16];
   EXPECT_EQ(base::receive_message(two.get(), buffer).state, base::SocketState::malformed);
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// Its sender is honest: the table of this process had no room.
+TEST(Socket, DescriptorsThatThereIsNoRoomForAreTheReadersLackAndLeakNothing) {
+  auto [one, two] = base::socket_pair();
+  const std::byte word{};
+  const int fds[] = {one.get(), one.get(), one.get(), one.get()};
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto room = static_cast<rlim_t>(::dup(two.get()));
+  ::close(static_cast<int>(room));
+  for (const std::size_t count : {std::size_t{1}, std::size_t{4}}) {
+    ASSERT_EQ(base::send_message(one.get(), std::span{&word, 1}, std::span{fds}.first(count)),
+              base::SocketState::ok);
+    const rlimit few{room + count - 1, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::byte buffer[16];
+    const base::SocketState peeked = base::peek_message(two.get(), buffer).state;
+    const base::Received got = base::receive_message(two.get(), buffer);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(peeked, base::SocketState::starved);
+    EXPECT_EQ(got.state, base::SocketState::starved);
+    EXPECT_EQ(got.fd_count, 0u);
+    EXPECT_EQ(static_cast<rlim_t>(base::FileDescriptor(::dup(two.get())).get()), room);
+  }
 }
 
 // Where the kernel can say so. Its seals are kept free for whoever seals it.

@@ -19,6 +19,7 @@ using test::FarReply;
 using test::FarWorld;
 using test::kWait;
 using test::publish;
+using test::ReplyKind;
 using test::RequestKind;
 using test::Time;
 
@@ -102,6 +103,22 @@ TEST(FarTurns, AProcessThatReadsAgainAndStopsIsAskedOnceMoreAndNoMore) {
   b.steps();
   EXPECT_LE(b.there.questions - before, 2u) << "not once for each that waits";
   EXPECT_TRUE(b.there.quiet(2));
+}
+
+// First for the way of its own process, then for the peer's.
+TEST(FarTurns, AnIntroductionThatGoesOnWaitingForSomethingElseKeepsItsDeadline) {
+  FarWorld far{2};
+  far.at(1).attach(1);
+  const std::uint64_t silent = far.at(2).attach(2).interface;
+  far.at(1).say(1, ask(RequestKind::introduce, 9, silent));
+  EXPECT_EQ(far.at(1).reply(1).kind, ReplyKind::open_fabric);
+  far.pass(Time{9000});
+  far.at(1).say(1, FarWorld::address());
+  far.settle();
+  far.pass(Time{999});
+  EXPECT_TRUE(far.at(1).quiet(1));
+  far.pass(Time{1});
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::timed_out) << "10 s after it has asked";
 }
 
 TEST(FarTurns, ANodeEndsNoRequestOfAnother) {

@@ -17,6 +17,7 @@ using node::RequestKind;
 using node::Time;
 
 constexpr std::uint32_t kRogue = 1001;
+constexpr std::uint64_t kAtOnce = 16;  // of the node, for whatever happens
 
 // A victim (1) that reads nothing, and a rogue's connections, from 1000 on, that all ask for links with it.
 struct Beset {
@@ -163,6 +164,42 @@ TEST(NodeHeld, ManyWhoWaitForANameAreToldAFewAtATime) {
   EXPECT_LE(told(), 16u);
   while (world.node.has_more()) world.node.go_on();
   EXPECT_EQ(told(), 500u);
+}
+
+// What has happened once more is looked at once.
+TEST(NodeHeld, AProcessThatReadsAgainAndAgainCostsNoMoreSteps) {
+  std::set<std::uint64_t> costs;
+  for (const int times : {1, 2, 20}) {
+    Beset beset(500);
+    NodeWorld& world = beset.world;
+    world.slow.erase(1);
+    for (int i = 0; i < times; ++i) world.node.caught_up(1);
+    std::uint64_t steps = static_cast<std::uint64_t>(times) * kAtOnce;
+    for (; world.node.has_more(); ++steps) world.node.go_on();
+    EXPECT_EQ(world.pairs, 500u);
+    costs.insert(steps);
+  }
+  EXPECT_EQ(costs.size(), 1u) << "once, twice and twenty times";
+}
+
+// Who is given a name that many want makes that happen, which they wait for already.
+TEST(NodeHeld, ANameThatIsGivenWhileThoseWhoWaitForItAreLookedAtCostsNoMoreSteps) {
+  constexpr std::uint64_t kClaims = 100;
+  NodeWorld world;
+  world.attach(1);
+  world.say(1, ask(RequestKind::publish, 1, "toy"));
+  world.node.broken(1);
+  for (std::uint64_t i = 0; i < kClaims; ++i) {
+    world.attach(1000 + i);
+    world.say(1000 + i, ask(RequestKind::publish, 1, "toy"));
+    EXPECT_TRUE(world.quiet(1000 + i)) << "it is kept";
+  }
+  world.node.disconnected(1);
+  std::uint64_t steps = 2 * kAtOnce;  // for the name and for the process
+  for (; world.node.has_more(); ++steps) world.node.go_on();
+  EXPECT_EQ(steps, kClaims + 1) << "one for each, and one that finds nobody";
+  for (std::uint64_t i = 0; i < kClaims; ++i)
+    EXPECT_EQ(error_of(world.reply(1000 + i)), i == 0 ? ErrorCode{} : ErrorCode::name_taken) << i;
 }
 
 // What a process that goes had is given back by and by.
