@@ -128,7 +128,7 @@ inline Refusal check_incarnation(const MetadataEntry& entry, std::uint64_t word)
   return incarnation_of(word) == entry.incarnation ? Refusal::none : Refusal::stale_message;
 }
 
-// What a group's count lacks.
+// Sum that a group's count lacks.
 inline std::uint32_t missing(const MetadataEntry& entry) noexcept { return 0u - entry.accumulator; }
 
 // The share of a group's packet; more than is missing means that somebody has sent more than its own.
@@ -454,8 +454,9 @@ __attribute__((always_inline)) inline bool like(const CachedWrite& cached, const
          words.word[kOffsetWord] <= cached.last_offset;
 }
 
-// The same for a block, of any length, for that queue: the packets before it may be of another slot. What
-// nothing is remembered of has no queue.
+// Whether the packet is like the block before it, of any length, for that queue: the packets between may be
+// of
+// another slot. A link of which nothing is remembered has no queue.
 __attribute__((always_inline)) inline bool like_block(const CachedWrite& cached, const Queue& queue,
                                                       const Words& words, std::uint64_t length) noexcept {
   return cached.queue == &queue &&

@@ -145,7 +145,8 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   forget_links();
   --counters_.links;
   ++counters_.links_ended;
-  // What has left and was not copied yet is worth nothing, before its senders hear that it is over.
+  // Bytes that have left and were not copied yet are worth nothing, before their senders hear that it is
+  // over.
   if (link.areas_shown != 0) link.set_areas_shown(0);
   departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link);

@@ -35,7 +35,7 @@ namespace hamlyn::internal_::interface {
 class Gate;
 class Terminus;
 
-// What the core needs from outside: random keys, and somebody who makes links.
+// The core's needs from outside: random keys, and somebody who makes links.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
@@ -159,7 +159,7 @@ class Core {
   Status revoke(std::uint32_t slot, std::uint32_t entry) noexcept;
   // The entry fails if the link with `peer` ends before it is complete.
   Status expect(std::uint32_t slot, std::uint32_t entry, std::uint64_t peer) noexcept;
-  // The same of the link that filled entry `from` of that slot.
+  // Expects the link that filled entry `from` of that slot.
   Status expect_as(std::uint32_t slot, std::uint32_t entry, std::uint32_t from) noexcept;
   // The entry fails if it is not complete at `time`, of the clock that `expire` is told of.
   Status fail_at(std::uint32_t slot, std::uint32_t entry, std::uint64_t time) noexcept;
@@ -168,8 +168,9 @@ class Core {
   std::uint64_t next_deadline() const noexcept { return deadlines_.next(); }
   // Fails the entries whose time has come. True if there were any.
   bool expire(std::uint64_t now) noexcept;
-  // What the sender of a message that lost its rest says of it (paper 1, section 3.7).
-  // `rest`: what the deltas of its packets that have left lack.
+  // Tells the receiver that the rest of a message is lost (paper 1, section 3.7). `rest`: the sum that the
+  // deltas of
+  // its packets that have left lack.
   void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
@@ -187,7 +188,7 @@ class Core {
   void set_control(std::uint32_t slot, Control control) noexcept;
   void inhibit_puts(std::uint32_t slot) noexcept;
   void release_puts(std::uint32_t slot) noexcept;
-  // Of whole pages.
+  // Pins or unpins whole pages.
   void pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, bool pinned) noexcept;
   // The oldest put that waits, its data to `into` as far as there is room: not_ready: none; too_long: no
   // room.
@@ -196,7 +197,7 @@ class Core {
   // Places.
   // The one that there is, or null.
   static Outlet* find_outlet(const Link& link, const Ticket& ticket) noexcept;
-  // The same, made if there is none; null: there are kPlacesLimit, of which none can be given back.
+  // Finds it, or makes one; null: there are kPlacesLimit, of which none can be given back.
   Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
   void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
   static bool behind_former(Link& link, const Outlet& outlet, Priority& level) noexcept;
@@ -212,7 +213,8 @@ class Core {
   // Durable areas (durable.cc). A sync begins: adds to `ranges` where the messages stand that have landed and
   // that none has covered. It covers those, and no later ones.
   void begin_sync(Store& store, std::vector<StoredRange>& ranges) noexcept;
-  // It is over: their senders are told. False: some wait for room; whoever runs the interface does it then.
+  // Ends the sync and tells the senders. False: some wait for room; the thread that runs the interface tells
+  // them.
   bool end_sync(Store& store, bool done) noexcept;
 
   // Termini. What is returned is the row that it counts in.
@@ -226,27 +228,27 @@ class Core {
 
   // One packet of any fabric, already copied to private memory (deposit.h). What it returns is counted here.
   Refusal deposit(Link& link, const Packet& packet, const Payload& payload) noexcept;
-  // The same for one of the ring of replies.
+  // Deposits a packet of the ring of replies.
   Refusal deposit_reply(Link& link, const Packet& packet, const Payload& payload) noexcept {
     return deposit_control(link, packet, payload);
   }
-  // The same for a get, a fetch or a fence.
+  // Deposits a get, a fetch or a fence.
   Refusal deposit_request(Link& link, const Packet& packet) noexcept {
     if (packet.lead.operation == Operation::fence) return serve_fence(link, packet);
     return packet.lead.operation == Operation::get ? serve_get(link, packet) : serve_fetch(link, packet);
   }
-  // The same checks for a packet like the one before. False: not like it, and nothing was done.
+  // Makes every check for a packet like the one before. False: not like it, and nothing was done.
   bool deposit_cached(Link& link, const Words& words) noexcept;
   static bool take_cached(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
-  // The same for a block, whose data stands in one piece.
+  // Takes a block whose data stands in one piece.
   static bool take_cached_block(Link& link, const Words& words, const std::byte* data, Queue& queue,
                                 Notification& out) noexcept;
-  // The same for a short put.
+  // Lands a short put.
   static bool put_cached(Link& link, const Words& words) noexcept;
-  // The same for a request, if the answer can leave at once; and for its answer (short_remote.h).
+  // Serves a request, if the answer can leave at once; and takes its answer (short_remote.h).
   static bool serve_cached(const Link& link, const Words& words, Words& reply) noexcept;
   Refusal take_short_answer(Link& link, const Words& words) noexcept;
-  // The same for a whole message in one packet, or a packet of a group, which may make it whole.
+  // Takes a whole message in one packet, or a packet of a group, which may make it whole.
   enum class Arrived : std::uint8_t { other, part, whole };
   Arrived take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
                      Notification& out) noexcept;

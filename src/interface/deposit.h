@@ -1,9 +1,13 @@
 #pragma once
-// What every packet of every fabric goes through (design, section 4; paper 0, section 2.2): the slot exists
-// and the generation matches; the key; the kind of packet is allowed; inside the bounds; a place or an armed
-// entry is there; only then the bytes move. The packet is a private copy: nothing here is read from memory
-// that the sender can write, except the data, which is only copied. Core::deposit is all of it; the ways
-// below it are shorter, for what comes most often, and leave to it whatever they do not take.
+// Every packet of every fabric goes through here (design, section 4; paper 0, section 2.2). The checks stand
+// in
+// checks.h, in their order: the slot and its generation; the key; the kind of packet; the bounds; a place or
+// an armed
+// entry. Only then the bytes move. The packet is a private copy: nothing here is read from memory that the
+// sender can
+// write, except the data, which is only copied. Core::deposit is all of it. The ways below it are shorter,
+// for the
+// packets that come most often, and leave to it whatever they do not take.
 //
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"
@@ -100,8 +104,9 @@ __attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, cons
   return true;
 }
 
-// The same when the queue is empty and its owner asks for the next notification: it need not stand in the
-// queue. Nothing of the link stands there, so it has a place, which is free again: places_due says what
+// Takes the packet when the queue is empty and its owner asks for the next notification: it need not stand in
+// the
+// queue. Nothing of the link stands there, so the link has a place, which is free again. places_due says what
 // follows, and the caller that the queue does not wrap here (an open run).
 __attribute__((always_inline)) inline bool Core::take_cached(Link& link, const Words& words, Queue& queue,
                                                              Notification& out) noexcept {
@@ -115,7 +120,7 @@ __attribute__((always_inline)) inline bool Core::take_cached(Link& link, const W
   return true;
 }
 
-// The same of a block. Its lead was checked: a write of more than fits a cell, without metadata.
+// Takes a block in this way. Its lead was checked: a write of more than fits a cell, without metadata.
 __attribute__((always_inline)) inline bool Core::take_cached_block(Link& link, const Words& words,
                                                                    const std::byte* data, Queue& queue,
                                                                    Notification& out) noexcept {
@@ -262,9 +267,11 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
   return Arrived::whole;
 }
 
-// What the bytes of a packet add to its group once they have landed. True: it is whole. The sum of honest
-// shares passes zero once, with the last packet: each is at least the number of its packets, so that no
-// packet adds less than one and no sum before the last comes to zero.
+// Adds the bytes of a packet to its group once they have landed. True: the group is whole. The sum of honest
+// shares
+// passes zero once, with the last packet. Each share is at least the number of its packets, so that no packet
+// adds
+// less than one and no sum before the last comes to zero.
 inline bool Core::add_member(Link& link, std::uint32_t slot, std::uint32_t entry_index, std::uint64_t offset,
                              std::uint64_t length, std::uint32_t delta) noexcept {
   MetadataEntry& entry = slots_[slot].entries[entry_index];

@@ -1,6 +1,7 @@
 #pragma once
-// What an interface knows of a link, whatever the fabric: the fabric's link derives from it. A link carries
-// packets between two interfaces, never twice, none lost while it lives (design, section 6).
+// A link as its interface knows it, whatever the fabric: the fabric's link derives from it. A link carries
+// packets
+// between two interfaces, never twice, none lost while it lives (design, section 6).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -67,14 +68,14 @@ struct Places {
   void find_tell_at() noexcept { tell_at = over ? freed + 1 : told + (granted + 1) / 2; }
 };
 
-// What all fast-mode packets to one slot have in common, as words of a packet.
+// Words that all fast-mode packets to one slot have in common.
 struct FastTarget {
   std::uint64_t slot_word = 0;
   std::uint64_t key = 0;
   std::uint64_t entry_word = 0;
 };
 
-// The same from the sender's side: what it may still send there.
+// The sender's side: what it may still send there.
 struct Outlet {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
@@ -97,8 +98,9 @@ struct Outlet {
   // Termini for whom a link has ended with some, and why the last such link has.
   std::uint64_t lost_with_link = 0;
   WhyNoLink lost_by;
-  // Those to whom a fence was answered that puts were refused when nobody of them waited for it any more; and
-  // why, by the place of their bit.
+  // Termini to whom a fence was answered that puts were refused when none of them waited for it any more; and
+  // why, by
+  // the place of their bit.
   std::uint64_t untold = 0;
   std::array<Refusal, 64> untold_cause{};
   // By what levels it is used, a bit each; and of the opening whose place it takes, by what levels it was,
@@ -122,7 +124,7 @@ struct Outlet {
     lost_with_link &= ~bit;
     untold &= ~bit;
   }
-  // Those whose next fence there must say that something is amiss.
+  // Termini whose next fence there must say that something is amiss.
   std::uint64_t amiss() const noexcept { return lost | lost_with_link | untold; }
   void lose_with_link(std::uint64_t termini, WhyNoLink why) noexcept {
     if (termini == 0) return;
@@ -199,7 +201,7 @@ struct Acknowledgements {
   }
 };
 
-// Who is at the other side, as the node attests it; at first nobody.
+// User at the other side, as the node attests it; at first nobody.
 struct User {
   std::uint32_t uid = 0xFFFFFFFFu;
   std::uint32_t gid = 0xFFFFFFFFu;
@@ -222,10 +224,10 @@ class Link {
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
     return put(packet, data, metadata, Priority::normal);
   }
-  // The same for a fast-mode packet, from its words.
+  // Sends a fast-mode packet, from its words.
   Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word, const std::byte* data,
                   std::size_t length, Priority level) noexcept;
-  // The same for replies, which have a way of their own: up to kReplyPayload bytes of data, no metadata.
+  // Sends a reply, which has a ring of its own: up to kReplyPayload bytes of data, no metadata.
   virtual Status put_reply(const Packet& packet, const std::byte* data) noexcept = 0;
   // Hands all replies and up to `budget` packets that have arrived to the interface. Returns how many.
   virtual unsigned arrive(Core& core, unsigned budget) noexcept = 0;
@@ -259,7 +261,8 @@ class Link {
 
   // Whether that send buffer area of the other side is good: asked behind a copy out of it (good_areas.h).
   virtual bool area_good(std::uint32_t) const noexcept { return false; }
-  // Those of ours that the other side may read from now on. None that is missing is used anew before this.
+  // Says which of our areas the other side may read from now on. None that is missing is used anew before
+  // this.
   void set_areas_shown(std::uint64_t areas) noexcept {
     areas_shown = areas;
     tell_areas(areas);
@@ -269,7 +272,7 @@ class Link {
     return level == Priority::normal ? payload_limit() : urgent_payload_limit();
   }
 
-  // Whoever waits until so much was taken is woken then.
+  // Wakes the waiters once so much was taken.
   void wait_for_taken(std::uint64_t count) noexcept {
     taken_wanted = taken_wanted == 0 ? count : std::min(taken_wanted, count);
   }

@@ -202,7 +202,7 @@ Status Core::take_held(std::uint32_t slot, HeldPut& record, std::span<std::byte>
 
 // --- fences
 
-// What was refused before by the opening is told to the fence, once.
+// Tells the fence, once, what was refused before by the opening.
 Refusal Core::why_no_fence(Link& link, const Packet& packet) noexcept {
   std::uint32_t record = kDeadRecord;
   const Refusal cause = check_fence(slots_, records_, link, packet, record);

@@ -58,7 +58,7 @@ __attribute__((always_inline)) inline void fast_notification(Notification& out, 
   out.peer = peer;
 }
 
-// Of a message that is complete.
+// Fills the notification of a message that is complete.
 inline void entry_notification(Notification& out, bool wrap, std::uint32_t slot, std::uint32_t entry,
                                std::uint32_t message, std::uint64_t offset, std::uint64_t length,
                                std::uint64_t peer) noexcept {
@@ -99,7 +99,8 @@ class Queue {
     ++standing_;
     count();
   }
-  // Of a put, a get or a fetch whose sender asked for it, and holds a reservation, too.
+  // Pushes the notification of a put, a get or a fetch whose sender asked for it, and holds a reservation,
+  // too.
   void push_told(std::uint32_t places, Notification::Kind kind, std::uint32_t slot, std::uint64_t offset,
                  std::uint64_t length, std::uint64_t peer) noexcept {
     push_fast(places, slot, offset, length, 1, peer);
@@ -149,7 +150,7 @@ class Queue {
     for (std::uint64_t at = tail_ - standing_; at != tail_; ++at) see(places_[at & mask_].notification);
   }
 
-  // Of the slot whose completion was taken last.
+  // Generation of the slot whose completion was taken last.
   std::uint32_t taken_generation() const noexcept { return taken_generation_; }
 
   // Reserves places for fast mode, as many as there are up to `count`.

@@ -132,7 +132,7 @@ Status Terminus::send(const Share& share, std::span<const std::byte> data, const
 }
 
 Status Terminus::check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept {
-  // Of a group nobody's message has landed whole by itself.
+  // No message of a member of a group lands whole by itself.
   if (invalid(share) != nullptr || options.acknowledged) return Status::invalid;
   // So a share is never less than the number of its packets, whatever links they go by.
   return packets_at_most(length) > share.count ? Status::share_too_small : Status::ok;
@@ -148,8 +148,9 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
-  // What is stored in place has landed before anybody could ask, and is told of by one packet: to be asked
-  // for an acknowledgement it goes as packets.
+  // A message that is stored in place has landed before anybody could ask, and one packet tells of it: to be
+  // asked for
+  // an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
   work.from_area = work.area_gone = work.is_put = false;
   return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full);

@@ -91,7 +91,7 @@ class Terminus {
     return last_.outlet;
   }
 
-  // The same for a put of up to 48 bytes.
+  // Finds the way of a put of up to 48 bytes.
   __attribute__((always_inline)) Outlet* quick_put(const Ticket& ticket, std::size_t length,
                                                    const PutOptions& options, shm::ShmLink*& link) noexcept {
     Outlet* const outlet = last_.outlet;
@@ -119,7 +119,7 @@ class Terminus {
   Priority priority() const noexcept { return priority_; }
   // Whether a link to there is up and, for fast mode, places are granted. Asks for what is missing.
   Status ready(const Ticket& ticket) noexcept;
-  // The same, and whether there is a free place and room now.
+  // Answers as `ready`, and whether there is a free place and room now.
   Status place_free(const Ticket& ticket) noexcept;
 
   // For the order of departures. One packet of a lane's first message, its length added to `bytes`: ok,
@@ -129,9 +129,9 @@ class Terminus {
   bool link_made(Lane& lane, Link& link) noexcept;
   // Its messages are over, and so is the lane.
   void fail(Lane& lane, Status status) noexcept;
-  // What the other side has given back, or never will.
+  // Takes back what the other side has given back, or never will.
   bool take_back() noexcept;
-  // What waits for room to await its acknowledgement.
+  // Goes on with messages that wait for room to await their acknowledgement.
   bool go_on_with_held() noexcept;
   void link_ended(const Link& link) noexcept;
   // The receiving interface has spoken of a message that asked for it.
