@@ -137,7 +137,7 @@ Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
 }
 
 void Core::end_link(Link& link, WhyNoLink why) noexcept {
-  note_no_link(link.peer, why, link.asked);
+  note_end(link, why);
   sweep_.remove(link);
   HAMLYN_ASSERT(by_index_[link.index] == &link, "a link ends once");
   by_index_[link.index] = nullptr;
@@ -203,8 +203,19 @@ void Core::tell_end(Link& link, Queue& queue, WhyNoLink why) noexcept {
 
 void Core::note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
   link_ends_.remember(peer, why, asked);
+  count_no_link(why);
+}
+
+void Core::count_no_link(WhyNoLink why) noexcept {
   const auto reason = static_cast<std::size_t>(why.reason);
   if (reason < kCounterReasons) ++counters_.no_link[reason];
+}
+
+// The end of a link that was never made does not replace the reason why none could be had: that one stands.
+void Core::note_end(const Link& link, WhyNoLink why) noexcept {
+  const auto only_over = [](WhyNoLink each) { return base::status_of(each.reason) == Status::link_ended; };
+  if (!link.made() && only_over(why) && !only_over(link_ends_.of(link.peer))) return count_no_link(why);
+  note_no_link(link.peer, why, link.asked);
 }
 
 void Core::refuse_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {

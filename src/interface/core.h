@@ -411,6 +411,8 @@ class Core {
   void tell(Link& link, Refusal cause, Queue* queue) noexcept;
   void tell_end(Link& link, Queue& queue, WhyNoLink why) noexcept;
   void note_no_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept;
+  void count_no_link(WhyNoLink why) noexcept;
+  void note_end(const Link& link, WhyNoLink why) noexcept;
   void note_lack(std::uint64_t peer, WhyNoLink why) noexcept;
   void tell_lack() noexcept;
   void error_taken(const Notification& notification) noexcept;

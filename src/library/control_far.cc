@@ -75,7 +75,12 @@ Control::FarKeeper* Control::far_keeper_of(std::uint64_t peer) noexcept {
 }
 
 void Control::introduced_far(const node::Event& event) {
-  if (FarKeeper* former = far_keeper_of(event.peer)) end_far(*former, true, {LinkReason::ended, false});
+  if (FarKeeper* former = far_keeper_of(event.peer)) {
+    engine_.lock_.enter_as_other();
+    const WhyNoLink why = former->link->why_over({LinkReason::ended, false});
+    engine_.lock_.leave();
+    end_far(*former, true, why);
+  }
   LinkReason refused = LinkReason::none;
   if (far_state_ != FarState::open) {
     refused = LinkReason::no_way;

@@ -372,7 +372,7 @@ void Control::look_for_stalls() {
   look_for_unmade();
   report_refusals();
   std::vector<LinkKeeper*> stalled;
-  std::vector<FarKeeper*> far_stalled;
+  std::vector<std::pair<FarKeeper*, WhyNoLink>> far_stalled;
   engine_.lock_.enter_as_other();
   stall_watch_.sees_sleep(engine_.sleep_of_now());
   // Between hosts both ends say all the time that they live; and without a daemon there is one to be found.
@@ -392,13 +392,14 @@ void Control::look_for_stalls() {
   for (FarKeeper& keeper : far_keepers_) {
     const auto found = keeper.stall.look(keeper.link->work_pending(), keeper.link->protocol().progress(),
                                          options_.stall, now);
-    if (found == StallClock::Found::stalled) far_stalled.push_back(&keeper);
+    if (found == StallClock::Found::stalled)
+      far_stalled.emplace_back(&keeper, keeper.link->why_over({LinkReason::stalled, false}));
   }
   if (stall_watch_.rest()) rest();
   engine_.lock_.leave();
   engine_.counters_.links_stalled += stalled.size() + far_stalled.size();
   for (LinkKeeper* keeper : stalled) end(*keeper, LinkKeeper::End::peer_gone, {LinkReason::stalled, false});
-  for (FarKeeper* keeper : far_stalled) end_far(*keeper, true, {LinkReason::stalled, false});
+  for (const auto& [keeper, why] : far_stalled) end_far(*keeper, true, why);
 }
 
 // There is nothing to look at until somebody wakes, who calls for attention by way of the interface thread,

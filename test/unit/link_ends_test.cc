@@ -223,5 +223,26 @@ TEST_F(LinkEnds, that_could_not_begin_for_want_of_something_here_are_told_of_onc
   EXPECT_EQ(core.last_lack(), WhyNoLink{}) << "there is enough for one again";
 }
 
+// Why none could be had stands until there is one, however many tries come to nothing meanwhile.
+TEST_F(LinkEnds, of_links_that_were_never_made_do_not_replace_why_none_could_be_had) {
+  const WhyNoLink never{LinkReason::no_connection, false};
+  const auto ends = [&](bool made, WhyNoLink why) {
+    NoLink& each = links.emplace_back(11);
+    each.is_made = made;
+    core.add_link(each);
+    core.end_link(each, why);
+    links.clear();
+    return core.link_ends().of(11);
+  };
+  const WhyNoLink over{LinkReason::ended, false}, restarted{LinkReason::daemon_restarted, false};
+  EXPECT_EQ(ends(false, over), over) << "nothing else is known";
+  EXPECT_EQ(ends(false, never), never);
+  EXPECT_EQ(ends(false, over), never);
+  EXPECT_EQ(ends(false, restarted), never);
+  const WhyNoLink full{LinkReason::too_many_links, true};
+  EXPECT_EQ(ends(false, full), full) << "another reason of the same kind is news";
+  EXPECT_EQ(ends(true, over), over) << "there was one";
+}
+
 }  // namespace
 }  // namespace hamlyn::internal_::interface

@@ -27,7 +27,9 @@ class NoLink final : public interface::Link {
   std::size_t payload_limit_ever() const noexcept override { return 64; }
   std::uint64_t put_count() const noexcept override { return 0; }
   std::uint64_t taken_count() noexcept override { return 0; }
+  bool made() const noexcept override { return is_made; }
 
+  bool is_made = true;
   std::vector<interface::Packet> replies;
 };
 

@@ -9,6 +9,8 @@ namespace hamlyn::ofi {
 
 namespace {
 thread_local bool sending_left_to_others = false;
+// A look that brings something may leave more behind it; so many have brought all that had come before them.
+constexpr unsigned kEnoughLooks = 64;
 }  // namespace
 
 Exchange::Exchange(Wire& wire, const Limits& limits) : wire_(wire), limits_(limits) {}
@@ -64,7 +66,19 @@ bool Exchange::arrive(interface::Core& core) noexcept {
   return moved;
 }
 
-bool Exchange::pump() noexcept { return wire_.poll(*this); }
+bool Exchange::pump() noexcept {
+  const std::uint64_t began = time_;  // or a little later
+  const bool brought = wire_.poll(*this);
+  note_look(began, brought);
+  return brought;
+}
+
+void Exchange::note_look(std::uint64_t began, bool brought) noexcept {
+  if (busy_looks_ == 0) busy_since_ = began;
+  if (brought && ++busy_looks_ != kEnoughLooks) return;
+  sure_ = brought ? busy_since_ : began;
+  busy_looks_ = 0;
+}
 
 void Exchange::send_due(bool all) noexcept {
   time_ = wire_.now();
@@ -80,14 +94,14 @@ void Exchange::send_due(bool all) noexcept {
 void Exchange::look_at_clocks(std::uint64_t now) noexcept {
   next_time_ = kNever;
   for (OfiLink* link : links_) {
-    link->look_at_clock(now);
+    link->look_at_clock(now, std::min(now, sure_));
     link->send_due(now, true);
     if (link->over_ == LinkProtocol::End::none)
       next_time_ = std::min(next_time_, link->protocol_.next_time());
   }
   std::erase_if(retired_, [&](const Retired& retired) {
     OfiLink& link = *retired.link;
-    if (link.over_ == LinkProtocol::End::none && !link.all_arrived() && now < retired.until) {
+    if (link.over_ == LinkProtocol::End::none && !link.all_arrived() && std::min(now, sure_) < retired.until) {
       next_time_ = std::min(next_time_, retired.until);
       return false;
     }

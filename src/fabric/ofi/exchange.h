@@ -26,7 +26,9 @@ class Exchange final : public interface::Gate, private Sink {
   bool pump() noexcept;
   // Sends what is ready and owed. Before sleep, with `all`: also what would wait for company.
   void send_due(bool all) noexcept;
-  // What the time asks for: heartbeats, what is to be sent again, links that are over.
+  // What the time asks for: heartbeats, what is to be sent again, links that are over. A link ends only after
+  // a look at the wire that began when its time was up: who was held up itself may find its clock before what
+  // waits to be read.
   void look_at_clocks(std::uint64_t now) noexcept;
   // When it must be run at the latest; kNever.
   std::uint64_t next_time() const noexcept;
@@ -59,6 +61,7 @@ class Exchange final : public interface::Gate, private Sink {
 
   void add(OfiLink& link);
   void remove(OfiLink& link) noexcept;
+  void note_look(std::uint64_t began, bool brought) noexcept;
   void arrived(Arrival& arrival) noexcept override;
   void let_go(Frame& frame) noexcept override;
 
@@ -73,6 +76,9 @@ class Exchange final : public interface::Gate, private Sink {
   std::vector<Retired> retired_;
   std::uint64_t next_time_ = 0;
   std::uint64_t time_ = 0;        // as it was read last: each reading is a part of what a short message takes
+  std::uint64_t sure_ = 0;        // what had come to this host by then has been taken
+  std::uint64_t busy_since_ = 0;  // when the first of these looks began
+  unsigned busy_looks_ = 0;       // in a row that have brought something
   std::uint64_t bad_frames_ = 0;  // of all links
   std::uint64_t strangers_ = 0;
   bool sending_waits_ = false;  // some link has something that could, or should, leave

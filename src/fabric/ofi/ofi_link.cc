@@ -217,9 +217,12 @@ WhyNoLink OfiLink::why_over(WhyNoLink node) const noexcept {
   if (broken) return {LinkReason::protocol_broken, false};
   const WhyNoLink said = protocol_.last_word();
   if (said.told) return said;
+  // That an end has gone says nothing of why no word of it has ever come.
+  const bool vague = node.reason == LinkReason::none || node.reason == LinkReason::ended ||
+                     node.reason == LinkReason::stalled;
+  if (!protocol_.heard() && vague) return {LinkReason::no_connection, false};
   if (node.reason != LinkReason::none) return node;
-  if (over_ == LinkProtocol::End::peer_ended) return said;
-  return {protocol_.heard() ? LinkReason::silent : LinkReason::no_connection, false};
+  return over_ == LinkProtocol::End::peer_ended ? said : WhyNoLink{LinkReason::silent, false};
 }
 
 void OfiLink::retire(WhyNoLink why) noexcept {
@@ -286,9 +289,9 @@ void OfiLink::take(const FrameHeader& header, Arrival& arrival, std::uint64_t no
   ++standing_;
 }
 
-void OfiLink::look_at_clock(std::uint64_t now) noexcept {
+void OfiLink::look_at_clock(std::uint64_t now, std::uint64_t sure) noexcept {
   if (over_ != LinkProtocol::End::none) return;
-  over_ = protocol_.end(now);
+  over_ = protocol_.end(sure);
   if (over_ != LinkProtocol::End::none) {
     if (!retired_) surroundings_.attention();
     return;

@@ -40,8 +40,9 @@ class OfiLink final : public interface::Link {
 
   // Whether it is over; whoever keeps the links ends it.
   LinkProtocol::End over() const noexcept { return over_; }
-  // Why: what the other side has said of itself, or `node`, what its node has said, rather than what follows
-  // from a silence.
+  // Why: what the other side has said of itself, or `node`, what its node has said or this process has found,
+  // rather than what follows from a silence. `no_connection` if nothing has ever come and none of them says
+  // more than that the link is over.
   WhyNoLink why_over(WhyNoLink node = {}) const noexcept;
   // Something waits for the other side to take it.
   bool work_pending() const noexcept { return room_wanted || !all_arrived(); }
@@ -67,7 +68,8 @@ class OfiLink final : public interface::Link {
   // For the exchange.
   void take(const FrameHeader& header, Arrival& arrival, std::uint64_t now) noexcept;
   bool send_due(std::uint64_t now, bool all) noexcept;  // true: something still waits
-  void look_at_clock(std::uint64_t now) noexcept;
+  // `sure`: until then nothing else has come.
+  void look_at_clock(std::uint64_t now, std::uint64_t sure) noexcept;
 
   bool may_open(Lane lane) const noexcept;
   bool more_departs() noexcept;
