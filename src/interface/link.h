@@ -256,6 +256,9 @@ class Link {
   // that it must not change until it was copied waits until the second has come to what the first was then.
   virtual std::uint64_t put_count() const noexcept = 0;
   virtual std::uint64_t taken_count() noexcept = 0;
+  // Has what was put leave this process now, whatever else might join it. True once it has: then it arrives
+  // whatever becomes of this process. Within a host it has left as soon as it was put.
+  virtual bool departed() noexcept { return true; }
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
 

@@ -437,6 +437,22 @@ void Engine::start_far() {
   }
 }
 
+bool Engine::is_far(std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(lock_);
+  const interface::Link* const link = guard ? core_.find_link(peer) : nullptr;
+  return link != nullptr && link->by_gate;
+}
+
+Status Engine::departed(std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(lock_);
+  if (!guard) return Status::forked;
+  interface::Link* const link = core_.find_link(peer);
+  if (link == nullptr) return Status::link_ended;
+  if (link->departed()) return Status::ok;
+  run_polled();  // brings what the wire has let go of
+  return link->departed() ? Status::ok : Status::queue_full;
+}
+
 // What was sent still arrives, as long as the other side lives.
 void Engine::close_far() noexcept {
   if (far_ == nullptr) return;

@@ -98,6 +98,11 @@ class Engine final : public interface::Surroundings {
   void set_attached(bool attached) noexcept;
   NameClaims& name_claims() noexcept { return name_claims_; }
   std::uint64_t id() const noexcept;
+  // Whether the link with that interface is one between hosts.
+  bool is_far(std::uint64_t peer) noexcept;
+  // ok: what was put on the link with that interface has left this process (Link::departed); queue_full: not
+  // yet.
+  Status departed(std::uint64_t peer) noexcept;
 
   // Runs the interface for a thread that polls. Under the lock.
   bool run_polled() noexcept {

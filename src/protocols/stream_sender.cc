@@ -108,6 +108,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   protocols::LibraryPort port;
   protocols::StreamSource<protocols::LibraryPort> source;
   const std::chrono::nanoseconds linger;
+  bool far = false;             // what is put waits for company in this process
   Clock::time_point left_at{};  // a record that found none under way
 };
 
@@ -173,7 +174,10 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
   }
   const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
-  if (status == Status::ok) return;
+  if (status == Status::ok) {
+    inside_->far = manager.interface().engine().is_far(seed.ticket.interface);
+    return;
+  }
   Refusal refusal;
   {
     const Dispatcher::Guard guard(manager.inside());
@@ -368,7 +372,12 @@ Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
       if (lent.sequence != 0) [[unlikely]]
         deadline = library::deadline_in(timeout);
     }
-    return inside_->source.drain();
+    const Status drained = inside_->source.drain();
+    if (drained != Status::ok || !inside_->far) [[likely]]
+      return drained;
+    const Status left = inside_->dispatcher.interface.engine().departed(inside_->source.ring().interface);
+    // That the host has more of it now is no arrival: the next look comes soon.
+    return left == Status::queue_full ? Status::connecting : left;
   };
   const Status status = drive(step, timeout);
   if (status != Status::ok || lent.sequence == 0) [[likely]]

@@ -256,8 +256,10 @@ TEST_F(Streams, the_death_of_a_sender_is_told_after_its_last_record) {
     Manager manager({.interface = other_options()});
     const auto seed = line.take<Seed>();
     StreamSender sender{manager, *seed};
-    for (unsigned i = 0; i < 100; ++i) static_cast<void>(sender.send(std::to_string(i)));
-    static_cast<void>(sender.flush());
+    for (unsigned i = 0; i < 100; ++i) {
+      if (sender.send(std::to_string(i)) != Status::ok) return 91;
+    }
+    if (sender.flush() != Status::ok) return 92;
     line.put('.');
     line.take<char>();
     return 0;

@@ -94,6 +94,32 @@ TEST_F(StreamsLeftAlone, deliver_what_had_left_though_their_sender_is_killed) {
   });
 }
 
+// Between nodes, too: a flush hands to the host what would else wait for company in the process that dies.
+TEST_F(Streams, what_was_flushed_arrives_though_its_sender_dies_at_once) {
+  constexpr unsigned kRecords = 20;
+  Actor dies([&](Line& line) {
+    Manager manager({.interface = other_options()});
+    const auto seed = line.take<Seed>();
+    StreamSender sender{manager, *seed};
+    for (unsigned i = 0; i < kRecords; ++i) {
+      if (sender.send(std::to_string(i)) != Status::ok || sender.flush() != Status::ok) return 91;
+    }
+    raise(SIGKILL);
+    return 92;
+  });
+  in_child([&] {
+    Manager manager({.interface = options()});
+    StreamReceiver receiver{manager};
+    dies.line().put(receiver.make_seed());
+    Record record;
+    for (unsigned i = 0; i < kRecords; ++i) {
+      ASSERT_EQ(receiver.receive(record, kPatience), Status::ok) << i;
+      EXPECT_EQ(record.text(), std::to_string(i));
+    }
+    EXPECT_EQ(receiver.receive(record, kPatience), Status::link_ended);
+  });
+}
+
 // The receiver's memory has no room for the last that are put together, when they are accepted. Their sender
 // hears of room only by an arrival that nobody takes there.
 TEST_F(StreamsLeftAlone, deliver_what_found_no_room) {

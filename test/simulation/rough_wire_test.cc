@@ -7,111 +7,10 @@
 #include <optional>
 
 #include "base/link_reasons.h"
-#include "fabric/ofi/frame.h"
-#include "fabric/ofi/ofi_link.h"
-#include "fabric/ofi/packets.h"
-#include "interface/terminus.h"
-#include "test/support/party.h"
-#include "test/support/receiving.h"
-#include "test/support/rough_wire.h"
+#include "test/simulation/far_link.h"
 
 namespace hamlyn::test {
 namespace {
-
-using interface::Terminus;
-using ofi::FrameHeader;
-using ofi::kMillisecond;
-using ofi::Lane;
-using ofi::LinkProtocol;
-
-constexpr std::uint64_t kLink = 0x1234567890ABCDEF;
-constexpr std::uint64_t kTurn = 10'000;
-
-constexpr ofi::Limits limits() { return {.resend = 2 * kMillisecond}; }
-
-// Two hosts.
-class FarLink : public testing::Test {
- protected:
-  struct Host {
-    Host(RoughNet& net, std::uint64_t number) : party(number), port(net.make_port()) {
-      party.core.set_gate(&exchange);
-      queue = party.core.make_queue(1024);
-    }
-    ~Host() {
-      cut();
-      party.core.set_gate(nullptr);
-    }
-    void join(Host& other, bool initiator) {
-      link = std::make_unique<ofi::OfiLink>(exchange, party, other.party.id, other.port->whole_address(),
-                                            ofi::LinkIdentity{kLink, party.id, other.party.id}, initiator);
-      party.core.add_link(*link);
-    }
-    void cut() {
-      if (link == nullptr) return;
-      party.core.end_link(*link);
-      link.reset();
-    }
-
-    Party party;
-    std::unique_ptr<RoughPort> port;
-    ofi::Exchange exchange{*port, limits()};
-    interface::Queue* queue;
-    std::unique_ptr<ofi::OfiLink> link;
-  };
-
-  void make(std::uint64_t seed, const RoughNet::Weather& weather) {
-    one.reset();
-    other.reset();
-    net = std::make_unique<RoughNet>(seed, weather);
-    one = std::make_unique<Host>(*net, 101);
-    other = std::make_unique<Host>(*net, 102);
-    one->join(*other, true);
-    other->join(*one, false);
-  }
-  void turn() {
-    net->pass(kTurn);
-    one->party.core.run();
-    other->party.core.run();
-  }
-  bool until(const std::function<bool()>& done) {
-    for (int i = 0; i < 400000; ++i) {
-      if (done()) return true;
-      turn();
-    }
-    return done();
-  }
-  // Every buffer is where it belongs.
-  void expect_nothing_kept() {
-    EXPECT_TRUE(until([&] { return one->port->frames_out() + other->port->frames_out() == 0; }));
-    EXPECT_EQ(one->port->arrivals_out() + other->port->arrivals_out(), 0u);
-    EXPECT_EQ(one->port->overruns + other->port->overruns, 0u) << "more came than was granted";
-  }
-  // A frame as `one` would make it, of one short packet that nobody there takes.
-  static std::vector<std::byte> frame(FrameHeader header, std::size_t packets = 1) {
-    interface::Packet packet {};
-    set_lead(packet, interface::Operation::write, 0, 0);
-    std::vector<std::byte> bytes(ofi::kFrameHeader + packets * ofi::kPacketHeader);
-    for (std::size_t i = 0; i < packets; ++i)
-      ofi::write_packet(packet, nullptr, nullptr, bytes.data() + ofi::kFrameHeader + i * ofi::kPacketHeader);
-    header.length = static_cast<std::uint32_t>(bytes.size());
-    encode(header, bytes.data());
-    return bytes;
-  }
-  static FrameHeader header_from_one(std::uint64_t sequence) {
-    FrameHeader header;
-    header.lane = Lane::normal;
-    header.link = kLink;
-    header.from = 101;
-    header.to = 102;
-    header.sequence = sequence;
-    header.window = 8;
-    return header;
-  }
-  std::uint64_t handed_over() { return other->link->counters->packets_in; }
-
-  std::unique_ptr<RoughNet> net;
-  std::unique_ptr<Host> one, other;
-};
 
 TEST_F(FarLink, carries_everything_once_whatever_the_wire_does) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -212,68 +111,6 @@ TEST_F(FarLink, ends_in_time_when_the_other_node_has_gone_however_much_comes) {
   ASSERT_TRUE(until([&] { return talk(), other->link->over() == LinkProtocol::End::peer_ended; }));
   EXPECT_GE(net->now() - told, limits().farewell) << "what was under way is waited for";
   EXPECT_LE(net->now() - told, limits().farewell_most + 2 * kTurn);
-}
-
-// Who was held up does not take its own standstill for the other side's silence: what had come is taken first,
-// a dead process's last word, too.
-TEST_F(FarLink, takes_what_had_come_before_it_believes_its_clock) {
-  for (const bool dead : {true, false}) {
-    SCOPED_TRACE(dead);
-    constexpr std::uint64_t kDelay = 20 * kMillisecond;
-    make(3, {.least_delay = kDelay, .most_delay = kDelay});
-    Area area(4096);
-    TestSlot slot(other->party, area, other->queue, {.places = 64});
-    Terminus terminus(one->party.core, 63);
-    ASSERT_TRUE(until([&] { return terminus.send_fast(slot.ticket(), {}, 1, 0) == Status::ok; }));
-    ASSERT_TRUE(until([&] { return take(other->party, other->queue).has_value(); }));
-    ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, 2, 0), Status::ok);
-    for (const std::uint64_t end = net->now() + kDelay; net->now() < end; net->pass(kTurn))
-      one->exchange.pump();  // its host gets it away
-    if (dead) other->link->expect_end();
-    other->exchange.pump();
-    net->pass(2 * limits().dead);
-    other->exchange.look_at_clocks(net->now());
-    EXPECT_EQ(other->link->over(), LinkProtocol::End::none) << "it has not looked since";
-    other->party.core.run();
-    const auto word = take(other->party, other->queue);
-    ASSERT_TRUE(word);
-    EXPECT_EQ(word->word, 2u);
-    ASSERT_TRUE(until([&] { return other->link->over() != LinkProtocol::End::none; }));
-  }
-}
-
-// What is lost on the way of a process that has died is sent again by its host, which takes TCP 200 ms.
-TEST_F(FarLink, waits_for_the_last_word_of_the_dead_as_long_as_their_host_may_need) {
-  make(3, {});
-  Area area(4096);
-  TestSlot slot(other->party, area, other->queue, {.places = 64});
-  Terminus terminus(one->party.core, 63);
-  ASSERT_TRUE(until([&] { return terminus.send_fast(slot.ticket(), {}, 1, 0) == Status::ok; }));
-  ASSERT_TRUE(until([&] { return take(other->party, other->queue).has_value(); }));
-  ASSERT_EQ(terminus.send_fast(slot.ticket(), {}, 2, 0), Status::ok);
-  net->weather().least_delay = net->weather().most_delay = 250 * kMillisecond;
-  for (int i = 0; i < 100; ++i) turn();
-  one->cut();
-  other->link->expect_end();
-  ASSERT_TRUE(until([&] { return other->link->over() != LinkProtocol::End::none; }));
-  other->party.core.drain(*other->link);
-  const auto word = take(other->party, other->queue);
-  ASSERT_TRUE(word);
-  EXPECT_EQ(word->word, 2u);
-}
-
-// Others that send all the time do not keep a dead one alive.
-TEST_F(FarLink, ends_in_time_though_each_look_brings_something) {
-  make(3, {});
-  ASSERT_TRUE(until([&] { return other->link->made(); }));
-  net->cut(one->port->address(), other->port->address());
-  const std::uint64_t cut = net->now();
-  ASSERT_TRUE(until([&] {
-    net->inject(other->port->address(), frame({}));
-    return other->link->over() != LinkProtocol::End::none;
-  }));
-  EXPECT_GE(net->now() - cut, limits().dead - ofi::Limits::heartbeat(limits().dead));
-  EXPECT_LE(net->now() - cut, limits().dead + 2 * 64 * kTurn);
 }
 
 // Nobody may run this side for long: what is whole does not wait for that, what has more behind it does.
@@ -392,21 +229,6 @@ TEST_F(FarLink, knows_a_silence_from_a_way_that_never_was) {
   for (const LinkReason better : {LinkReason::node_missing, LinkReason::died, LinkReason::left}) {
     const WhyNoLink gone{better, false};
     EXPECT_EQ(one->link->why_over(gone), gone) << "its node knows better";
-  }
-}
-
-// The other end may give up first: its node says that it has ended, which is no reason for that.
-TEST_F(FarLink, was_a_way_that_never_was_though_the_other_end_has_gone_first) {
-  for (const WhyNoLink said : {WhyNoLink{LinkReason::ended, false}, WhyNoLink{LinkReason::stalled, true},
-                               WhyNoLink{LinkReason::stalled, false}}) {
-    make(3, {});
-    net->cut(other->port->address(), one->port->address());
-    for (int i = 0; i < 10; ++i) turn();
-    one->link->expect_end();
-    ASSERT_TRUE(until([&] { return one->link->over() == LinkProtocol::End::peer_ended; }));
-    EXPECT_EQ(one->link->why_over(said), (WhyNoLink{LinkReason::no_connection, false}));
-    ASSERT_TRUE(other->link->made());
-    EXPECT_EQ(other->link->why_over(said), said) << "which was heard";
   }
 }
 

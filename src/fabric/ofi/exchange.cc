@@ -101,7 +101,8 @@ void Exchange::look_at_clocks(std::uint64_t now) noexcept {
   }
   std::erase_if(retired_, [&](const Retired& retired) {
     OfiLink& link = *retired.link;
-    if (link.over_ == LinkProtocol::End::none && !link.all_arrived() && std::min(now, sure_) < retired.until) {
+    if (link.over_ == LinkProtocol::End::none && !link.all_arrived() &&
+        std::min(now, sure_) < retired.until) {
       next_time_ = std::min(next_time_, retired.until);
       return false;
     }

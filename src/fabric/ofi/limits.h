@@ -30,8 +30,8 @@ struct Limits {
   std::uint32_t least_window = kLeastWindow;  // the same where there are many links
   std::uint32_t shared = 64;                  // frames that all links share until there are so many
   std::uint64_t dead = 1000 * kMillisecond;   // without a sign of life the other side is dead
-  // The same once its node has gone, or has said that it leaves: what it had sent may still be on its way. TCP
-  // sends again what was lost after 200 ms at the earliest.
+  // The same once its node has gone, or has said that it leaves: what it had sent may still be on its way.
+  // TCP sends again what was lost after 200 ms at the earliest.
   std::uint64_t farewell = 300 * kMillisecond;
   // And however much comes: a process lives on, and talks, when it is only its daemon that has died.
   std::uint64_t farewell_most = 1000 * kMillisecond;

@@ -258,6 +258,17 @@ std::uint64_t OfiLink::taken_count() noexcept {
   return taken;
 }
 
+bool OfiLink::departed() noexcept {
+  if (broken || over_ != LinkProtocol::End::none) return true;  // nothing leaves any more
+  if (exchange_.running_ || !protocol_.may_speak() || !Exchange::may_send_here()) return false;
+  for (const Lane lane : {Lane::replies, Lane::normal}) {
+    if (open_[index_of(lane)] != nullptr) seal(lane);
+  }
+  if (!send_sealed(exchange_.now())) return false;
+  const auto host_has_it = [](const Frame* frame) { return frame == nullptr || !frame->under_way; };
+  return std::ranges::all_of(kept_, host_has_it);
+}
+
 // --- what the exchange tells
 
 void OfiLink::free_acknowledged() noexcept {

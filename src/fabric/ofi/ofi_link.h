@@ -37,6 +37,7 @@ class OfiLink final : public interface::Link {
   bool made() const noexcept override { return protocol_.heard(); }
   std::uint64_t put_count() const noexcept override { return puts_; }
   std::uint64_t taken_count() noexcept override;
+  bool departed() noexcept override;
 
   // Whether it is over; whoever keeps the links ends it.
   LinkProtocol::End over() const noexcept { return over_; }
