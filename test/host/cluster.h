@@ -14,11 +14,13 @@
 
 namespace hamlyn::test {
 
-inline constexpr auto kSoon = std::chrono::seconds{10};
+// Generous: a loaded machine runs a daemon late, so that nodes part and meet again.
+inline constexpr std::chrono::seconds kSoon{kPatience};
 
 class ClusterOnHosts : public testing::Test {
  protected:
-  explicit ClusterOnHosts(int count = 8) : count_(count) {}
+  // `dead_after`: of the cluster, in milliseconds.
+  explicit ClusterOnHosts(int count = 8, int dead_after = 400) : count_(count), dead_after_(dead_after) {}
 
   void SetUp() override {
     if (const std::string why = Hosts::missing(); !why.empty()) {
@@ -36,7 +38,8 @@ class ClusterOnHosts : public testing::Test {
   void start(int host, const std::string& more = {}, int id = 0) {
     const std::string config = folder_.file(std::to_string(host) + ".toml");
     write_file(config, "[cluster]\nid = " + std::to_string(id == 0 ? host : id) + "\nsecret = \"" +
-                           folder_.file(more.empty() ? "secret" : more) + "\"\ndead_after = 400\n");
+                           folder_.file(more.empty() ? "secret" : more) +
+                           "\"\ndead_after = " + std::to_string(dead_after_) + "\n");
     std::vector<std::string> words{"--config", config};
     if (host != 1) words.insert(words.end(), {"--join", Hosts::address(1)});
     Command::Options options;
@@ -82,6 +85,7 @@ class ClusterOnHosts : public testing::Test {
   }
 
   const int count_;
+  const int dead_after_;
   const Folder folder_;
   std::unique_ptr<Hosts> hosts_;
   std::vector<std::unique_ptr<Daemon>> daemons_;

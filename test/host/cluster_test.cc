@@ -172,7 +172,7 @@ TEST_F(Cluster, EightHostsThroughEveryFailure) {
     daemon(6).command().signal(SIGCONT);
   }
   EXPECT_EQ(seen(1, 6).incarnation, six);
-  EXPECT_TRUE(whole(all()));
+  EXPECT_TRUE(eventually([&] { return whole(all()); }, kSoon));
 
   // A node that ends says so.
   daemon(7).command().signal(SIGTERM);

@@ -12,14 +12,15 @@ using namespace std::chrono_literals;
 // Processes on hosts 2 to 5. The first talks to all others.
 class Traffic : public ClusterOnHosts {
  protected:
-  Traffic() : ClusterOnHosts(5) {}
+  // Links that nothing happens to must not end because a loaded machine runs their daemons late.
+  Traffic() : ClusterOnHosts(5, 1000) {}
 
   void SetUp() override {
     ClusterOnHosts::SetUp();
     if (IsSkipped()) return;
     start_all();
     for (int host = 2; host <= count_; ++host) {
-      talkers_[host] = std::make_unique<Talker>(hosts_->network(host), socket(host), 1s);
+      talkers_[host] = std::make_unique<Talker>(hosts_->network(host), socket(host), 2s);
     }
     for (int host = 3; host <= count_; ++host) {
       ASSERT_TRUE(Talker::introduce(first(), at(host))) << host;
@@ -56,7 +57,7 @@ TEST_F(Traffic, WhatFailsIsToldAtBothEndsAndAllOtherLinksGoOn) {
   at(3).process().signal(SIGSTOP);
   EXPECT_TRUE(eventually([this] { return first().seen(at(3)).ended == 1; }, kSoon));
   EXPECT_TRUE(goes_on(4));
-  EXPECT_TRUE(whole(all()));
+  EXPECT_TRUE(eventually([this] { return whole(all()); }, kSoon));
   at(3).process().signal(SIGCONT);
   EXPECT_TRUE(has_ended(3, 1)) << "it is told when it runs again";
   EXPECT_TRUE(Talker::introduce(first(), at(3)));
