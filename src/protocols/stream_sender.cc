@@ -376,7 +376,7 @@ Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
     if (drained != Status::ok || !inside_->far) [[likely]]
       return drained;
     const Status left = inside_->dispatcher.interface.engine().departed(inside_->source.ring().interface);
-    // That the host has more of it now is no arrival: the next look comes soon.
+    // The wire tells nobody here that it has let go of something: the next look comes soon.
     return left == Status::queue_full ? Status::connecting : left;
   };
   const Status status = drive(step, timeout);
