@@ -95,7 +95,7 @@ const char* advice(ErrorCode code) noexcept {
     case ErrorCode::invalid_argument:
       return "The text says what cannot be.";
     case ErrorCode::out_of_memory:
-      return "The text says which limit: memory, locked memory, descriptors, slots.";
+      return "The text says what has run out, and which limit to raise.";
     case ErrorCode::system:
       return "The text says which system call failed, and why.";
     case ErrorCode::forked:
@@ -297,7 +297,7 @@ const char* name(Failure failure) noexcept {
 }
 
 const char* invalid(const Ticket& ticket) noexcept {
-  if (ticket.version != 1) return "the ticket's version is not 1";
+  if (ticket.version != 1) return "the bytes are no ticket of this version";
   if (ticket.purpose >= Ticket::kPurposes) return "the ticket's purpose is none that there is";
   if (ticket.interface == 0) return "the ticket names no interface";
   if (ticket.fast() && ticket.incarnation != 0) return "a fast-mode ticket has an incarnation";

@@ -9,7 +9,7 @@ namespace hamlyn {
 
 const char* invalid(const Share& share) noexcept {
   if (const char* why = invalid(share.ticket)) return why;
-  if (share.version != 1) return "the share's version is not 1";
+  if (share.version != 1) return "the bytes are no share of this version";
   if (share.ticket.fast()) return "a share of no metadata entry";
   if (share.count == 0) return "a share that counts nothing";
   return nullptr;

@@ -29,7 +29,7 @@ const char* invalid(const BulkRingOffer& offer) noexcept {
   if (offer.ticket.entry != 0) return "the offer's ticket is not of a ring's first entry";
   if (offer.ticket.bound == 0) return "the offer is of no bytes";
   if (offer.pieces == 0 || offer.pieces > kMostPieces) return "the offer's number of pieces cannot be";
-  return offer.version == 1 ? nullptr : "the offer's version is not 1";
+  return offer.version == 1 ? nullptr : "the bytes are no offer of this version";
 }
 
 BulkRing::BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces) try

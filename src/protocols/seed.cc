@@ -22,6 +22,8 @@ Seed make_seed(Ticket ticket, SeedKind kind) noexcept {
 }
 
 void check_seed(const Seed& seed, SeedKind kind) {
+  if (seed.ticket.version != Ticket{}.version)
+    throw Error(ErrorCode::seed_invalid, "the bytes are no seed of this version of Hamlyn");
   if (const char* why = invalid(seed.ticket))
     throw Error(ErrorCode::seed_invalid, std::string("the seed: ") + why);
   if (seed.kind() != kind) throw Error(ErrorCode::seed_wrong_kind, "the seed is of another protocol");

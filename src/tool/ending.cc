@@ -28,7 +28,8 @@ int fail(const Speaker& speaker, const Failure& failure) {
   try {
     base::print(to_json(who, failure) + "\n");
     base::flush_output();
-  } catch (const Error&) {  // it is what has failed, perhaps
+  } catch (const Error&) {  // it is what has failed, perhaps: the object goes where the line went
+    tell(to_json(who, failure));
   }
   return failure.exit();
 }

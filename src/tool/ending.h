@@ -1,6 +1,6 @@
 #pragma once
 // How a program of ours ends: with an exit status, and, if it failed, a line on standard error and the JSON
-// object that was asked for.
+// object that was asked for: on standard error, too, if standard output cannot be written.
 #include <cstdint>
 #include <functional>
 #include <string>

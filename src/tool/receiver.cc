@@ -10,6 +10,7 @@ namespace hamlyn::tool {
 namespace {
 
 constexpr std::chrono::milliseconds kFarewellTime{500};
+constexpr std::chrono::seconds kLookAtDaemon{1};  // while no sender has come
 
 Outcome outcome_of(const Failure& failure) {
   if (failure.exit() == kInterrupted) return Outcome::interrupted;
@@ -56,9 +57,10 @@ void Receiver::await_sender() {
 bool Receiver::greeted(const Deadline& deadline) {
   Record record;
   Status status;
-  while ((status = stream_.receive(record, deadline.slice(kSlice))) == Status::cancelled ||
+  while ((status = stream_.receive(record, deadline.slice(kLookAtDaemon))) == Status::cancelled ||
          status == Status::timed_out) {
     check_stop("waiting for the other side");
+    check_attached(deadline);
     if (!deadline.passed()) continue;
     const WhyNoLink lack = manager_.interface().why(0);
     if (lack.reason != LinkReason::none)
@@ -75,6 +77,19 @@ bool Receiver::greeted(const Deadline& deadline) {
   if (why == kOtherVersion) throw other_version("sender");
   if (why) throw breach("sender", why);
   return true;
+}
+
+// A process that is cut off from its daemon has no name, so no sender comes. Ends at once if the daemon does
+// not want it, and when the time is over if there is none, which may be started again.
+void Receiver::check_attached(const Deadline& deadline) {
+  const Attachment daemon = manager_.interface().attachment();
+  const bool none = daemon.reason == ErrorCode::node_unreachable || daemon.reason == ErrorCode::timed_out;
+  if (daemon.attached || (none && !deadline.passed())) return;
+  throw Failure(fmt::format("no sender can come to '{}': this process is cut off from its node daemon: {}",
+                            options_.name, daemon.text),
+                hamlyn::name(daemon.reason),
+                none ? "start hamlynd again" : "start this command again, as a new process of the daemon's",
+                none ? kTimedOut : kFailed);
 }
 
 // So that the next sender waits for the next receiver. If the daemon is away, the name ends with this

@@ -23,6 +23,7 @@ class Receiver {
  private:
   void await_sender();
   bool greeted(const Deadline& deadline);
+  void check_attached(const Deadline& deadline);
   void withdraw();
 
   void receive_everything(Progress& progress);

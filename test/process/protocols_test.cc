@@ -84,6 +84,11 @@ TEST_F(Protocols, refuse_seeds_of_another_kind_and_what_is_no_seed) {
     Seed bad = datagrams.make_seed();
     bad.ticket.version = 7;
     EXPECT_EQ(thrown_by([&] { DatagramSender(both.sender, bad); }), ErrorCode::seed_invalid);
+    try {
+      DatagramSender(both.sender, bad);
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the bytes are no seed of this version of Hamlyn");
+    }
     bad = datagrams.make_seed();
     bad.ticket.purpose = 77;
     EXPECT_EQ(thrown_by([&] { DatagramSender(both.sender, bad); }), ErrorCode::seed_invalid);

@@ -14,10 +14,12 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
+#include "node/list.h"
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
 #include "test/support/forbid.h"
@@ -451,6 +453,37 @@ TEST(ToolFailure, OutputIntoAFileThatMayNotGrow) {
 }
 
 // One user with two folders for sockets has two daemons: each side says which one it has asked.
+// The key by which a daemon knows its processes again was lost with its folder.
+TEST(ToolFailure, AReceiverThatIsCutOffFromItsDaemonForGoodSaysSoAndWhy) {
+  World world;
+  const std::string node = world.file("node");
+  auto daemon = std::make_unique<Daemon>(node);
+  Command receiver = world.start({"receive", "toy", "--timeout", "30", "--node", node});
+  ASSERT_TRUE(eventually([&] { return node::list(at(node)).names == 1; }));
+  daemon->kill();
+  for (const auto& file : std::filesystem::directory_iterator(world.data().path()))
+    std::filesystem::remove(file.path());
+  daemon = std::make_unique<Daemon>(node);
+  const Finished finished = receiver.wait();
+  EXPECT_EQ(finished.status, 1);
+  expect_line(finished, "receive", "cut off from its node daemon: this node had not given");
+  EXPECT_NE(finished.err.find("(not_permitted)"), std::string::npos) << finished.err;
+}
+
+TEST(ToolFailure, AReceiverWhoseDaemonHasEndedSaysSoWhenItsTimeIsOver) {
+  World world;
+  const std::string node = world.file("node");
+  Daemon daemon{node};
+  Command receiver = world.start({"receive", "toy", "--timeout", "3", "--node", node},
+                                 {.environment = {{"HAMLYN_DAEMON", "false"}}});  // it can start no other
+  ASSERT_TRUE(eventually([&] { return node::list(at(node)).names == 1; }));
+  daemon.kill();
+  const Finished finished = receiver.wait();
+  EXPECT_EQ(finished.status, 3);
+  expect_line(finished, "receive",
+              "no sender can come to 'toy': this process is cut off from its node daemon: ");
+}
+
 TEST(ToolFailure, WithTwoDaemonsEachSideNamesItsOwn) {
   World here, there;
   Command receiver = there.start({"receive", "toy", "--timeout", "0.2"});

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "node/address.h"
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
 
@@ -82,6 +84,8 @@ TEST_F(ToolWritten, AFullDeviceIsAnErrorOfEveryCommand) {
     EXPECT_EQ(finished.status, 1) << words[0] << ' ' << words.back() << ": " << finished.err;
     EXPECT_NE(finished.err.find("cannot write standard output: No space left on device"), std::string::npos)
         << words[0] << ' ' << words.back() << ": " << finished.err;
+    const bool asked = std::ranges::count(words, "--json") != 0;
+    EXPECT_EQ(finished.err.find(R"({"error":{"command":)") != std::string::npos, asked) << finished.err;
   });
 }
 
@@ -158,7 +162,16 @@ TEST(ToolJson, WithTheDataOnStandardOutputTheObjectIsOnStandardError) {
 
 // One user, two folders for what runs, and so two nodes: who does not meet the other is told where it asked.
 TEST(ToolNode, ATimeThatHasPassedNamesTheNodeThatWasAsked) {
+  if (std::filesystem::exists(node::kServiceSocket))
+    GTEST_SKIP() << "SKIPPED: a service of this machine comes before a user's own daemon";
   World one, other;
+  // Started first: a user's other folders are looked at only while there is none here.
+  for (const World* const world : {&one, &other})
+    std::filesystem::create_directory(std::filesystem::path(world->socket()).parent_path());
+  for (const World* const world : {&one, &other})
+    std::filesystem::permissions(std::filesystem::path(world->socket()).parent_path(),
+                                 std::filesystem::perms::owner_all);
+  const Daemon daemon{one.socket()}, another{other.socket()};
   Command receiver = one.start({"receive", "toy"});
   ASSERT_TRUE(eventually([&] { return one.attached() == 1; }));
   const json here = json::parse(one.run({"node", "--json"}).out);

@@ -174,13 +174,22 @@ TEST(ThrowSystem, NamesTheCallAndWhatErrnoMeans) {
 }
 
 TEST(ThrowSystem, TellsWhatIsUsedUpFromWhatIsWrong) {
-  for (const int used_up : {EMFILE, ENFILE, ENOMEM}) {
+  struct Lack {
+    int number;
+    LinkReason reason;
+    const char* limit;
+  };
+  for (const Lack& lack : {Lack{EMFILE, LinkReason::no_descriptors, "ulimit -n"},
+                           Lack{ENFILE, LinkReason::no_descriptors, "fs.file-max"},
+                           Lack{ENOMEM, LinkReason::no_memory, "ulimit -v"}}) {
     try {
-      errno = used_up;
+      errno = lack.number;
       base::throw_system("eventfd");
-      ADD_FAILURE() << used_up;
+      ADD_FAILURE() << lack.number;
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << used_up;
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << lack.number;
+      EXPECT_EQ(base::reason_of(error), lack.reason) << lack.number;
+      EXPECT_NE(std::string(error.what()).find(lack.limit), std::string::npos) << error.what();
     }
   }
 }

@@ -14,7 +14,7 @@ enum class ErrorCode : std::uint16_t {
   quota_links,           // this user has as many links as it may
   quota_bytes,           // this user's links and areas hold as many bytes as they may
   quota_names,           // this user has registered as many names as it may
-  name_taken,            // another process holds that name
+  name_taken,            // another interface holds that name; the text says of which process
   name_unknown,          // nobody has registered that name, or not for you
   name_invalid,          // empty, too long, or with characters outside [A-Za-z0-9._-]
   not_permitted,         // rights do not allow it
