@@ -454,9 +454,8 @@ __attribute__((always_inline)) inline bool like(const CachedWrite& cached, const
          words.word[kOffsetWord] <= cached.last_offset;
 }
 
-// Whether the packet is like the block before it, of any length, for that queue: the packets between may be
-// of
-// another slot. A link of which nothing is remembered has no queue.
+// Compares a block, of any length, for that queue: the packets before it may be of another slot. Where
+// nothing is remembered there is no queue.
 __attribute__((always_inline)) inline bool like_block(const CachedWrite& cached, const Queue& queue,
                                                       const Words& words, std::uint64_t length) noexcept {
   return cached.queue == &queue &&

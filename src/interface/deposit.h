@@ -1,13 +1,8 @@
 #pragma once
-// Every packet of every fabric goes through here (design, section 4; paper 0, section 2.2). The checks stand
-// in
-// checks.h, in their order: the slot and its generation; the key; the kind of packet; the bounds; a place or
-// an armed
-// entry. Only then the bytes move. The packet is a private copy: nothing here is read from memory that the
-// sender can
-// write, except the data, which is only copied. Core::deposit is all of it. The ways below it are shorter,
-// for the
-// packets that come most often, and leave to it whatever they do not take.
+// Core::deposit takes every packet of every fabric (design, section 4; paper 0, section 2.2). It asks the
+// checks (checks.h), and only then the bytes move. The packet is a private copy: nothing here is read from
+// memory that the sender can write, except the data, which is only copied. The ways below are shorter, for
+// the packets that come most often. They ask the same checks, and leave to deposit whatever they do not take.
 //
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"

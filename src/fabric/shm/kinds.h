@@ -22,8 +22,8 @@ struct LikeBefore {
   }
 };
 
-// The same with its data in the cells behind, as far as the run goes. Behind it, too, no ring ends and no
-// credit is due.
+// A packet like the one before with its data in the cells behind, as far as the run goes: behind it, too, no
+// ring ends and no credit is due.
 struct BlockLikeBefore {
   static constexpr bool kInRun = true;
   static constexpr bool kCountedLater = false;

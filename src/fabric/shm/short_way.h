@@ -149,7 +149,7 @@ class ShortWay final : public interface::Shortcut {
   // Opens a run for the owner of an empty queue who has just looked everywhere, or at the link. `row`: so
   // many packets seem to be there.
   void open(interface::Queue& queue, std::uint32_t row) noexcept;
-  // The same of at most so many packets, if it can be. No other is open.
+  // Opens one of at most so many packets of that link, if it can be. No other is open.
   void open(ShmLink& link, interface::Queue& queue, std::uint32_t most) noexcept;
   // Behind an open run that has brought packets as they come in a stream. Returns how many seem to be there
   // now, 0 if there is no stream.
@@ -194,7 +194,7 @@ class ShortWay final : public interface::Shortcut {
   }
   // So often a poll looks in an open run. Once, if there are other links, too.
   std::uint32_t looks() const noexcept { return alone_ ? rest_.looks() : 1; }
-  // It has found nothing. Whether it may come back without a look at anything else.
+  // Says of a poll that has found nothing whether it may come back without a look at anything else.
   bool empty_handed() noexcept { return alone_ && empty_polls_ != 0 && --empty_polls_ != 0; }
   // Before the first look at a link to which something was sent; while there is nothing else to look at.
   void rest_before_answer(ShmLink& link) noexcept {
