@@ -1,0 +1,162 @@
+// The checks of a packet by themselves (interface/checks.h): each refuses on its own, though another may
+// refuse the same packet before or behind it.
+#include "interface/checks.h"
+
+#include <gtest/gtest.h>
+
+#include "test/unit/no_link.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace interface;  // NOLINT: one test of one file of it
+
+constexpr std::uint64_t kBound = 256;
+constexpr std::uint32_t kSlotGeneration = 3;
+
+class Checks : public testing::Test {
+ protected:
+  Checks() {
+    SlotRecord& slot = slots[1];
+    slot.base = memory;
+    slot.bound = kBound;
+    slot.key = 77;
+    slot.generation = kSlotGeneration;
+    slot.live = true;
+    slot.puts = std::make_unique<Puts>(kBound, 0);
+    Places& places = records[1];
+    places.slot = 1;
+    places.generation = kSlotGeneration;
+    places.serial = 5;
+    places.takes_puts = true;
+    link.places = {1};
+  }
+  static Packet packet_of(Operation operation, std::size_t length, std::uint32_t element = 0) {
+    Packet packet{};
+    set_lead(packet, operation, length, 0, element);
+    packet.slot = 1;
+    packet.generation = kSlotGeneration;
+    packet.key = 77;
+    return packet;
+  }
+  Refusal put(const Packet& packet, bool notify = false) {
+    PutLanding landing;
+    PutWord word;
+    word.notify = notify;
+    return check_put(packet, word, slots[1], landing);
+  }
+  Refusal fence(std::uint32_t delta) {
+    Packet packet = packet_of(Operation::fence, 0);
+    packet.delta = delta;
+    std::uint32_t record;
+    return check_fence(slots, records, link, packet, record);
+  }
+
+  alignas(8) std::byte memory[kBound]{};
+  Slots slots = Slots(4);
+  Records records = Records(2);
+  NoLink link{9};
+};
+
+TEST_F(Checks, of_a_signal_want_a_known_one_and_a_whole_aligned_word) {
+  Packet signal = packet_of(Operation::put_block, 8);
+  signal.word = static_cast<std::uint64_t>(Signal::add);
+  EXPECT_EQ(put(signal), Refusal::none);
+  signal.offset = 4;
+  EXPECT_EQ(put(signal), Refusal::misaligned);
+  signal.offset = 0;
+  signal.word = static_cast<std::uint64_t>(Signal::add) + 1;
+  EXPECT_EQ(put(signal), Refusal::malformed);
+  Packet shorter = packet_of(Operation::put_block, 4);
+  shorter.word = static_cast<std::uint64_t>(Signal::add);
+  EXPECT_EQ(put(shorter), Refusal::malformed);
+}
+
+TEST_F(Checks, of_a_put_want_a_slot_that_takes_puts) {
+  EXPECT_EQ(put(packet_of(Operation::put_block, 8)), Refusal::none);
+  slots[1].puts.reset();
+  EXPECT_EQ(put(packet_of(Operation::put_block, 8)), Refusal::mode_forbids);
+}
+
+TEST_F(Checks, of_strided_packets_want_chunks_of_whole_elements) {
+  const Strides strides{.chunk = 4, .x_chunks = 2, .y_chunks = 1, .x_stride = 8, .y_stride = 0};
+  for (const std::uint32_t element : {0u, 4u, 8u}) {
+    Packet packet = packet_of(Operation::put_strided, 8, element);
+    set_strides(packet, strides, 0, 0);
+    PutLanding landing;
+    const PutWord word{.offset = strides.x_stride};
+    EXPECT_EQ(check_put(packet, word, slots[1], landing), element == 8 ? Refusal::misaligned : Refusal::none);
+    slots[1].gets = 64;
+    Packet get = packet_of(Operation::get_strided, kInlineData, element);
+    set_gather(get, strides);
+    get.delta = 8;
+    EXPECT_EQ(check_get(slots, link, get), element == 8 ? Refusal::misaligned : Refusal::none);
+  }
+}
+
+TEST_F(Checks, of_an_opening_want_the_one_that_lasts) {
+  const PutWord word{.name = 0, .serial = 5};
+  EXPECT_EQ(find_opening(slots, records, link, word), 1u);
+  records[1].over = true;
+  EXPECT_EQ(find_opening(slots, records, link, word), kDeadRecord);
+  records[1].over = false;
+  records[1].slot = kNoEntry;
+  EXPECT_EQ(find_opening(slots, records, link, word), kDeadRecord);
+  records[1].slot = 1;
+  EXPECT_EQ(find_opening(slots, records, link, {.name = 1, .serial = 5}), kDeadRecord);
+  EXPECT_EQ(find_opening(slots, records, link, {.name = 0, .serial = 6}), kDeadRecord);
+}
+
+TEST_F(Checks, of_a_fence_want_an_opening_of_its_slot_or_none) {
+  const auto opening = static_cast<std::uint32_t>(opening_word(0, 5));
+  EXPECT_EQ(fence(opening), Refusal::none);
+  EXPECT_EQ(fence(kNoOpening), Refusal::none);
+  EXPECT_EQ(fence(kLostOpening), Refusal::stale_generation);
+  EXPECT_EQ(fence(static_cast<std::uint32_t>(opening_word(0, 6))), Refusal::stale_generation);
+  slots[2].generation = kSlotGeneration;
+  slots[2].live = true;
+  records[1].slot = 2;
+  EXPECT_EQ(fence(opening), Refusal::stale_generation) << "it is of another slot";
+}
+
+// A link whose opening has the very word that stands for one that has ended.
+TEST_F(Checks, of_a_fence_take_a_lost_opening_for_none_that_there_is) {
+  const PutWord lost = put_word_of(kLostOpening);
+  link.places.assign(lost.name + 1, 1);
+  records[1].serial = lost.serial;
+  EXPECT_EQ(fence(kLostOpening), Refusal::stale_generation);
+}
+
+TEST_F(Checks, of_places_want_those_at_that_slot_as_it_is_now) {
+  std::uint32_t record = 0;
+  EXPECT_TRUE(find_places(records, link, 0, 1, kSlotGeneration, record));
+  EXPECT_FALSE(find_places(records, link, 0, 1, kSlotGeneration + 1, record));
+  EXPECT_FALSE(find_places(records, link, 0, 2, kSlotGeneration, record));
+  EXPECT_FALSE(find_places(records, link, 1, 1, kSlotGeneration, record));
+}
+
+TEST_F(Checks, of_an_entry_refuse_what_is_late_of_a_message_that_was_given_up) {
+  MetadataEntry entry{};
+  entry.state = EntryState::filling;
+  entry.message = 7;
+  entry.link = link.serial;
+  EXPECT_EQ(check_state(entry, link, 7, 1), Refusal::none);
+  ASSERT_TRUE(link.lost_messages.give_up(7, 1));
+  EXPECT_EQ(check_state(entry, link, 7, 1), Refusal::stale_message);
+  EXPECT_EQ(check_state(entry, link, 7, 0), Refusal::none) << "a message of one packet is whole";
+}
+
+TEST_F(Checks, of_an_entrys_bounds_want_all_of_them) {
+  slots[1].mode = Mode::paranoid;
+  MetadataEntry entry{};
+  entry.base = 64;
+  entry.bound = 32;
+  EXPECT_EQ(check_bounds(slots[1], entry, 64, 32), Refusal::none);
+  EXPECT_EQ(check_bounds(slots[1], entry, 63, 1), Refusal::out_of_bounds);
+  EXPECT_EQ(check_bounds(slots[1], entry, 65, 32), Refusal::out_of_bounds);
+  entry.base = kBound;  // beyond its slot, where no entry is
+  EXPECT_EQ(check_bounds(slots[1], entry, kBound, 1), Refusal::out_of_bounds);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
