@@ -161,14 +161,6 @@ TEST_F(NodeServer, WithoutDescriptorsEachWhoComesIsToldSo) {
   }
 }
 
-// What they have said lies in their sockets. A few of them; of more those wait whose turn a thread is late
-// for.
-TEST_F(NodeServer, WithoutDescriptorsNobodyWaitsForTheClock) {
-  serve(64, 0);
-  calls().clock_stands = true;
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(names_descriptors(greeted(connect()))) << i;
-}
-
 // The socket of the one who is told cannot be closed here, and is the spare descriptor's place.
 TEST_F(NodeServer, WithoutTheSpareDescriptorItWaitsByTheClock) {
   serve(64, 0);
