@@ -146,6 +146,54 @@ TEST_F(Checks, of_an_entry_refuse_what_is_late_of_a_message_that_was_given_up) {
   EXPECT_EQ(check_state(entry, link, 7, 0), Refusal::none) << "a message of one packet is whole";
 }
 
+TEST_F(Checks, of_an_answer_want_a_question_that_was_asked) {
+  link.outlets.push_back(std::make_unique<Outlet>());
+  link.questions = 3;
+  EXPECT_EQ(check_answered(link, outlet_word(0, 3)), Refusal::none);
+  EXPECT_EQ(check_answered(link, outlet_word(0, 4)), Refusal::malformed);
+  EXPECT_EQ(check_answered(link, outlet_word(1, 3)), Refusal::malformed) << "there is one outlet";
+  const std::uint64_t beyond = 3 | std::uint64_t{kQuestions};
+  EXPECT_EQ(check_answered(link, beyond << kOutletBits), Refusal::malformed);
+}
+
+TEST_F(Checks, of_the_whole_of_a_get_want_one_that_waits_for_it) {
+  Asked asked;
+  asked.length = asked.until = kPutInline;
+  EXPECT_EQ(check_got(asked), Refusal::none);
+  asked.landed = 1;
+  EXPECT_EQ(check_got(asked), Refusal::unasked_reply);
+  asked.landed = 0;
+  asked.cause = Refusal::too_long;
+  EXPECT_EQ(check_got(asked), Refusal::unasked_reply);
+  asked.cause = Refusal::none;
+  asked.fetch = true;
+  EXPECT_EQ(check_got(asked), Refusal::unasked_reply);
+}
+
+TEST_F(Checks, of_a_piece_or_a_refusal_want_a_request_that_waits_for_it) {
+  Asked asked;
+  asked.length = asked.until = 40;
+  Packet piece = packet_of(Operation::get_data, 40);
+  EXPECT_EQ(check_piece(asked, piece), Refusal::none);
+  asked.fetch = true;
+  EXPECT_EQ(check_piece(asked, piece), Refusal::unasked_reply);
+  Packet refused = packet_of(Operation::refused_request, 0);
+  refused.delta = static_cast<std::uint32_t>(Refusal::bad_key);
+  EXPECT_EQ(check_refused(asked, refused), Refusal::none);
+  asked.cause = Refusal::bad_key;
+  EXPECT_EQ(check_refused(asked, refused), Refusal::unasked_reply) << "it was refused before";
+}
+
+TEST_F(Checks, of_a_request_like_the_one_before_want_its_kind) {
+  CachedRequest cached;
+  cached.kind = write_lead(0) >> 32;
+  Words words{};
+  words.word[kLeadWord] = write_lead(0);
+  EXPECT_TRUE(like(cached, words));
+  words.word[kLeadWord] = write_lead(1);
+  EXPECT_FALSE(like(cached, words));
+}
+
 TEST_F(Checks, of_an_entrys_bounds_want_all_of_them) {
   slots[1].mode = Mode::paranoid;
   MetadataEntry entry{};
