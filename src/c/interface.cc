@@ -2,7 +2,7 @@
 #include "c/options.h"
 #include "c/read_options.h"
 #include "c/values.h"
-#include "library/engine.h"
+#include "library/waiting.h"
 
 using namespace hamlyn::c;
 
@@ -59,7 +59,7 @@ hamlyn_status hamlyn_interface_id(const hamlyn_interface* interface, std::uint64
 hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
   if (interface == nullptr) return invalid_argument(__func__, "a NULL argument");
   const bool moved = interface->it.run();
-  return !moved && interface->it.engine().lock().forked() ? HAMLYN_FORKED : HAMLYN_OK;
+  return !moved && interface->it.waiting().forked() ? HAMLYN_FORKED : HAMLYN_OK;
 }
 
 hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, std::uint64_t peer,

@@ -4,7 +4,7 @@
 #include "c/options.h"
 #include "c/read_options.h"
 #include "c/values.h"
-#include "library/engine.h"
+#include "library/waiting.h"
 
 using namespace hamlyn::c;
 
@@ -65,7 +65,7 @@ hamlyn_status hamlyn_manager_lookup(hamlyn_manager* manager, const char* name, s
 hamlyn_status hamlyn_manager_poll(hamlyn_manager* manager, int* given) {
   if (manager == nullptr || given == nullptr) return invalid_argument(__func__, "a NULL argument");
   const bool one = manager->it.poll();
-  if (!one && manager->it.interface().engine().lock().forked()) return HAMLYN_FORKED;
+  if (!one && manager->it.interface().waiting().forked()) return HAMLYN_FORKED;
   *given = one ? 1 : 0;
   return HAMLYN_OK;
 }

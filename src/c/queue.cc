@@ -2,7 +2,7 @@
 
 #include "c/handles.h"
 #include "c/values.h"
-#include "library/engine.h"
+#include "library/waiting.h"
 
 using namespace hamlyn::c;
 
@@ -27,7 +27,7 @@ hamlyn_status hamlyn_poll(hamlyn_queue* queue, hamlyn_notification* notification
     more = now == room;
   }
   *count = taken;
-  return taken == 0 && queue->it.interface().engine().lock().forked() ? HAMLYN_FORKED : HAMLYN_OK;
+  return taken == 0 && queue->it.interface().waiting().forked() ? HAMLYN_FORKED : HAMLYN_OK;
 }
 
 hamlyn_status hamlyn_receive(hamlyn_queue* queue, std::int64_t timeout, hamlyn_notification* notification) {

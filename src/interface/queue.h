@@ -13,7 +13,7 @@
 #include "base/copy.h"
 #include "base/marked_descriptor.h"
 #include "base/namespaces.h"
-#include "base/stays.h"
+#include "base/pending_calls.h"
 #include "hamlyn/values/notification.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/counters.h"
@@ -166,7 +166,7 @@ class Queue {
   std::uint32_t users = 0;   // slots that notify it
   std::uint32_t over = 0;    // the first record of places that are over and notify it; 0: none
   std::uint64_t end_of = 0;  // the link whose end it was told of last
-  base::Stays stays;         // calls that wait for what comes
+  base::PendingCalls calls;  // calls that wait for what comes
   QueueCounters spare_counters{};
   QueueCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
   int event = -1;                             // to signal when something comes, or -1: `descriptor`

@@ -11,7 +11,7 @@
 
 #include "base/chain.h"
 #include "base/namespaces.h"
-#include "base/stays.h"
+#include "base/pending_calls.h"
 #include "hamlyn/values/priority.h"
 #include "hamlyn/values/send.h"
 #include "hamlyn/values/share.h"
@@ -73,7 +73,7 @@ class Terminus {
   // ok: `outlet` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
 
-  base::Stays& stays() noexcept { return stays_; }  // calls that wait for what it does
+  base::PendingCalls& calls() noexcept { return calls_; }  // calls that wait for what it does
 
   // Fast mode (terminus_fast.cc).
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
@@ -323,7 +323,7 @@ class Terminus {
   bool end_untold_ = false;               // that link has ended since
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
-  base::Stays stays_;
+  base::PendingCalls calls_;
 };
 
 }  // namespace hamlyn::internal_::interface

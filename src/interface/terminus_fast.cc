@@ -55,6 +55,8 @@ Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
   if (priority_ != Priority::normal) return Status::too_long;
   link.want_room();
   if (bytes > link.payload_limit_ever()) return Status::too_long;
+  // A longer ring that is there is gone on in when the one before has room: then the peer is to ring.
+  static_cast<void>(link.has_room(priority_));
   refused_bytes_ = bytes;
   refused_at_ = last_of_level().outlet;
   return Status::queue_full;

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kPageDeadline{5000};  // for the peer's page
 
 void Control::want_link(std::uint64_t peer) noexcept {
   if (std::find(wanted_.begin(), wanted_.end(), peer) != wanted_.end()) return;
-  if (wanted_.size() == wanted_.capacity()) return;  // asked again at the next try
+  if (wanted_.size() == wanted_.capacity()) return;  // asked again when introduce_wanted has made room
   wanted_.push_back(peer);
   attention();
 }
@@ -29,6 +29,7 @@ void Control::introduce_wanted() {
   engine_.lock_.enter_as_other();
   const std::vector<std::uint64_t> wanted(wanted_);
   wanted_.clear();
+  if (wanted.size() == wanted_.capacity()) engine_.wake_everybody();  // others may have found no room here
   std::vector<std::uint64_t> missing;
   for (const std::uint64_t peer : wanted) {
     if (engine_.core_.find_link(peer) == nullptr) missing.push_back(peer);
@@ -193,17 +194,17 @@ void Control::peer_died(LinkKeeper& keeper) {
 // turn.
 void Control::hand_out_more() {
   handed_out_.settle();
-  struct Waiting {
+  struct Deferred {
     std::uint64_t number;  // of the link: to go on may end one
     std::uint32_t uid;
     std::uint64_t descriptors;
   };
-  std::vector<Waiting> waiting;
+  std::vector<Deferred> waiting;
   for (const auto& keeper : keepers_) {
     if (keeper->waits_to_show() || keeper->import_waits() || keeper->offers_later())
       waiting.push_back({keeper->number(), keeper->uid(), keeper->import_waits() ? 2u : 1u});
   }
-  for (const Waiting& next : waiting) {
+  for (const Deferred& next : waiting) {
     if (!handed_out_.fits(next.uid, next.descriptors)) continue;
     const auto found =
         std::ranges::find_if(keepers_, [&](const auto& keeper) { return keeper->number() == next.number; });

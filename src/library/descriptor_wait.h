@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/namespaces.h"
-#include "library/engine.h"
+#include "library/deadline.h"
 
 namespace hamlyn::internal_::library {
 

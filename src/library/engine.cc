@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/longest_time.h"
+#include "base/assert.h"
 #include "base/random.h"
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
@@ -40,17 +40,6 @@ void introduce(interface::CounterPage& page) noexcept {
 }
 
 }  // namespace
-
-Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
-  if (timeout > base::kLongestTime) return std::nullopt;
-  return Clock::now() + std::max(timeout, std::chrono::nanoseconds{0});
-}
-
-// As many of these as may be are more than there are nanoseconds.
-Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
-  if (timeout > base::kLongestTime) return std::nullopt;
-  return deadline_in(std::chrono::nanoseconds{base::within_clock(timeout)});
-}
 
 Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
@@ -223,6 +212,9 @@ void Engine::wake_up() noexcept {
 void Engine::wake_waiting() noexcept {
   application_word_.fetch_add(1);
   wake(application_word_);
+  if (!helper_waits_.load(std::memory_order_relaxed)) return;
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
 }
 
 // --- deadlines of entries. The interface thread looks at them at each tick; whoever sleeps as the one who
@@ -284,7 +276,7 @@ void Engine::set_helped(Helped* helped) noexcept {
 }
 
 void Engine::want_help() noexcept {
-  if (help_wanted_.exchange(true)) return;
+  help_wanted_.store(true);
   thread_word_.fetch_add(1);
   wake(thread_word_);
 }
@@ -304,7 +296,7 @@ bool Engine::bring_help_forward(Clock::time_point time) noexcept {
   return false;
 }
 
-void Engine::help() noexcept {
+void Engine::help(Help how) noexcept {
   const Clock::rep at = help_at_.load();
   const bool now = at != kNoHelp && Clock::now().time_since_epoch().count() >= at;
   // From here on help may be wanted anew.
@@ -312,31 +304,60 @@ void Engine::help() noexcept {
   if (!help_wanted_.exchange(false) && !now) return;
   const std::lock_guard guard(helped_mutex_);
   if (helped_ == nullptr) return;
+  if (how == Help::before_sleep) wait_to_help();
   const Helped::Left left = helped_->try_again();
-  if (left.for_room) help_wanted_.store(true);
+  if (left.for_room) {
+    help_wanted_.store(true);
+    lock_.enter_as_other();
+    have_room_told();
+    lock_.leave();
+  } else {
+    stop_waiting_to_help();
+  }
   if (left.at) bring_help_forward(*left.at);
 }
 
+void Engine::wait_to_help() noexcept {
+  lock_.enter_as_other();
+  ++waiting_;
+  helper_waits_.store(true, std::memory_order_relaxed);
+  lock_.leave();
+}
+
+void Engine::stop_waiting_to_help() noexcept {
+  if (!helper_waits_.load(std::memory_order_relaxed)) return;
+  lock_.enter_as_other();
+  HAMLYN_ASSERT(waiting_ != 0, "this thread is among those who wait");
+  --waiting_;
+  helper_waits_.store(false, std::memory_order_relaxed);
+  lock_.leave();
+}
+
 Deadline Engine::or_help(Deadline deadline) const noexcept {
-  const auto or_at = [&](Clock::time_point time) {
-    if (!deadline || time < *deadline) deadline = time;
-  };
-  if (help_wanted_.load()) or_at(Clock::now() + kHelpTick);
-  if (const Clock::rep at = help_at_.load(); at != kNoHelp) or_at(Clock::time_point{Clock::duration{at}});
-  return deadline;
+  const Clock::rep at = help_at_.load();
+  if (at == kNoHelp) return deadline;
+  const Clock::time_point time{Clock::duration{at}};
+  return deadline && *deadline < time ? deadline : time;
+}
+
+// Somebody wants room only since the one who notices arrivals has fallen asleep: that one arms its watch
+// anew. False: nobody does.
+bool Engine::have_room_told() noexcept {
+  if (role_.load(std::memory_order_relaxed) != SleeperRole::application) return false;
+  for (interface::Link* link : core_.links()) {
+    if (link->local() == nullptr || !link->local()->must_arm_anew()) continue;
+    wake_up();
+    return true;
+  }
+  return false;
 }
 
 // Under the lock, with nothing to do.
 bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept {
   if (expire()) return false;
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
-    // Another thread is the sleeper; whoever brings something wakes us through the word. But it must hear of
-    // room that is wanted only since it fell asleep.
-    for (interface::Link* link : core_.links()) {
-      if (link->local() == nullptr || !link->local()->must_arm_anew()) continue;
-      wake_up();
-      return false;
-    }
+    // Another thread is the sleeper; whoever brings something wakes us through the word.
+    if (have_room_told()) return false;
     ++waiting_;
     lock_.leave();
     futex_sleep(Watched{}, application_word_, value, deadline);
@@ -362,7 +383,8 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
   return undisturbed && Clock::now() >= shallow;
 }
 
-Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle, Stay& stay) noexcept {
+Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle,
+                               PendingCall& call) noexcept {
   constexpr unsigned kTurnsPerRun = 4;
   Clock::time_point begin{};
   const interface::Requests::Place place = requests.find(handle);
@@ -387,12 +409,12 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
       rest.taken(1);
       rest.review();
       reply_spin_.store(kMostReplySpin, std::memory_order_relaxed);
-      stay.end();
+      call.end();
       lock_.leave();
       return outcome;
     }
     const std::uint32_t rest = short_way_.rest().pauses();
-    stay.begin();
+    call.begin();
     lock_.leave();
     shm::PollRest::rest(rest);
     if (turn % kTurnsPerRun != 0) continue;
@@ -448,8 +470,6 @@ Status Engine::departed(std::uint64_t peer) noexcept {
   if (!guard) return Status::forked;
   interface::Link* const link = core_.find_link(peer);
   if (link == nullptr) return Status::link_ended;
-  if (link->departed()) return Status::ok;
-  run_polled();  // brings what the wire has let go of
   return link->departed() ? Status::ok : Status::queue_full;
 }
 

@@ -12,9 +12,10 @@
 #include <span>
 #include <string>
 
+#include "base/function_ref.h"
 #include "base/namespaces.h"
+#include "base/pending_calls.h"
 #include "base/run_lock.h"
-#include "base/stays.h"
 #include "fabric/shm/sealed_memory.h"
 #include "fabric/shm/short_way.h"
 #include "hamlyn/core/interface.h"
@@ -24,6 +25,7 @@
 #include "library/futex.h"
 #include "library/name_claims.h"
 #include "library/setting.h"
+#include "library/waiting.h"
 
 namespace hamlyn::internal_::library {
 
@@ -32,45 +34,6 @@ class FarFabric;
 class FarThread;
 class InterfaceThread;
 class Outside;
-
-// A call that waits on an object which another thread may destroy meanwhile: that ends it with `cancelled`.
-class Stay final : public base::Stay<base::RunLockGuard, base::RunLock> {
- public:
-  using base::Stay<base::RunLockGuard, base::RunLock>::Stay;
-};
-
-// When a wait is over; nothing: never.
-using Deadline = std::optional<Clock::time_point>;
-Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept;
-Deadline deadline_in(std::chrono::milliseconds timeout) noexcept;
-
-// How long somebody is willing to wait. The clock is first read when it has to be: what is over at once pays
-// for none.
-class Patience {
- public:
-  explicit Patience(std::chrono::nanoseconds timeout) noexcept : timeout_(timeout) {}
-  Deadline deadline() noexcept {
-    begin();
-    return end_ != kNever ? Deadline{end_} : std::nullopt;
-  }
-  // Never less than nothing.
-  std::chrono::nanoseconds left() const noexcept {
-    using std::chrono::nanoseconds;
-    if (!begun_ || end_ == kNever) return timeout_;
-    return std::max<nanoseconds>(end_ - Clock::now(), nanoseconds{0});
-  }
-
- private:
-  static constexpr Clock::time_point kNever = Clock::time_point::max();
-  void begin() noexcept {
-    if (!begun_) end_ = deadline_in(timeout_).value_or(kNever);
-    begun_ = true;
-  }
-
-  std::chrono::nanoseconds timeout_;
-  bool begun_ = false;
-  Clock::time_point end_ = kNever;
-};
 
 // Who would notice an arrival now, apart from those who poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
@@ -101,7 +64,7 @@ class Engine final : public interface::Surroundings {
   // Whether the link with that interface is one between hosts.
   bool is_far(std::uint64_t peer) noexcept;
   // ok: what was put on the link with that interface has left this process (Link::departed); queue_full: not
-  // yet.
+  // yet. A run brings what the wire has let go of, of which the link's descriptor tells.
   Status departed(std::uint64_t peer) noexcept;
 
   // Runs the interface for a thread that polls. Under the lock.
@@ -149,26 +112,39 @@ class Engine final : public interface::Surroundings {
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
 
-  // Runs the interface and waits until `ready(out)`, which is called under the lock, says something else than
-  // pending. Also timed_out, cancelled, forked.
+  // What a layer above knows of the waits here.
+  Waiting& waiting() noexcept { return waits_; }
+  static const Locked& locked() noexcept {
+    static const Locked kProof;
+    return kProof;
+  }
+  std::uint32_t cancels() const noexcept { return cancels_.load(std::memory_order_relaxed); }
+
+  // Runs the interface and waits until `ready()`, which is called under the lock, says something else than
+  // pending. Also timed_out, cancelled, forked. The first look stands where it is called, the rest in
+  // wait_on.
   template <class Ready>
   Status wait(Ready ready, Deadline deadline) noexcept;
-  // The same for a call on an object that may go. `stay` begins when there is something to wait for.
+  // The same for a call on an object that may go. `call` begins when there is something to wait for.
   template <class Ready>
-  Status wait(Stay& stay, Ready ready, Deadline deadline) noexcept {
+  Status wait(PendingCall& call, Ready ready, Deadline deadline) noexcept {
     const auto look = [&] {
-      if (stay.going()) [[unlikely]]
+      if (call.closing()) [[unlikely]]
         return Status::cancelled;
       const Status status = ready();
-      if (status == Status::pending) stay.begin();
+      if (status == Status::pending) call.begin();
       return status;
     };
     return wait(look, deadline);
   }
+  // Goes on until there have been more cancels than so many.
+  enum class ReadyUnder : std::uint8_t { run_lock, own_lock };
+  Status wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels,
+                 ReadyUnder under) noexcept;
   // Ends all calls that wait on an object which is about to go, and waits until they have left it. False: in
   // a forked child, where nothing is to be freed.
-  bool see_off(base::Stays& stays) noexcept {
-    return stays.see_off<base::RunLockGuard>(lock_, [this] { wake_everybody(); });
+  bool close_and_drain(base::PendingCalls& calls) noexcept {
+    return calls.close_and_drain<base::RunLockGuard>(lock_, [this] { wake_everybody(); });
   }
   void cancel() noexcept;
   // What a wait's `ready` looks at may have changed without an arrival: all who wait look again.
@@ -178,9 +154,9 @@ class Engine final : public interface::Surroundings {
   }
 
   // Looks for the answer of a remote operation, first where it will stand, for as long as answers have lately
-  // been worth to be spun for. Then it may still be pending; otherwise it is held no more, and `stay` has
+  // been worth to be spun for. Then it may still be pending; otherwise it is held no more, and `call` has
   // ended.
-  Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle, Stay& stay) noexcept;
+  Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle, PendingCall& call) noexcept;
   // It was not worth it: the answer came later.
   void reply_was_slow() noexcept {
     const auto half = reply_spin_.load(std::memory_order_relaxed) / 2;
@@ -207,32 +183,19 @@ class Engine final : public interface::Surroundings {
   // What the control thread has left to the interface thread: the descriptors of queues.
   void signal_what_is_due() noexcept;
 
-  // Somebody above the interface has something to say that found no room, or that waits for company, and may
-  // never call us again: the interface thread lets it try. For room: whenever something has moved and every
-  // kHelpTick, until nothing is left. For company: when the time has come.
-  class Helped {
-   public:
-    struct Left {
-      bool for_room = false;
-      std::optional<Clock::time_point> at;
-    };
-    virtual Left try_again() noexcept = 0;  // returns what is left. Under no lock of ours
-
-   protected:
-    ~Helped() = default;
-  };
+  using Helped = Waiting::Helped;
   void set_helped(Helped* helped) noexcept;  // null: it goes; waits until it is not being called
   void want_help() noexcept;
   // Wakes the interface thread if it would look later than that.
   void want_help_at(Clock::time_point time) noexcept;
 
  private:
-  static constexpr std::chrono::milliseconds kHelpTick{5};
   static constexpr Clock::rep kNoHelp = Clock::time_point::max().time_since_epoch().count();
 
   friend class FarThread;
   friend class InterfaceThread;
   friend class Control;
+  friend class Waiting;
 
   // From the control thread: signals wait for the process, and nobody is left to take them but the interface
   // thread.
@@ -257,6 +220,8 @@ class Engine final : public interface::Surroundings {
   void disarm_links() noexcept;
   void wake_up() noexcept;
   void wake_waiting() noexcept;
+  bool have_room_told() noexcept;
+  bool look_outside(base::FunctionRef<Status()> ready, Status& status) noexcept;
   // The links have changed under those who sleep. Under the lock.
   void wake_everybody() noexcept {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
@@ -277,8 +242,12 @@ class Engine final : public interface::Surroundings {
   }
   // By the interface thread, which is woken after every sleep: the control thread is to look again.
   void end_rest() noexcept;
-  // By the interface thread.
-  void help() noexcept;
+  // By the interface thread. Before a sleep without an end the thread counts as one that waits from before
+  // the try on, until it has slept: whatever changes meanwhile wakes it (test/model/waiting.pml).
+  enum class Help : std::uint8_t { for_now, before_sleep };
+  void help(Help how) noexcept;
+  void wait_to_help() noexcept;
+  void stop_waiting_to_help() noexcept;
   bool bring_help_forward(Clock::time_point time) noexcept;  // false: it comes no later anyway
   Deadline or_help(Deadline deadline) const noexcept;
   // Sleeps for a thread that waits; not `deep`: for a short time, while which the interface thread ticks, in
@@ -287,6 +256,7 @@ class Engine final : public interface::Surroundings {
   bool sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept;
 
   base::RunLock lock_;
+  Waiting waits_{*this, lock_};
   shm::OwnedMemory counter_memory_;
   interface::CounterPage& counters_;
   interface::Core core_;
@@ -299,7 +269,8 @@ class Engine final : public interface::Surroundings {
   std::atomic<SleeperRole> role_{SleeperRole::nobody};  // written under the lock
   std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
   std::uint32_t epoch_ = 0;
-  std::uint32_t waiting_ = 0;  // threads that sleep without being the sleeper
+  std::uint32_t waiting_ = 0;  // threads that sleep without being the sleeper, or look a last time before
+  std::atomic<bool> helper_waits_{false};  // the interface thread is among them. Written under the lock
   // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before
   // they look, and compared by the kernel when they sleep.
   std::atomic<std::uint32_t> application_word_{0};  // moves when sleeping application threads should look
@@ -337,44 +308,17 @@ class Engine final : public interface::Surroundings {
 
 template <class Ready>
 Status Engine::wait(Ready ready, Deadline deadline) noexcept {
-  const std::uint32_t cancels = cancels_.load(std::memory_order_relaxed);
-  Clock::time_point spin_until{};
-  bool deep = false;
-  while (true) {
-    if (!lock_.enter()) return Status::forked;
-    const std::uint32_t value = application_word_.load(std::memory_order_relaxed);
-    // Another thread sleeps as the one who notices arrivals: it goes on doing so, and we sleep beside it. To
-    // relieve it would wake it, to relieve us in turn. (Of links to other hosts only who sleeps last knows
-    // the times.)
-    const bool beside = role_.load(std::memory_order_relaxed) == SleeperRole::application && far_ == nullptr;
-    const bool moved = beside ? run_beside() : run_polled();
-    const Status status = ready();
-    if (status != Status::pending) {
-      lock_.leave();
-      return status;
-    }
-    if (cancels_.load(std::memory_order_relaxed) != cancels) {
-      lock_.leave();
-      return Status::cancelled;
-    }
-    const Clock::time_point now = Clock::now();
-    if (deadline && now >= *deadline) {
-      lock_.leave();
-      return Status::timed_out;
-    }
-    if (moved || spin_until == Clock::time_point{}) {
-      spin_until = now + kSpin;
-      deep = false;
-    }
-    if ((beside && !moved) || now >= spin_until) {
-      deep = sleep_in_wait(deadline, value, deep);
-      if (!deep) spin_until = {};
-      lock_.leave();
-      continue;
-    }
-    lock_.leave();
-    base::pause();
+  const std::uint32_t before = cancels();
+  if (!lock_.enter()) return Status::forked;
+  if (role_.load(std::memory_order_relaxed) == SleeperRole::application && far_ == nullptr) {
+    run_beside();  // wait_on says why
+  } else {
+    run_polled();
   }
+  const Status status = ready();
+  lock_.leave();
+  if (status != Status::pending) return status;
+  return wait_on(ready, deadline, before, ReadyUnder::run_lock);
 }
 
 }  // namespace hamlyn::internal_::library

@@ -77,6 +77,8 @@ WhyNoLink Interface::why(std::uint64_t peer) const noexcept {
   return link != nullptr && link->made() ? WhyNoLink{} : engine_->core().link_ends().of(peer);
 }
 
+library::Waiting& Interface::waiting() noexcept { return engine_->waiting(); }
+
 void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {
@@ -85,6 +87,19 @@ bool Interface::run() noexcept {
 }
 
 namespace internal_::library {
+
+NameClaims& name_claims(Interface& interface) noexcept { return interface.engine().name_claims(); }
+
+bool linked(Interface& interface, std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(interface.engine().lock());
+  return guard && interface.engine().core().find_link(peer) != nullptr;
+}
+
+bool is_far(Interface& interface, std::uint64_t peer) noexcept { return interface.engine().is_far(peer); }
+
+Status departed(Interface& interface, std::uint64_t peer) noexcept {
+  return interface.engine().departed(peer);
+}
 
 void throw_no_link(const std::string& what, WhyNoLink why) {
   throw Error(base::error_of(why), what + ": " + text(why) + ". " + advice(why));

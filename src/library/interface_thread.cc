@@ -32,32 +32,33 @@ void InterfaceThread::main() noexcept {
     engine_.end_rest();
     engine_.signal_what_is_due();
     engine_.start_far();
-    engine_.help();
     if (engine_.deadline_passed()) {
       engine_.lock_.enter_as_other();
       engine_.expire();
       engine_.lock_.leave();
     }
+    // An application that sleeps notices arrivals itself. While its sleep is short this thread ticks, in case
+    // it leaves without a word; and while somebody polls.
     const std::uint64_t activity = engine_.activity_.load(std::memory_order_relaxed);
-    if (engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application) {
-      // It notices arrivals itself. While its sleep is short we tick, in case it leaves without a word.
-      const bool deep = engine_.deep_.load(std::memory_order_relaxed);
-      const Deadline until = deep ? Deadline{} : Deadline{Clock::now() + kTick};
-      futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(until));
-    } else if (activity != seen) {
-      seen = activity;  // somebody polls; look again in a while
+    const bool beside = engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application;
+    const bool ticks = beside ? !engine_.deep_.load(std::memory_order_relaxed) : activity != seen;
+    if (!beside) seen = activity;
+    engine_.help(ticks ? Engine::Help::for_now : Engine::Help::before_sleep);
+    if (ticks) {
       futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(Clock::now() + kTick));
+    } else if (beside) {
+      futex_sleep(Watched{}, engine_.thread_word_, value, engine_.or_help(std::nullopt));
     } else {
       take_over(value);
     }
+    engine_.stop_waiting_to_help();
   }
 }
 
 void InterfaceThread::take_over(std::uint32_t value) noexcept {
   engine_.lock_.enter_as_other();
   if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::application) {
-    const bool moved = engine_.core_.run();
-    if (moved) {
+    if (engine_.core_.run()) {
       if (engine_.waiting_ != 0) engine_.wake_waiting();
     } else {
       ++engine_.counters_.wakeups;

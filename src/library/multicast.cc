@@ -19,7 +19,7 @@ Multicast::Multicast(Interface& interface, std::size_t most) : interface_(interf
 }
 
 Multicast::~Multicast() {
-  if (!interface_.engine().see_off(terminus_->stays())) return;
+  if (!interface_.engine().close_and_drain(terminus_->calls())) return;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (guard) delete terminus_;
 }
@@ -69,9 +69,9 @@ std::size_t Multicast::waiting() noexcept {
 }
 
 Status Multicast::wait(std::chrono::nanoseconds timeout) noexcept {
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   return interface_.engine().wait(
-      stay, [&] { return waiting() == 0 ? Status::ok : Status::pending; }, library::deadline_in(timeout));
+      call, [&] { return waiting() == 0 ? Status::ok : Status::pending; }, library::deadline_in(timeout));
 }
 
 Multicast::Count Multicast::count() noexcept {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/namespaces.h"
+#include "hamlyn/core/interface.h"
 
 namespace hamlyn::internal_::library {
 
@@ -25,5 +26,8 @@ class NameClaims {
   std::mutex mutex_;
   std::set<std::string> names_;
 };
+
+// Those of that interface.
+NameClaims& name_claims(Interface& interface) noexcept;
 
 }  // namespace hamlyn::internal_::library

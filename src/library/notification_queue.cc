@@ -22,7 +22,7 @@ NotificationQueue::NotificationQueue(Interface& interface, std::size_t places) :
 }
 
 NotificationQueue::~NotificationQueue() {
-  if (!interface_.engine().see_off(queue_->stays)) return;
+  if (!interface_.engine().close_and_drain(queue_->calls)) return;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   interface_.engine().core().drop_queue(queue_);
@@ -117,30 +117,52 @@ Status NotificationQueue::receive(Notification& out) noexcept {
 }
 
 Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds timeout) noexcept {
-  library::Stay stay(interface_.engine().lock(), queue_->stays);
-  return receive(out, timeout, stay);
+  library::PendingCall call(interface_.engine().lock(), queue_->calls);
+  return receive(out, timeout, call);
 }
 
 Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds timeout,
-                                  library::Stay& stay) noexcept {
+                                  library::PendingCall& call) noexcept {
+  return wait_here(
+      call, [&] { return take(Engine::locked(), out); }, timeout);
+}
+
+Status NotificationQueue::wait(library::PendingCall& call,
+                               base::FunctionRef<Status(const library::Locked&)> ready,
+                               std::chrono::nanoseconds timeout) noexcept {
+  return wait_here(
+      call, [&] { return ready(Engine::locked()); }, timeout);
+}
+
+template <class Ready>
+Status NotificationQueue::wait_here(library::PendingCall& call, Ready ready,
+                                    std::chrono::nanoseconds timeout) noexcept {
   Engine& engine = interface_.engine();
-  const auto ready = [&] {
-    if (queue_->empty()) return Status::pending;
-    engine.core().take(*queue_, out);
-    engine.replies_may_wait();
-    return Status::ok;
-  };
-  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
+  const Status status = engine.wait(call, ready, library::deadline_in(timeout));
   if (status != Status::timed_out) [[likely]]
     return status;
-  // It was found empty, as by `poll`: the descriptor tells of what comes from now on.
+  // The queue was found empty, as by `poll`: the descriptor tells of what comes from now on.
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
   engine.core().close_run();  // it stands only while the queue is empty
-  if (ready() == Status::ok) return Status::ok;
+  const Status last = ready();
+  if (last != Status::pending) return last;
   if (queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
   return status;
 }
+
+Status NotificationQueue::take(const library::Locked&, Notification& out) noexcept {
+  if (queue_->empty()) return Status::pending;
+  interface_.engine().core().take(*queue_, out);
+  interface_.engine().replies_may_wait();
+  return Status::ok;
+}
+
+void NotificationQueue::look(const library::Locked&, base::FunctionRef<void(const Notification&)> see) const {
+  queue_->see_standing(see);
+}
+
+base::PendingCalls& NotificationQueue::calls() noexcept { return queue_->calls; }
 
 int NotificationQueue::descriptor() { return interface_.engine().descriptor(*queue_); }
 

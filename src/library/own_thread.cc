@@ -22,6 +22,7 @@
 #include "base/uncancelled.h"
 #include "fabric/ofi/exchange.h"
 #include "hamlyn/values/error.h"
+#include "library/waiting.h"
 
 namespace hamlyn::internal_::library {
 
@@ -145,6 +146,10 @@ bool leave_descriptors(const std::vector<unsigned>& keep) noexcept {
 }
 
 bool has_left_descriptors() noexcept { return descriptors_left; }
+
+std::unique_ptr<Task> start_task(Waiting& waiting, const char* name, std::function<void()> main) {
+  return start_task(waiting.lock_, name, std::move(main));
+}
 
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main) {
   if (simulation != nullptr) return simulation->start(std::move(main));

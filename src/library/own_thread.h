@@ -11,6 +11,8 @@
 
 namespace hamlyn::internal_::library {
 
+class Waiting;
+
 // Throws Error(out_of_memory): the system has no thread for us. Not in a simulation, which is one thread.
 std::thread start_own_thread(const char* name, std::function<void()> main);
 
@@ -29,5 +31,6 @@ void take_signals() noexcept;
 // The same, for what waits by futex_sleep and `Clock` alone: in a simulation it runs there. A forked child,
 // of whom it is not, leaves it to its parent: `lock`, the run lock of the interface that it serves, knows.
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main);
+std::unique_ptr<Task> start_task(Waiting& waiting, const char* name, std::function<void()> main);
 
 }  // namespace hamlyn::internal_::library

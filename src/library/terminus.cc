@@ -31,16 +31,16 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
   interface::Terminus::LinkWait link {
     .peer = ticket.interface
   };
-  library::Stay stay(engine.lock(), terminus.stays());
+  library::PendingCall call(engine.lock(), terminus.calls());
   {
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
-    stay.begin();
+    call.begin();
     terminus.forget_answer();
     terminus.add(link);
   }
   const auto ready = [&] { return link.refused ? link.answer : try_again(look(link)); };
-  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
+  const Status status = engine.wait(call, ready, library::deadline_in(timeout));
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus.remove(link);
   return status;
@@ -83,7 +83,7 @@ Terminus::Terminus(Interface& interface, const TerminusOptions& options) : inter
 }
 
 Terminus::~Terminus() {
-  if (!interface_.engine().see_off(terminus_->stays())) return;
+  if (!interface_.engine().close_and_drain(terminus_->calls())) return;
   const base::RunLockGuard guard(interface_.engine().lock());
   if (!guard) return;
   delete terminus_;
@@ -91,7 +91,7 @@ Terminus::~Terminus() {
   interface_.engine().settled();          // who waits for a place may have that of an opening of its
 }
 
-base::Stays& Terminus::stays() noexcept { return terminus_->stays(); }
+base::PendingCalls& Terminus::calls() noexcept { return terminus_->calls(); }
 
 Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
@@ -217,9 +217,9 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
   library::Patience patience(timeout);
   patience.deadline();  // it runs from here on
   std::uint64_t before = 0;
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
-    stay.begin();
+    call.begin();
     terminus_->ask_again(ticket);
     before = terminus_->asked_last(ticket);
   }
@@ -240,9 +240,21 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
 }
 
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
-  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout, [&](const auto& link) {
+  const auto look = [&](const auto& link) {
     const bool ended = terminus_->take_end(ticket.interface) || link.ended;
     return ended ? Status::link_ended : terminus_->place_free(ticket);
+  };
+  const Status status = wait_for_link(interface_.engine(), *terminus_, ticket, timeout, look);
+  // Room that was found is no room wanted any more, for which the peer rings: others who want it look again.
+  if (status == Status::ok) interface_.engine().look_again();
+  return status;
+}
+
+Status Terminus::send_fast_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                                   std::uint64_t offset, std::chrono::nanoseconds timeout) noexcept {
+  return wait_for_link(interface_.engine(), *terminus_, ticket, timeout, [&](const auto& link) {
+    const bool ended = terminus_->take_end(ticket.interface) || link.ended;
+    return ended ? Status::link_ended : terminus_->send_fast(ticket, data, word, offset);
   });
 }
 
@@ -314,15 +326,15 @@ Outcome Terminus::get(const Ticket& ticket, std::span<std::byte> into, const Rem
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   SendHandle handle;
   Status status = put(ticket, data, options, &handle);
   if (waits(status))
     status =
-        when_it_can(ticket, patience, stay, [&] { return terminus_->put(ticket, data, options, &handle); });
+        when_it_can(ticket, patience, call, [&] { return terminus_->put(ticket, data, options, &handle); });
   if (status != Status::pending) return status;
   status = interface_.engine().wait(
-      stay, [&] { return terminus_->status(handle); }, patience.deadline());
+      call, [&] { return terminus_->status(handle); }, patience.deadline());
   // Gives the buffer back to the caller, and cannot fail: a put has no parts in send buffer areas.
   if (status == Status::timed_out || status == Status::cancelled) static_cast<void>(cancel(handle));
   return status;
@@ -330,7 +342,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
 
 // Tries until the answer is one that does not change by waiting, or there is nobody to answer.
 template <class Try>
-Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, library::Stay& stay,
+Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, library::PendingCall& call,
                              Try attempt) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Terminus::LinkWait link {
@@ -344,17 +356,17 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
     status = attempt();
     if (status == Status::pending) {
       engine.departure_waits();
-      stay.begin();
+      call.begin();
     }
     if (!waits(status)) return status;
-    stay.begin();
+    call.begin();
     terminus_->add(link);
   }
   const auto ready = [&] {
     status = link.refused ? link.answer : attempt();
     return waits(status) ? Status::pending : Status::ok;
   };
-  const Status waited = engine.wait(stay, ready, patience.deadline());
+  const Status waited = engine.wait(call, ready, patience.deadline());
   const base::RunLockGuard guard(engine.lock());
   if (guard) terminus_->remove(link);
   return waited == Status::ok ? status : waited;
@@ -363,7 +375,7 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
 template <class Try>
 Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
   library::Patience patience(timeout);
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   RemoteHandle handle;
   interface::Requests& requests = terminus_->requests();
   const auto held = [&] {
@@ -371,12 +383,12 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
     if (status == Status::pending) requests.hold(handle);  // others may ask for much before we have looked
     return status;
   };
-  const Status status = when_it_can(ticket, patience, stay, held);
+  const Status status = when_it_can(ticket, patience, call, held);
   if (status != Status::pending) return {status, Refusal::none, 0};
   library::Engine& engine = interface_.engine();
-  Outcome outcome = engine.spin_for_reply(requests, handle, stay);
+  Outcome outcome = engine.spin_for_reply(requests, handle, call);
   if (outcome.status != Status::pending) return outcome;
-  outcome = wait_for_slow_outcome(handle, patience.left(), stay);
+  outcome = wait_for_slow_outcome(handle, patience.left(), call);
   if (const base::RunLockGuard guard(engine.lock()); guard) {
     requests.give_up(requests.find(handle));
     requests.let_go(requests.find(handle));
@@ -416,14 +428,14 @@ Outcome Terminus::outcome(RemoteHandle handle) const noexcept {
 }
 
 Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
-  const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle, stay);
-  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout, stay);
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
+  const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle, call);
+  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout, call);
 }
 
 // It was not worth to be spun for.
 Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
-                                        library::Stay& stay) noexcept {
+                                        library::PendingCall& call) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Requests& requests = terminus_->requests();
   engine.reply_was_slow();
@@ -432,7 +444,7 @@ Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanose
     outcome = requests.outcome(handle);
     return outcome.status;
   };
-  const Status status = engine.wait(stay, ready, library::deadline_in(timeout));
+  const Status status = engine.wait(call, ready, library::deadline_in(timeout));
   return status == outcome.status ? outcome : Outcome{status, Refusal::none, 0};
 }
 
@@ -447,9 +459,9 @@ Refusal Terminus::refusal(SendHandle handle) const noexcept {
 }
 
 Status Terminus::wait(SendHandle handle, std::chrono::nanoseconds timeout) noexcept {
-  library::Stay stay(interface_.engine().lock(), terminus_->stays());
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   return interface_.engine().wait(
-      stay, [&] { return terminus_->status(handle); }, library::deadline_in(timeout));
+      call, [&] { return terminus_->status(handle); }, library::deadline_in(timeout));
 }
 
 }  // namespace hamlyn

@@ -55,9 +55,8 @@ Status DatagramReceiver::take(Datagram& out) noexcept {
   if (arrived_.kind == Notification::Kind::failed)
     return arrived_.failure() == Failure::abandoned ? Status::abandoned : Status::link_ended;
   out.bytes = slot_.bytes(arrived_);
-  const library::Engine& engine = manager().interface().engine();
-  const base::RunLockGuard guard(const_cast<library::Engine&>(engine).lock());
-  if (guard) out.reply = protocols::reply_of(slot_.metadata(0), arrived_.peer);
+  const library::Lock lock(manager().inside().waiting);
+  if (lock) out.reply = protocols::reply_of(slot_.metadata(0), arrived_.peer);
   return Status::ok;
 }
 
@@ -99,8 +98,8 @@ Status DatagramSender::deliver(std::span<const std::byte> data, const DatagramOp
                                std::chrono::nanoseconds timeout) noexcept {
   if (const Dispatcher::Guard guard(manager_.inside()); !guard || guard.nested())
     return guard ? Status::invalid : Status::forked;
-  library::Stay stay(manager_.interface().engine().lock(), terminus_.stays());
-  if (!stay.enter()) return Status::forked;
+  library::PendingCall call(manager_.inside().waiting, terminus_.calls());
+  if (!call.enter()) return Status::forked;
   SendHandle handle;
   Status status = post(data, options, true, &handle);
   if (status == Status::pending) status = terminus_.wait(handle, timeout);

@@ -1,6 +1,7 @@
 #include "protocols/dispatcher.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hamlyn::internal_::protocols {
 
@@ -10,8 +11,6 @@ constexpr std::size_t kMostFarewells = 4096;
 constexpr std::chrono::milliseconds kLastWords{100};
 // The interface thread found the manager in use: it comes back after so long.
 constexpr std::chrono::microseconds kInUse{50};
-// Between looks whether those who take what was sent have made room.
-constexpr std::chrono::milliseconds kCrowdedLook{5};
 
 }  // namespace
 
@@ -19,10 +18,10 @@ void throw_forked() { throw Error(ErrorCode::forked, "a forked child has no mana
 
 Dispatcher::Dispatcher(const Manager::Options& options)
     : interface(options.interface),
+      waiting(interface.waiting()),
       queue(interface, options.places),
-      terminus(interface),
-      engine_(interface.engine()) {
-  engine_.set_helped(this);
+      terminus(interface) {
+  waiting.set_helped(this);
 }
 
 // The last words of those who have gone may still want for a place: if they left with the link, their peers
@@ -30,10 +29,10 @@ Dispatcher::Dispatcher(const Manager::Options& options)
 Dispatcher::~Dispatcher() {
   if (lock_.forked()) return;
   const auto all_said = [&] { return farewells_.empty() ? Status::ok : Status::pending; };
-  base::Stays last;
-  CallStay call(*this, last);
+  base::PendingCalls last;
+  PendingCall call(*this, last);
   (void)wait(call, all_said, library::deadline_in(kLastWords));
-  engine_.set_helped(nullptr);
+  waiting.set_helped(nullptr);
   // Whoever was seen off last may be in the lock's mutex still, which the owner of the lock does not take.
   if (lock_.enter_as_other()) lock_.leave();
 }
@@ -41,7 +40,7 @@ Dispatcher::~Dispatcher() {
 // --- who hears of what
 
 void Dispatcher::add(std::uint32_t number, Receiver& receiver) {
-  const std::uint32_t index = interface::index_of(number);
+  const std::uint32_t index = library::slot_index(number);
   if (index >= attached_.size()) attached_.resize(std::size_t{index} + 1);
   Attached& attached = attached_[index];
   if (attached.receiver != nullptr && attached.number == number)
@@ -50,7 +49,7 @@ void Dispatcher::add(std::uint32_t number, Receiver& receiver) {
 }
 
 void Dispatcher::remove(std::uint32_t number) noexcept {
-  const std::uint32_t index = interface::index_of(number);
+  const std::uint32_t index = library::slot_index(number);
   if (index < attached_.size() && attached_[index].number == number) attached_[index] = {};
 }
 
@@ -62,7 +61,7 @@ void Dispatcher::retire(Receiver& receiver) noexcept {
       if (each.receiver == &receiver) each = {};
     }
   }
-  see_off(*receiver.stays_);
+  close_and_drain(*receiver.calls_);
 }
 
 // --- giving
@@ -86,7 +85,7 @@ void Dispatcher::give(const Notification& notification) noexcept {
   // fails with its link.
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
     return;
-  const std::uint32_t index = interface::index_of(notification.slot);
+  const std::uint32_t index = library::slot_index(notification.slot);
   if (index >= attached_.size()) return;
   const auto [receiver, number] = attached_[index];
   // What stands in the queue of a slot that has gone is nobody's.
@@ -96,6 +95,57 @@ void Dispatcher::give(const Notification& notification) noexcept {
   receiver->process_arrival(notification);
   giving_ = false;
   look_again();
+}
+
+// --- waiting
+
+Status Dispatcher::wait(PendingCall& call, base::FunctionRef<Status()> ready,
+                        library::Deadline deadline) noexcept {
+  bool ends;
+  {
+    const Guard guard(*this);
+    if (!guard) return Status::forked;
+    if (guard.nested()) {
+      const Status status = call.closing() ? Status::cancelled : ready();
+      return status == Status::pending ? Status::invalid : status;
+    }
+    ends = !call.begun();
+    call.begin();
+    ++waiters_;
+  }
+  const Status status = waiting.until([&] { return look(call, ready); }, deadline, call.cancels());
+  const Guard guard(*this);
+  if (!guard) return Status::forked;
+  --waiters_;
+  if (ends) call.end();
+  return status;
+}
+
+// Gives what has come until the call is ready or nothing more stands in the queue. After so many, other
+// threads have their turn, and the deadline is looked at: a peer may send what is nobody's without end.
+Status Dispatcher::look(const PendingCall& call, base::FunctionRef<Status()> ready) noexcept {
+  const Guard guard(*this);
+  if (!guard) return Status::forked;
+  --waiters_;
+  if (!dues_.empty() || !farewells_.empty()) settle_dues();
+  Status status = call.closing() ? Status::cancelled : ready();
+  int left = kMostAtOnce;
+  for (; status == Status::pending && left != 0 && give_standing(); --left) status = ready();
+  if (status == Status::pending) settle_before_wait();
+  ++waiters_;
+  if (status == Status::pending && left == 0) waiting.changed();
+  return status;
+}
+
+// As `poll`, without a run of the interface.
+bool Dispatcher::give_standing() noexcept {
+  Notification next;
+  {
+    const library::Lock lock(waiting);
+    if (!lock || queue.take(lock.held(), next) != Status::ok) return false;
+  }
+  give(next);
+  return true;
 }
 
 // --- what is due
@@ -139,49 +189,43 @@ void Dispatcher::settle_dues() noexcept {
   settle_farewells();
 }
 
-bool Dispatcher::linked(std::uint64_t peer) noexcept {
-  const base::RunLockGuard guard(engine_.lock());
-  return guard && engine_.core().find_link(peer) != nullptr;
-}
-
 // --- what waits for company
 
 void Dispatcher::linger(Due& due, std::chrono::nanoseconds bound) noexcept {
-  if (due.lingers_) return;
+  if (due.lingers()) return;
+  if (!due.lingers_) lingering_.push_back(&due);
   due.lingers_ = true;
+  due.crowded_ = false;
   due.seen_ = due.batches();
   due.pause_ = bound;
   due.longest_ = bound * kFewerLooks;
   due.look_ = library::Clock::now() + bound;
-  lingering_.push_back(&due);
-  engine_.want_help_at(due.look_);
+  waiting.want_help_at(due.look_);
 }
 
 bool Dispatcher::over(Due& due, library::Clock::time_point now) noexcept {
-  if (now < due.look_) return false;
+  if (!due.crowded_ && now < due.look_) return false;
   const std::uint64_t batches = due.batches();
-  if (batches != std::exchange(due.seen_, batches)) {
+  if (!due.crowded_ && batches != std::exchange(due.seen_, batches)) {
     due.pause_ = std::min(2 * due.pause_, due.longest_);
     due.look_ = now + due.pause_;
     return false;
   }
-  due.lingers_ = !due.leave_early();
-  if (!due.lingers_) return true;
-  due.pause_ = std::min<std::chrono::nanoseconds>(2 * due.pause_, kCrowdedLook);
-  due.look_ = now + due.pause_;
-  return false;
+  due.lingers_ = due.crowded_ = !due.leave_early();
+  return !due.lingers_;
 }
 
-// Returns when to look again.
-library::Deadline Dispatcher::look_at_those_who_linger() noexcept {
+// Returns when to look again; for room: when something has moved.
+Dispatcher::Left Dispatcher::look_at_those_who_linger() noexcept {
   const library::Clock::time_point now = library::Clock::now();
-  library::Deadline next;
+  Left left;
   std::erase_if(lingering_, [&](Due* due) {
     const bool is_over = over(*due, now);
-    if (!is_over && (!next || due->look_ < *next)) next = due->look_;
+    if (!is_over && due->crowded_) left.for_room = true;
+    if (!is_over && !due->crowded_ && (!left.at || due->look_ < *left.at)) left.at = due->look_;
     return is_over;
   });
-  return next;
+  return left;
 }
 
 // --- what is said for those who have gone
@@ -213,23 +257,19 @@ Dispatcher::Left Dispatcher::try_again() noexcept {
     return {.for_room = true, .at = library::Clock::now() + kInUse};
   }
   holder_.store(self(), std::memory_order_relaxed);
+  if (std::exchange(helper_waits_, false)) --waiters_;
   Left left;
-  if (!lingering_.empty()) left.at = look_at_those_who_linger();
+  if (!lingering_.empty()) left = look_at_those_who_linger();
   settle_dues();
-  left.for_room = !dues_.empty() || !farewells_.empty();
+  left.for_room |= !dues_.empty() || !farewells_.empty();
+  // What is given to a receiver may have made room for what lingers.
+  helper_waits_ = left.for_room;
+  if (helper_waits_) ++waiters_;
   holder_.store(nullptr, std::memory_order_relaxed);
   lock_.leave();
   return left;
 }
 
-void Dispatcher::cancel() noexcept {
-  {
-    const Guard guard(*this);
-    if (!guard) return;
-    ++cancels_;
-    look_again();
-  }
-  interface.cancel();
-}
+void Dispatcher::cancel() noexcept { interface.cancel(); }
 
 }  // namespace hamlyn::internal_::protocols

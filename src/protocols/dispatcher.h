@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "base/namespaces.h"
+#include "base/pending_calls.h"
 #include "base/run_lock.h"
-#include "base/stays.h"
 #include "hamlyn/protocols/manager.h"
 #include "hamlyn/protocols/receiver.h"
-#include "library/engine.h"
+#include "library/no_link.h"
+#include "library/slot_number.h"
+#include "library/waiting.h"
 
 namespace hamlyn::internal_::protocols {
 
@@ -37,29 +39,32 @@ class Due {
   virtual bool leave_early() noexcept { return settle(); }
   // Counts the batches that were begun, of what waits for company.
   virtual std::uint64_t batches() const noexcept { return 0; }
-  // The interface thread looks at its batches.
-  bool lingers() const noexcept { return lingers_; }
+  // The interface thread looks at its batches. When too much is under way it waits for room for the batch
+  // that there is, and the next one is to be told of.
+  bool lingers() const noexcept { return lingers_ && !crowded_; }
 
  private:
   friend class Dispatcher;
   bool listed_ = false;
   bool before_wait_ = false;
   bool lingers_ = false;
+  bool crowded_ = false;    // its time is over, and too much is under way
   std::uint64_t seen_ = 0;  // batches, at the last look
   library::Clock::time_point look_;
   std::chrono::nanoseconds pause_{};  // before it
   std::chrono::nanoseconds longest_{};
 };
 
-class Dispatcher final : private library::Engine::Helped {
+class Dispatcher final : private library::Waiting::Helped {
  public:
   explicit Dispatcher(const Manager::Options& options);
   ~Dispatcher();
 
   Interface interface;
+  library::Waiting& waiting;
   NotificationQueue queue;
   Terminus terminus;
-  base::Stays stays;  // calls that wait for whatever happens
+  base::PendingCalls calls;  // calls that wait for whatever happens
 
   // Holds the lock, also of a thread that holds it already; false in a forked child.
   class Guard {
@@ -86,8 +91,25 @@ class Dispatcher final : private library::Engine::Helped {
     const bool held_;
   };
 
-  using CallStay = base::Stay<Guard, Dispatcher>;  // a call that waits on an object
-  static base::Stays& stays_of(Receiver& receiver) noexcept { return *receiver.stays_; }
+  // A call that waits on an object of the manager's.
+  class PendingCall final : public base::PendingCall<Guard, Dispatcher> {
+   public:
+    PendingCall(Dispatcher& of, base::PendingCalls& calls) noexcept
+        : base::PendingCall<Guard, Dispatcher>(of, calls), waiting_(of.waiting) {}
+    // Under the lock. A cancel ends the call from here on.
+    void begin() noexcept {
+      if (begun()) return;
+      cancels_ = waiting_.cancels();
+      base::PendingCall<Guard, Dispatcher>::begin();
+    }
+    std::uint32_t cancels() const noexcept { return cancels_; }
+
+   private:
+    using base::PendingCall<Guard, Dispatcher>::enter;
+    const library::Waiting& waiting_;
+    std::uint32_t cancels_ = 0;
+  };
+  static base::PendingCalls& calls_of(Receiver& receiver) noexcept { return *receiver.calls_; }
 
   // Under the lock from here on, but for what waits.
 
@@ -121,9 +143,9 @@ class Dispatcher final : private library::Engine::Helped {
   // Shows `see` what has come at that slot and was not given yet, which stays where it is.
   template <class See>
   void overhear(std::uint32_t slot, See see) noexcept {
-    const base::RunLockGuard guard(engine_.lock());
-    if (!guard) return;
-    queue.inside().see_standing([&](const Notification& standing) {
+    const library::Lock lock(waiting);
+    if (!lock) return;
+    queue.look(lock.held(), [&](const Notification& standing) {
       if (standing.slot == slot) see(standing);
     });
   }
@@ -139,36 +161,32 @@ class Dispatcher final : private library::Engine::Helped {
 
   // Whether there is a link with that interface. Without one, what is to be said there need not be: whoever
   // would hear of it hears of the link's end, or has gone.
-  bool linked(std::uint64_t peer) noexcept;
+  bool linked(std::uint64_t peer) noexcept { return library::linked(interface, peer); }
 
   // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 
-  // Runs the manager until `ready()`, called under the lock, says something else than pending. Also
-  // timed_out, cancelled, forked; invalid inside process_arrival. `call` counts as one that waits, unless it
-  // does already. `begun`: it was begun for this wait, since when there had been so many cancels.
-  template <class Ready>
-  Status wait(CallStay& call, Ready ready, library::Deadline deadline,
-              std::optional<std::uint32_t> begun = {}) noexcept;
-  template <class Ready>
-  Status wait(Receiver& on, Ready ready, library::Deadline deadline) noexcept {
-    CallStay call(*this, *on.stays_);
+  // Runs the manager until `ready()`, called under the lock, says something else than pending: whatever it
+  // looks at, arrivals, places, room in a link, or what another thread does. Also timed_out, cancelled,
+  // forked; invalid inside process_arrival. `call` counts as one that waits, unless it does already.
+  Status wait(PendingCall& call, base::FunctionRef<Status()> ready, library::Deadline deadline) noexcept;
+  Status wait(Receiver& on, base::FunctionRef<Status()> ready, library::Deadline deadline) noexcept {
+    PendingCall call(*this, *on.calls_);
     return wait(call, ready, deadline);
   }
   // The same, first with what is there already: without a look at the clock if that will do, or if there is
   // no time to wait.
   template <class Ready>
   Status receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept;
-  // Those who wait look again at what they wait for.
+  // Has all other threads that wait look again. Whoever changes, under the lock, what a `ready` looks at
+  // calls it.
   void look_again() noexcept {
-    if (waiters_ == 0) return;
-    events_.fetch_add(1, std::memory_order_relaxed);
-    engine_.look_again();
+    if (waiters_ != 0) waiting.changed();
   }
   // Ends all calls that wait on an object which is about to go, and waits until they have left it. Not under
   // the lock, if there may be any. False: in a forked child, where nothing is to be freed.
-  bool see_off(base::Stays& calls) noexcept {
-    return calls.see_off<Guard>(*this, [this] { look_again(); });
+  bool close_and_drain(base::PendingCalls& of) noexcept {
+    return of.close_and_drain<Guard>(*this, [this] { look_again(); });
   }
   void cancel() noexcept;
   std::uint32_t waiters() const noexcept { return waiters_; }
@@ -182,14 +200,16 @@ class Dispatcher final : private library::Engine::Helped {
     return &mark;
   }
   Left try_again() noexcept override;
-  library::Deadline look_at_those_who_linger() noexcept;
+  Left look_at_those_who_linger() noexcept;
   bool over(Due& due, library::Clock::time_point now) noexcept;
   // Something is due: whoever waits looks again, and if nobody does, the interface thread helps.
   void call_for_help() noexcept {
     look_again();
-    engine_.want_help();
+    waiting.want_help();
   }
   void give(const Notification& notification) noexcept;
+  bool give_standing() noexcept;
+  Status look(const PendingCall& call, base::FunctionRef<Status()> ready) noexcept;
   void settle_dues() noexcept;
   void settle_before_wait() noexcept;
   bool settle_farewells() noexcept;
@@ -199,7 +219,6 @@ class Dispatcher final : private library::Engine::Helped {
     std::uint64_t word;
   };
 
-  library::Engine& engine_;
   base::RunLock lock_;
   std::atomic<const void*> holder_{
       nullptr};          // the thread that holds it, which alone finds its own mark there
@@ -215,19 +234,17 @@ class Dispatcher final : private library::Engine::Helped {
   std::vector<Due*> lingering_;
   std::size_t expected_dues_ = 0;
   std::vector<Farewell> farewells_;
-  std::uint32_t waiters_ = 0;             // threads that are in, or about to enter, the engine's wait
-  std::atomic<std::uint32_t> events_{0};  // moves when those should look again; before the engine wakes them
-  std::uint32_t cancels_ = 0;
+  // Threads in `wait`, but for the one that looks just now; and the interface thread, if it left something.
+  std::uint32_t waiters_ = 0;
+  bool helper_waits_ = false;  // the interface thread is among them
 };
 
 template <class Ready>
 Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
-  CallStay call(*this, *on.stays_);
-  std::uint32_t cancels;
+  PendingCall call(*this, *on.calls_);
   {
     const Guard guard(*this);
     if (!guard) return Status::forked;
-    cancels = cancels_;
     Status status = ready();
     int left = guard.nested() ? 0 : kMostAtOnce;
     for (; status == Status::pending && left != 0 && poll(); --left) status = ready();
@@ -238,74 +255,13 @@ Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds t
         status = ready();
     }
     if (status != Status::pending) return status;
-    if (call.going()) return Status::cancelled;
+    if (call.closing()) return Status::cancelled;
     if (guard.nested()) return one_look ? Status::timed_out : Status::invalid;
     if (!before_wait_.empty()) settle_before_wait();
     if (one_look) return Status::timed_out;
     call.begin();  // before anybody can retire it or cancel
   }
-  return wait(call, ready, library::deadline_in(timeout), cancels);
-}
-
-template <class Ready>
-Status Dispatcher::wait(CallStay& call, Ready ready, library::Deadline deadline,
-                        std::optional<std::uint32_t> begun) noexcept {
-  bool first = !begun, ends = begun.has_value();  // otherwise it ends with its caller's
-  std::uint32_t cancels = begun.value_or(0);
-  // While something is due, which no arrival tells the time for, a sleep is short; the next one longer.
-  std::chrono::microseconds short_sleep{100};
-  for (Status waited = Status::ok;;) {
-    std::uint32_t seen;
-    bool due;
-    {
-      const Guard guard(*this);
-      if (!guard) return Status::forked;
-      if (first) {
-        cancels = cancels_;
-        first = false;
-        ends = !call.begun();
-        call.begin();
-      }
-      Status status = call.going() ? Status::cancelled : ready();
-      // Also behind a poll that gave nothing: it may have settled what was due. After so many, others have
-      // their turn, and the deadline is looked at: a peer may send what is nobody's without end.
-      bool more = !guard.nested();
-      for (int left = kMostAtOnce; status == Status::pending && more && left != 0; --left) {
-        more = poll();
-        status = ready();
-      }
-      if (status == Status::pending && guard.nested()) status = Status::invalid;
-      if (status == Status::pending && cancels_ != cancels) status = Status::cancelled;
-      if (status == Status::pending && waited != Status::ok) status = waited;
-      if (status != Status::pending) {
-        if (ends) call.end();
-        return status;
-      }
-      if (more) {
-        waited = deadline && library::Clock::now() >= *deadline ? Status::timed_out : Status::ok;
-        continue;
-      }
-      settle_before_wait();
-      due = !dues_.empty() || !farewells_.empty();
-      seen = events_.load(std::memory_order_relaxed);
-      ++waiters_;
-    }
-    const auto look = [&] {
-      return !queue.inside().empty() || events_.load(std::memory_order_relaxed) != seen ? Status::ok
-                                                                                        : Status::pending;
-    };
-    library::Deadline until = deadline;
-    if (due) {
-      const library::Deadline soon = library::deadline_in(short_sleep);
-      if (!deadline || *soon < *deadline) until = soon;
-      short_sleep = std::min(2 * short_sleep, std::chrono::microseconds{20000});
-    }
-    waited = engine_.wait(look, until);
-    if (waited == Status::timed_out && until != deadline) waited = Status::ok;
-    const Guard guard(*this);
-    if (!guard) return Status::forked;
-    --waiters_;
-  }
+  return wait(call, ready, library::deadline_in(timeout));
 }
 
 }  // namespace hamlyn::internal_::protocols

@@ -34,8 +34,8 @@ class LibraryPort {
     std::span<std::byte> bytes() noexcept { return slot_.bytes(); }
     std::uint64_t word(std::uint32_t entry) const noexcept {
       std::uint64_t out = 0;
-      const base::RunLockGuard guard(dispatcher_.interface.engine().lock());
-      if (!guard) return 0;
+      const library::Lock lock(dispatcher_.waiting);
+      if (!lock) return 0;
       const std::span<const std::byte> metadata = slot_.metadata(entry);
       if (metadata.size() == sizeof out) out = base::load_little<std::uint64_t>(metadata.data());
       return out;

@@ -12,7 +12,6 @@
 
 namespace hamlyn {
 
-using library::Clock;
 using library::Deadline;
 using protocols::Dispatcher;
 using protocols::left_until;
@@ -25,10 +24,6 @@ using protocols::throw_forked;
 
 namespace {
 
-// Buffers may come back without a word: a receiver need not ring, and a word may find no room.
-constexpr std::chrono::milliseconds kLook{20};
-// Of what can change without an arrival for us.
-constexpr std::chrono::microseconds kSoon{200};
 // Given to receivers before a buffer is said to be missing: one of them may tell of an end.
 constexpr int kArrivals = 64;
 
@@ -161,7 +156,7 @@ struct LoanPool::Inside {
   Slot slot;  // whose ticket lets receivers map the area, and nothing else
   LoanHeader& header;
   std::vector<std::unique_ptr<LoanHolder>> holders;
-  base::Stays stays;
+  base::PendingCalls calls;
 };
 
 // --- loans
@@ -183,7 +178,10 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 void Loan::let_go() noexcept {
   if (pool_ == nullptr) return;
   const Dispatcher::Guard guard(pool_->inside_->dispatcher);
-  if (guard) pool_->inside_->book.let_go(index_);
+  if (guard) {
+    pool_->inside_->book.let_go(index_);
+    pool_->inside_->dispatcher.look_again();  // somebody may wait for a buffer
+  }
   pool_ = nullptr;
   bytes_ = {};
 }
@@ -204,6 +202,7 @@ void Loan::withdraw() noexcept {
   for (const auto& holder : inside.holders) inside.book.take_back(index_, holder->shelf);
   inside.book.renew_number(index_);
   inside.show_number(index_);
+  inside.dispatcher.look_again();
 }
 
 // --- pools
@@ -219,14 +218,14 @@ LoanPool::LoanPool(Manager& manager, const std::vector<LoanClass>& classes) try 
   if (empty || protocols::loan_area_bytes(cuts) == 0)
     throw Error(ErrorCode::invalid_argument,
                 "a pool of loans has 1 to 1024 buffers of 1 to 2^30 bytes, and 2^36 bytes at most");
-  if (manager.interface().engine().lock().forked()) throw_forked();
+  if (manager.interface().waiting().forked()) throw_forked();
   inside_ = std::make_unique<Inside>(manager, cuts);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a pool of loans");
 }
 
 LoanPool::~LoanPool() {
-  if (!inside_->dispatcher.see_off(inside_->stays)) {
+  if (!inside_->dispatcher.close_and_drain(inside_->calls)) {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
@@ -258,19 +257,13 @@ Status LoanPool::take(std::size_t bytes, Loan& out, std::chrono::nanoseconds tim
   const Status status = take(bytes, out);
   if (status != Status::no_buffer) return status;
   Inside& inside = *inside_;
-  const Deadline deadline = library::deadline_in(timeout);
-  Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
-  if (!stay.enter()) return Status::forked;
+  Dispatcher::PendingCall call(inside.dispatcher, inside.calls);
   const auto again = [&] {
     inside.ask_for_returns();
+    inside.forget_those_done();
     return inside.take(bytes, *this, out) ? Status::ok : Status::pending;
   };
-  for (;;) {
-    const Deadline look = Clock::now() + kLook;
-    const bool last = deadline && *deadline <= *look;
-    const Status waited = inside.dispatcher.wait(stay, again, last ? deadline : look);
-    if (waited != Status::timed_out || last) return waited;
-  }
+  return inside.dispatcher.wait(call, again, library::deadline_in(timeout));
 }
 
 void LoanPool::revoke() {
@@ -420,11 +413,12 @@ LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
 
 LoanSender::~LoanSender() {
   LoanPool::Inside& inside = *pool_.inside_;
-  if (!inside.dispatcher.see_off(Dispatcher::stays_of(*holder_))) return;
+  if (!inside.dispatcher.close_and_drain(Dispatcher::calls_of(*holder_))) return;
   const Dispatcher::Guard guard(inside.dispatcher);
   if (holder_->end == Status::ok) inside.dispatcher.farewell(holder_->landing, protocols::kLoansClosed);
   holder_->collect();
   holder_->orphan = true;
+  inside.dispatcher.look_again();
   if (!guard.nested()) inside.forget_those_done();
 }
 
@@ -467,45 +461,34 @@ Status LoanSender::send(const Loan& loan, std::size_t length) noexcept {
 
 Status LoanSender::send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept {
   LoanPool::Inside& inside = *pool_.inside_;
-  const Deadline deadline = library::deadline_in(timeout);
-  Dispatcher::CallStay stay(inside.dispatcher, Dispatcher::stays_of(*holder_));
-  const auto has_room = [&] {
-    if (holder_->end != Status::ok) return holder_->end;
-    inside.ask_for_returns();
-    return holder_->shelf.count() < holder_->most ? Status::ok : Status::pending;
-  };
-  for (;;) {
-    Status status;
-    {
-      const Dispatcher::Guard guard(inside.dispatcher);
-      if (!guard) return Status::forked;
-      status = try_send(loan, length);
-      if (!may_change(status)) return status;
-      if (guard.nested()) return Status::invalid;
-      if (stay.going()) return Status::cancelled;
-      stay.begin();
-    }
-    const Clock::time_point now = Clock::now();
-    if (deadline && now >= *deadline) return Status::timed_out;
-    Status waited;
-    if (status == Status::no_buffer) {
-      const Deadline look = now + kLook;
-      waited = inside.dispatcher.wait(stay, has_room, deadline && *deadline < *look ? deadline : look);
-    } else {
-      // What tells of a receiver's end comes to the manager, which is given its turn, too.
-      waited = holder_->terminus.wait_for_place(
-          holder_->landing, std::min<std::chrono::nanoseconds>(left_until(deadline), kSoon));
-      const Dispatcher::Guard guard(inside.dispatcher);
-      if (guard) inside.dispatcher.poll();
-    }
-    if (waited == Status::cancelled || waited == Status::forked) return waited;
+  Dispatcher::PendingCall call(inside.dispatcher, Dispatcher::calls_of(*holder_));
+  {
+    const Dispatcher::Guard guard(inside.dispatcher);
+    if (!guard) return Status::forked;
+    const Status status = try_send(loan, length);
+    if (!may_change(status)) [[likely]]
+      return status;
+    if (guard.nested()) return Status::invalid;
+    if (call.closing()) return Status::cancelled;
+    call.begin();
   }
+  const auto again = [&] {
+    Status status = try_send(loan, length);
+    if (status == Status::no_buffer) {
+      inside.ask_for_returns();
+      status = try_send(loan, length);
+    }
+    return may_change(status) ? Status::pending : status;
+  };
+  return inside.dispatcher.wait(call, again, library::deadline_in(timeout));
 }
 
 void LoanSender::withdraw() noexcept {
   LoanPool::Inside& inside = *pool_.inside_;
   const Dispatcher::Guard guard(inside.dispatcher);
-  if (guard) inside.book.clear(holder_->shelf);
+  if (!guard) return;
+  inside.book.clear(holder_->shelf);
+  inside.dispatcher.look_again();
 }
 
 std::uint32_t LoanSender::held() const noexcept {

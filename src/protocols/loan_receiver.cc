@@ -15,7 +15,6 @@
 namespace hamlyn {
 
 using base::RealMemory;
-using library::Deadline;
 using protocols::Dispatcher;
 using protocols::LoanHeader;
 using protocols::LoanLender;
@@ -109,21 +108,14 @@ struct LoanReceiver::Inside {
 
   // Ends the calls that wait in it: they wait for the queue. Not under the lock. False: in a forked child.
   bool retire() noexcept {
-    return stays.see_off<Dispatcher::Guard>(dispatcher,
-                                            [this] { dispatcher.interface.engine().look_again(); });
+    return calls.close_and_drain<Dispatcher::Guard>(dispatcher, [this] { dispatcher.waiting.changed(); });
   }
 
   // All under the manager's lock, but `answer`.
 
   void finish(Status why) noexcept {
     end = why;
-    have_others_look();
-  }
-  // Those who wait do so for the queue, and what one of them has found there is for all.
-  void have_others_look() noexcept {
-    library::Engine& engine = dispatcher.interface.engine();
-    if (const base::RunLockGuard guard(engine.lock()); guard) ++found;
-    engine.look_again();
+    dispatcher.waiting.changed();  // others who wait for the queue end, too
   }
 
   // Who wants to be answered.
@@ -133,15 +125,22 @@ struct LoanReceiver::Inside {
     std::uint64_t number = 0;
   };
 
+  // The next of the queue; only `standing`: without a run of the interface.
+  bool take(Notification& next, bool standing) noexcept {
+    if (!standing) return queue.poll({&next, 1}) != 0;
+    const library::Lock lock(dispatcher.waiting);
+    return lock && queue.take(lock.held(), next) == Status::ok;
+  }
+
   // Takes what has come. pending: there is nothing; not_ready: a sender wants to be answered.
-  Status look(LoanMessage& message, std::uint32_t& index) noexcept {
+  Status look(LoanMessage& message, std::uint32_t& index, bool standing) noexcept {
     // After so many that are nobody's the caller looks at the time.
     for (int left = Dispatcher::kMostAtOnce; left != 0; --left) {
       if (end != Status::ok) return end;
       if (state == State::knocked) [[unlikely]]
         return Status::not_ready;
       Notification next;
-      if (queue.poll({&next, 1}) == 0) return Status::pending;
+      if (!take(next, standing)) return Status::pending;
       if (next.fast && next.slot == landing.number()) [[likely]] {
         if (state != State::open || next.peer != sender) continue;
         message = protocols::loan_of(next.word);
@@ -281,9 +280,8 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
-  bool more = false;        // a look ended before the queue did
-  std::uint32_t found = 0;  // that is for all; written under both locks, so that either does for reading
-  base::Stays stays;
+  bool more = false;  // a look ended before the queue did
+  base::PendingCalls calls;
 };
 
 // --- what is borrowed
@@ -305,7 +303,7 @@ Borrowed& Borrowed::operator=(Borrowed&& other) noexcept {
 }
 
 bool Borrowed::current() const noexcept {
-  if (lender_ == nullptr || lender_->dispatcher.interface.engine().lock().forked()) return false;
+  if (lender_ == nullptr || lender_->dispatcher.waiting.forked()) return false;
   return lender_->current(index_, number_);
 }
 
@@ -322,7 +320,7 @@ void Borrowed::give_back() noexcept {
 LoanReceiver::LoanReceiver(Manager& manager, const Options& options) try : manager_(manager) {
   if (options.places == 0 || options.places > protocols::kLoanBuffers)
     throw Error(ErrorCode::invalid_argument, "a receiver of loans has 1 to 1024 places");
-  if (manager.interface().engine().lock().forked()) throw_forked();
+  if (manager.interface().waiting().forked()) throw_forked();
   inside_ = std::make_unique<Inside>(manager, options.places);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a receiver of loans");
@@ -351,63 +349,57 @@ Seed LoanReceiver::make_seed() {
 
 Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) noexcept {
   Inside& inside = *inside_;
-  Dispatcher::CallStay stay(inside.dispatcher, inside.stays);
-  std::optional<Deadline> deadline;
-  if (out) out.give_back();  // it may be of another manager
-  for (std::size_t looks = 0;;) {
-    Status status;
-    std::optional<Inside::Opening> opening;
-    bool wanted = false, nested = false;
-    std::uint32_t found = 0;
-    bool more = false;
-    {
-      const Dispatcher::Guard guard(inside.dispatcher);
-      if (!guard) return Status::forked;
-      if (stay.going()) [[unlikely]]
-        return Status::cancelled;
-      LoanMessage message;
-      status = inside.look(message, out.index_);
-      if (status == Status::ok) [[likely]] {
-        out.lender_ = inside.lender;
-        ++out.lender_->borrowed;
-        out.number_ = message.number;
-        out.bytes_ = out.lender_->bytes(out.index_, message.length);
-        return status;
-      }
-      nested = guard.nested();
-      found = inside.found;
-      more = std::exchange(inside.more, false);
-      if (status == Status::not_ready) {
-        if (nested) {  // it goes on knocking
-          inside.have_others_look();
-          return Status::invalid;
-        }
-        opening = inside.opening;
-        wanted = admit(opening->opener);
-        inside.state = Inside::State::opening;
-      }
-      if (opening || timeout > std::chrono::nanoseconds{0}) stay.begin();
+  Dispatcher::PendingCall call(inside.dispatcher, inside.calls);
+  const bool patient = timeout > std::chrono::nanoseconds{0};
+  bool standing = false, wanted = false;
+  std::optional<Inside::Opening> opening;
+  const auto look = [&] {
+    const Dispatcher::Guard guard(inside.dispatcher);
+    if (!guard) return Status::forked;
+    if (call.closing()) [[unlikely]]
+      return Status::cancelled;
+    LoanMessage message;
+    const Status status = inside.look(message, out.index_, standing);
+    if (status == Status::ok) [[likely]] {
+      out.lender_ = inside.lender;
+      ++out.lender_->borrowed;
+      out.number_ = message.number;
+      out.bytes_ = out.lender_->bytes(out.index_, message.length);
+      return status;
     }
-    if (opening) {
-      inside.answer(manager_, *opening, wanted);
+    if (status == Status::not_ready && guard.nested()) {  // the opener goes on knocking
+      inside.dispatcher.waiting.changed();
+      return Status::invalid;
+    }
+    if (status == Status::not_ready) {
+      opening = inside.opening;
+      wanted = admit(opening->opener);
+      inside.state = Inside::State::opening;
+    } else if (status != Status::pending || !patient) {
+      return status;
+    }
+    if (guard.nested()) return Status::invalid;
+    call.begin();
+    if (standing && std::exchange(inside.more, false)) inside.dispatcher.waiting.changed();  // there is more
+    return status;
+  };
+  std::optional<library::Deadline> deadline;
+  if (out) out.give_back();  // it may be of another manager
+  // Without time to wait, too, a look goes through all that may stand in the queue.
+  for (std::size_t looks = inside.queue.capacity() / Dispatcher::kMostAtOnce;;) {
+    standing = false;
+    Status status = look();
+    if (status == Status::pending && patient) {
+      standing = true;
+      if (!deadline) deadline = library::deadline_in(timeout);
+      status = inside.dispatcher.waiting.until(look, *deadline, call.cancels());
+    } else if (status == Status::pending) {
+      if (!std::exchange(inside.more, false) || looks-- == 0) return Status::timed_out;
       continue;
     }
-    if (status != Status::pending) return status;
-    if (timeout <= std::chrono::nanoseconds{0}) {
-      // One look goes through all that may stand in the queue.
-      if (more && ++looks <= inside.queue.capacity() / Dispatcher::kMostAtOnce) continue;
-      return Status::timed_out;
-    }
-    if (nested) return Status::invalid;
-    if (!deadline) deadline = library::deadline_in(timeout);
-    // A peer may send what is nobody's without end: then there is always something.
-    if (*deadline && library::Clock::now() >= **deadline) return Status::timed_out;
-    const auto something = [&] {
-      const bool none = inside.queue.inside().empty() && inside.found == found && !stay.going();
-      return none ? Status::pending : Status::ok;
-    };
-    status = manager_.interface().engine().wait(something, *deadline);
-    if (status != Status::ok) return status;
+    if (!opening) return status;
+    inside.answer(manager_, *opening, wanted);
+    opening.reset();
   }
 }
 

@@ -8,7 +8,6 @@
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/protocols/local_call.h"
-#include "library/engine.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/dispatcher.h"
@@ -75,12 +74,8 @@ Status LocalClient::Phone::greet(const Ticket& door, library::Patience& patience
     status = slot.expect(0, door.interface);  // it may die before it has said anything
   const Greeting greeting(slot.ticket(0));
   for (std::size_t place = 0; status == Status::ok && place != Greeting::kWords;) {
-    status = terminus.send_fast(door, {}, greeting.word(place));
-    if (status == Status::ok) {
-      ++place;
-    } else if (status == Status::no_place || status == Status::queue_full || status == Status::connecting) {
-      status = terminus.wait_for_place(door, patience.left());
-    }
+    status = terminus.send_fast_waiting(door, {}, greeting.word(place), 0, patience.left());
+    if (status == Status::ok) ++place;
   }
   return status;
 }

@@ -9,7 +9,7 @@
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/protocols/local_call.h"
-#include "library/engine.h"
+#include "library/waiting.h"
 #include "library/with_memory.h"
 #include "protocols/local_call.h"
 
@@ -199,7 +199,7 @@ LocalService::LocalService(Interface& interface, std::string_view name, const Op
 
 LocalService::~LocalService() {
   Interface& interface = desk_->queue.interface();
-  interface.engine().see_off(desk_->queue.inside().stays);
+  interface.waiting().close_and_drain(desk_->queue.calls());
   try {
     interface.withdraw(desk_->name);
   } catch (
@@ -209,10 +209,10 @@ LocalService::~LocalService() {
 
 Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
-  library::Stay stay(desk_->queue.interface().engine().lock(), desk_->queue.inside().stays);
+  library::PendingCall call(desk_->queue.interface().waiting(), desk_->queue.calls());
   for (std::size_t late = 0;;) {
     Notification next;
-    const Status status = desk_->queue.receive(next, patience.left(), stay);
+    const Status status = desk_->queue.receive(next, patience.left(), call);
     if (status != Status::ok) return status;
     if (desk_->take(next, out)) return Status::ok;
     // Of what is no call there may be some without end. But the descriptor tells once of all that stands
@@ -224,7 +224,7 @@ Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noex
 
 Status LocalService::answer(const LocalCall& call, std::span<const std::byte> reply) noexcept {
   // There a thread of the parent's may have the mutex.
-  if (desk_->queue.interface().engine().lock().forked()) return Status::forked;
+  if (desk_->queue.interface().waiting().forked()) return Status::forked;
   const std::lock_guard guard(desk_->mutex);
   if (call.record >= desk_->all.size()) return Status::invalid;
   Desk::Client& client = desk_->all[call.record];
@@ -246,7 +246,7 @@ int LocalService::descriptor() { return desk_->queue.descriptor(); }
 
 std::size_t LocalService::clients() const {
   // As in `answer`.
-  if (desk_->queue.interface().engine().lock().forked()) return 0;
+  if (desk_->queue.interface().waiting().forked()) return 0;
   const std::lock_guard guard(desk_->mutex);
   return static_cast<std::size_t>(
       std::ranges::count_if(desk_->all, [](const Desk::Client& each) { return each.interface != 0; }));

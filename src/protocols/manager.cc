@@ -13,7 +13,7 @@ using protocols::Dispatcher;
 Manager::Manager() : Manager(Options{}) {}
 Manager::Manager(const Options& options)
     : dispatcher_(library::with_memory("a manager", [&] { return std::make_unique<Dispatcher>(options); })) {}
-Manager::~Manager() { dispatcher_->see_off(dispatcher_->stays); }
+Manager::~Manager() { dispatcher_->close_and_drain(dispatcher_->calls); }
 
 void Manager::publish(std::string_view name, const Seed& seed, Rights rights) {
   if (const char* why = invalid(seed)) throw Error(ErrorCode::seed_invalid, std::string("the seed: ") + why);
@@ -46,9 +46,9 @@ std::uint64_t Manager::happened() const noexcept {
 }
 
 Status Manager::wait_beyond(std::uint64_t known, std::chrono::nanoseconds timeout) noexcept {
-  Dispatcher::CallStay stay(*dispatcher_, dispatcher_->stays);
+  Dispatcher::PendingCall call(*dispatcher_, dispatcher_->calls);
   const auto ready = [&] { return dispatcher_->happened() != known ? Status::ok : Status::pending; };
-  return dispatcher_->wait(stay, ready, library::deadline_in(timeout));
+  return dispatcher_->wait(call, ready, library::deadline_in(timeout));
 }
 
 int Manager::descriptor() { return dispatcher_->queue.descriptor(); }

@@ -7,7 +7,7 @@ namespace hamlyn {
 using protocols::Dispatcher;
 using protocols::throw_forked;
 
-Receiver::Receiver(Manager& manager) : manager_(manager), stays_(std::make_unique<base::Stays>()) {}
+Receiver::Receiver(Manager& manager) : manager_(manager), calls_(std::make_unique<base::PendingCalls>()) {}
 Receiver::~Receiver() { retire(); }
 
 void Receiver::attach(const Slot& slot) {

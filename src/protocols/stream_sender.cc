@@ -19,12 +19,10 @@ using protocols::throw_forked;
 
 namespace {
 
-// Of what can change without an arrival for us: another look after so long.
-constexpr std::chrono::microseconds kAgain{200};
 // A record of which some has left is given so long to leave whole when waits are cancelled.
 constexpr std::chrono::milliseconds kCancelled{500};
-// Between two looks of who waits for a piece: whether its sender is going.
-constexpr std::chrono::milliseconds kPieceLook{100};
+// A receiver that has closed is told where the stream ends, if the link has room within so long.
+constexpr std::chrono::seconds kEndSaid{1};
 constexpr std::size_t kWritten = 65536;  // bytes of a record of a byte stream
 // A small record is put together with those that come so close behind it; more would have them wait for
 // nothing, and fewer send each by itself.
@@ -116,7 +114,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
 template <class Step>
 Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept {
   Dispatcher& dispatcher = inside_->dispatcher;
-  Dispatcher::CallStay stay(dispatcher, Dispatcher::stays_of(*inside_));
+  Dispatcher::PendingCall call(dispatcher, Dispatcher::calls_of(*inside_));
   Status status;
   {
     const Dispatcher::Guard guard(dispatcher);
@@ -125,38 +123,15 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
     if (!protocols::for_now(status)) [[likely]]
       return status;
     if (guard.nested()) return Status::invalid;
-    stay.begin();
+    call.begin();
   }
-  if (timeout <= std::chrono::nanoseconds{0}) timeout = {};
-  const Deadline deadline = library::deadline_in(timeout);
-  // Waiting for an arrival is what a wait is for; the rest may change without any, so such waits are short.
-  bool brief = false;
+  // For an arrival, a place, room in the link or a piece, whichever it wants. Also without time to wait what
+  // has come is heard once: nobody else may run the manager.
   const auto again = [&] {
     status = step();
-    const bool by_arrival = status == Status::no_place || status == Status::pending;
-    return by_arrival || (brief && protocols::for_now(status)) ? Status::pending : status;
+    return protocols::for_now(status) ? Status::pending : status;
   };
-  // Also without time to wait what has come is heard once: nobody else may run the manager.
-  for (bool looked = false;; looked = true) {
-    const Clock::time_point now = Clock::now();
-    if (looked && deadline && now >= *deadline) return Status::timed_out;
-    if (status == Status::queue_full) {
-      const std::chrono::nanoseconds left = left_until(deadline);
-      const Ticket ring = [&] {
-        const Dispatcher::Guard guard(dispatcher);
-        return inside_->source.ring();
-      }();
-      // Whatever it answers, the next step finds out.
-      static_cast<void>(
-          inside_->port.terminus().wait_for_place(ring, std::min<std::chrono::nanoseconds>(left, kAgain)));
-    }
-    Deadline look = deadline;
-    if (status == Status::queue_full) look = now;
-    if (status == Status::connecting && (!deadline || now + kAgain < *deadline)) look = now + kAgain;
-    brief = look != deadline;
-    const Status waited = dispatcher.wait(stay, again, look);
-    if (waited != Status::timed_out && !protocols::for_now(waited)) return waited;
-  }
+  return dispatcher.wait(call, again, library::deadline_in(timeout));
 }
 
 StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options) try
@@ -175,7 +150,7 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
   }
   const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
   if (status == Status::ok) {
-    inside_->far = manager.interface().engine().is_far(seed.ticket.interface);
+    inside_->far = library::is_far(manager.interface(), seed.ticket.interface);
     return;
   }
   Refusal refusal;
@@ -231,7 +206,7 @@ Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::n
   SendHandle handle;
   bool begun = false;
   std::uint32_t sequence = 0;
-  Dispatcher::CallStay stay(inside_->dispatcher, Dispatcher::stays_of(*inside_));
+  Dispatcher::PendingCall call(inside_->dispatcher, Dispatcher::calls_of(*inside_));
   const auto step = [&] {
     const bool first = !inside_->source.staged();
     if (first) inside_->dispatcher.hear(inside_->source.answers());
@@ -239,7 +214,7 @@ Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::n
     begun = status == Status::pending;
     sequence = inside_->source.last_sequence();
     if (begun || status == Status::closed) [[unlikely]]
-      stay.begin();
+      call.begin();
     if (status == Status::ok && inside_->source.staged()) inside_->see_to_company(first);
     return begun ? Status::ok : status;
   };
@@ -247,22 +222,28 @@ Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::n
   if (status == Status::closed) say_end();
   if (!begun) [[likely]]
     return status;
-  // It is on its way: the buffer is free when it has left, which the link's own deadlines bound, if it has
-  // any.
+  return await_leaving(handle, sequence);
+}
+
+// Waits for a record that is on its way: the buffer is free when it has left, which the link's own deadlines
+// bound, if it has any. A cancel leaves it some time to leave whole.
+Status StreamSender::await_leaving(SendHandle handle, std::uint32_t sequence) noexcept {
+  Terminus& terminus = inside_->port.terminus();
   Deadline patience;
   for (;;) {
-    const Status left = inside_->port.terminus().wait(handle, kCancelled);
+    const Status left = terminus.wait(handle, left_until(patience));
     if (left == Status::ok || left == Status::forked) return left;
-    if (left != Status::timed_out && left != Status::cancelled) {
-      const Dispatcher::Guard guard(inside_->dispatcher);
-      return guard ? why_over(left) : Status::forked;
+    if (left == Status::cancelled && !patience && terminus.status(handle) == Status::pending) {
+      patience = Clock::now() + kCancelled;
+      continue;
     }
-    if (left == Status::cancelled && !patience) patience = Clock::now() + kCancelled;
-    if (!patience || Clock::now() < *patience) continue;
     const Dispatcher::Guard guard(inside_->dispatcher);
     if (!guard) return Status::forked;
-    static_cast<void>(inside_->port.terminus().cancel(handle));                  // its status says it
-    if (inside_->port.terminus().status(handle) != Status::cancelled) continue;  // it was over
+    if (left != Status::timed_out && left != Status::cancelled) return why_over(left);
+    if (left == Status::cancelled && Clock::now() < *patience) continue;
+    patience = Clock::now() + kCancelled;
+    static_cast<void>(terminus.cancel(handle));                  // its status says it
+    if (terminus.status(handle) != Status::cancelled) continue;  // it was over, or is still read
     inside_->source.cut_short(sequence);
     inside_->say_what_is_due();
     return Status::cancelled;
@@ -295,7 +276,7 @@ Status StreamSender::wait(SendHandle handle, std::chrono::nanoseconds timeout) n
 template <class Which>
 Status StreamSender::wait_for(Which which, Deadline deadline) noexcept {
   Dispatcher& dispatcher = inside_->dispatcher;
-  Dispatcher::CallStay stay(dispatcher, Dispatcher::stays_of(*inside_));
+  Dispatcher::PendingCall call(dispatcher, Dispatcher::calls_of(*inside_));
   SendHandle handle;
   {
     const Dispatcher::Guard guard(dispatcher);
@@ -305,22 +286,18 @@ Status StreamSender::wait_for(Which which, Deadline deadline) noexcept {
     if (status == Status::ok || status == Status::invalid) return status;
     if (status != Status::pending) return why_over(status);
     if (guard.nested()) return Status::invalid;
-    stay.begin();
+    call.begin();
     if (inside_->source.staged() && !inside_->settle()) dispatcher.add(*inside_);
   }
-  for (;;) {
-    const std::chrono::nanoseconds left = left_until(deadline);
-    const Status status =
-        inside_->port.terminus().wait(handle, std::min<std::chrono::nanoseconds>(left, kPieceLook));
-    const Dispatcher::Guard guard(dispatcher);
-    if (!guard) return Status::forked;
-    if (stay.going()) return Status::cancelled;
-    const bool over = inside_->port.status(handle) != Status::pending;
-    if (status == Status::timed_out && !over && left > kPieceLook) continue;
-    if (!over) return status;
-    const Status ended = inside_->port.status(handle);
-    return ended == Status::ok ? ended : why_over(ended);
-  }
+  const auto over = [&] {
+    return inside_->port.status(handle) != Status::pending ? Status::ok : Status::pending;
+  };
+  const Status waited = dispatcher.wait(call, over, deadline);
+  if (waited != Status::ok) return waited;
+  const Dispatcher::Guard guard(dispatcher);
+  if (!guard) return Status::forked;
+  const Status ended = inside_->port.status(handle);
+  return ended == Status::ok ? ended : why_over(ended);
 }
 
 // How the stream has ended, if it has, when a message is over in that way: it may not have heard of it yet.
@@ -335,17 +312,14 @@ Status StreamSender::why_over(Status status) noexcept {
 // The receiver has closed, and waits to hear where the stream ends; whoever sends may never run the manager
 // again.
 void StreamSender::say_end() noexcept {
-  const Clock::time_point until = Clock::now() + std::chrono::seconds{1};
-  while (Clock::now() < until) {
-    Ticket ring;
-    {
-      const Dispatcher::Guard guard(inside_->dispatcher);
-      if (!guard || guard.nested() || inside_->source.settle()) return;
-      if (!inside_->port.linked(inside_->source.peer())) return;  // it was told by the end of the link
-      ring = inside_->source.ring();
-    }
-    static_cast<void>(inside_->port.terminus().wait_for_place(ring, kAgain));  // the next turn finds out
-  }
+  Dispatcher::PendingCall call(inside_->dispatcher, Dispatcher::calls_of(*inside_));
+  const auto said = [&] {
+    // Without a link the receiver was told by the link's end.
+    const bool over = inside_->source.settle() || !inside_->port.linked(inside_->source.peer());
+    return over ? Status::ok : Status::pending;
+  };
+  static_cast<void>(
+      inside_->dispatcher.wait(call, said, Clock::now() + kEndSaid));  // then nobody hears of it
 }
 
 std::size_t StreamSender::longest() const noexcept {
@@ -375,9 +349,7 @@ Status StreamSender::flush(std::chrono::nanoseconds timeout) noexcept {
     const Status drained = inside_->source.drain();
     if (drained != Status::ok || !inside_->far) [[likely]]
       return drained;
-    const Status left = inside_->dispatcher.interface.engine().departed(inside_->source.ring().interface);
-    // The wire tells nobody here that it has let go of something: the next look comes soon.
-    return left == Status::queue_full ? Status::connecting : left;
+    return library::departed(inside_->dispatcher.interface, inside_->source.ring().interface);
   };
   const Status status = drive(step, timeout);
   if (status != Status::ok || lent.sequence == 0) [[likely]]

@@ -11,8 +11,6 @@
 
 namespace hamlyn {
 
-using library::Clock;
-using library::Deadline;
 using protocols::throw_forked;
 
 TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options) try
@@ -27,14 +25,14 @@ TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Option
   library::throw_no_memory("a receiver of tagged writes");
 }
 
-TaggedReceiver::~TaggedReceiver() { queue_.interface().engine().see_off(queue_.inside().stays); }
+TaggedReceiver::~TaggedReceiver() { queue_.interface().waiting().close_and_drain(queue_.calls()); }
 
 Seed TaggedReceiver::make_seed() const { return protocols::make_seed(slot_.ticket(), SeedKind::tagged); }
 
 bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept {
   if (aside_count_.load(std::memory_order_relaxed) == 0) return false;
   // They are the parent's, and so may be whoever has the mutex.
-  if (queue_.interface().engine().lock().forked()) return false;
+  if (queue_.interface().waiting().forked()) return false;
   const std::lock_guard guard(mutex_);
   const auto found = tag == nullptr ? aside_.begin() : std::ranges::find(aside_, *tag, &Tagged::tag);
   if (found == aside_.end()) return false;
@@ -61,53 +59,44 @@ std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
 }
 
 Status TaggedReceiver::get_tag(Tagged& out, std::chrono::nanoseconds timeout) noexcept {
-  const Deadline deadline = library::deadline_in(timeout);
-  library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
-  for (std::size_t news = 0;;) {
-    if (take_aside(out, nullptr)) return Status::ok;
-    Notification next;
-    const Status status = queue_.receive(
-        next, deadline ? std::max<std::chrono::nanoseconds>(*deadline - Clock::now(), {}) : timeout, stay);
-    if (status != Status::ok) return status;
-    out = {next.word, next.offset, next.length, next.peer};
-    if (next.kind == Notification::Kind::message) return Status::ok;
-    if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
-    // Of refused packets there may be news without end.
-    if (++news >= queue_.capacity() && deadline && Clock::now() >= *deadline) return Status::timed_out;
-  }
+  return wait_for(out, nullptr, timeout);
 }
 
 Status TaggedReceiver::get_specific_tag(std::uint64_t tag, Tagged& out,
                                         std::chrono::nanoseconds timeout) noexcept {
-  const Deadline deadline = library::deadline_in(timeout);
-  library::Stay stay(queue_.interface().engine().lock(), queue_.inside().stays);
-  for (std::size_t news = 0;;) {
-    // Another thread may put aside what we wait for while we sleep, so a sleep is short.
-    constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds{1};
-    if (take_aside(out, &tag)) return Status::ok;
-    if (aside_count_.load(std::memory_order_relaxed) >= most_aside_)
-      return queue_.interface().engine().lock().forked() ? Status::forked : Status::queue_full;
-    const Clock::time_point now = Clock::now();
+  return wait_for(out, &tag, timeout);
+}
+
+// Waits for the next tag; `tag`: for this one.
+Status TaggedReceiver::wait_for(Tagged& out, const std::uint64_t* tag,
+                                std::chrono::nanoseconds timeout) noexcept {
+  library::PendingCall call(queue_.interface().waiting(), queue_.calls());
+  const auto ready = [&](const library::Locked& locked) {
+    if (take_aside(out, tag)) return Status::ok;
     Notification next;
-    const std::chrono::nanoseconds left =
-        deadline ? std::clamp<std::chrono::nanoseconds>(*deadline - now, {}, kLook) : kLook;
-    const Status status = queue_.receive(next, left, stay);
-    if (status == Status::timed_out && (!deadline || now + left < *deadline)) continue;
-    if (status != Status::ok) return status;
-    if (next.kind != Notification::Kind::message && next.kind != Notification::Kind::link_ended) {
-      if (++news >= queue_.capacity() && deadline && now >= *deadline) return Status::timed_out;
-      continue;
+    while (tag == nullptr || aside_count_.load(std::memory_order_relaxed) < most_aside_) {
+      const Status status = queue_.take(locked, next);
+      if (status != Status::ok) return status;
+      out = {next.word, next.offset, next.length, next.peer};
+      if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
+      if (next.kind != Notification::Kind::message) continue;  // news of refused packets
+      if (tag == nullptr || next.word == *tag) return Status::ok;
+      if (!put_aside(out)) break;
+      queue_.interface().waiting().changed(locked);  // others may wait for it
     }
-    out = {next.word, next.offset, next.length, next.peer};
-    if (next.kind == Notification::Kind::link_ended) return Status::link_ended;
-    if (next.word == tag) return Status::ok;
-    try {
-      const std::lock_guard guard(mutex_);
-      aside_.push_back(out);
-      aside_count_.store(aside_.size(), std::memory_order_relaxed);
-    } catch (const std::bad_alloc&) {
-      return Status::queue_full;
-    }
+    return Status::queue_full;
+  };
+  return queue_.wait(call, ready, timeout);
+}
+
+bool TaggedReceiver::put_aside(const Tagged& tagged) noexcept {
+  try {
+    const std::lock_guard guard(mutex_);
+    aside_.push_back(tagged);
+    aside_count_.store(aside_.size(), std::memory_order_relaxed);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -138,17 +127,7 @@ Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset,
   Status status = send(data, offset, tag);
   if (!protocols::for_now(status)) [[likely]]
     return status;
-  const Deadline deadline = library::deadline_in(timeout);
-  library::Stay stay(terminus_.interface().engine().lock(), terminus_.stays());
-  for (; protocols::for_now(status); status = send(data, offset, tag)) {
-    if (!stay.enter()) return Status::forked;
-    if (stay.going()) return Status::cancelled;
-    const Clock::time_point now = Clock::now();
-    if (deadline && now >= *deadline) return Status::timed_out;
-    const Status waited = terminus_.wait_for_place(ticket_, deadline ? *deadline - now : timeout);
-    if (waited != Status::ok) return waited;
-  }
-  return status;
+  return terminus_.send_fast_waiting(ticket_, data, tag, offset, timeout);
 }
 
 }  // namespace hamlyn

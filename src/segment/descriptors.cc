@@ -12,6 +12,7 @@
 #include "interface/packet.h"
 #include "library/descriptor_wait.h"
 #include "library/own_thread.h"
+#include "library/waiting.h"
 
 namespace hamlyn::internal_::segment {
 
@@ -42,8 +43,7 @@ Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
     data_ = std::move(data.second);
     knock_.listen();
   }
-  const auto& lock = segment.interface().engine().lock();
-  task_ = library::start_task(lock, "hamlyn-segment",
+  task_ = library::start_task(segment.interface().waiting(), "hamlyn-segment",
                               [this, own_table, from = control.second.get(), to = data.second.get()] {
                                 if (own_table) take(from, to);
                                 if (!own_table || has_ends_) run();
@@ -72,7 +72,7 @@ void Descriptors::take(int control, int data) noexcept {
 }
 
 Descriptors::~Descriptors() {
-  if (segment_.interface().engine().lock().forked()) return;  // the thread is the parent's
+  if (segment_.interface().waiting().forked()) return;  // the thread is the parent's
   stop_.store(true);
   knock_.ring();
   task_.reset();

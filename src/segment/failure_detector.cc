@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "library/engine.h"
 #include "library/futex.h"
 #include "library/own_thread.h"
+#include "library/waiting.h"
 #include "library/with_memory.h"
 #include "segment/suspicions.h"
 
@@ -142,7 +142,7 @@ void FailureDetector::Watch::run() {
 
 FailureDetector::FailureDetector(Import& import, const FailureDetectorOptions& options, Callback callback) try
     : watch_(std::make_unique<Watch>(import, options, std::move(callback))) {
-  watch_->task = library::start_task(import.interface().engine().lock(), "hamlyn-watch",
+  watch_->task = library::start_task(import.interface().waiting(), "hamlyn-watch",
                                      [watch = watch_.get()] { watch->run(); });
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a failure detector");
@@ -156,7 +156,7 @@ FailureDetector::~FailureDetector() {
 
 Suspicion FailureDetector::suspicion() const {
   // Its thread may have had the mutex when the child was made.
-  if (watch_->source.interface().engine().lock().forked()) return {};
+  if (watch_->source.interface().waiting().forked()) return {};
   const std::lock_guard guard(watch_->mutex);
   return watch_->suspicions.suspicion();
 }

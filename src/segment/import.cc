@@ -10,9 +10,9 @@
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/put_packet.h"
-#include "library/engine.h"
 #include "library/futex.h"
 #include "library/no_link.h"
+#include "library/waiting.h"
 #include "library/with_memory.h"
 #include "segment/segments.h"
 
@@ -39,7 +39,7 @@ bool is_stale(Refusal cause) noexcept {
 }
 
 // What is mapped is not there in a forked child.
-bool forked(Interface& interface) noexcept { return interface.engine().lock().forked(); }
+bool forked(Interface& interface) noexcept { return interface.waiting().forked(); }
 
 // What the exporter is told of data that was stored or loaded there.
 PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides, Touched touched) noexcept {

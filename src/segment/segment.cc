@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "hamlyn/values/seed.h"
-#include "library/engine.h"
+#include "interface/remote.h"
+#include "library/name_claims.h"
+#include "library/waiting.h"
 #include "library/wiring.h"
 #include "library/with_memory.h"
 #include "segment/descriptors.h"
@@ -55,7 +57,7 @@ Rights rights_of(const Protection& protection) noexcept {
 
 // Before a mutex that in a forked child a thread of the parent's may have.
 void refuse_forked(Interface& interface) {
-  if (interface.engine().lock().forked())
+  if (interface.waiting().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
 }
 
@@ -72,10 +74,10 @@ class segment::NameClaim {
  public:
   NameClaim(Interface& interface, const std::string& name) : interface_(interface), name_(name) {
     refuse_forked(interface);
-    if (!interface.engine().name_claims().take(name)) throw_taken(name);
+    if (!library::name_claims(interface).take(name)) throw_taken(name);
   }
   ~NameClaim() {
-    if (!interface_.engine().lock().forked()) interface_.engine().name_claims().give_back(name_);
+    if (!interface_.waiting().forked()) library::name_claims(interface_).give_back(name_);
   }
   NameClaim(const NameClaim&) = delete;
   NameClaim& operator=(const NameClaim&) = delete;
@@ -125,7 +127,7 @@ Segment::Segment(Interface& interface, const SegmentOptions& options) try
 
 Segment::~Segment() {
   descriptors_.reset();
-  if (name_.empty() || interface_.engine().lock().forked()) return;
+  if (name_.empty() || interface_.waiting().forked()) return;
   try {
     interface_.withdraw(name_);
   } catch (const std::exception&) {
@@ -188,18 +190,18 @@ std::optional<SegmentRecord> Segment::poll() noexcept {
 }
 
 Status Segment::wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept {
-  library::Patience patience(timeout);
-  const Deadline deadline = patience.deadline();
-  for (std::size_t news = 0;;) {
+  library::PendingCall call(interface_.waiting(), queue_.calls());
+  const auto ready = [&](const library::Locked& locked) {
     Notification next;
-    const Status status = queue_.receive(next, patience.left());
-    if (status != Status::ok) return status;
-    if (const auto record = segment::record_of(next)) {
+    for (;;) {
+      if (const Status status = queue_.take(locked, next); status != Status::ok) return status;
+      const auto record = segment::record_of(next);
+      if (!record) continue;  // news of refused packets
       out = *record;
       return Status::ok;
     }
-    if (++news >= queue_.capacity() && deadline && Clock::now() >= *deadline) return Status::timed_out;
-  }
+  };
+  return queue_.wait(call, ready, timeout);
 }
 
 Status Segment::find_word(std::size_t offset, std::size_t size) const noexcept {
@@ -217,7 +219,8 @@ void Segment::check_word(std::size_t offset, std::size_t size) const {
 Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
                               const void* what, std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline = library::deadline_in(timeout);
-  const auto ready = [&] {
+  library::PendingCall call(interface_.waiting(), queue_.calls());
+  const auto ready = [&](const library::Locked&) {
     // Pairs with Import::write_signal, here or in a put: whoever finds the word finds the data.
     return done(what, word.load(std::memory_order_acquire)) ? Status::ok : Status::pending;
   };
@@ -227,7 +230,7 @@ Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(
       const Deadline look = library::deadline_in(kLook);
       if (!deadline || *look < *deadline) until = look;
     }
-    const Status status = interface_.engine().wait(ready, until);
+    const Status status = interface_.waiting().until(call, ready, until);
     if (status != Status::timed_out || until == deadline) return status;
   }
 }
@@ -236,7 +239,7 @@ Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(
 
 segment::Descriptors& Segment::descriptors() {
   // An heir may read them.
-  if (interface_.engine().lock().forked() && descriptors_ != nullptr) return *descriptors_;
+  if (interface_.waiting().forked() && descriptors_ != nullptr) return *descriptors_;
   refuse_forked(interface_);
   const std::lock_guard guard(mutex_);
   if (descriptors_ == nullptr)

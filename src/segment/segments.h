@@ -6,7 +6,7 @@
 
 #include "base/namespaces.h"
 #include "hamlyn/segment/segment.h"
-#include "library/engine.h"
+#include "library/waiting.h"
 
 namespace hamlyn::internal_::segment {
 

@@ -1,5 +1,6 @@
 // When a link continues in a longer ring though it never lacks room: when its packets take more than a
-// quarter of the one it has.
+// quarter of the one it has. And how those who wait for room, or for a longer ring, are told.
+#include "fabric/shm/credit.h"
 #include "fabric/shm/shm_link.h"
 #include "test/conformance/conformance.h"
 
@@ -57,7 +58,65 @@ TEST_P(ShmGrowth, that_was_refused_later_leaves_packets_of_half_of_the_ring) {
   EXPECT_EQ(terminus.send_fast(slot.ticket(), pattern(8193, 1), 0, 0), Status::too_long);
 }
 
+// There is room in the ring that it has, but not for that packet; and none longer can be had before the peer
+// has left the former one. Whoever waits is rung then.
+TEST_P(ShmGrowth, waits_for_the_peer_to_leave_the_former_ring_and_is_told) {
+  EXPECT_EQ(longest_after(1, 16), 1024u);
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), pattern(1024, 1), 0, 0), Status::ok);
+  fabric->pass();
+  ASSERT_EQ(link().payload_limit(), 4096u) << "the next ring is in use, and the peer has not looked";
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), pattern(8192, 1), 0, 0), Status::queue_full);
+  EXPECT_FALSE(link().wants_growth());
+  EXPECT_FALSE(alice.core.something_to_do());
+  link().arm(2);
+  shm::ShmLink& other = *bob.core.find_link(alice.id)->local();
+  bob.core.run();
+  other.arm(2);  // it goes to sleep, and says what it has taken
+  EXPECT_EQ(other.counters->doorbells, 1u);
+  link().disarm();
+  other.disarm();
+  EXPECT_TRUE(alice.core.something_to_do());
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), pattern(8192, 1), 0, 0), Status::queue_full);
+  EXPECT_TRUE(link().wants_growth());
+}
+
 INSTANTIATE_TEST_SUITE_P(fabric, ShmGrowth, testing::Values(FabricKind{"shm", make_shm_fabric}), fabric_name);
+
+// Whoever finds room in a link that somebody has asked for in vain tells those who wait: the peer rings for
+// it no more.
+struct Waiters final : interface::Surroundings {
+  std::uint64_t random_key() override { return 1; }
+  void want_link(std::uint64_t) noexcept override {}
+  void attention() noexcept override {}
+  void signal(interface::Queue&) noexcept override {}
+  void settled() noexcept override { ++told; }
+  int told = 0;
+};
+
+TEST(ShmRoom, that_is_found_is_told_once_to_those_who_wait) {
+  constexpr std::uint64_t kHere = 101, kThere = 102;
+  Waiters waiters;
+  shm::OwnedMemory own = shm::ShmLink::prepare_page(kHere, kMtu);
+  shm::OwnedMemory page = shm::ShmLink::prepare_page(kThere, kMtu);
+  auto& theirs = *static_cast<shm::Page*>(page.mapping.data());
+  shm::ShmLink link(waiters, kHere, kThere, kMtu, std::move(own.mapping),
+                    shm::map_foreign_memory(page.memfd, sizeof(shm::Page)).mapping);
+  interface::LinkCounters counters {};
+  link.counters = &counters;
+  interface::Packet packet {};
+  set_lead(packet, interface::Operation::write, 0, 0);
+  EXPECT_TRUE(link.has_room(Priority::normal));
+  EXPECT_EQ(waiters.told, 0) << "nobody has asked for any";
+  Status status = Status::ok;
+  while (status == Status::ok) status = link.put(packet, nullptr, nullptr, Priority::normal);
+  ASSERT_EQ(status, Status::queue_full);
+  EXPECT_FALSE(link.has_room(Priority::normal));
+  EXPECT_EQ(waiters.told, 0);
+  shm::Credit<>::tell(theirs.credits.taken, link.put_count());
+  EXPECT_TRUE(link.has_room(Priority::normal));
+  EXPECT_TRUE(link.has_room(Priority::normal));
+  EXPECT_EQ(waiters.told, 1);
+}
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "hamlyn/hamlyn.h"
+#include "library/engine.h"
 #include "protocols/dispatcher.h"
 #include "test/process/on_nodes.h"
 

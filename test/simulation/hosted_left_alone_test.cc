@@ -6,6 +6,7 @@
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "hamlyn/protocols/datagram.h"
 #include "hamlyn/protocols/stream.h"
 #include "library/engine.h"
 #include "test/simulation/hosted.h"
@@ -134,6 +135,37 @@ TEST(HostedStreams, deliver_what_found_no_room_while_their_sender_does_something
     });
     hosted.run();
   }
+}
+
+// What the program gives to a receiver may be what the rest has waited for: the interface thread looks again,
+// though nothing has come since it looked.
+TEST(HostedStreams, that_wait_for_room_are_looked_at_when_the_program_gives_something_to_a_receiver) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager, {.first = 16384, .most = 16384});
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    all.expect(receiver.receive(record, 1s) == Status::ok, "none comes");
+    DatagramSender sender(manager, manager.lookup("d", 1s));
+    all.host.pause(kElsewhere);
+    all.expect(sender.send({}) == Status::ok, "no datagram is sent");
+    all.host.pause(3 * kElsewhere);
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    DatagramReceiver receiver(manager, 64);
+    manager.publish("d", receiver.make_seed());
+    StreamSender sender(manager, manager.lookup("s", 1s));
+    for (int i = 0; i != 17; ++i)
+      all.expect(sender.send(std::vector<std::byte>(1000)) == Status::ok, "it is not sent");
+    all.host.pause(2 * kElsewhere);
+    const std::uint64_t before = wakeups(manager);
+    all.expect(manager.poll(), "the datagram does not stand in the queue");
+    all.host.pause(kElsewhere);
+    all.expect(wakeups(manager) != before, "nobody looks again");
+  });
+  hosted.run();
 }
 
 // The interface thread has put them into the queue; the program takes them all in one call, and no more.

@@ -38,6 +38,10 @@ MAY_INCLUDE = {
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
 LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "daemon", "c", "tool")
+# What of the library only the library itself includes: the layers above wait by library/waiting.h. Beside it the simulation
+# does, which stands in the place of the control thread, and a meter of what a refusal costs.
+ENGINE = "src/library/engine.h"
+ENGINES_OWN = ("src/library/", "src/simulation/host/", "src/tool/perf/our_refusal.cc")
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 # The namespaces that a public header may open: a user who says `using namespace hamlyn` may use each other word.
@@ -83,6 +87,8 @@ def check_include(root, path, quote, included):
     (from_layer, from_kind), (to_layer, to_kind) = layer(path), layer(target)
     if from_layer in OUTSIDE:
         return None
+    if target == pathlib.Path(ENGINE) and not str(path).startswith(ENGINES_OWN):
+        return f"only the library includes its engine: wait by library/waiting.h ({included})"
     if (from_layer, str(target)) in SHOWN:
         return None
     if to_layer != from_layer and to_layer not in MAY_INCLUDE[from_layer]:
@@ -127,14 +133,17 @@ def self_test():
         "src/fabric/fabric.h": '#include "interface/slot.h"\n',
         "src/fabric/shm/ring.h": '#include "fabric/fabric.h"\n',
         "src/fabric/sim/sim.h": '#include "fabric/fabric.h"\n',
-        "src/simulation/run.h": '#include "fabric/sim/sim.h"\n#include "library/engine.h"\n',
+        "src/simulation/run.h": '#include "fabric/sim/sim.h"\n',
+        "src/simulation/host/run.h": '#include "library/engine.h"\n',
         "src/node/node.h": '#include "base/fd.h"\n',
         "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/core/slot.h"\n',
         "src/interface/counters.h": "",
-        "src/protocols/stream.cc": '#include "library/engine.h"\n',
+        "src/library/waiting.h": "",
+        "src/library/wait.cc": '#include "library/engine.h"\n',
+        "src/protocols/stream.cc": '#include "library/waiting.h"\n',
         "src/c/stream.cc": '#include "protocols/stream.h"\n#include "hamlyn/core/slot.h"\n',
         "src/protocols/stream.h": "",
-        "src/tool/main.cc": '#include "library/engine.h"\n#include "interface/counters.h"\n',
+        "src/tool/main.cc": '#include "library/waiting.h"\n#include "interface/counters.h"\n',
         "test/unit/a.cc": '#include "fabric/sim/sim.h"\n#include "test/simulation/books/book.h"\n',
         "test/simulation/books/book.h": '#include "simulation/run.h"\n',
         "examples/hello.cc": "#include <hamlyn/core/slot.h>\n",
@@ -156,6 +165,7 @@ def self_test():
         "src/library/above.cc": '#include "protocols/above.h"\n',
         "src/protocols/above.h": '#include "node/node.h"\n',
         "src/protocols/up.cc": '#include "c/above.h"\n',
+        "src/protocols/engine.cc": '#include "library/engine.h"\n',
         "src/c/above.h": '#include "node/node.h"\n',
         "src/node/data.cc": '#include "fabric/fabric.h"\n',
         "src/library/up.cc": '#include "test/unit/a.h"\n',

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "base/stays.h"
+#include "base/pending_calls.h"
 #include "interface/terminus.h"
 #include "library/engine.h"
 #include "test/process/managers.h"
@@ -39,14 +39,14 @@ void expect_let_go(Call call, Inside inside, Destroy destroy) {
 }
 
 // How many wait on an object of that interface.
-inline std::uint32_t waiting_on(Interface& interface, const base::Stays& stays) {
+inline std::uint32_t waiting_on(Interface& interface, const base::PendingCalls& calls) {
   const base::RunLockGuard guard(interface.engine().lock());
-  return stays.count();
+  return calls.count();
 }
-inline auto waits_on(Interface& interface, const base::Stays& stays) {
-  return [&] { return waiting_on(interface, stays) != 0; };
+inline auto waits_on(Interface& interface, const base::PendingCalls& calls) {
+  return [&] { return waiting_on(interface, calls) != 0; };
 }
-inline auto waits_in(Terminus& terminus) { return waits_on(terminus.interface(), terminus.stays()); }
-inline auto waits_in(NotificationQueue& queue) { return waits_on(queue.interface(), queue.inside().stays); }
+inline auto waits_in(Terminus& terminus) { return waits_on(terminus.interface(), terminus.calls()); }
+inline auto waits_in(NotificationQueue& queue) { return waits_on(queue.interface(), queue.inside().calls); }
 
 }  // namespace hamlyn::test

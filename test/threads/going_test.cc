@@ -73,7 +73,7 @@ TEST_F(Going, a_queue_lets_go_all_who_receive) {
         cancelled += raw->receive(next, kPatience) == Status::cancelled;
       });
     }
-    while (waiting_on(both.receiver.interface(), queue->inside().stays) != 3) std::this_thread::yield();
+    while (waiting_on(both.receiver.interface(), queue->inside().calls) != 3) std::this_thread::yield();
     queue.reset();
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(cancelled, 3);
@@ -179,9 +179,9 @@ TEST_F(Going, a_multicast_lets_go_who_waits) {
     auto multicast = std::make_unique<Multicast>(both.sender.interface());
     const Deaf deaf(both.receiver.interface());
     ASSERT_EQ(multicast->send({&ticket, 1}, bytes_of("x")), Status::ok);
-    const base::Stays& stays = (multicast.get()->*reveal(InsideMulticast{}))->stays();
+    const base::PendingCalls& calls = (multicast.get()->*reveal(InsideMulticast{}))->calls();
     expect_let_go([raw = multicast.get()] { return raw->wait(kPatience); },
-                  waits_on(both.sender.interface(), stays), [&] { multicast.reset(); });
+                  waits_on(both.sender.interface(), calls), [&] { multicast.reset(); });
   });
 }
 

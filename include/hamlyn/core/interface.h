@@ -22,7 +22,8 @@ namespace hamlyn {
 
 namespace internal_::library {
 class Engine;
-}
+class Waiting;
+}  // namespace internal_::library
 
 // Whose a registered name is, as the daemon of its node attests it. Anybody may register a name that is free:
 // who cares which user it leads to looks here before sending anything there.
@@ -113,6 +114,7 @@ class Interface {
 
   // For the library alone.
   internal_::library::Engine& engine() noexcept { return *engine_; }
+  internal_::library::Waiting& waiting() noexcept;  // what a layer above waits by
 
  private:
   std::unique_ptr<internal_::library::Engine> engine_;

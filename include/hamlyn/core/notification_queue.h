@@ -21,9 +21,15 @@ namespace hamlyn {
 namespace internal_::interface {
 class Queue;
 }
+namespace internal_::base {
+class PendingCalls;
+template <class Signature>
+class FunctionRef;
+}  // namespace internal_::base
 namespace internal_::library {
-class Stay;
-}
+class Locked;
+class PendingCall;
+}  // namespace internal_::library
 
 // Tells of messages.
 class NotificationQueue {
@@ -60,11 +66,26 @@ class NotificationQueue {
   Interface& interface() noexcept { return interface_; }
   // Of the library: as `receive`, as a part of a call that stays for longer.
   Status receive(Notification& out, std::chrono::nanoseconds timeout,
-                 internal_::library::Stay& stay) noexcept;
+                 internal_::library::PendingCall& call) noexcept;
+  // Of the library: waits until `ready`, called under the run lock, says something else than pending. After a
+  // timeout the descriptor tells of what comes.
+  Status wait(internal_::library::PendingCall& call,
+              internal_::base::FunctionRef<Status(const internal_::library::Locked&)> ready,
+              std::chrono::nanoseconds timeout) noexcept;
+  // Of the library: takes the next one that stands here, without a run of the interface. pending: none does.
+  Status take(const internal_::library::Locked& locked, Notification& out) noexcept;
+  // Of the library: shows `see` what stands here, oldest first, and leaves it here.
+  void look(const internal_::library::Locked& locked,
+            internal_::base::FunctionRef<void(const Notification&)> see) const;
+  // Of the library: calls that wait here.
+  internal_::base::PendingCalls& calls() noexcept;
   // Of the library.
   internal_::interface::Queue& inside() noexcept { return *queue_; }
 
  private:
+  template <class Ready>
+  Status wait_here(internal_::library::PendingCall& call, Ready ready,
+                   std::chrono::nanoseconds timeout) noexcept;
   std::size_t poll_other(std::span<Notification> out) noexcept;
   std::size_t poll_slowly(std::span<Notification> out) noexcept;
   std::size_t look_and_take(std::span<Notification> out, std::uint32_t row, bool found) noexcept;

@@ -26,14 +26,14 @@ namespace hamlyn {
 class Slot;
 
 namespace internal_::base {
-class Stays;
+class PendingCalls;
 }
 namespace internal_::interface {
 class Terminus;
 }
 namespace internal_::library {
 class Patience;
-class Stay;
+class PendingCall;
 }  // namespace internal_::library
 
 // A work queue, and its order of departure.
@@ -168,7 +168,11 @@ class Terminus {
 
   Interface& interface() noexcept { return interface_; }
   // Of the library: the calls that wait on it.
-  internal_::base::Stays& stays() noexcept;
+  internal_::base::PendingCalls& calls() noexcept;
+  // Of the library: as `send_fast`, waiting for a link, a place and room. Also timed_out, cancelled;
+  // link_ended: the link that there was has ended meanwhile.
+  Status send_fast_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                           std::uint64_t offset, std::chrono::nanoseconds timeout) noexcept;
 
  private:
   friend class Import;  // whose short reads land where they are wanted
@@ -178,11 +182,11 @@ class Terminus {
               std::chrono::nanoseconds timeout) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
-                     internal_::library::Stay& stay, Try attempt) noexcept;
+                     internal_::library::PendingCall& call, Try attempt) noexcept;
   template <class Try>
   Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
   Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
-                                internal_::library::Stay& stay) noexcept;
+                                internal_::library::PendingCall& call) noexcept;
   Status send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                     std::uint64_t offset) noexcept;
   Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,

@@ -13,7 +13,7 @@
 namespace hamlyn {
 
 namespace internal_::base {
-class Stays;
+class PendingCalls;
 }
 namespace internal_::protocols {
 class Dispatcher;
@@ -51,7 +51,7 @@ class Receiver {
   friend class internal_::protocols::Dispatcher;
 
   Manager& manager_;
-  const std::unique_ptr<internal_::base::Stays> stays_;  // calls that wait on it
+  const std::unique_ptr<internal_::base::PendingCalls> calls_;  // calls that wait on it
 };
 
 }  // namespace hamlyn

@@ -214,6 +214,7 @@ class StreamSender {
   std::size_t longest() const noexcept;
   Status send_slowly(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   void say_end() noexcept;
+  Status await_leaving(SendHandle handle, std::uint32_t sequence) noexcept;
   Status why_over(Status status) noexcept;
   template <class Which>
   Status wait_for(Which which, std::optional<std::chrono::steady_clock::time_point> deadline) noexcept;

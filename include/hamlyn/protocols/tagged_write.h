@@ -88,6 +88,8 @@ class TaggedReceiver {
   }
   std::optional<Tagged> take_tag_behind_news() noexcept;
   std::optional<Tagged> get_tag_slowly() noexcept;
+  Status wait_for(Tagged& out, const std::uint64_t* tag, std::chrono::nanoseconds timeout) noexcept;
+  bool put_aside(const Tagged& tagged) noexcept;
   bool take_aside(Tagged& out, const std::uint64_t* tag) noexcept;
 
   MessageArea area_;

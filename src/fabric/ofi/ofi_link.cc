@@ -240,7 +240,7 @@ void OfiLink::say_end() noexcept {
 bool OfiLink::has_room(Priority level) noexcept {
   const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit(level) + 8;
   const bool room = broken || over_ != LinkProtocol::End::none || fits(lane_of(level), most);
-  if (level == Priority::normal) room_wanted = !room;
+  if (level == Priority::normal && std::exchange(room_wanted, !room) && room) surroundings_.settled();
   return room;
 }
 

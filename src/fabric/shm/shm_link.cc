@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/assert.h"
 #include "fabric/shm/announcement.h"
@@ -197,7 +198,8 @@ bool ShmLink::has_room(Priority level) noexcept {
   }
   const auto cells = static_cast<std::uint32_t>(payload_limit_ / interface::kCell + 2);
   const bool room = broken || out_.has_room(cells) || (take_credit() && out_.has_room(cells));
-  room_wanted = !room;
+  // Others may wait for it, and nobody rings for it any more.
+  if (std::exchange(room_wanted, !room) && room) surroundings_.settled();
   return room || broken;
 }
 
@@ -212,10 +214,14 @@ bool ShmLink::former_ring_left() noexcept {
 
 void ShmLink::want_room() noexcept {
   // Not before the peer has left the former ring: it holds one next ring, and no more
-  // (test/model/growth.pml).
-  if (growth_ == Growth::none && grown_ < std::size(kGrownCells) && former_ring_left()) {
-    growth_ = Growth::wanted;
-    surroundings_.attention();
+  // (test/model/growth.pml). Until then the watch is armed for what the peer takes, though there may be room.
+  if (growth_ == Growth::none && grown_ < std::size(kGrownCells)) {
+    if (former_ring_left()) {
+      growth_ = Growth::wanted;
+      surroundings_.attention();
+    } else {
+      wait_for_taken(former_until_);
+    }
   }
   if (growth_ == Growth::ready && take_credit() && out_.has_room(1)) switch_out();
 }

@@ -170,8 +170,10 @@ class ShmLink final : public interface::Link {
     armed_ = epoch | (wakes_for_room() ? kWantsRoom : 0);
     return Sleeper<>::arm(theirs_->watch.doorbell, mine_->watch.watch, armed_);
   }
-  // Room is wanted now, and was not when it was armed.
-  bool must_arm_anew() const noexcept { return wakes_for_room() && (armed_ & kWantsRoom) == 0; }
+  // Room is wanted now, and was not when it was armed. (A link that is looked at by the clock is not.)
+  bool must_arm_anew() const noexcept {
+    return armed_ != 0 && wakes_for_room() && (armed_ & kWantsRoom) == 0;
+  }
   void disarm() noexcept {
     armed_ = 0;
     Sleeper<>::disarm(mine_->watch.watch);

@@ -1,6 +1,7 @@
 #include "fabric/sim/sim_link.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/byte_order.h"
 #include "fabric/sim/turned.h"
@@ -44,7 +45,10 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
                     Priority level) noexcept {
   if (left_ == 0) net_.cut(*this);
   if (cut_ || broken) return Status::link_ended;
-  if (untaken(level) >= window(level)) return Status::queue_full;
+  if (untaken(level) >= window(level)) {
+    rings_for_room_ = true;
+    return Status::queue_full;
+  }
   std::shared_ptr<Parcel> parcel = packed(packet, data);
   parcel->level = level;
   std::copy_n(metadata, std::min<std::size_t>(packet.lead.metadata_length, interface::kCell),
@@ -100,6 +104,8 @@ Operation SimLink::take(Core& core, Arrived& from) noexcept {
   if (SimLink* end = other()) {
     --end->untaken(parcel->level);
     end->untaken_puts_.erase(parcel->number);
+    // As the doorbell of shared memory: who has found no room is woken.
+    if (std::exchange(end->rings_for_room_, false) && end->arrivals != nullptr) ++*end->arrivals;
   }
   return parcel->packet.lead.operation;
 }

@@ -80,6 +80,7 @@ class SimLink final : public interface::Link {
   std::set<std::uint64_t> untaken_puts_;  // they overtake each other, but all below the first are taken
   std::array<std::size_t, kPriorities> untaken_{};  // sent, and not yet taken by the other end
   std::size_t untaken_replies_ = 0;
+  bool rings_for_room_ = false;  // somebody has found no room since a packet was taken
   Arrived arrived_;
   Arrived urgent_;
   unsigned urgent_in_a_row_ = 0;

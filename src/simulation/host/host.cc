@@ -202,6 +202,7 @@ void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
   thread.until = in_virtual_time(until);
   send_before_sleep(*thread.process);
   step_aside();
+  ++thread.process->wakes;
   thread.word = nullptr;
   thread.until = kNever;
   // The dead wait for nothing.

@@ -48,6 +48,7 @@ struct Inhabitant {
   // Its way to other hosts; null if there are none, or it has no interface.
   std::unique_ptr<RoughPort> port;
   std::unique_ptr<ofi::Exchange> exchange;
+  std::uint64_t wakes = 0;         // of its threads, from sleeps
   std::uint64_t asleep_since = 0;  // when it last had something leave before it slept
 };
 

@@ -1,0 +1,98 @@
+#include "library/waiting.h"
+
+#include "base/longest_time.h"
+#include "library/engine.h"
+
+namespace hamlyn::internal_::library {
+
+Deadline deadline_in(std::chrono::nanoseconds timeout) noexcept {
+  if (timeout > base::kLongestTime) return std::nullopt;
+  return Clock::now() + std::max(timeout, std::chrono::nanoseconds{0});
+}
+
+// As many of these as may be are more than there are nanoseconds.
+Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
+  if (timeout > base::kLongestTime) return std::nullopt;
+  return deadline_in(std::chrono::nanoseconds{base::within_clock(timeout)});
+}
+
+Status Waiting::until(PendingCall& call, base::FunctionRef<Status(const Locked&)> ready,
+                      Deadline deadline) noexcept {
+  return engine_.wait(
+      call, [&] { return ready(Engine::locked()); }, deadline);
+}
+
+Status Waiting::until(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels) noexcept {
+  return engine_.wait_on(ready, deadline, cancels, Engine::ReadyUnder::own_lock);
+}
+
+std::uint32_t Waiting::cancels() const noexcept { return engine_.cancels(); }
+void Waiting::changed() noexcept { engine_.look_again(); }
+void Waiting::changed(const Locked&) noexcept { engine_.wake_everybody(); }
+bool Waiting::close_and_drain(base::PendingCalls& calls) noexcept { return engine_.close_and_drain(calls); }
+void Waiting::set_helped(Helped* helped) noexcept { engine_.set_helped(helped); }
+void Waiting::want_help() noexcept { engine_.want_help(); }
+void Waiting::want_help_at(Clock::time_point time) noexcept { engine_.want_help_at(time); }
+
+// --- the wait itself
+
+// Sleeps only behind a look of which whatever changes moves the word that the sleep watches: `ready` has had
+// the run lock since, or this thread counted as one that waits while `ready` had not. So nothing changes in
+// between.
+Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels,
+                       ReadyUnder under) noexcept {
+  const bool own_lock = under == ReadyUnder::own_lock;
+  Clock::time_point spin_until{};
+  bool deep = false;
+  while (true) {
+    if (!lock_.enter()) return Status::forked;
+    std::uint32_t value = application_word_.load(std::memory_order_relaxed);
+    // Another thread sleeps as the one who notices arrivals: it goes on doing so, and we sleep beside it. To
+    // relieve it would wake it, to relieve us in turn. (Of links to other hosts only who sleeps last knows
+    // the times.)
+    const bool beside = role_.load(std::memory_order_relaxed) == SleeperRole::application && far_ == nullptr;
+    const bool moved = beside ? run_beside() : run_polled();
+    Status status;
+    if (!own_lock) {
+      status = ready();
+    } else if (!look_outside(ready, status)) {
+      return Status::forked;
+    }
+    const bool cancelled = cancels_.load(std::memory_order_relaxed) != cancels;
+    if (status == Status::pending && cancelled) status = Status::cancelled;
+    Clock::time_point now{};
+    if (status == Status::pending) now = Clock::now();
+    if (status == Status::pending && deadline && now >= *deadline) status = Status::timed_out;
+    if (status != Status::pending) {
+      lock_.leave();
+      return status;
+    }
+    if (moved || spin_until == Clock::time_point{}) {
+      spin_until = now + kSpin;
+      deep = false;
+    }
+    const bool sleeps = (beside && !moved) || now >= spin_until;
+    if (sleeps && own_lock) {
+      value = application_word_.load(std::memory_order_relaxed);
+      ++waiting_;
+      if (!look_outside(ready, status)) return Status::forked;
+      --waiting_;
+    }
+    if (sleeps && status == Status::pending) {
+      deep = sleep_in_wait(deadline, value, deep);
+      if (!deep) spin_until = {};
+    }
+    lock_.leave();
+    if (status != Status::pending) return status;
+    if (!sleeps) base::pause();
+  }
+}
+
+// Leaves the lock for the look, and enters it again; false in a forked child.
+bool Engine::look_outside(base::FunctionRef<Status()> ready, Status& status) noexcept {
+  lock_.leave();
+  status = ready();
+  return lock_.enter();
+}
+
+}  // namespace hamlyn::internal_::library

@@ -1,0 +1,280 @@
+// A process that is blocked in a call, whatever it waits for, sleeps until something happens. In each
+// blocking call of the public interface its threads wake no more than once a second, which virtual time
+// counts for nothing.
+#include <functional>
+#include <memory>
+
+#include "hamlyn/core/multicast.h"
+#include "hamlyn/core/send_buffer_area.h"
+#include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/loan.h"
+#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/protocols/stream.h"
+#include "hamlyn/protocols/tagged_write.h"
+#include "hamlyn/segment/segment.h"
+#include "test/simulation/hosted.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kIdleWait = 40s;  // of the call, which times out
+constexpr std::uint64_t kIdleSecond = 1'000 * kMillisecond;
+std::function<void()> peer_is_stopped;  // waits for that
+constexpr std::uint64_t kIdleFrom = 10 * kIdleSecond,
+                        kIdleTo = 30 * kIdleSecond;  // the wakes between are counted
+
+// The process at the other side: it shows one of everything, and then does nothing.
+void show_everything(Hosted& all) {
+  Manager manager;
+  StreamReceiver stream(manager, {.first = 4096, .most = 4096, .parcels = 4});
+  TaggedReceiver tagged(manager, 4096, {.places = 1});
+  DatagramReceiver datagram(manager, 64);
+  LoanReceiver loan(manager);
+  Segment segment(manager.interface(), {.bytes = 4096});
+  LocalService service(manager.interface(), "service");
+  manager.publish("stream", stream.make_seed());
+  manager.publish("tagged", tagged.make_seed());
+  manager.publish("datagram", datagram.make_seed());
+  manager.publish("loan", loan.make_seed());
+  manager.interface().publish("segment", segment.ticket());
+  Borrowed borrowed;
+  LocalCall call;
+  static_cast<void>(manager.wait(100ms));            // opens the stream, of which nothing is taken
+  static_cast<void>(loan.receive(borrowed, 100ms));  // lets the sender in, and keeps what it has sent
+  static_cast<void>(service.take(call, 100ms));      // lets the client in, and does not answer
+  all.host.pause(60 * kIdleSecond);
+}
+
+using IdleCall = std::function<Status(Manager&)>;
+
+// `call` waits in vain in one process; the other does nothing, or is stopped.
+void expect_idle(const IdleCall& call, bool peer_stops = false) {
+  Hosted hosted;
+  std::uint64_t before = 0, after = 0;
+  bool over = false;
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    const Status status = call(manager);
+    EXPECT_EQ(status, Status::timed_out) << name(status);
+    over = all.host.time() < kIdleTo;
+  });
+  hosted.add(show_everything);
+  peer_is_stopped = [&] { hosted.host.pause(2 * kIdleSecond); };
+  const auto wakes = [&hosted] { return hosted.host.inhabitant(1).wakes; };
+  if (peer_stops) {
+    hosted.host.after(kIdleSecond, [&] { hosted.host.stop(hosted.host.inhabitant(2)); });
+    hosted.host.after(kIdleTo + 20 * kIdleSecond, [&] { hosted.host.go_on(hosted.host.inhabitant(2)); });
+  }
+  hosted.host.after(kIdleFrom, [&] { before = wakes(); });
+  hosted.host.after(kIdleTo, [&] { after = wakes(); });
+  hosted.run();
+  EXPECT_FALSE(over) << "it did not wait";
+  EXPECT_LE(after - before, (kIdleTo - kIdleFrom) / kIdleSecond);
+}
+void expect_idle_while_peer_is_stopped(const IdleCall& call) { expect_idle(call, true); }
+
+// --- what comes
+
+TEST(HostedIdle, who_receives) {
+  expect_idle([](Manager& manager) {
+    NotificationQueue queue(manager.interface());
+    Notification next;
+    return queue.receive(next, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    DatagramReceiver receiver(manager, 64);
+    Datagram datagram;
+    return receiver.receive(datagram, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    StreamReceiver receiver(manager);
+    static_cast<void>(receiver.make_seed());
+    Record record;
+    return receiver.receive(record, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    LoanReceiver receiver(manager);
+    Borrowed borrowed;
+    return receiver.receive(borrowed, kIdleWait);
+  });
+  expect_idle([](Manager& manager) { return manager.wait(kIdleWait); });
+  expect_idle([](Manager& manager) { return manager.wait_beyond(manager.happened(), kIdleWait); });
+  expect_idle([](Manager& manager) { return manager.interface().wait_attached(false, kIdleWait); });
+}
+
+TEST(HostedIdle, who_takes_tags) {
+  expect_idle([](Manager& manager) {
+    TaggedReceiver receiver(manager, 64);
+    Tagged tagged;
+    return receiver.get_tag(tagged, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    TaggedReceiver receiver(manager, 64);
+    Tagged tagged;
+    return receiver.get_specific_tag(7, tagged, kIdleWait);
+  });
+}
+
+TEST(HostedIdle, who_has_a_segment) {
+  expect_idle([](Manager& manager) {
+    Segment segment(manager.interface(), {.bytes = 64});
+    SegmentRecord record;
+    return segment.wait(record, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    Segment segment(manager.interface(), {.bytes = 64});
+    return segment.wait_until(
+        0, [](std::uint64_t word) { return word != 0; }, kIdleWait);
+  });
+}
+
+TEST(HostedIdle, who_serves_and_calls) {
+  expect_idle([](Manager& manager) {
+    LocalService service(manager.interface(), "another");
+    LocalCall call;
+    return service.take(call, kIdleWait);
+  });
+  expect_idle([](Manager& manager) {
+    LocalClient client(manager.interface(), "service");
+    std::span<const std::byte> reply;
+    return client.call("question", reply, kIdleWait);
+  });
+}
+
+// --- room
+
+TEST(HostedIdle, who_sends_a_stream_that_nobody_reads) {
+  const auto full = [](StreamSender& sender) {
+    Status status = Status::ok;
+    while (status == Status::ok) status = sender.send(std::vector<std::byte>(1000), 10ms);
+    EXPECT_EQ(status, Status::timed_out);
+  };
+  for (const bool stops : {false, true}) {
+    expect_idle(
+        [&](Manager& manager) {
+          StreamSender sender(manager, manager.lookup("stream", 1s));
+          full(sender);
+          return sender.send(std::vector<std::byte>(2000), kIdleWait);
+        },
+        stops);
+    expect_idle(
+        [&](Manager& manager) {
+          StreamSender sender(manager, manager.lookup("stream", 1s));
+          full(sender);
+          return sender.flush(kIdleWait);
+        },
+        stops);
+    expect_idle(
+        [&](Manager& manager) {
+          StreamSender sender(manager, manager.lookup("stream", 1s));
+          EXPECT_EQ(sender.send("record"), Status::ok);
+          return sender.close(kIdleWait);
+        },
+        stops);
+  }
+}
+
+TEST(HostedIdle, who_waits_for_a_piece) {
+  expect_idle_while_peer_is_stopped([](Manager& manager) {
+    StreamSender sender(manager, manager.lookup("stream", 1s));
+    SendBufferArea area(manager.interface(), 4096);
+    EXPECT_EQ(sender.bind(1, area), Status::ok);
+    SendHandle handle;
+    peer_is_stopped();
+    Status status = Status::ok;
+    while (status == Status::ok) status = sender.send(Piece{1, 0, 512}, handle, 10ms);
+    return sender.send(Piece{1, 0, 512}, handle, kIdleWait);
+  });
+}
+
+TEST(HostedIdle, who_writes_a_tag_without_a_place) {
+  for (const bool stops : {false, true}) {
+    expect_idle(
+        [](Manager& manager) {
+          TaggedSender sender(manager, manager.lookup("tagged", 1s));
+          EXPECT_EQ(sender.send({}, 0, 1, 1s), Status::ok);
+          return sender.send({}, 0, 2, kIdleWait);
+        },
+        stops);
+  }
+}
+
+TEST(HostedIdle, who_lends) {
+  for (const bool stops : {false, true}) {
+    expect_idle(
+        [](Manager& manager) {
+          LoanPool pool(manager, {{64, 1}});
+          LoanSender sender(pool, manager.lookup("loan", 1s));
+          Loan loan, another;
+          EXPECT_EQ(pool.take(64, loan), Status::ok);
+          EXPECT_EQ(sender.send(loan), Status::ok);
+          loan = {};
+          return pool.take(64, another, kIdleWait);
+        },
+        stops);
+    expect_idle(
+        [](Manager& manager) {
+          LoanPool pool(manager, {{64, 2}});
+          LoanSender sender(pool, manager.lookup("loan", 1s), {.most = 1});
+          Loan loan, another;
+          EXPECT_EQ(pool.take(64, loan), Status::ok);
+          EXPECT_EQ(pool.take(64, another), Status::ok);
+          EXPECT_EQ(sender.send(loan), Status::ok);
+          return sender.send(another, 64, kIdleWait);
+        },
+        stops);
+  }
+}
+
+// --- answers
+
+TEST(HostedIdle, who_delivers) {
+  expect_idle_while_peer_is_stopped([](Manager& manager) {
+    DatagramSender sender(manager, manager.lookup("datagram", 1s));
+    peer_is_stopped();
+    return sender.deliver(bytes_of("datagram"), kIdleWait);
+  });
+  expect_idle_while_peer_is_stopped([](Manager& manager) {
+    Multicast multicast(manager.interface());
+    const Ticket ticket = manager.lookup("datagram", 1s).ticket;
+    peer_is_stopped();
+    EXPECT_EQ(multicast.send({&ticket, 1}, bytes_of("datagram")), Status::ok);
+    return multicast.wait(kIdleWait);
+  });
+}
+
+TEST(HostedIdle, who_asks_for_what_is_elsewhere) {
+  const auto once_stopped = [](auto call) {
+    expect_idle_while_peer_is_stopped([=](Manager& manager) {
+      Import import(manager.interface(), "segment");
+      std::array<std::byte, 64> bytes{};
+      EXPECT_EQ(import.read(0, bytes, 1s), Status::ok);
+      peer_is_stopped();
+      return call(import, bytes);
+    });
+  };
+  once_stopped([](Import& import, auto& bytes) { return import.read(0, bytes, kIdleWait); });
+  once_stopped([](Import& import, auto& bytes) {
+    static_cast<void>(import.write(0, bytes, 1s));
+    return import.flush(kIdleWait);
+  });
+  once_stopped([](Import& import, auto&) {
+    return import.fetch(0, {.op = FetchOp::add, .operand = 1}, kIdleWait).status;
+  });
+}
+
+TEST(HostedIdle, who_waits_at_a_terminus) {
+  expect_idle([](Manager& manager) {
+    Terminus terminus(manager.interface());
+    const Ticket ticket = manager.lookup("tagged", 1s).ticket;
+    EXPECT_EQ(terminus.connect(ticket, 1s), Status::ok);
+    while (terminus.send_fast(ticket, {}) == Status::ok) {
+    }
+    return terminus.wait_for_place(ticket, kIdleWait);
+  });
+}
+
+}  // namespace
+}  // namespace hamlyn::test
