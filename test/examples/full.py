@@ -39,6 +39,12 @@ def judge(name, program):
         problems.append(f"{name}: ended with {program.returncode}, said: '{why}'")
 
 
+def answers(path):
+    """Whether a daemon listens there: its socket has its name for a moment before."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 def a_cluster_of_one(daemon, folder):
     """The first node of a cluster, for the example that shows its nodes."""
     config = folder / "node.toml"
@@ -47,7 +53,7 @@ def a_cluster_of_one(daemon, folder):
         config.write_text(f'[cluster]\nid = 1\nlisten = "127.0.0.1:{one.getsockname()[1]}"\n')
     path = folder / "node.sock"
     node = start([daemon, "--socket", path, "--config", config, "--idle-exit", "0"], folder, daemon)
-    while not path.exists() and node.poll() is None:
+    while not answers(path) and node.poll() is None:
         time.sleep(0.01)
     return path
 
