@@ -139,7 +139,7 @@ std::size_t EndingThreads::count() {
   return ids_.size();
 }
 
-void Foreign::bury() {
+void Foreign::close_pending() {
   disposal_.retry();
   if (grave_.empty() || ending_.count() >= kMaxEnding) return;
   struct Steps {

@@ -72,9 +72,9 @@ class Foreign {
   void unmap(void* at, std::size_t size) { disposal_.unmap(at, size); }
 
   // Closes what could not be closed at once. To be called now and then by whoever is about to wait.
-  void bury();
+  void close_pending();
   // Sockets that wait for that.
-  std::size_t unburied() const noexcept { return grave_.size(); }
+  std::size_t pending_closes() const noexcept { return grave_.size(); }
   const Disposal& disposal() const noexcept { return disposal_; }
   EndingThreads& ending() noexcept { return ending_; }
 

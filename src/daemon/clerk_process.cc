@@ -43,7 +43,7 @@ ClerkProcess::~ClerkProcess() {
 void ClerkProcess::serve(node::Node& node, const Options& options) {
   node_ = &node;
   node_socket_ = options.socket;
-  service_.emplace(node, static_cast<Outside&>(*this),
+  service_.emplace(node, static_cast<Environment&>(*this),
                    segment::NameService::Options{options.key, options.generation, options.after});
   node.set_clerk(*service_);
 }

@@ -33,7 +33,7 @@ class ClerkMachine {
 };
 ClerkMachine& this_machine() noexcept;
 
-class ClerkProcess final : public node::ClerkPort, segment::NameService::Outside {
+class ClerkProcess final : public node::ClerkPort, segment::NameService::Environment {
  public:
   explicit ClerkProcess(ClerkMachine& machine = this_machine());
   ~ClerkProcess() override;

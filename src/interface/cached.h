@@ -12,7 +12,7 @@
 namespace hamlyn::internal_::interface {
 
 class Queue;
-struct Places;
+struct ReceiveCredit;
 
 // A packet in fast mode.
 struct CachedWrite {
@@ -26,7 +26,7 @@ struct CachedWrite {
   std::uint64_t bound = 0;        // of the slot
   std::byte* base = nullptr;
   std::uint64_t length = 0;
-  Places* places = nullptr;
+  ReceiveCredit* places = nullptr;
   SlotCounters* counters = nullptr;
   std::uint32_t number = 0;
   std::uint32_t record = 0;

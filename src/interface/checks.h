@@ -33,7 +33,7 @@
 namespace hamlyn::internal_::interface {
 
 using Slots = std::vector<SlotRecord>;  // a power of two of them
-using Records = std::vector<Places>;
+using Records = std::vector<ReceiveCredit>;
 
 // Branch-free, so that a mispredicted check cannot read beyond the table either (Spectre, variant 1).
 inline std::uint32_t masked_index(std::uint32_t index, std::size_t power_of_two) noexcept {
@@ -120,7 +120,7 @@ __attribute__((always_inline)) inline bool find_places(const Records& records, c
   return records[record].slot == slot && records[record].generation == generation;
 }
 
-inline bool has_place(const Places& places) noexcept { return places.standing < places.granted; }
+inline bool has_place(const ReceiveCredit& places) noexcept { return places.standing < places.granted; }
 
 // --- messages with an entry
 
@@ -231,13 +231,13 @@ inline std::uint32_t find_opening(const Slots& slots, const Records& records, co
                                   const PutWord& word) noexcept {
   if (word.name >= link.places.size()) return kDeadRecord;
   const std::uint32_t record = link.places[word.name];
-  const Places& places = records[record];
+  const ReceiveCredit& places = records[record];
   if (places.slot == kNoEntry || places.over || places.serial != word.serial) return kDeadRecord;
   return check_slot(slots, places.slot, places.generation) == Refusal::none ? record : kDeadRecord;
 }
 
 // Whether an opening takes a put, or is told of a get, which needs the right to read instead.
-inline Refusal check_opening(const Places& places, const Packet& packet) noexcept {
+inline Refusal check_opening(const ReceiveCredit& places, const Packet& packet) noexcept {
   const bool read = packet.lead.operation == Operation::put_block && packet.lead.length == 0 &&
                     packet.word == static_cast<std::uint64_t>(Touched::read);
   return (read ? places.gives_gets : places.takes_puts) ? Refusal::none : Refusal::not_permitted;
@@ -440,7 +440,7 @@ inline Refusal check_refused(const Asked& asked, const Packet& packet) noexcept 
 // The question that a grant or a credit answers was asked by this link.
 inline Refusal check_answered(const Link& link, std::uint64_t word) noexcept {
   const std::uint64_t question = word >> kOutletBits;
-  const bool asked = question < kQuestions && word % Link::kPlacesLimit < link.outlets.size() &&
+  const bool asked = question < kQuestions && word % Link::kPlacesLimit < link.credits.size() &&
                      (link.questions - question) % kQuestions < link.questions;
   return asked ? Refusal::none : Refusal::malformed;
 }

@@ -80,8 +80,8 @@ bool Core::something_to_do() noexcept {
       sweep_.warm(*link);  // a peer that does not announce what it sends must not keep us awake
       return true;
     }
-    for (const Way& way : link->ways) {
-      const bool wanted = !way.lanes.empty() ||
+    for (const LinkLevel& way : link->ways) {
+      const bool wanted = !way.destinations.empty() ||
                           (way.level == Priority::normal && (link->room_wanted || !link->abandons.empty()));
       if (wanted && link->has_room(way.level)) return true;
     }
@@ -172,7 +172,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   link.places.clear();
   while (link.gave_back != 0) {
     const std::uint32_t index = link.gave_back;
-    unchain<&Places::gave_back>(records_, link.gave_back, index);
+    unchain<&ReceiveCredit::gave_back>(records_, link.gave_back, index);
     records_[index].given_back_by = 0;
     ++looks_;
   }
@@ -253,7 +253,7 @@ bool Core::drop_queue(Queue* queue) noexcept {
   close_run();
   while (queue->over != 0) {
     const std::uint32_t record = queue->over;
-    Places& places = records_[record];
+    ReceiveCredit& places = records_[record];
     HAMLYN_ASSERT(places.over, "records that are not over are in their slot's list");
     // Its slots are gone, so it is over; what was not taken goes with the queue.
     unchain_places(record);
@@ -396,7 +396,7 @@ void Core::drop_terminus(Terminus& terminus) noexcept {
   --counters_.termini;
   if ((terminus_bits() & terminus.bit()) != 0) return;  // another's, too
   for (Link* link : links()) {
-    for (const auto& outlet : link->outlets) outlet->forget_terminus(terminus.bit());
+    for (const auto& credit : link->credits) credit->forget_terminus(terminus.bit());
     link->lost_before &= ~terminus.bit();
   }
   lost_puts_.forget_terminus(terminus.bit());

@@ -196,14 +196,14 @@ class Core {
 
   // Places.
   // The one that there is, or null.
-  static Outlet* find_outlet(const Link& link, const Ticket& ticket) noexcept;
+  static SendCredit* find_credit(const Link& link, const Ticket& ticket) noexcept;
   // Finds it, or makes one; null: there are kPlacesLimit, of which none can be given back.
-  Outlet* outlet(Link& link, const Ticket& ticket) noexcept;
-  void ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept;
-  static bool behind_former(Link& link, const Outlet& outlet, Priority& level) noexcept;
+  SendCredit* credit(Link& link, const Ticket& ticket) noexcept;
+  void ask_for_places(Link& link, SendCredit& credit, Priority level) noexcept;
+  static bool behind_former(Link& link, const SendCredit& credit, Priority& level) noexcept;
   bool ask_whether_gone(Link& link, Priority level) noexcept;
-  static void reopen(Outlet& outlet) noexcept;
-  const std::vector<Places>& places() const noexcept { return records_; }  // of all links, by record
+  static void reopen(SendCredit& credit) noexcept;
+  const std::vector<ReceiveCredit>& places() const noexcept { return records_; }  // of all links, by record
 
   // Send buffer areas. Throws Error(out_of_memory) when there are kAreaLimit.
   std::uint32_t add_area(const std::byte* data, std::uint64_t size);
@@ -277,7 +277,7 @@ class Core {
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
   bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
-    Places& places = records_[index];
+    ReceiveCredit& places = records_[index];
     HAMLYN_ASSERT(places.standing != 0, "a place is given back once");
     --places.standing;
     if (++places.freed == places.tell_at) [[unlikely]]
@@ -285,7 +285,7 @@ class Core {
   }
   void give_back_slowly(std::uint32_t index) noexcept;
   // More of a sender's notifications are to stand than ever did. False: as many as it was granted stand.
-  bool rise(Places& places) noexcept;
+  bool rise(ReceiveCredit& places) noexcept;
 
   Arrived take_fast(Link& link, const Words& words, const SlotRecord& slot, const Payload& payload,
                     Notification& out) noexcept;
@@ -349,13 +349,13 @@ class Core {
 
   // Openings that are given back for others (giving_back.cc).
   std::uint64_t terminus_bits() const noexcept;
-  bool would_be_missed(const Link& link, const Outlet& outlet) const noexcept;
-  bool is_free(const Link& link, const Outlet& outlet) const noexcept;
-  bool may_give_back(const Link& link, const Outlet& outlet) const noexcept;
-  Outlet* find_to_give_back(Link& link) noexcept;
+  bool would_be_missed(const Link& link, const SendCredit& credit) const noexcept;
+  bool is_free(const Link& link, const SendCredit& credit) const noexcept;
+  bool may_give_back(const Link& link, const SendCredit& credit) const noexcept;
+  SendCredit* find_to_give_back(Link& link) noexcept;
   void take_back_earlier(Link& link, const Packet& packet, bool may) noexcept;
   std::uint32_t standing_of_earlier(const Link& link, const Packet& packet) noexcept;
-  static Outlet* answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept;
+  static SendCredit* answered_credit(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 
@@ -380,7 +380,7 @@ class Core {
                  std::uint64_t peer) noexcept;
 
   // Remote operations (remote.cc).
-  enum class Piece : std::uint8_t { none, more, last };  // what could leave of an answer
+  enum class AnswerPart : std::uint8_t { none, more, last };  // what could leave of an answer
   Refusal serve_get(Link& link, const Packet& packet) noexcept;
   Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
   Refusal serve_fence(Link& link, const Packet& packet) noexcept;
@@ -390,8 +390,8 @@ class Core {
   void owe(Link& link, const Packet& what, std::uint32_t sent) noexcept;
   static void remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
                                const Fetch& fetch) noexcept;
-  Piece put_owed(Link& link, Owed& owed) noexcept;
-  Piece put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
+  AnswerPart put_owed(Link& link, Owed& owed) noexcept;
+  AnswerPart put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
   bool send_owed(Link& link) noexcept;
   Refusal take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
@@ -403,7 +403,7 @@ class Core {
   // Puts that were lost with links (places.cc).
   void remember_lost(Link& link, WhyNoLink why) noexcept;
 
-  bool link_waits_for(const Places& places) noexcept;
+  bool link_waits_for(const ReceiveCredit& places) noexcept;
   void end_places(std::uint32_t index) noexcept;
   void unchain_places(std::uint32_t index) noexcept;
   void end_places_at(std::uint32_t slot) noexcept;
@@ -473,7 +473,7 @@ class Core {
   std::vector<SlotRecord> slots_;  // a power of two of them
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::unique_ptr<Queue>> queues_;
-  std::vector<Places> records_;
+  std::vector<ReceiveCredit> records_;
   LostPuts lost_puts_;
   std::vector<std::uint32_t> free_records_;
   Sweep sweep_;

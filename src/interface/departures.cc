@@ -13,74 +13,75 @@ namespace {
 constexpr std::size_t kGateShare = 4;
 }  // namespace
 
-void Departures::leave(Way& way) noexcept {
-  if (way.state == Way::State::ready) {
+void Departures::leave(LinkLevel& way) noexcept {
+  if (way.state == LinkLevel::State::ready) {
     ready(way).remove(way);
-  } else if (way.state != Way::State::idle) {
+  } else if (way.state != LinkLevel::State::idle) {
     full_.remove(way);
   }
 }
 
-void Departures::set(Way& way, Way::State state) noexcept {
-  HAMLYN_ASSERT((state == Way::State::idle) == way.lanes.empty(),
+void Departures::set(LinkLevel& way, LinkLevel::State state) noexcept {
+  HAMLYN_ASSERT((state == LinkLevel::State::idle) == way.destinations.empty(),
                 "a level is idle exactly when nobody waits there");
   leave(way);
   way.state = state;
-  if (state == Way::State::ready) {
+  if (state == LinkLevel::State::ready) {
     ready(way).append(way);
-  } else if (state != Way::State::idle) {
+  } else if (state != LinkLevel::State::idle) {
     full_.append(way);
   }
 }
 
-void Departures::start(Lane& lane, Way::State state) noexcept {
-  HAMLYN_ASSERT(lane.link != nullptr && lane.link->peer == lane.peer,
+void Departures::start(Destination& destination, LinkLevel::State state) noexcept {
+  HAMLYN_ASSERT(destination.link != nullptr && destination.link->peer == destination.peer,
                 "a destination waits at the link that leads there");
-  Way& way = lane.link->way(lane.terminus->priority());
-  way.lanes.append(lane);
-  if (way.state == Way::State::idle) set(way, state);
+  LinkLevel& way = destination.link->way(destination.terminus->priority());
+  way.destinations.append(destination);
+  if (way.state == LinkLevel::State::idle) set(way, state);
 }
 
-void Departures::start_without_link(Lane& lane) noexcept {
-  HAMLYN_ASSERT(lane.link == nullptr && core_.find_link(lane.peer) == nullptr,
+void Departures::start_without_link(Destination& destination) noexcept {
+  HAMLYN_ASSERT(destination.link == nullptr && core_.find_link(destination.peer) == nullptr,
                 "where there is a link, packets wait for that");
-  without_link_.append(lane);
-  core_.surroundings().want_link(lane.peer);
+  without_link_.append(destination);
+  core_.surroundings().want_link(destination.peer);
 }
 
-void Departures::stop(Lane& lane) noexcept {
-  if (lane.link == nullptr) {
-    without_link_.remove(lane);
+void Departures::stop(Destination& destination) noexcept {
+  if (destination.link == nullptr) {
+    without_link_.remove(destination);
     return;
   }
-  Way& way = lane.link->way(lane.terminus->priority());
-  way.lanes.remove(lane);
-  if (!way.lanes.empty()) return;
+  LinkLevel& way = destination.link->way(destination.terminus->priority());
+  way.destinations.remove(destination);
+  if (!way.destinations.empty()) return;
   way.direct_waits = false;
-  set(way, Way::State::idle);
+  set(way, LinkLevel::State::idle);
 }
 
 void Departures::link_made(Link& link) noexcept {
-  for (Way& way : link.ways) way.link = &link;
+  for (LinkLevel& way : link.ways) way.link = &link;
   for (std::size_t i = 0; i < kPriorities; ++i) link.ways[i].level = static_cast<Priority>(i);
-  for (Lane *lane = without_link_.first(), *next; lane != nullptr; lane = next) {
-    next = Lanes::next(*lane);
-    if (lane->peer != link.peer) continue;
-    without_link_.remove(*lane);
-    if (lane->terminus->link_made(*lane, link)) start(*lane);
+  for (Destination *destination = without_link_.first(), *next; destination != nullptr; destination = next) {
+    next = Destinations::next(*destination);
+    if (destination->peer != link.peer) continue;
+    without_link_.remove(*destination);
+    if (destination->terminus->link_made(*destination, link)) start(*destination);
   }
 }
 
 void Departures::link_ended(Link& link) noexcept {
-  for (Way& way : link.ways) {
-    while (Lane* lane = way.lanes.first()) lane->terminus->fail(*lane, Status::link_ended);
+  for (LinkLevel& way : link.ways) {
+    while (Destination* destination = way.destinations.first())
+      destination->terminus->fail(*destination, Status::link_ended);
   }
 }
 
 void Departures::link_refused(std::uint64_t peer, Status status) noexcept {
-  for (Lane *lane = without_link_.first(), *next; lane != nullptr; lane = next) {
-    next = Lanes::next(*lane);
-    if (lane->peer == peer) lane->terminus->fail(*lane, status);
+  for (Destination *destination = without_link_.first(), *next; destination != nullptr; destination = next) {
+    next = Destinations::next(*destination);
+    if (destination->peer == peer) destination->terminus->fail(*destination, status);
   }
 }
 
@@ -90,17 +91,17 @@ bool Departures::run() noexcept {
   bool moved = false;
   std::size_t bytes = 0;
   for (unsigned packet = 0; packet < kPacketsPerRun && bytes < kBytesPerRun; ++packet) {
-    Way* way = next_way();
+    LinkLevel* way = next_way();
     if (way == nullptr) break;
     moved |= serve(*way, bytes);
   }
   return moved;
 }
 
-void Departures::run(Way& way) noexcept {
+void Departures::run(LinkLevel& way) noexcept {
   std::size_t bytes = 0;
   for (unsigned packet = 0; packet < kPacketsPerRun && bytes < kBytesPerRun; ++packet) {
-    if (way.state != Way::State::ready) return;
+    if (way.state != LinkLevel::State::ready) return;
     serve(way, bytes);
   }
 }
@@ -113,13 +114,13 @@ void Departures::look_for_link() noexcept {
 }
 
 void Departures::look_for_room() noexcept {
-  const Way* first_full = nullptr;
+  const LinkLevel* first_full = nullptr;
   for (unsigned look = 0; look < kLooksPerRun && !full_.empty(); ++look) {
-    Way& way = *full_.first();
-    HAMLYN_ASSERT(way.state == Way::State::full || way.state == Way::State::rests,
+    LinkLevel& way = *full_.first();
+    HAMLYN_ASSERT(way.state == LinkLevel::State::full || way.state == LinkLevel::State::yielding,
                   "the others are in other lists");
-    if (way.state == Way::State::rests || way.link->has_room(way.level)) {
-      set(way, Way::State::ready);
+    if (way.state == LinkLevel::State::yielding || way.link->has_room(way.level)) {
+      set(way, LinkLevel::State::ready);
       continue;
     }
     full_.rotate();
@@ -128,9 +129,9 @@ void Departures::look_for_room() noexcept {
   }
 }
 
-Way* Departures::next_way() noexcept {
-  Way* const urgent = ready_[static_cast<std::size_t>(Priority::urgent)].first();
-  Way* const normal = ready_[static_cast<std::size_t>(Priority::normal)].first();
+LinkLevel* Departures::next_way() noexcept {
+  LinkLevel* const urgent = ready_[static_cast<std::size_t>(Priority::urgent)].first();
+  LinkLevel* const normal = ready_[static_cast<std::size_t>(Priority::normal)].first();
   if (urgent != nullptr && (normal == nullptr || urgent_in_a_row_ < kUrgentInARow)) {
     if (normal != nullptr) ++urgent_in_a_row_;
     return urgent;
@@ -140,20 +141,20 @@ Way* Departures::next_way() noexcept {
 }
 
 // One packet of the terminus whose turn it is.
-bool Departures::serve(Way& way, std::size_t& bytes) noexcept {
-  HAMLYN_ASSERT(way.state == Way::State::ready && !way.lanes.empty(),
+bool Departures::serve(LinkLevel& way, std::size_t& bytes) noexcept {
+  HAMLYN_ASSERT(way.state == LinkLevel::State::ready && !way.destinations.empty(),
                 "a level is served when a packet may leave");
-  Lane& lane = *way.lanes.first();
+  Destination& destination = *way.destinations.first();
   std::size_t left = 0;
-  const Status status = lane.terminus->depart_one(lane, left);
+  const Status status = destination.terminus->depart_one(destination, left);
   bytes += way.link->by_gate ? left / kGateShare : left;
-  if (way.lanes.empty()) return status == Status::ok;  // it was the last one's last
+  if (way.destinations.empty()) return status == Status::ok;  // it was the last one's last
   if (status == Status::queue_full) {
-    set(way, Way::State::full);
+    set(way, LinkLevel::State::full);
     return false;
   }
-  if (way.lanes.first() == &lane) way.lanes.rotate();
-  set(way, way.direct_waits ? Way::State::rests : Way::State::ready);
+  if (way.destinations.first() == &destination) way.destinations.rotate();
+  set(way, way.direct_waits ? LinkLevel::State::yielding : LinkLevel::State::ready);
   way.direct_waits = false;
   return status == Status::ok;
 }

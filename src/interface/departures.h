@@ -23,26 +23,26 @@ class Link;
 class Terminus;
 
 // Messages of one terminus for one destination, as the order of departures sees them.
-struct Lane {
+struct Destination {
   Terminus* terminus = nullptr;
   std::uint64_t peer = 0;
   Link* link = nullptr;  // null: not made yet
-  base::ChainLinks<Lane> in_turn;
+  base::ChainLinks<Destination> in_turn;
 };
 
-using Lanes = base::Chain<Lane, &Lane::in_turn>;
+using Destinations = base::Chain<Destination, &Destination::in_turn>;
 
 // One level of one link.
-struct Way {
+struct LinkLevel {
   enum class State : std::uint8_t {
-    idle,   // nobody waits
-    ready,  // a packet may leave
-    full,   // there was no room for one
-    rests,  // a direct send wants its turn
+    idle,      // nobody waits
+    ready,     // a packet may leave
+    full,      // there was no room for one
+    yielding,  // a direct send wants its turn
   };
   Link* link = nullptr;
-  Lanes lanes;  // who waits, whose turn is next first
-  base::ChainLinks<Way> in_turn;
+  Destinations destinations;  // who waits, whose turn is next first
+  base::ChainLinks<LinkLevel> in_turn;
   Priority level = Priority::normal;
   State state = State::idle;
   bool direct_waits = false;  // a direct send came while there was no room
@@ -64,12 +64,12 @@ class Departures {
     messages_ = static_cast<std::uint32_t>(static_cast<int>(messages_) + change);
   }
 
-  // Joins those who wait for the lane's link. `full`: there was no room for its first packet.
-  void start(Lane& lane, Way::State state = Way::State::ready) noexcept;
+  // Joins those who wait for the destination's link. `full`: there was no room for its first packet.
+  void start(Destination& destination, LinkLevel::State state = LinkLevel::State::ready) noexcept;
   // Joins those who wait for a link that is still to be made.
-  void start_without_link(Lane& lane) noexcept;
+  void start_without_link(Destination& destination) noexcept;
   // Leaves either.
-  void stop(Lane& lane) noexcept;
+  void stop(Destination& destination) noexcept;
 
   void link_made(Link& link) noexcept;
   void link_ended(Link& link) noexcept;
@@ -78,23 +78,23 @@ class Departures {
   // Lets some packets leave. True if any did.
   bool run() noexcept;
   // Runs one link and level.
-  void run(Way& way) noexcept;
+  void run(LinkLevel& way) noexcept;
 
  private:
-  using Ways = base::Chain<Way, &Way::in_turn>;
+  using LinkLevels = base::Chain<LinkLevel, &LinkLevel::in_turn>;
 
   void look_for_link() noexcept;
   void look_for_room() noexcept;
-  Way* next_way() noexcept;
-  bool serve(Way& way, std::size_t& bytes) noexcept;
-  void set(Way& way, Way::State state) noexcept;
-  void leave(Way& way) noexcept;
-  Ways& ready(const Way& way) noexcept { return ready_[static_cast<std::size_t>(way.level)]; }
+  LinkLevel* next_way() noexcept;
+  bool serve(LinkLevel& way, std::size_t& bytes) noexcept;
+  void set(LinkLevel& way, LinkLevel::State state) noexcept;
+  void leave(LinkLevel& way) noexcept;
+  LinkLevels& ready(const LinkLevel& way) noexcept { return ready_[static_cast<std::size_t>(way.level)]; }
 
   Core& core_;
-  Ways ready_[kPriorities];
-  Ways full_;  // or rests
-  Lanes without_link_;
+  LinkLevels ready_[kPriorities];
+  LinkLevels full_;  // or rests
+  Destinations without_link_;
   std::uint32_t messages_ = 0;
   unsigned urgent_in_a_row_ = 0;
 };

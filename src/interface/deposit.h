@@ -48,7 +48,7 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   std::uint32_t record;
   if (!find_places(records_, link, packet.delta, packet.slot, packet.generation, record)) [[unlikely]]
     return Refusal::no_place;
-  Places& places = records_[record];
+  ReceiveCredit& places = records_[record];
   if (places.standing >= places.most && !rise(places)) [[unlikely]]
     return Refusal::no_place;
   ++places.standing;
@@ -196,7 +196,7 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, 
       !has_place(records_[record])) {
     return Arrived::other;
   }
-  Places& places = records_[record];
+  ReceiveCredit& places = records_[record];
   land_counted(words, slot, payload);
   fast_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), offset, lead.length,
                     words.word[kUserWord], link.peer);

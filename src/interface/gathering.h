@@ -16,7 +16,7 @@ struct Gathering {
   static constexpr std::uint32_t kNoArea = 0xFFFFFFFFu;
 
   // A piece, looked up when its message was posted.
-  struct Part {
+  struct GatheredPiece {
     const std::byte* data;
     std::uint64_t offset;  // from the area's start
     std::uint64_t length;
@@ -27,8 +27,8 @@ struct Gathering {
   explicit Gathering(std::size_t entries) : parts(entries) { tags.fill(kNoArea); }
 
   std::array<std::uint32_t, kTagLimit> tags;
-  std::vector<std::array<Part, kPieceLimit>> parts;  // by work-queue entry
-  alignas(64) std::byte staging[kPacketLimit];       // short pieces on their way into one packet
+  std::vector<std::array<GatheredPiece, kPieceLimit>> parts;  // by work-queue entry
+  alignas(64) std::byte staging[kPacketLimit];                // short pieces on their way into one packet
 };
 
 }  // namespace hamlyn::internal_::interface

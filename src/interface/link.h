@@ -36,7 +36,7 @@ class Core;
 class Queue;
 
 // Notification places that this interface, as a receiver, keeps for one sender at one slot.
-struct Places {
+struct ReceiveCredit {
   Queue* queue = nullptr;
   std::uint64_t link = 0;  // serial
   std::uint32_t slot = 0;
@@ -47,7 +47,7 @@ struct Places {
   std::uint32_t freed = 0;     // modulo 2^32, as the next two
   std::uint32_t told = 0;      // the freed count that the sender was told last
   std::uint32_t tell_at = 0;   // the freed count at which there is something to do
-  std::uint32_t outlet = 0;    // the sender's name for it
+  std::uint32_t credit = 0;    // the sender's name for it
   bool answered = false;       // the grant has left
   bool over = false;           // the slot or the link is gone: places go back as they are taken
   bool takes_puts = false;
@@ -76,7 +76,7 @@ struct FastTarget {
 };
 
 // The sender's side: what it may still send there.
-struct Outlet {
+struct SendCredit {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
   std::uint64_t key = 0;
@@ -150,13 +150,13 @@ struct Outlet {
   }
 };
 
-// Grants and credits name what they answer: the sender's outlet (its lowest bits), and which of the questions
+// Grants and credits name what they answer: the sender's credit (its lowest bits), and which of the questions
 // that this link has asked so far. One that answers an earlier question, whose opening has ended since, was
 // overtaken by that end.
 inline constexpr unsigned kOutletBits = 8;
 inline constexpr std::uint32_t kQuestions = 1u << (32 - kOutletBits);  // then their numbers come again
-inline std::uint64_t outlet_word(std::size_t outlet, std::uint64_t question) noexcept {
-  return outlet | (question % kQuestions) << kOutletBits;
+inline std::uint64_t credit_word(std::size_t credit, std::uint64_t question) noexcept {
+  return credit | (question % kQuestions) << kOutletBits;
 }
 
 // Messages per link and direction whose delivery is to be acknowledged and is not yet.
@@ -286,20 +286,20 @@ class Link {
     return true;
   }
 
-  Way& way(Priority level) noexcept { return ways[static_cast<std::size_t>(level)]; }
+  LinkLevel& way(Priority level) noexcept { return ways[static_cast<std::size_t>(level)]; }
   // Whether those who wait for room come before a direct send: it has its turn when each of them had one.
   bool others_first(Priority level) noexcept {
-    Way& way = this->way(level);
-    if (way.state != Way::State::full) return false;
+    LinkLevel& way = this->way(level);
+    if (way.state != LinkLevel::State::full) return false;
     way.direct_waits = true;
     return true;
   }
 
   SweepPlace sweep;
-  std::array<Way, kPriorities> ways;  // who waits for room, by level
-  std::uint64_t serial = 0;           // of this interface's links; never reused. The lowest bits are `index`
-  std::uint32_t index = 0;            // of those that there are now; given to the next when this one has gone
-  std::uint64_t peer = 0;             // the interface at the other side
+  std::array<LinkLevel, kPriorities> ways;  // who waits for room, by level
+  std::uint64_t serial = 0;  // of this interface's links; never reused. The lowest bits are `index`
+  std::uint32_t index = 0;   // of those that there are now; given to the next when this one has gone
+  std::uint64_t peer = 0;    // the interface at the other side
   User user;
   std::uint32_t departures = 0;    // messages in termini that wait for this link
   std::uint32_t lent = 0;          // messages whose buffers the other side has not given back yet
@@ -330,7 +330,7 @@ class Link {
 
   // Sender's side.
   std::vector<Packet> abandons;  // that found no room yet
-  std::vector<std::unique_ptr<Outlet>> outlets;
+  std::vector<std::unique_ptr<SendCredit>> credits;
   std::uint64_t lost_before = 0;  // termini, a bit each: puts of theirs to this peer may be lost (LostPuts)
   std::uint64_t questions = 0;    // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away

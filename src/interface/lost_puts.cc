@@ -10,19 +10,19 @@ namespace hamlyn::internal_::interface {
 
 namespace {
 
-std::uint64_t amiss(const std::vector<std::unique_ptr<Outlet>>& outlets) noexcept {
+std::uint64_t amiss(const std::vector<std::unique_ptr<SendCredit>>& credits) noexcept {
   std::uint64_t termini = 0;
-  for (const auto& outlet : outlets) termini |= outlet->amiss();
+  for (const auto& credit : credits) termini |= credit->amiss();
   return termini;
 }
 
 }  // namespace
 
-void LostPuts::remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>> outlets) noexcept {
+void LostPuts::remember(std::uint64_t peer, std::vector<std::unique_ptr<SendCredit>> credits) noexcept {
   HAMLYN_ASSERT(std::ranges::find(known_, peer, &Known::peer) == known_.end(),
                 "a new link with the peer has taken what was known");
-  if (outlets.empty()) return;
-  Known known{peer, std::move(outlets)};
+  if (credits.empty()) return;
+  Known known{peer, std::move(credits)};
   try {
     if (known_.size() == kWithOpenings) {
       forget(known_.front());
@@ -36,7 +36,7 @@ void LostPuts::remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>>
 }
 
 void LostPuts::forget(const Known& known) noexcept {
-  const std::uint64_t termini = amiss(known.outlets);
+  const std::uint64_t termini = amiss(known.credits);
   try {
     if (forgotten_.size() < kWithout || forgotten_.contains(known.peer)) {
       forgotten_[known.peer] |= termini;
@@ -49,7 +49,7 @@ void LostPuts::forget(const Known& known) noexcept {
 
 void LostPuts::forget_terminus(std::uint64_t bit) noexcept {
   for (const Known& known : known_) {
-    for (const auto& outlet : known.outlets) outlet->forget_terminus(bit);
+    for (const auto& credit : known.credits) credit->forget_terminus(bit);
   }
   for (auto& [peer, termini] : forgotten_) termini &= ~bit;
   of_anybody_ &= ~bit;
@@ -63,9 +63,9 @@ void LostPuts::recall(Link& link) noexcept {
   }
   const auto found = std::ranges::find(known_, link.peer, &Known::peer);
   if (found == known_.end()) return;
-  HAMLYN_ASSERT(link.outlets.empty(), "a new link has opened nothing yet");
-  link.outlets = std::move(found->outlets);
-  for (const auto& outlet : link.outlets) outlet->put_mark = 0;  // of the link before
+  HAMLYN_ASSERT(link.credits.empty(), "a new link has opened nothing yet");
+  link.credits = std::move(found->credits);
+  for (const auto& credit : link.credits) credit->put_mark = 0;  // of the link before
   known_.erase(found);
 }
 

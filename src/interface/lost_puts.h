@@ -17,7 +17,7 @@ class LostPuts {
   static constexpr std::size_t kWithout = 65536;      // and of those before; beyond, it may have been any
 
   // Remembers the openings of a link with `peer` that has ended.
-  void remember(std::uint64_t peer, std::vector<std::unique_ptr<Outlet>> outlets) noexcept;
+  void remember(std::uint64_t peer, std::vector<std::unique_ptr<SendCredit>> credits) noexcept;
   // A terminus has gone: nobody asks for it any more.
   void forget_terminus(std::uint64_t bit) noexcept;
   // Gives a new link its openings, or termini (a bit each) some of whose puts there may be lost.
@@ -26,7 +26,7 @@ class LostPuts {
  private:
   struct Known {
     std::uint64_t peer;
-    std::vector<std::unique_ptr<Outlet>> outlets;
+    std::vector<std::unique_ptr<SendCredit>> credits;
   };
   void forget(const Known& known) noexcept;
 

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kNoEntry = 0xFFFFFFFFu;
 enum class Operation : std::uint8_t {
   none = 0,
   write = 1,   // data into a slot
-  open = 2,    // asks for notification places at a slot: word = outlet_word()
+  open = 2,    // asks for notification places at a slot: word = credit_word()
   grant = 3,   // reply: word = open's, delta = places (0: refused, see `slot`), entry = the place record
   credit = 4,  // reply: word = open's, delta = places freed so far, modulo 2^32
   continue_ring = 5,        // the next cell is the first of a new ring, already shown to the reader

@@ -18,7 +18,7 @@ void Core::end_places_at(std::uint32_t slot) noexcept {
 }
 
 // Whether a link is to be told of these places yet. If so, its replies are due.
-bool Core::link_waits_for(const Places& places) noexcept {
+bool Core::link_waits_for(const ReceiveCredit& places) noexcept {
   Link* const link = link_of_serial(places.link);
   if (link == nullptr) return false;
   link->replies_due = replies_due_ = true;
@@ -27,21 +27,21 @@ bool Core::link_waits_for(const Places& places) noexcept {
 
 // Out of the list that the record is in: its slot's, or, when it is over, its queue's.
 void Core::unchain_places(std::uint32_t index) noexcept {
-  Places& places = records_[index];
+  ReceiveCredit& places = records_[index];
   if (places.queue == nullptr) return;
   HAMLYN_ASSERT((places.over ? places.queue->over : slots_[places.slot].first_record) != 0,
                 "a record with a queue is in one of the two lists");
-  unchain<&Places::at_slot>(records_, places.over ? places.queue->over : slots_[places.slot].first_record,
-                            index);
+  unchain<&ReceiveCredit::at_slot>(
+      records_, places.over ? places.queue->over : slots_[places.slot].first_record, index);
 }
 
 void Core::end_places(std::uint32_t index) noexcept {
-  Places& places = records_[index];
+  ReceiveCredit& places = records_[index];
   if (!places.over && places.queue != nullptr) {
     HAMLYN_ASSERT(places.standing <= places.granted, "no more stand than were granted");
     places.queue->release(places.granted - places.standing);
     unchain_places(index);
-    chain<&Places::at_slot>(records_, places.queue->over, index);
+    chain<&ReceiveCredit::at_slot>(records_, places.queue->over, index);
   }
   places.over = true;
   places.cause = Refusal::stale_generation;
@@ -58,14 +58,14 @@ void Core::release_record(std::uint32_t index) noexcept {
   HAMLYN_ASSERT(free_records_.size() < free_records_.capacity(), "grant_places has made the room");
   unchain_places(index);
   if (Link* const link = link_of_serial(records_[index].given_back_by))
-    unchain<&Places::gave_back>(records_, link->gave_back, index);
-  records_[index] = Places{};
+    unchain<&ReceiveCredit::gave_back>(records_, link->gave_back, index);
+  records_[index] = ReceiveCredit{};
   records_[index].slot = kNoEntry;
   free_records_.push_back(index);
 }
 
 void Core::give_back_slowly(std::uint32_t index) noexcept {
-  Places& places = records_[index];
+  ReceiveCredit& places = records_[index];
   if (places.over && places.queue != nullptr) places.queue->release(1);
   places.find_tell_at();
   if (!link_waits_for(places) && places.over && places.standing == 0) release_record(index);
@@ -73,7 +73,7 @@ void Core::give_back_slowly(std::uint32_t index) noexcept {
 
 // Where a link has so many standing for the first time: so who takes a packet asks one thing only, whether
 // more than that would stand, and the mark costs it nothing.
-bool Core::rise(Places& places) noexcept {
+bool Core::rise(ReceiveCredit& places) noexcept {
   if (!has_place(places)) return false;
   HAMLYN_ASSERT(slots_[places.slot].live, "places at a slot that is gone are over, and take nothing");
   places.most = places.standing + 1;
@@ -93,10 +93,10 @@ bool Core::send_replies(Link& link) noexcept {
   for (std::uint32_t name = 0; name < link.places.size(); ++name) {
     const std::uint32_t index = link.places[name];
     if (index == kDeadRecord) continue;
-    Places& places = records_[index];
+    ReceiveCredit& places = records_[index];
     Packet reply{};
     HAMLYN_ASSERT(places.link == link.serial, "a link names records of its own");
-    reply.word = places.outlet;
+    reply.word = places.credit;
     reply.entry = name;
     if (!places.answered || places.over) {
       reply.lead.operation = Operation::grant;
@@ -139,7 +139,7 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   if (packet.word > 0xFFFFFFFFu) return Refusal::over_budget;
   take_back_earlier(link, packet, cause == Refusal::none);
   // A name that leads nowhere any more is used again; the sender knows that it is over. There is one for each
-  // of the sender's outlets, which have one record each.
+  // of the sender's credits, which have one record each.
   const auto dead = std::ranges::find(link.places, kDeadRecord);
   const auto name = static_cast<std::size_t>(dead - link.places.begin());
   try {
@@ -156,11 +156,11 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   const std::uint32_t record = free_records_.back();
   free_records_.pop_back();
   HAMLYN_ASSERT(record != kDeadRecord, "free records are others than the dead one");
-  Places& places = records_[record];
-  places = Places{};
+  ReceiveCredit& places = records_[record];
+  places = ReceiveCredit{};
   places.link = link.serial;
   places.slot = kNoEntry;
-  places.outlet = static_cast<std::uint32_t>(packet.word);
+  places.credit = static_cast<std::uint32_t>(packet.word);
   places.serial = link.openings++ % kSerials;
   if (cause == Refusal::none) {
     SlotRecord& slot = slots_[packet.slot];
@@ -175,8 +175,8 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
   }
   places.over = places.granted == 0 && !places.takes_puts && !places.gives_gets;
   if (places.queue != nullptr)
-    chain<&Places::at_slot>(records_, places.over ? places.queue->over : slots_[packet.slot].first_record,
-                            record);
+    chain<&ReceiveCredit::at_slot>(
+        records_, places.over ? places.queue->over : slots_[packet.slot].first_record, record);
   places.cause = cause != Refusal::none ? cause : why_nothing(link, packet);
   places.find_tell_at();
   HAMLYN_ASSERT(places.granted <= (places.queue != nullptr ? places.queue->capacity() : 0),
@@ -188,111 +188,111 @@ Refusal Core::grant_places(Link& link, const Packet& packet) noexcept {
 }
 
 // Null: the question was never asked, which `cause` says, or what it opened has ended.
-Outlet* Core::answered_outlet(Link& link, const Packet& packet, Refusal& cause) noexcept {
+SendCredit* Core::answered_credit(Link& link, const Packet& packet, Refusal& cause) noexcept {
   cause = check_answered(link, packet.word);
   if (cause != Refusal::none) return nullptr;
-  Outlet& outlet = *link.outlets[packet.word % Link::kPlacesLimit];
-  return outlet.asked && outlet.question == packet.word >> kOutletBits ? &outlet : nullptr;
+  SendCredit& credit = *link.credits[packet.word % Link::kPlacesLimit];
+  return credit.asked && credit.question == packet.word >> kOutletBits ? &credit : nullptr;
 }
 
 Refusal Core::take_grant(Link& link, const Packet& packet) noexcept {
   Refusal cause;
-  Outlet* const answered = answered_outlet(link, packet, cause);
+  SendCredit* const answered = answered_credit(link, packet, cause);
   if (answered == nullptr) return cause;
-  Outlet& outlet = *answered;
-  if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
+  SendCredit& credit = *answered;
+  if (credit.refused) return Refusal::none;  // the end of the grant has overtaken it
   if (packet.delta == 0 && packet.offset == 0) {
-    reopen(outlet);
+    reopen(credit);
     return Refusal::none;
   }
-  outlet.granted = outlet.left = packet.delta;
-  outlet.record = packet.entry;
-  outlet.opening =
+  credit.granted = credit.left = packet.delta;
+  credit.record = packet.entry;
+  credit.opening =
       opening_word(packet.entry % Link::kPlacesLimit, static_cast<std::uint32_t>(packet.offset) % kSerials);
-  outlet.takes_puts = (packet.offset & kOpenForPuts) != 0;
-  outlet.gives_gets = (packet.offset & kOpenForGets) != 0;
-  outlet.refused = packet.delta == 0 && !outlet.takes_puts && !outlet.gives_gets;
-  if (outlet.refused && packet.offset < static_cast<std::uint64_t>(Refusal::count))
-    outlet.cause = static_cast<Refusal>(packet.offset);
-  outlet.target = {std::uint64_t{outlet.generation} << 32 | outlet.slot, outlet.key,
-                   std::uint64_t{outlet.record} << 32 | kNoEntry};
+  credit.takes_puts = (packet.offset & kOpenForPuts) != 0;
+  credit.gives_gets = (packet.offset & kOpenForGets) != 0;
+  credit.refused = packet.delta == 0 && !credit.takes_puts && !credit.gives_gets;
+  if (credit.refused && packet.offset < static_cast<std::uint64_t>(Refusal::count))
+    credit.cause = static_cast<Refusal>(packet.offset);
+  credit.target = {std::uint64_t{credit.generation} << 32 | credit.slot, credit.key,
+                   std::uint64_t{credit.record} << 32 | kNoEntry};
   return Refusal::none;
 }
 
 // Asks for the opening again when it is next used. Puts by it may be lost.
-void Core::reopen(Outlet& outlet) noexcept {
-  Outlet anew;
-  anew.slot = outlet.slot;
-  anew.generation = outlet.generation;
-  anew.key = outlet.key;
-  anew.lost = outlet.lost | outlet.unfenced;
-  anew.lost_with_link = outlet.lost_with_link;
-  anew.lost_by = outlet.lost_by;
-  anew.untold = outlet.untold;
-  anew.untold_cause = outlet.untold_cause;
-  anew.put_mark = outlet.put_mark;
-  anew.levels = outlet.levels;
-  outlet = anew;
+void Core::reopen(SendCredit& credit) noexcept {
+  SendCredit anew;
+  anew.slot = credit.slot;
+  anew.generation = credit.generation;
+  anew.key = credit.key;
+  anew.lost = credit.lost | credit.unfenced;
+  anew.lost_with_link = credit.lost_with_link;
+  anew.lost_by = credit.lost_by;
+  anew.untold = credit.untold;
+  anew.untold_cause = credit.untold_cause;
+  anew.put_mark = credit.put_mark;
+  anew.levels = credit.levels;
+  credit = anew;
 }
 
-// Puts by its outlets since a fence may be lost: a fence by the next link there must say so.
+// Puts by its credits since a fence may be lost: a fence by the next link there must say so.
 void Core::remember_lost(Link& link, WhyNoLink why) noexcept {
-  std::erase_if(link.outlets, [&](const auto& outlet) {
-    outlet->lose_with_link(outlet->unfenced & ~outlet->lost, why);
-    outlet->unfenced = 0;
-    reopen(*outlet);
-    return outlet->amiss() == 0;
+  std::erase_if(link.credits, [&](const auto& credit) {
+    credit->lose_with_link(credit->unfenced & ~credit->lost, why);
+    credit->unfenced = 0;
+    reopen(*credit);
+    return credit->amiss() == 0;
   });
-  lost_puts_.remember(link.peer, std::move(link.outlets));
+  lost_puts_.remember(link.peer, std::move(link.credits));
 }
 
 Refusal Core::take_credit(Link& link, const Packet& packet) noexcept {
   Refusal cause;
-  Outlet* const answered = answered_outlet(link, packet, cause);
+  SendCredit* const answered = answered_credit(link, packet, cause);
   if (answered == nullptr) return cause;
-  Outlet& outlet = *answered;
-  if (packet.delta - outlet.freed <= outlet.granted - outlet.left) {
-    outlet.left += packet.delta - outlet.freed;
-    HAMLYN_ASSERT(outlet.left <= outlet.granted, "a credit gives back no more than was used");
-    outlet.freed = packet.delta;
+  SendCredit& credit = *answered;
+  if (packet.delta - credit.freed <= credit.granted - credit.left) {
+    credit.left += packet.delta - credit.freed;
+    HAMLYN_ASSERT(credit.left <= credit.granted, "a credit gives back no more than was used");
+    credit.freed = packet.delta;
     return Refusal::none;
   }
-  if (outlet.refused) return Refusal::none;  // the end of the grant has overtaken it
+  if (credit.refused) return Refusal::none;  // the end of the grant has overtaken it
   // Overtaken by later ones, of which there may be many where few places were granted: it says nothing new.
   // More than was used is a lie.
-  const bool overtaken = static_cast<std::int32_t>(outlet.freed - packet.delta) >= 0;
+  const bool overtaken = static_cast<std::int32_t>(credit.freed - packet.delta) >= 0;
   return overtaken ? Refusal::none : Refusal::malformed;
 }
 
-Outlet* Core::find_outlet(const Link& link, const Ticket& ticket) noexcept {
-  for (const auto& outlet : link.outlets) {
-    if (outlet->is_of(ticket)) return outlet.get();
+SendCredit* Core::find_credit(const Link& link, const Ticket& ticket) noexcept {
+  for (const auto& credit : link.credits) {
+    if (credit->is_of(ticket)) return credit.get();
   }
   return nullptr;
 }
 
-Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
-  if (Outlet* const found = find_outlet(link, ticket)) return found;
-  Outlet* reusable = nullptr;
-  if (link.outlets.size() == Link::kPlacesLimit) {
+SendCredit* Core::credit(Link& link, const Ticket& ticket) noexcept {
+  if (SendCredit* const found = find_credit(link, ticket)) return found;
+  SendCredit* reusable = nullptr;
+  if (link.credits.size() == Link::kPlacesLimit) {
     const auto free =
-        std::ranges::find_if(link.outlets, [&](const auto& each) { return is_free(link, *each); });
-    reusable = free != link.outlets.end() ? free->get() : find_to_give_back(link);
+        std::ranges::find_if(link.credits, [&](const auto& each) { return is_free(link, *each); });
+    reusable = free != link.credits.end() ? free->get() : find_to_give_back(link);
     if (reusable == nullptr) return nullptr;
-    Outlet anew;
+    SendCredit anew;
     anew.former_levels = reusable->former_levels;
     anew.former_mark = reusable->former_mark;
     *reusable = anew;
     forget_links();  // whoever remembers it for another ticket looks again
   } else {
     try {
-      link.outlets.push_back(std::make_unique<Outlet>());
+      link.credits.push_back(std::make_unique<SendCredit>());
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
-    reusable = link.outlets.back().get();
+    reusable = link.credits.back().get();
   }
-  HAMLYN_ASSERT(link.outlets.size() <= Link::kPlacesLimit, "the peer keeps no more records for one link");
+  HAMLYN_ASSERT(link.credits.size() <= Link::kPlacesLimit, "the peer keeps no more records for one link");
   reusable->slot = ticket.slot;
   reusable->generation = ticket.generation;
   reusable->key = ticket.key;
@@ -300,21 +300,21 @@ Outlet* Core::outlet(Link& link, const Ticket& ticket) noexcept {
   return reusable;
 }
 
-void Core::ask_for_places(Link& link, Outlet& outlet, Priority level) noexcept {
-  if (outlet.asked) return;
-  if (!behind_former(link, outlet, level)) return;
+void Core::ask_for_places(Link& link, SendCredit& credit, Priority level) noexcept {
+  if (credit.asked) return;
+  if (!behind_former(link, credit, level)) return;
   std::uint64_t name = 0;
-  while (link.outlets[name].get() != &outlet) ++name;
-  HAMLYN_ASSERT(name < Link::kPlacesLimit, "the outlet's number fits the question's word");
+  while (link.credits[name].get() != &credit) ++name;
+  HAMLYN_ASSERT(name < Link::kPlacesLimit, "the credit's number fits the question's word");
   Packet packet{};
   packet.lead.operation = Operation::open;
-  packet.slot = outlet.slot;
-  packet.generation = outlet.generation;
-  packet.key = outlet.key;
-  packet.word = outlet_word(name, link.questions + 1);
+  packet.slot = credit.slot;
+  packet.generation = credit.generation;
+  packet.key = credit.key;
+  packet.word = credit_word(name, link.questions + 1);
   if (link.put(packet, nullptr, nullptr, level) != Status::ok) return;
-  outlet.asked = true;
-  outlet.question = static_cast<std::uint32_t>(++link.questions % kQuestions);
+  credit.asked = true;
+  credit.question = static_cast<std::uint32_t>(++link.questions % kQuestions);
 }
 
 }  // namespace hamlyn::internal_::interface

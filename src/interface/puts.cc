@@ -38,7 +38,7 @@ Refusal Core::take_put(Link& link, const Packet& packet, const Payload& payload)
   const PutWord word = put_word_of(word_at(packet, kSlotWord));
   const std::uint32_t record = find_opening(slots_, records_, link, word);
   if (record == kDeadRecord) return Refusal::stale_generation;
-  Places& places = records_[record];
+  ReceiveCredit& places = records_[record];
   Refusal cause = check_opening(places, packet);
   if (cause == Refusal::none) cause = land_put(link, packet, payload, word, record);
   if (cause == Refusal::none) return cause;
@@ -70,7 +70,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     return Refusal::none;
   }
   // A lost put is not reported, and not signalled.
-  Places& places = records_[record];
+  ReceiveCredit& places = records_[record];
   if (landing.announcement && places.lost.take(landing.begin, landing.end)) return Refusal::hold_full;
   if (landing.signal != Signal::none && places.put_refused != Refusal::none) return places.put_refused;
   alignas(8) std::byte room[kPacketLimit];

@@ -120,13 +120,13 @@ Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
   if (packet.lead.operation == Operation::get && packet.delta <= kPutInline && element_of(packet.lead) == 0)
     remember_request(link, packet, slots_[packet.slot], packet.delta, {.bytes = 0});
   std::uint32_t sent = 0;
-  Piece piece = may_answer(link) ? Piece::more : Piece::none;
-  while (piece == Piece::more) {
+  AnswerPart piece = may_answer(link) ? AnswerPart::more : AnswerPart::none;
+  while (piece == AnswerPart::more) {
     piece = put_data(link, packet, sent);
-    if (piece != Piece::none) link.remote.left(link.arriving);
-    if (piece == Piece::more && !may_answer(link)) break;
+    if (piece != AnswerPart::none) link.remote.left(link.arriving);
+    if (piece == AnswerPart::more && !may_answer(link)) break;
   }
-  if (piece != Piece::last) owe(link, packet, sent);
+  if (piece != AnswerPart::last) owe(link, packet, sent);
   return Refusal::none;
 }
 
@@ -216,10 +216,10 @@ void Core::owe(Link& link, const Packet& what, std::uint32_t sent) noexcept {
   link.replies_due = replies_due_ = true;
 }
 
-Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
+Core::AnswerPart Core::put_owed(Link& link, Owed& owed) noexcept {
   const Packet packet = packet_of(owed.packet);
   if (!is_get(packet.lead.operation))
-    return link.put_reply(packet, packet.data) == Status::ok ? Piece::last : Piece::none;
+    return link.put_reply(packet, packet.data) == Status::ok ? AnswerPart::last : AnswerPart::none;
   // A key that was changed, or a slot that went, since the last piece left stops it.
   const Refusal cause = check_get(slots_, link, packet);
   if (cause == Refusal::none) return put_data(link, packet, owed.sent);
@@ -228,7 +228,7 @@ Core::Piece Core::put_owed(Link& link, Owed& owed) noexcept {
   return put_owed(link, owed);
 }
 
-Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
+Core::AnswerPart Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
   const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
   alignas(8) std::byte copy[kReplyPayload];
   HAMLYN_ASSERT(sent < request.delta, "the last piece ends the answer");
@@ -239,16 +239,16 @@ Core::Piece Core::put_data(Link& link, const Packet& request, std::uint32_t& sen
     set_lead(reply, Operation::got, kInlineData, 0);
     set_tight_data(reply, copy, bytes);
     set_word(reply, kSlotWord, message_of(request.word));
-    if (link.put_reply(reply, reply.data) != Status::ok) return Piece::none;
+    if (link.put_reply(reply, reply.data) != Status::ok) return AnswerPart::none;
   } else {
     reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
     reply.offset = sent;
-    if (link.put_reply(reply, copy) != Status::ok) return Piece::none;
+    if (link.put_reply(reply, copy) != Status::ok) return AnswerPart::none;
   }
   sent += bytes;
-  if (sent != request.delta) return Piece::more;
+  if (sent != request.delta) return AnswerPart::more;
   tell_of(link, request, Puts::got, reach_of(request));
-  return Piece::last;
+  return AnswerPart::last;
 }
 
 // Level by level, a piece of each in turn. True if any left.
@@ -258,13 +258,13 @@ bool Core::send_owed(Link& link) noexcept {
   for (unsigned pieces = 0; work.owed_busy != 0; ++pieces) {
     const Priority level = work.level_owed();
     const std::uint32_t place = work.next_owed(level);
-    const Piece piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : Piece::none;
-    if (piece == Piece::none) {
+    const AnswerPart piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : AnswerPart::none;
+    if (piece == AnswerPart::none) {
       link.replies_due = replies_due_ = true;  // again when there is room
       return moved;
     }
     moved = true;
-    if (piece == Piece::last) work.owed_busy &= ~(1u << place);
+    if (piece == AnswerPart::last) work.owed_busy &= ~(1u << place);
     work.left(level);
     work.owed_turn[static_cast<std::size_t>(level)] = (place + 1) % kRequestPlaces;
   }
@@ -314,8 +314,8 @@ void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
   for (Asked& asked : link.remote.asked) {
     if (!asked.busy) continue;
     if (asked.fenced_by != 0 && asked.owner != nullptr) {  // the next one must say so
-      if (asked.by_slot) asked.outlet->lost |= asked.fenced_by;
-      if (!asked.by_slot) asked.outlet->lose_with_link(asked.fenced_by, why);
+      if (asked.by_slot) asked.credit->lost |= asked.fenced_by;
+      if (!asked.by_slot) asked.credit->lose_with_link(asked.fenced_by, why);
     }
     finish(link, asked, Status::link_ended, 0);
   }

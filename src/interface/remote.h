@@ -23,7 +23,7 @@
 namespace hamlyn::internal_::interface {
 
 class Requests;
-struct Outlet;
+struct SendCredit;
 
 // Does it on the word at `place`, of fetch.bytes and aligned. What stood there before.
 std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept;
@@ -45,19 +45,19 @@ struct Asked {
   std::uint32_t id = 0;  // its place in the table is the lowest bits; moves with each use
   bool busy = false;
   bool fetch = false;
-  bool lost = false;            // its landing has gone since
-  Refusal cause{};              // why the other side stopped
-  Outlet* outlet = nullptr;     // of a fence: by which puts had left, that it answers for; of what the owner
-                                // is to be told of: by which it is; otherwise null
-  std::uint64_t fenced_by = 0;  // the bit of their terminus; 0: there are none
-  Refusal untold{};             // if there are: what an earlier fence was answered, and nobody has heard
-  bool given_up = false;        // if there are: nobody waits for the answer any more
-  bool by_slot = false;         // if there are: it says that their opening has ended
-  WhyNoLink lost_by;            // if there are: why the link has ended with which some may be lost, untold
-  Requests* owner = nullptr;    // null: nobody wants to hear of it any more
-  std::uint32_t record = 0;     // the owner's name for it
-  std::uint32_t length = 0;     // of a get
-  std::uint32_t until = 0;      // bytes that will come: `length`, unless the other side stopped before
+  bool lost = false;             // its landing has gone since
+  Refusal cause{};               // why the other side stopped
+  SendCredit* credit = nullptr;  // of a fence: by which puts had left, that it answers for; of what the owner
+                                 // is to be told of: by which it is; otherwise null
+  std::uint64_t fenced_by = 0;   // the bit of their terminus; 0: there are none
+  Refusal untold{};              // if there are: what an earlier fence was answered, and nobody has heard
+  bool given_up = false;         // if there are: nobody waits for the answer any more
+  bool by_slot = false;          // if there are: it says that their opening has ended
+  WhyNoLink lost_by;             // if there are: why the link has ended with which some may be lost, untold
+  Requests* owner = nullptr;     // null: nobody wants to hear of it any more
+  std::uint32_t record = 0;      // the owner's name for it
+  std::uint32_t length = 0;      // of a get
+  std::uint32_t until = 0;       // bytes that will come: `length`, unless the other side stopped before
   std::uint32_t landed = 0;
   std::uint32_t slot = 0;  // where a get lands; kNoEntry: at `to`
   std::uint32_t generation = 0;

@@ -66,7 +66,7 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   const std::uint64_t operands[2] = {fetch.operand, fetch.compare};
   const auto* const data = reinterpret_cast<const std::byte*>(operands);
   if (options.answered)
-    return telling.asked(put(*link, ticket, packet, data, options, queue, nullptr, handle, telling.outlet));
+    return telling.asked(put(*link, ticket, packet, data, options, queue, nullptr, handle, telling.credit));
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(0, ticket.incarnation);
@@ -77,8 +77,8 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
 Status Requests::find_place(const Ticket& ticket, const RemoteOptions& options, Telling& telling) noexcept {
   telling.entry = ticket.entry;
   if (!options.notify) return Status::ok;
-  const Status status = terminus_.find_place(ticket, telling.outlet);
-  if (status == Status::ok) telling.entry = telling_entry(telling.outlet->opening);
+  const Status status = terminus_.find_place(ticket, telling.credit);
+  if (status == Status::ok) telling.entry = telling_entry(telling.credit->opening);
   return status;
 }
 
@@ -111,9 +111,9 @@ Status Requests::get(const Ticket& ticket, const Landing& landing, const RemoteO
     set_lead(packet, Operation::get_strided, kInlineData, 0, options.element);
     set_gather(packet, *strides);
     return telling.asked(
-        put(*link, ticket, packet, packet.data, options, queue, &landing, handle, telling.outlet));
+        put(*link, ticket, packet, packet.data, options, queue, &landing, handle, telling.credit));
   }
-  return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle, telling.outlet));
+  return telling.asked(put(*link, ticket, packet, nullptr, options, queue, &landing, handle, telling.credit));
 }
 
 Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
@@ -127,28 +127,28 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
     if (mark->link != link->serial) *mark = {link->serial, link->put_count()};
     if (link->taken_count() < mark->count) return Status::queue_full;
   }
-  Outlet* const outlet = terminus_.outlet_of(ticket);
-  if (outlet != nullptr && awaits_given_up(*link, *outlet)) [[unlikely]]
+  SendCredit* const credit = terminus_.credit_of(ticket);
+  if (credit != nullptr && awaits_given_up(*link, *credit)) [[unlikely]]
     return Status::queue_full;
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
-  set_entry(packet, kNoEntry, terminus_.opening_of(outlet));
+  set_entry(packet, kNoEntry, terminus_.opening_of(credit));
   const Priority level = terminus_.priority();
   if (!link->remote.may_ask(level)) return Status::queue_full;
   Asked& asked = link->remote.next(level);
   const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
   if (status != Status::pending) return status;
-  if (outlet != nullptr) {
-    asked.outlet = outlet;
-    asked.fenced_by = (outlet->amiss() | outlet->unfenced) & terminus_.bit();
+  if (credit != nullptr) {
+    asked.credit = credit;
+    asked.fenced_by = (credit->amiss() | credit->unfenced) & terminus_.bit();
     asked.given_up = false;
-    asked.untold = outlet->take_untold(terminus_.bit());
-    asked.by_slot = (outlet->lost & terminus_.bit()) != 0;
-    asked.lost_by = outlet->take_lost_with_link(terminus_.bit());
-    outlet->lost &= ~terminus_.bit();
+    asked.untold = credit->take_untold(terminus_.bit());
+    asked.by_slot = (credit->lost & terminus_.bit()) != 0;
+    asked.lost_by = credit->take_lost_with_link(terminus_.bit());
+    credit->lost &= ~terminus_.bit();
     // The fence says nothing of puts of another thread since it began to wait.
-    if (link->in_order || outlet->put_mark <= mark->count || mark == &mark_)
-      outlet->unfenced &= ~terminus_.bit();
+    if (link->in_order || credit->put_mark <= mark->count || mark == &mark_)
+      credit->unfenced &= ~terminus_.bit();
   }
   mark_ = {};
   return status;
@@ -159,11 +159,11 @@ Status Requests::look(const Ticket& ticket, RemoteHandle* handle) noexcept {
   Link* link = nullptr;
   const Status found = link_for(ticket, 0, 0, link);
   if (found != Status::ok) return found;
-  const Outlet* const outlet = terminus_.outlet_of(ticket);
-  if (outlet == nullptr || !outlet->open()) return Status::connecting;
+  const SendCredit* const credit = terminus_.credit_of(ticket);
+  if (credit == nullptr || !credit->open()) return Status::connecting;
   Packet packet;
   set_lead(packet, Operation::fence, 0, 0);
-  set_entry(packet, kNoEntry, low_half(outlet->opening) | kLooks);
+  set_entry(packet, kNoEntry, low_half(credit->opening) | kLooks);
   return put(*link, ticket, packet, nullptr, {}, nullptr, nullptr, handle);
 }
 
@@ -181,7 +181,7 @@ std::uint32_t Requests::free_record() noexcept {
 
 Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
                      const RemoteOptions& options, Queue* queue, const Landing* landing, RemoteHandle* handle,
-                     Outlet* told_by) noexcept {
+                     SendCredit* told_by) noexcept {
   RemoteWork& work = link.remote;
   const Priority level = terminus_.priority();
   if (!work.may_ask(level)) return Status::queue_full;
@@ -201,7 +201,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   HAMLYN_ASSERT(!asked.busy, "a request has a place of its own");
   work.use(asked);
   asked.fetch = landing == nullptr;
-  asked.outlet = told_by;
+  asked.credit = told_by;
   asked.fenced_by = 0;
   asked.cause = Refusal::none;
   asked.owner = this;
@@ -248,10 +248,10 @@ void Requests::give_up(Place place) noexcept {
   }
 }
 
-bool Requests::awaits_given_up(const Link& link, const Outlet& outlet) const noexcept {
+bool Requests::awaits_given_up(const Link& link, const SendCredit& credit) const noexcept {
   return std::ranges::any_of(link.remote.asked, [&](const Asked& asked) {
     return asked.busy && asked.owner == this && asked.fenced_by != 0 && asked.given_up &&
-           asked.outlet == &outlet;
+           asked.credit == &credit;
   });
 }
 
@@ -264,9 +264,9 @@ Status Requests::settle_fence(Asked& asked, Status status, std::uint64_t& value)
   }
   const Refusal unheard = answered ? asked.cause : asked.untold;
   if (unheard != Refusal::none && (asked.given_up || !answered))
-    asked.outlet->tell_later(asked.fenced_by, unheard);
+    asked.credit->tell_later(asked.fenced_by, unheard);
   if (!answered || asked.lost_by.reason == LinkReason::none) return status;
-  if (asked.given_up) asked.outlet->lose_with_link(asked.fenced_by, asked.lost_by);
+  if (asked.given_up) asked.credit->lose_with_link(asked.fenced_by, asked.lost_by);
   if (asked.given_up || status != Status::ok) return status;
   value = value_of(asked.lost_by);
   return Status::link_ended;

@@ -112,15 +112,15 @@ class Requests {
   };
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
-  bool awaits_given_up(const Link& link, const Outlet& outlet) const noexcept;
+  bool awaits_given_up(const Link& link, const SendCredit& credit) const noexcept;
 
   // A request that the owner may be told of.
   struct Telling {
     std::uint32_t entry = 0;
-    Outlet* outlet = nullptr;  // null: it is not
+    SendCredit* credit = nullptr;  // null: it is not
     Status asked(Status status) const noexcept {
       const bool left = status == Status::pending || status == Status::ok;
-      if (outlet != nullptr && left) --outlet->left;
+      if (credit != nullptr && left) --credit->left;
       return status;
     }
   };
@@ -128,7 +128,7 @@ class Requests {
   Status link_for(const Ticket& ticket, std::uint64_t offset, std::uint64_t length, Link*& link) noexcept;
   Status put(Link& link, const Ticket& ticket, Packet& packet, const std::byte* data,
              const RemoteOptions& options, Queue* queue, const Landing* landing, RemoteHandle* handle,
-             Outlet* told_by = nullptr) noexcept;
+             SendCredit* told_by = nullptr) noexcept;
   std::uint32_t free_record() noexcept;
   void tell(Record& record, const Asked& asked, std::uint64_t peer) noexcept;
 

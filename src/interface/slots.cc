@@ -118,7 +118,7 @@ void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexc
   forget_slots();
   if (slot.puts != nullptr) slot.puts->held.clear();  // of those, too, who may not write any more
   while (slot.first_record != 0) {
-    Places& places = records_[slot.first_record];
+    ReceiveCredit& places = records_[slot.first_record];
     ++looks_;
     end_places(slot.first_record);
     places.cause = Refusal::none;  // to be opened anew

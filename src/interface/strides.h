@@ -43,18 +43,18 @@ inline std::uint64_t place_of(const Strides& strides, std::uint64_t at) noexcept
 }
 
 // Some of the data, from byte `at` on, as a shape of its own: where it begins, from the first chunk on.
-struct Part {
+struct StridedRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   Strides strides;
 };
 // As much as is a shape and not longer than `most`, which is not 0: whole rows, or whole chunks of a row, or
 // of a chunk that is longer what is left of it.
-inline Part part_of(const Strides& strides, std::uint64_t at, std::uint64_t most) noexcept {
+inline StridedRange part_of(const Strides& strides, std::uint64_t at, std::uint64_t most) noexcept {
   const std::uint64_t done = at % strides.chunk, chunk = at / strides.chunk;
   const std::uint64_t x = chunk % strides.x_chunks, y = chunk / strides.x_chunks;
   const std::uint64_t row = std::uint64_t{strides.chunk} * strides.x_chunks;
-  Part part{.offset = place_of(strides, at), .length = 0, .strides = strides};
+  StridedRange part{.offset = place_of(strides, at), .length = 0, .strides = strides};
   if (done != 0 || strides.chunk > most) {
     part.strides = {.chunk = static_cast<std::uint32_t>(std::min(strides.chunk - done, most))};
   } else if (x != 0 || row > most) {

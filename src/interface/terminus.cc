@@ -19,7 +19,7 @@ bool is_remembered(Refusal cause) noexcept {
 }
 }  // namespace
 
-Outlet Terminus::nowhere;
+SendCredit Terminus::nowhere;
 
 Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
     : core_(core),
@@ -27,14 +27,14 @@ Terminus::Terminus(Core& core, std::size_t entries, Priority priority)
       bit_(core.next_terminus_bit()),
       counters_(core.row_for_terminus()),
       work_(entries),
-      lanes_(entries),
+      destinations_(entries),
       buckets_(std::bit_ceil(std::min<std::size_t>(entries, kBucketsLimit))),
       level_last_(priority == Priority::normal ? &last_ : &last_in_level_),
       requests_(core, *this, entries) {
   for (Work& work : work_) free_.append(work);
-  for (SubQueue& lane : lanes_) {
-    lane.terminus = this;
-    lane.next = std::exchange(free_lane_, &lane);
+  for (DestinationQueue& destination : destinations_) {
+    destination.terminus = this;
+    destination.next = std::exchange(free_destination_, &destination);
   }
   core_.add_terminus(*this);  // last: a terminus without the memory that it needs is known to nobody
   counters_.entries = static_cast<std::uint32_t>(entries);
@@ -49,46 +49,46 @@ Terminus::~Terminus() {
 
 // --- a sub-queue for each destination
 
-Terminus::SubQueue* Terminus::lane_of(std::uint64_t peer) noexcept {
-  SubQueue* lane = bucket(peer);
-  while (lane != nullptr && lane->peer != peer) lane = lane->next;
-  return lane;
+Terminus::DestinationQueue* Terminus::destination_of(std::uint64_t peer) noexcept {
+  DestinationQueue* destination = bucket(peer);
+  while (destination != nullptr && destination->peer != peer) destination = destination->next;
+  return destination;
 }
 
 // There is one for each entry at least.
-Terminus::SubQueue& Terminus::open_lane(std::uint64_t peer, Link* link) noexcept {
-  HAMLYN_ASSERT(free_lane_ != nullptr, "there is a destination for each entry");
-  HAMLYN_ASSERT(lane_of(peer) == nullptr, "one for each peer");
-  SubQueue& lane = *std::exchange(free_lane_, free_lane_->next);
-  lane.peer = peer;
-  lane.link = link;
-  lane.next = std::exchange(bucket(peer), &lane);
-  return lane;
+Terminus::DestinationQueue& Terminus::open_destination(std::uint64_t peer, Link* link) noexcept {
+  HAMLYN_ASSERT(free_destination_ != nullptr, "there is a destination for each entry");
+  HAMLYN_ASSERT(destination_of(peer) == nullptr, "one for each peer");
+  DestinationQueue& destination = *std::exchange(free_destination_, free_destination_->next);
+  destination.peer = peer;
+  destination.link = link;
+  destination.next = std::exchange(bucket(peer), &destination);
+  return destination;
 }
 
-void Terminus::close_lane(SubQueue& lane) noexcept {
-  core_.departures().stop(lane);
-  forget_lane(lane);
+void Terminus::close_destination(DestinationQueue& destination) noexcept {
+  core_.departures().stop(destination);
+  forget_destination(destination);
 }
 
-void Terminus::forget_lane(SubQueue& lane) noexcept {
-  HAMLYN_ASSERT(lane.works.empty(), "nothing waits in a destination that goes");
-  SubQueue** at = &bucket(lane.peer);
-  while (*at != &lane) at = &(*at)->next;
-  *at = lane.next;
-  lane.next = std::exchange(free_lane_, &lane);
+void Terminus::forget_destination(DestinationQueue& destination) noexcept {
+  HAMLYN_ASSERT(destination.works.empty(), "nothing waits in a destination that goes");
+  DestinationQueue** at = &bucket(destination.peer);
+  while (*at != &destination) at = &(*at)->next;
+  *at = destination.next;
+  destination.next = std::exchange(free_destination_, &destination);
 }
 
-bool Terminus::link_made(Lane& lane, Link& link) noexcept {
-  HAMLYN_ASSERT(lane.link == nullptr && lane.peer == link.peer, "it has waited for this link");
-  auto& sub_queue = static_cast<SubQueue&>(lane);
-  auto& works = sub_queue.works;
-  base::Chain<Work, &Work::in_lane> kept;
+bool Terminus::link_made(Destination& destination, Link& link) noexcept {
+  HAMLYN_ASSERT(destination.link == nullptr && destination.peer == link.peer, "it has waited for this link");
+  auto& destination_queue = static_cast<DestinationQueue&>(destination);
+  auto& works = destination_queue.works;
+  base::Chain<Work, &Work::in_destination> kept;
   for (Work *work = works.first(), *next; work != nullptr; work = next) {
     next = works.next(*work);
     works.remove(*work);
     if (!await_room(*work, link)) {
-      work->lane = nullptr;
+      work->destination = nullptr;
       continue;
     }
     work->link = &link;
@@ -97,25 +97,25 @@ bool Terminus::link_made(Lane& lane, Link& link) noexcept {
   }
   works = kept;
   if (works.empty()) {
-    forget_lane(sub_queue);
+    forget_destination(destination_queue);
     return false;
   }
-  lane.link = &link;
+  destination.link = &link;
   return true;
 }
 
-void Terminus::fail(Lane& lane, Status status) noexcept {
-  auto& works = static_cast<SubQueue&>(lane).works;
+void Terminus::fail(Destination& destination, Status status) noexcept {
+  auto& works = static_cast<DestinationQueue&>(destination).works;
   for (Work *work = works.first(), *next; work != nullptr; work = next) {
     next = works.next(*work);
     finish(*work, status);
   }
 }
 
-Status Terminus::depart_one(Lane& lane, std::size_t& bytes) noexcept {
-  HAMLYN_ASSERT(!static_cast<SubQueue&>(lane).works.empty(),
+Status Terminus::depart_one(Destination& destination, std::size_t& bytes) noexcept {
+  HAMLYN_ASSERT(!static_cast<DestinationQueue&>(destination).works.empty(),
                 "a destination has its turn while something waits");
-  Work& work = *static_cast<SubQueue&>(lane).works.first();
+  Work& work = *static_cast<DestinationQueue&>(destination).works.first();
   const std::size_t before = work.sent;
   const Status status = put_one_packet(work);
   bytes += std::min(work.sent - before, kPacketLimit);  // of an area only its name leaves
@@ -163,7 +163,7 @@ Status Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::sp
                               const SendOptions& options, SendHandle* handle) noexcept {
   Link* const link = core_.find_link(ticket.interface);
   if (link == nullptr || options.acknowledged || options.element != 0 || !link->mapped.empty() ||
-      link->way(priority_).state != Way::State::idle || messages_wait_for(*link) ||
+      link->way(priority_).state != LinkLevel::State::idle || messages_wait_for(*link) ||
       data.size() > link->payload_limit(priority_)) {
     return Status::pending;
   }
@@ -247,34 +247,35 @@ bool Terminus::await_room(Work& work, Link& link) noexcept {
 // Sends it, or has it wait for its turn. `full`: its link has just been found to have no room.
 Status Terminus::place(Work& work, bool full) noexcept {
   const std::uint64_t peer = work.ticket.interface;
-  SubQueue* lane = lane_of(peer);
-  Link* const link = lane != nullptr ? lane->link : core_.find_link(peer);
+  DestinationQueue* destination = destination_of(peer);
+  Link* const link = destination != nullptr ? destination->link : core_.find_link(peer);
   if (link != nullptr && !await_room(work, *link)) return Status::pending;
   work.link = link;
   if (link != nullptr) {
     ++link->departures;
     core_.warm(*link);  // who is sent something may well answer
   }
-  Way* const way = link == nullptr ? nullptr : &link->way(priority_);
+  LinkLevel* const way = link == nullptr ? nullptr : &link->way(priority_);
   // Direct I/O: straight into the link, unless earlier messages wait there.
-  const bool direct = way != nullptr && way->state == Way::State::idle;
+  const bool direct = way != nullptr && way->state == LinkLevel::State::idle;
   Status last = full ? Status::queue_full : Status::ok;
   while (direct && last == Status::ok && work.status == Status::pending && !work.lent && !work.left &&
          (work.parts != 0 || work.sent < kDirectBytes))
     last = put_one_packet(work);
   if (work.status != Status::pending || work.lent || work.left) return work.status;
-  if (lane == nullptr) {
-    lane = &open_lane(peer, link);
+  if (destination == nullptr) {
+    destination = &open_destination(peer, link);
     if (way == nullptr) {
       ++counters_.no_link;
-      core_.departures().start_without_link(*lane);
+      core_.departures().start_without_link(*destination);
     } else {
       counters_.no_room += last == Status::queue_full;
-      core_.departures().start(*lane, last == Status::ok ? Way::State::ready : Way::State::full);
+      core_.departures().start(*destination,
+                               last == Status::ok ? LinkLevel::State::ready : LinkLevel::State::full);
     }
   }
-  work.lane = lane;
-  lane->works.append(work);
+  work.destination = destination;
+  destination->works.append(work);
   if (!direct && way != nullptr) core_.departures().run(*way);
   return work.status;
 }
@@ -346,7 +347,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   } else {
     if (work.link != nullptr && work.acknowledged && !begun)
       work.link->acknowledgements.await_no_more(work.message);
-    leave_lane(work);
+    leave_destination(work);
   }
   work.link = nullptr;
   waiting_.remove(work);
@@ -358,7 +359,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
 
 void Terminus::await_delivery(Work& work) noexcept {
   HAMLYN_ASSERT(work.acknowledged && !work.left, "it has left, and once");
-  leave_lane(work);
+  leave_destination(work);
   core_.departures().count(-1);
   work.left = true;
   left_.append(work);
@@ -396,7 +397,7 @@ bool Terminus::go_on_with_held() noexcept {
   return moved;
 }
 
-void Terminus::leave_lane(Work& work) noexcept {
+void Terminus::leave_destination(Work& work) noexcept {
   HAMLYN_ASSERT(pending_ != 0, "each message that was posted was counted");
   HAMLYN_ASSERT(work.link == nullptr || work.link->departures != 0, "and at its link");
   --pending_;
@@ -405,9 +406,9 @@ void Terminus::leave_lane(Work& work) noexcept {
     held_.remove(work);
     core_.count_held(-1);
   }
-  if (SubQueue* lane = std::exchange(work.lane, nullptr)) {
-    lane->works.remove(work);
-    if (lane->works.empty()) close_lane(*lane);
+  if (DestinationQueue* destination = std::exchange(work.destination, nullptr)) {
+    destination->works.remove(work);
+    if (destination->works.empty()) close_destination(*destination);
   }
 }
 

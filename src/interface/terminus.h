@@ -63,15 +63,15 @@ class Terminus {
   // Which question its owner was asked last for places there; 0: none.
   std::uint64_t asked_last(const Ticket& ticket) const noexcept;
   // The way of puts to the slot, null if there is none, for a fence; and how that names the opening.
-  Outlet* outlet_of(const Ticket& ticket) noexcept;
-  std::uint32_t opening_of(const Outlet* outlet) const noexcept;
-  // Among those who put by one outlet. Beyond 64 termini some have the same: whoever of them asks first
+  SendCredit* credit_of(const Ticket& ticket) noexcept;
+  std::uint32_t opening_of(const SendCredit* credit) const noexcept;
+  // Among those who put by one credit. Beyond 64 termini some have the same: whoever of them asks first
   // hears.
   std::uint64_t bit() const noexcept { return bit_; }
-  // Whether a put that has not left whole goes by that outlet.
-  bool puts_by(const Outlet& outlet) const noexcept;
-  // ok: `outlet` has a place at that slot for a notification.
-  Status find_place(const Ticket& ticket, Outlet*& outlet) noexcept;
+  // Whether a put that has not left whole goes by that credit.
+  bool puts_by(const SendCredit& credit) const noexcept;
+  // ok: `credit` has a place at that slot for a notification.
+  Status find_place(const Ticket& ticket, SendCredit*& credit) noexcept;
 
   base::PendingCalls& calls() noexcept { return calls_; }  // calls that wait for what it does
 
@@ -80,36 +80,39 @@ class Terminus {
                    std::uint64_t offset) noexcept;
   // To the destination of last time: where the message may go now, and over which link. Null: something is
   // in the way, and send_fast says what. Calls nothing.
-  __attribute__((always_inline)) Outlet* quick_way(const Ticket& ticket, std::size_t length,
-                                                   std::uint64_t offset, shm::ShmLink*& link) noexcept {
+  __attribute__((always_inline)) SendCredit* quick_way(const Ticket& ticket, std::size_t length,
+                                                       std::uint64_t offset, shm::ShmLink*& link) noexcept {
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
-        !ticket.fast() || last_.outlet->left == 0 || pending_ != 0 || offset > ticket.bound ||
+        !ticket.fast() || last_.credit->left == 0 || pending_ != 0 || offset > ticket.bound ||
         length > ticket.bound - offset) [[unlikely]] {
       return nullptr;
     }
     link = last_.local;
-    return last_.outlet;
+    return last_.credit;
   }
 
   // Finds the way of a put of up to 48 bytes.
-  __attribute__((always_inline)) Outlet* quick_put(const Ticket& ticket, std::size_t length,
-                                                   const PutOptions& options, shm::ShmLink*& link) noexcept {
-    Outlet* const outlet = last_.outlet;
+  __attribute__((always_inline)) SendCredit* quick_put(const Ticket& ticket, std::size_t length,
+                                                       const PutOptions& options,
+                                                       shm::ShmLink*& link) noexcept {
+    SendCredit* const credit = last_.credit;
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
-        !outlet->takes_puts || outlet->refused || pending_ != 0 || length > kPutInline || options.notify ||
+        !credit->takes_puts || credit->refused || pending_ != 0 || length > kPutInline || options.notify ||
         options.strides != nullptr || options.element != 0 || options.stored != 0 ||
         options.signal != Signal::none || options.offset > ticket.bound ||
         length > ticket.bound - options.offset || ticket.base + options.offset >= kPutSpan) [[unlikely]] {
       return nullptr;
     }
     link = last_.local;
-    return outlet;
+    return credit;
   }
 
   // Gets and fetch-ops.
   Requests& requests() noexcept { return requests_; }
   // Whether what this terminus has sent there before has not left yet.
-  bool messages_wait_for(const Link& link) noexcept { return pending_ != 0 && lane_of(link.peer) != nullptr; }
+  bool messages_wait_for(const Link& link) noexcept {
+    return pending_ != 0 && destination_of(link.peer) != nullptr;
+  }
 
   Status status(SendHandle handle) const noexcept;
   // Why the receiving interface refused it; none: it did not, or that is long ago.
@@ -122,13 +125,13 @@ class Terminus {
   // Answers as `ready`, and whether there is a free place and room now.
   Status place_free(const Ticket& ticket) noexcept;
 
-  // For the order of departures. One packet of a lane's first message, its length added to `bytes`: ok,
-  // queue_full, or link_ended.
-  Status depart_one(Lane& lane, std::size_t& bytes) noexcept;
+  // For the order of departures. One packet of a destination's first message, its length added to `bytes`:
+  // ok, queue_full, or link_ended.
+  Status depart_one(Destination& destination, std::size_t& bytes) noexcept;
   // False: all of it waits for something else.
-  bool link_made(Lane& lane, Link& link) noexcept;
-  // Its messages are over, and so is the lane.
-  void fail(Lane& lane, Status status) noexcept;
+  bool link_made(Destination& destination, Link& link) noexcept;
+  // Its messages are over, and so is the destination.
+  void fail(Destination& destination, Status status) noexcept;
   // Takes back what the other side has given back, or never will.
   bool take_back() noexcept;
   // Goes on with messages that wait for room to await their acknowledgement.
@@ -166,18 +169,18 @@ class Terminus {
   // So much of a message goes straight into the link; the rest takes its turns.
   static constexpr std::size_t kDirectBytes = 65536;
 
-  struct SubQueue;
+  struct DestinationQueue;
   struct Work {
     Ticket ticket;
     const std::byte* data = nullptr;
     std::size_t length = 0;
     std::size_t sent = 0;
-    std::uint64_t offset = 0;         // from the slot's base
-    Link* link = nullptr;             // null: not made yet
-    SubQueue* lane = nullptr;         // null: waits for nobody
-    std::uint64_t sequence = 0;       // of its handle; 0: never used
-    base::ChainLinks<Work> in_order;  // of all that are pending, or free
-    base::ChainLinks<Work> in_lane;   // or of all that are lent
+    std::uint64_t offset = 0;                 // from the slot's base
+    Link* link = nullptr;                     // null: not made yet
+    DestinationQueue* destination = nullptr;  // null: waits for nobody
+    std::uint64_t sequence = 0;               // of its handle; 0: never used
+    base::ChainLinks<Work> in_order;          // of all that are pending, or free
+    base::ChainLinks<Work> in_destination;    // or of all that are lent
     Status status = Status::ok;
     std::uint32_t message = 0;
     std::uint32_t count = 0;         // what its packets add up to, modulo 2^32
@@ -200,28 +203,28 @@ class Terminus {
     bool left = false;                // whole, and not acknowledged yet
     bool held = false;                // until there is room to await its acknowledgement
     bool is_put = false;
-    Outlet* outlet = nullptr;   // of a put, while the link lives; it may be another ticket's since
-    std::uint64_t opening = 0;  // by which it leaves
-    bool notify = false;        // of a put: its last packet says so
-    bool strided = false;       // likewise
+    SendCredit* credit = nullptr;  // of a put, while the link lives; it may be another ticket's since
+    std::uint64_t opening = 0;     // by which it leaves
+    bool notify = false;           // of a put: its last packet says so
+    bool strided = false;          // likewise
     Strides strides;
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
   // Where the last fast-mode message went; at first nowhere, where there are no places.
-  static Outlet nowhere;
+  static SendCredit nowhere;
   struct Last {
     std::uint64_t peer = 0;
     std::uint64_t slot_word = 0;
     std::uint64_t key = 0;
     Link* link = nullptr;
     shm::ShmLink* local = nullptr;  // the same, if it has short ways
-    Outlet* outlet = &nowhere;
+    SendCredit* credit = &nowhere;
   };
 
-  struct SubQueue : Lane {
-    base::Chain<Work, &Work::in_lane> works;
-    SubQueue* next = nullptr;  // in its bucket, or free
+  struct DestinationQueue : Destination {
+    base::Chain<Work, &Work::in_destination> works;
+    DestinationQueue* next = nullptr;  // in its bucket, or free
   };
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
@@ -244,7 +247,7 @@ class Terminus {
   Status put_announcement(Work& work) noexcept;
   static bool still_open(const Work& work) noexcept;
   static void give_place_back(const Work& work) noexcept;
-  void put_left(Link& link, Outlet& outlet) noexcept;
+  void put_left(Link& link, SendCredit& credit) noexcept;
   Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length,
                   Touched touched) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
@@ -283,12 +286,12 @@ class Terminus {
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
   bool awaits_longer_ring(Link& link) noexcept;
-  SubQueue*& bucket(std::uint64_t peer) noexcept { return buckets_[peer & (buckets_.size() - 1)]; }
-  SubQueue* lane_of(std::uint64_t peer) noexcept;
-  SubQueue& open_lane(std::uint64_t peer, Link* link) noexcept;
-  void close_lane(SubQueue& lane) noexcept;
-  void leave_lane(Work& work) noexcept;
-  void forget_lane(SubQueue& lane) noexcept;
+  DestinationQueue*& bucket(std::uint64_t peer) noexcept { return buckets_[peer & (buckets_.size() - 1)]; }
+  DestinationQueue* destination_of(std::uint64_t peer) noexcept;
+  DestinationQueue& open_destination(std::uint64_t peer, Link* link) noexcept;
+  void close_destination(DestinationQueue& destination) noexcept;
+  void leave_destination(Work& work) noexcept;
+  void forget_destination(DestinationQueue& destination) noexcept;
   Status put_one_packet(Work& work) noexcept;
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;
@@ -300,15 +303,15 @@ class Terminus {
   std::vector<Work> work_;
   base::Chain<Work, &Work::in_order> waiting_;  // as they were sent: all that are not over
   base::Chain<Work, &Work::in_order> free_;  // the longest free first, so that handles tell of failures long
-  base::Chain<Work, &Work::in_lane> lent_;   // sent, but their buffers are still read
-  base::Chain<Work, &Work::in_lane> left_;   // gone, and not acknowledged yet
-  base::Chain<Work, &Work::in_lane> held_;   // to be acknowledged, when there is room to await it
+  base::Chain<Work, &Work::in_destination> lent_;  // sent, but their buffers are still read
+  base::Chain<Work, &Work::in_destination> left_;  // gone, and not acknowledged yet
+  base::Chain<Work, &Work::in_destination> held_;  // to be acknowledged, when there is room to await it
   std::uint32_t pending_ = 0;
   std::uint64_t sent_ = 0;
-  std::uint64_t sequence_ = 0;   // touched by SequenceWord alone
-  std::vector<SubQueue> lanes_;  // as many as entries
-  SubQueue* free_lane_ = nullptr;
-  std::vector<SubQueue*> buckets_;  // by destination; a power of two of them
+  std::uint64_t sequence_ = 0;                  // touched by SequenceWord alone
+  std::vector<DestinationQueue> destinations_;  // as many as entries
+  DestinationQueue* free_destination_ = nullptr;
+  std::vector<DestinationQueue*> buckets_;  // by destination; a power of two of them
   Last last_;
   Last last_in_level_;  // of the urgent level, and of links that have no short ways
   Last* level_last_;    // one of the two
@@ -316,7 +319,7 @@ class Terminus {
   std::uint64_t asked_peer_ = 0;  // with whom somebody wanted a link who does not wait; 0: nobody
   // The last message in fast mode, if its link's ring is too short for it: its bytes, and where to.
   std::size_t refused_bytes_ = 0;
-  const Outlet* refused_at_ = nullptr;
+  const SendCredit* refused_at_ = nullptr;
   std::uint64_t refused_peer_ = 0;        // with whom there will be none, which was not told yet
   Status refused_answer_ = Status::ok;    // and what it is to be told
   std::uint64_t fast_peer_ = 0;           // to whom the last message in fast mode went, or was to go

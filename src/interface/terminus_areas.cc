@@ -33,7 +33,7 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
                                const SendOptions& options, SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   if (pieces.size() > kPieceLimit) return Status::too_long;
-  std::array<Gathering::Part, kPieceLimit> found;
+  std::array<Gathering::GatheredPiece, kPieceLimit> found;
   std::uint32_t parts = 0;
   std::uint64_t length = 0;
   for (const Piece& piece : pieces) {
@@ -63,7 +63,7 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
 
 bool Terminus::stands_in_shown_area(const Work& work) noexcept {
   if (priority_ != Priority::normal) return false;  // what is urgent is short, and carries its data
-  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  const Gathering::GatheredPiece& part = gathering_->parts[index_of(work)][work.part];
   if (part.length - work.part_sent < kLeastFromArea) return false;
   const std::uint64_t bit = std::uint64_t{1} << part.area;
   if ((work.link->areas_shown & bit) != 0) return true;
@@ -82,7 +82,7 @@ Status Terminus::put_gathered(Work& work) noexcept {
     const Status asked = put_question(work);
     if (asked != Status::ok) return asked;
   }
-  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  const Gathering::GatheredPiece& part = gathering_->parts[index_of(work)][work.part];
   const bool from_area = stands_in_shown_area(work);
   std::size_t bytes = 0;
   if (from_area) {
@@ -131,7 +131,7 @@ Status Terminus::put_question(Work& work) noexcept {
 }
 
 Status Terminus::put_from_area(Work& work, Packet& packet, std::size_t bytes) noexcept {
-  const Gathering::Part& part = gathering_->parts[index_of(work)][work.part];
+  const Gathering::GatheredPiece& part = gathering_->parts[index_of(work)][work.part];
   const AreaPart there{static_cast<std::uint16_t>(part.area), part.generation,
                        static_cast<std::uint32_t>(bytes), part.offset + work.part_sent};
   std::byte data[sizeof there];
@@ -222,7 +222,7 @@ Status Terminus::put_in_place(Work& work) noexcept {
 
 // All has left, but the other side still reads it: its count of what it has taken says when that is over.
 void Terminus::lend(Work& work) noexcept {
-  leave_lane(work);
+  leave_destination(work);
   work.lent = true;
   ++work.link->lent;
   core_.count_lent(1);
@@ -249,7 +249,7 @@ void Terminus::area_gone(std::uint32_t area) noexcept {
   for (std::uint32_t& tag : gathering_->tags) {
     if (tag == area) tag = Gathering::kNoArea;
   }
-  const auto gone = [&](const Gathering::Part& part) {
+  const auto gone = [&](const Gathering::GatheredPiece& part) {
     const SendArea& now = core_.area(part.area);
     return now.data == nullptr || now.generation != part.generation;
   };

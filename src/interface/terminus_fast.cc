@@ -9,15 +9,15 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
   const Status found = recall(ticket);
   if (found != Status::ok) return found;
   const Last& last = last_of_level();
-  if (last.outlet->left == 0) return without_place();
+  if (last.credit->left == 0) return without_place();
   Link& link = *last.link;
-  if ((pending_ != 0 && lane_of(link.peer) != nullptr) || link.others_first(priority_))
+  if ((pending_ != 0 && destination_of(link.peer) != nullptr) || link.others_first(priority_))
     return Status::queue_full;
   if (data.size() > link.payload_limit(priority_)) return too_long(link, data.size());
   if (offset > ticket.bound || data.size() > ticket.bound - offset) return Status::out_of_bounds;
   const Status status =
-      link.put_fast(last.outlet->target, ticket.base + offset, word, data.data(), data.size(), priority_);
-  if (status == Status::ok) --last.outlet->left;
+      link.put_fast(last.credit->target, ticket.base + offset, word, data.data(), data.size(), priority_);
+  if (status == Status::ok) --last.credit->left;
   return status;
 }
 
@@ -29,12 +29,12 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   core_.warm(*link);
   fast_peer_ = link->peer;
   end_untold_ = false;
-  Outlet* outlet = core_.outlet(*link, ticket);
-  if (outlet == nullptr)
+  SendCredit* credit = core_.credit(*link, ticket);
+  if (credit == nullptr)
     return core_.ask_whether_gone(*link, priority_) ? Status::connecting : Status::no_place;
-  outlet->levels |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(priority_));
+  credit->levels |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(priority_));
   level_last_ = priority_ == Priority::normal && link->local() != nullptr ? &last_ : &last_in_level_;
-  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, link->local(), outlet};
+  *level_last_ = {ticket.interface, slot_word(ticket), ticket.key, link, link->local(), credit};
   return Status::ok;
 }
 
@@ -42,11 +42,11 @@ Status Terminus::without_place() noexcept {
   const Last& last = last_of_level();
   if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
   Link& link = *last.link;
-  Outlet& outlet = *last.outlet;
-  if (outlet.refused) return Status::refused;
-  if (!outlet.asked) core_.ask_for_places(link, outlet, priority_);
-  if (!outlet.open()) return Status::connecting;
-  if (outlet.granted == 0) return Status::refused;  // it takes puts or gives gets, and never tells of them
+  SendCredit& credit = *last.credit;
+  if (credit.refused) return Status::refused;
+  if (!credit.asked) core_.ask_for_places(link, credit, priority_);
+  if (!credit.open()) return Status::connecting;
+  if (credit.granted == 0) return Status::refused;  // it takes puts or gives gets, and never tells of them
   ++counters_.no_place;
   return Status::no_place;
 }
@@ -58,7 +58,7 @@ Status Terminus::too_long(Link& link, std::size_t bytes) noexcept {
   // A longer ring that is there is gone on in when the one before has room: then the peer is to ring.
   static_cast<void>(link.has_room(priority_));
   refused_bytes_ = bytes;
-  refused_at_ = last_of_level().outlet;
+  refused_at_ = last_of_level().credit;
   return Status::queue_full;
 }
 
@@ -69,13 +69,13 @@ Status Terminus::ready(const Ticket& ticket) noexcept {
   }
   const Status found = remember(ticket);
   if (found != Status::ok) return found;
-  return last_of_level().outlet->open() ? Status::ok : without_place();
+  return last_of_level().credit->open() ? Status::ok : without_place();
 }
 
 // A longer ring is on its way, or it becomes known that there will be none: both wake those who wait.
 bool Terminus::awaits_longer_ring(Link& link) noexcept {
   const auto too_short = [&] {
-    return last_of_level().outlet == refused_at_ && refused_bytes_ > link.payload_limit(priority_) &&
+    return last_of_level().credit == refused_at_ && refused_bytes_ > link.payload_limit(priority_) &&
            refused_bytes_ <= link.payload_limit_ever() && !link.broken;
   };
   if (!too_short()) return false;
@@ -87,7 +87,7 @@ Status Terminus::place_free(const Ticket& ticket) noexcept {
   const Status status = ready(ticket);
   if (status != Status::ok || !ticket.fast()) return status;
   const Last& last = last_of_level();
-  if (last.outlet->left == 0) return last.outlet->granted == 0 ? Status::refused : Status::no_place;
+  if (last.credit->left == 0) return last.credit->granted == 0 ? Status::refused : Status::no_place;
   const bool room = last.link->has_room(priority_);
   return room && !awaits_longer_ring(*last.link) ? Status::ok : Status::queue_full;
 }

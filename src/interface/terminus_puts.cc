@@ -43,54 +43,54 @@ Status Terminus::way_of(const Ticket& ticket) noexcept {
   if (found != Status::ok) return found;
   const Last& last = last_of_level();
   if (last.link == nullptr) return Status::invalid;  // a ticket of zeros leads nowhere
-  const Outlet& outlet = *last.outlet;
-  if (outlet.refused) return outlet.gone() ? Status::stale : Status::refused;
-  if (!outlet.open()) return without_place();
-  return outlet.takes_puts ? Status::ok : Status::refused;
+  const SendCredit& credit = *last.credit;
+  if (credit.refused) return credit.gone() ? Status::stale : Status::refused;
+  if (!credit.open()) return without_place();
+  return credit.takes_puts ? Status::ok : Status::refused;
 }
 
-Status Terminus::find_place(const Ticket& ticket, Outlet*& outlet) noexcept {
+Status Terminus::find_place(const Ticket& ticket, SendCredit*& credit) noexcept {
   const Status way = way_of(ticket);
-  const bool may = way == Status::ok || (way == Status::refused && last_of_level().outlet->gives_gets);
+  const bool may = way == Status::ok || (way == Status::refused && last_of_level().credit->gives_gets);
   if (!may) return way;
-  if (last_of_level().outlet->left == 0) return without_place();
-  outlet = last_of_level().outlet;
+  if (last_of_level().credit->left == 0) return without_place();
+  credit = last_of_level().credit;
   return Status::ok;
 }
 
 void Terminus::ask_again(const Ticket& ticket) noexcept {
   Link* const link = core_.find_link(ticket.interface);
-  Outlet* const outlet = link != nullptr ? Core::find_outlet(*link, ticket) : nullptr;
-  if (outlet != nullptr && outlet->refused && outlet->cause == Refusal::not_permitted) Core::reopen(*outlet);
+  SendCredit* const credit = link != nullptr ? Core::find_credit(*link, ticket) : nullptr;
+  if (credit != nullptr && credit->refused && credit->cause == Refusal::not_permitted) Core::reopen(*credit);
 }
 
 std::uint64_t Terminus::asked_last(const Ticket& ticket) const noexcept {
   const Link* const link = core_.find_link(ticket.interface);
-  const Outlet* const outlet = link != nullptr ? Core::find_outlet(*link, ticket) : nullptr;
-  return outlet != nullptr && outlet->asked ? std::uint64_t{outlet->question} + 1 : 0;
+  const SendCredit* const credit = link != nullptr ? Core::find_credit(*link, ticket) : nullptr;
+  return credit != nullptr && credit->asked ? std::uint64_t{credit->question} + 1 : 0;
 }
 
 Opened Terminus::opened(const Ticket& ticket) noexcept {
-  static_cast<void>(way_of(ticket));  // the outlet that it finds says what may be done there
-  const Outlet& outlet = *last_of_level().outlet;
-  return {.puts = outlet.takes_puts, .gets = outlet.gives_gets, .told = outlet.granted != 0};
+  static_cast<void>(way_of(ticket));  // the credit that it finds says what may be done there
+  const SendCredit& credit = *last_of_level().credit;
+  return {.puts = credit.takes_puts, .gets = credit.gives_gets, .told = credit.granted != 0};
 }
 
-Outlet* Terminus::outlet_of(const Ticket& ticket) noexcept {
-  static_cast<void>(way_of(ticket));  // the outlet that it finds says what may be done there
-  return last_of_level().link != nullptr ? last_of_level().outlet : nullptr;
+SendCredit* Terminus::credit_of(const Ticket& ticket) noexcept {
+  static_cast<void>(way_of(ticket));  // the credit that it finds says what may be done there
+  return last_of_level().link != nullptr ? last_of_level().credit : nullptr;
 }
 
-std::uint32_t Terminus::opening_of(const Outlet* outlet) const noexcept {
-  if (outlet == nullptr) return kNoOpening;
-  if ((outlet->lost & bit_) != 0) return kLostOpening;
-  return outlet->open() && !outlet->refused ? low_half(outlet->opening) : kNoOpening;
+std::uint32_t Terminus::opening_of(const SendCredit* credit) const noexcept {
+  if (credit == nullptr) return kNoOpening;
+  if ((credit->lost & bit_) != 0) return kLostOpening;
+  return credit->open() && !credit->refused ? low_half(credit->opening) : kNoOpening;
 }
 
 // No fence that has left before says anything of it.
-void Terminus::put_left(Link& link, Outlet& outlet) noexcept {
-  outlet.unfenced |= bit_;
-  outlet.put_mark = link.put_count();
+void Terminus::put_left(Link& link, SendCredit& credit) noexcept {
+  credit.unfenced |= bit_;
+  credit.put_mark = link.put_count();
   requests_.forget_mark();
 }
 
@@ -101,20 +101,20 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   if (wrong != Status::ok) return wrong;
   const Status way = way_of(ticket);
   const bool told_of_read = options.touched == Touched::read && way == Status::refused;
-  if (way != Status::ok && !(told_of_read && last_of_level().outlet->gives_gets)) return way;
-  Outlet& outlet = *last_of_level().outlet;
+  if (way != Status::ok && !(told_of_read && last_of_level().credit->gives_gets)) return way;
+  SendCredit& credit = *last_of_level().credit;
   Link& link = *last_of_level().link;
-  if (options.notify && outlet.left == 0) return without_place();
+  if (options.notify && credit.left == 0) return without_place();
   const bool alone = !messages_wait_for(link) && !link.others_first(priority_);
   Status status = Status::queue_full;
   if (options.stored != 0) {
     if (alone)
-      status = announce(link, outlet.opening, ticket.base + options.offset, options.stored, options.touched);
+      status = announce(link, credit.opening, ticket.base + options.offset, options.stored, options.touched);
     return left_at_once(status, options);
   }
   if (options.signal != Signal::none) {
-    if ((outlet.amiss() & bit_) != 0) return Status::refused;  // what it would signal
-    const bool behind = link.in_order || link.taken_count() >= outlet.put_mark;
+    if ((credit.amiss() & bit_) != 0) return Status::refused;  // what it would signal
+    const bool behind = link.in_order || link.taken_count() >= credit.put_mark;
     if (alone && behind) status = put_signal(ticket, data, options);
     return left_at_once(status, options);
   }
@@ -124,14 +124,14 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
     ++counters_.no_entry;
     return Status::queue_full;
   }
-  if (options.notify) --outlet.left;
+  if (options.notify) --credit.left;
   Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
   work.in_place = work.from_area = false;
   work.is_put = true;
-  work.outlet = &outlet;
-  work.opening = outlet.opening;
+  work.credit = &credit;
+  work.opening = credit.opening;
   work.notify = options.notify;
   work.strided = options.strides != nullptr;
   if (work.strided) work.strides = without_idle(*options.strides);
@@ -142,8 +142,8 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
 // By last_of_level(), if `status` is ok.
 Status Terminus::left_at_once(Status status, const PutOptions& options) noexcept {
   if (status != Status::ok) return status;
-  if (options.notify) --last_of_level().outlet->left;
-  put_left(*last_of_level().link, *last_of_level().outlet);
+  if (options.notify) --last_of_level().credit->left;
+  put_left(*last_of_level().link, *last_of_level().credit);
   return status;
 }
 
@@ -154,7 +154,7 @@ Status Terminus::put_at_once(const Ticket& ticket, std::span<const std::byte> da
   Packet packet;
   set_lead(packet, Operation::put, kInlineData, 0);
   set_word(packet, kSlotWord,
-           put_word(last.outlet->opening, data.size(), options.notify, ticket.base + options.offset));
+           put_word(last.credit->opening, data.size(), options.notify, ticket.base + options.offset));
   set_tight_data(packet, data.data(), data.size());
   const Status status = last.link->put(packet, packet.data, nullptr, priority_);
   if (status != Status::ok) return status;
@@ -168,7 +168,7 @@ Status Terminus::put_signal(const Ticket& ticket, std::span<const std::byte> dat
   const Last& last = last_of_level();
   Packet packet{};
   set_lead(packet, Operation::put_block, data.size(), 0, sizeof(std::uint64_t));
-  set_word(packet, kSlotWord, put_word(last.outlet->opening, 0, options.notify, 0));
+  set_word(packet, kSlotWord, put_word(last.credit->opening, 0, options.notify, 0));
   packet.offset = ticket.base + options.offset;
   packet.word = static_cast<std::uint64_t>(options.signal);
   return last.link->put(packet, data.data(), nullptr, priority_);
@@ -207,20 +207,20 @@ Status Terminus::announce(Link& link, std::uint64_t opening, std::uint64_t offse
 }
 
 bool Terminus::still_open(const Work& work) noexcept {
-  const Outlet& outlet = *work.outlet;
-  return outlet.is_of(work.ticket) && outlet.open() && outlet.opening == work.opening;
+  const SendCredit& credit = *work.credit;
+  return credit.is_of(work.ticket) && credit.open() && credit.opening == work.opening;
 }
 
-bool Terminus::puts_by(const Outlet& outlet) const noexcept {
+bool Terminus::puts_by(const SendCredit& credit) const noexcept {
   for (const Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
-    if (work->is_put && work->outlet == &outlet) return true;
+    if (work->is_put && work->credit == &credit) return true;
   }
   return false;
 }
 
 // The place that it would have taken at the receiver.
 void Terminus::give_place_back(const Work& work) noexcept {
-  if (still_open(work) && work.outlet->left < work.outlet->granted) ++work.outlet->left;
+  if (still_open(work) && work.credit->left < work.credit->granted) ++work.credit->left;
 }
 
 Status Terminus::put_next(Work& work) noexcept {
@@ -245,9 +245,9 @@ Status Terminus::put_next(Work& work) noexcept {
   }
   if (status == Status::link_ended) finish(work, status);
   if (status != Status::ok) return status;
-  if (work.outlet->is_of(work.ticket)) {
-    put_left(link, *work.outlet);
-    if (!still_open(work)) work.outlet->lost |= bit_;  // it will be refused
+  if (work.credit->is_of(work.ticket)) {
+    put_left(link, *work.credit);
+    if (!still_open(work)) work.credit->lost |= bit_;  // it will be refused
   }
   work.sent += bytes;
   ++work.packets_sent;

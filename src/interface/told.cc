@@ -45,7 +45,7 @@ void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin,
                      std::uint64_t peer) noexcept {
   const std::uint32_t index = records_[record].slot;
   const SlotRecord& slot = slots_[index];
-  Places& places = records_[record];
+  ReceiveCredit& places = records_[record];
   if (places.standing >= places.most) rise(places);
   HAMLYN_ASSERT(places.standing < places.granted, "the requester holds a place");
   ++places.standing;

@@ -84,7 +84,7 @@ void Control::main(std::exception_ptr& failure) {
     client.timeout = options_.timeout;
     client.consent = options_.consent;
     client_ = node::Client::attach(client, counters_.get());  // first, for low numbers of its descriptors
-    knock_.listen();
+    wake_event_.listen();
     epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) base::throw_system("epoll_create1");
     interface_id_ = client_->interface_id();
@@ -93,7 +93,7 @@ void Control::main(std::exception_ptr& failure) {
     watch(handed_out_.descriptor(), EPOLLIN, kHandedOut);
     engine_.counters_.consent = consent_word(options_.consent);
     node_socket_ = client_->socket();
-    watch(knock_.descriptor(), EPOLLIN, kKnock);
+    watch(wake_event_.descriptor(), EPOLLIN, kKnock);
     watch(client_->descriptor(), EPOLLIN, kNode);
     watch_signals();
     leave_folder();
@@ -117,8 +117,8 @@ void Control::main(std::exception_ptr& failure) {
     leave_node();
   }
   handed_out_ = {};
-  foreign_.bury();
-  knock_.close();
+  foreign_.close_pending();
+  wake_event_.close();
   signals_.reset();
   counters_.reset();
   epoll_.reset();
@@ -184,7 +184,7 @@ void Control::loop() {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t about = events[i].data.u64;
       if (about == kKnock) {
-        knock_.take();
+        wake_event_.take();
         knocked_.store(false);
         do_errands();
         serve_imports();
@@ -207,7 +207,7 @@ void Control::loop() {
     if (!served.empty()) look_at_served(served);
     look_for_stalls();
     count_handed_out();
-    foreign_.bury();
+    foreign_.close_pending();
   }
 }
 
@@ -216,7 +216,7 @@ int Control::wait_for_events(std::span<epoll_event> events) {
   const auto put_off = pace_.wait(std::chrono::steady_clock::now());
   if (put_off.count() == 0)
     return epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pause_until_next_look());
-  pollfd knock{knock_.descriptor(), POLLIN, 0};
+  pollfd knock{wake_event_.descriptor(), POLLIN, 0};
   const timespec time{0, static_cast<long>(put_off.count())};
   if (ppoll(&knock, 1, &time, nullptr) <= 0) return 0;
   events[0].data.u64 = kKnock;
@@ -237,7 +237,7 @@ void Control::serve_link(std::uint64_t about, std::vector<std::uint64_t>& served
 }
 
 int Control::pause_until_next_look() const noexcept {
-  if (foreign_.unburied() != 0) return kBuryAgain;
+  if (foreign_.pending_closes() != 0) return kBuryAgain;
   if (!client_) return static_cast<int>(kAttachPause.count());
   const auto pause = stall_watch_.pause();
   return !pause || (keepers_.empty() && far_keepers_.empty()) ? -1 : static_cast<int>(pause->count());
@@ -245,7 +245,7 @@ int Control::pause_until_next_look() const noexcept {
 
 void Control::attention() noexcept {
   if (knocked_.exchange(true)) return;
-  knock_.ring();
+  wake_event_.ring();
 }
 
 }  // namespace hamlyn::internal_::library

@@ -30,10 +30,10 @@
 #include "fabric/ofi/ofi_link.h"
 #include "hamlyn/core/interface.h"
 #include "library/control_pace.h"
-#include "library/knock.h"
+#include "library/host_services.h"
 #include "library/link_keeper.h"
-#include "library/outside.h"
 #include "library/stall_watch.h"
+#include "library/wake_event.h"
 #include "node/client.h"
 #include "node/consent.h"
 
@@ -41,7 +41,7 @@ namespace hamlyn::internal_::library {
 
 class Engine;
 
-class Control final : public Outside {
+class Control final : public HostServices {
  public:
   // Starts the thread and attaches to the node. Throws Error.
   Control(Engine& engine, const Interface::Options& options);
@@ -57,7 +57,7 @@ class Control final : public Outside {
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
   void cancel() noexcept override;
 
-  void have_done(const std::function<void()>& errand) override;
+  void have_done(const std::function<void()>& call) override;
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
   void drop_area(std::uint32_t number) noexcept override;
   void take_area_bytes(std::uint64_t bytes) override;
@@ -104,7 +104,7 @@ class Control final : public Outside {
   bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
   void fail_imports(std::uint64_t peer, WhyNoLink why);
-  void finish(Import& import, ErrorCode error);  // under requests_mutex_
+  void finish(MappingRequest& import, ErrorCode error);  // under requests_mutex_
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   std::string asked_node() const;
   std::string why_in_vain(const Request& request) const;
@@ -182,7 +182,7 @@ class Control final : public Outside {
   const std::uint32_t own_uid_ = ::geteuid();
   ControlPace pace_{own_uid_};
   std::uint64_t interface_id_ = 0;
-  Knock knock_;                       // something in wanted_, requests_, or of a link, wants to be looked at
+  WakeEvent wake_event_;              // something in wanted_, requests_, or of a link, wants to be looked at
   std::atomic<bool> knocked_{false};  // attention sets it before it rings, loop clears it before it looks
   std::atomic<bool> stop_{false};     // by the destructor, to loop
 
@@ -191,16 +191,17 @@ class Control final : public Outside {
   mutable std::mutex requests_mutex_;
   std::condition_variable request_done_;
   std::list<std::shared_ptr<Request>> requests_;
-  struct Errand {
+  struct DelegatedCall {
     const std::function<void()>* work;
-    Errand* next;
+    DelegatedCall* next;
     bool done = false;
     std::exception_ptr failure;
   };
-  Errand* errands_ = nullptr;    // in a list of their own: destructors have some done, and may need no memory
+  DelegatedCall* delegated_ =
+      nullptr;                   // in a list of their own: destructors have some done, and may need no memory
   std::mutex area_bytes_mutex_;  // one change at a time
   std::uint64_t area_bytes_ = 0;  // as the node has granted
-  std::list<std::shared_ptr<Import>> imports_;
+  std::list<std::shared_ptr<MappingRequest>> imports_;
   Attachment attachment_;
   bool unsent_ = false;    // the node's socket is watched for room, too
   bool attached_ = false;  // or failed: the constructor may go on

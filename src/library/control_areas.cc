@@ -7,32 +7,32 @@
 
 namespace hamlyn::internal_::library {
 
-void Control::have_done(const std::function<void()>& errand) {
+void Control::have_done(const std::function<void()>& call) {
   const base::Uncancelled guard;
   std::unique_lock lock(requests_mutex_);
-  Errand mine{&errand, errands_, false, nullptr};
-  errands_ = &mine;
+  DelegatedCall mine{&call, delegated_, false, nullptr};
+  delegated_ = &mine;
   attention();
   request_done_.wait(lock, [&] { return mine.done; });
   if (mine.failure) std::rethrow_exception(mine.failure);
 }
 
 void Control::do_errands() {
-  Errand* next = nullptr;
+  DelegatedCall* next = nullptr;
   {
     const std::lock_guard lock(requests_mutex_);
-    std::swap(next, errands_);
+    std::swap(next, delegated_);
   }
   while (next != nullptr) {
-    Errand* const errand = next;
-    next = errand->next;  // it goes with who waits for it
+    DelegatedCall* const call = next;
+    next = call->next;  // it goes with who waits for it
     try {
-      (*errand->work)();
+      (*call->work)();
     } catch (...) {
-      errand->failure = std::current_exception();
+      call->failure = std::current_exception();
     }
     const std::lock_guard lock(requests_mutex_);
-    errand->done = true;
+    call->done = true;
     request_done_.notify_all();
   }
 }

@@ -71,7 +71,7 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
 
 ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
   const base::Uncancelled guard;
-  auto import = std::make_shared<Import>();
+  auto import = std::make_shared<MappingRequest>();
   import->ticket = ticket;
   std::unique_lock lock(requests_mutex_);
   imports_.push_back(import);
@@ -132,7 +132,7 @@ void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
   foreign_.unmap(answer.memory.release(), bytes);
 }
 
-void Control::finish(Import& import, ErrorCode error) {
+void Control::finish(MappingRequest& import, ErrorCode error) {
   import.answer.error = error;
   import.done = true;
   request_done_.notify_all();

@@ -107,7 +107,7 @@ void Control::introduced(node::Event event) {
     client_->link_ended(number);
     refuse(peer, why, asked);
     { const base::ForeignSocket end(std::move(socket)); }
-    if (no_room) foreign_.bury();
+    if (no_room) foreign_.close_pending();
     return;
   }
   try {

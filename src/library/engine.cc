@@ -48,7 +48,7 @@ Engine::Engine(const Interface::Options& options)
       far_dead_(options.dead) {
   introduce(counters_);
   if (simulation != nullptr) {
-    control_ = simulation->make_outside(*this, options);
+    control_ = simulation->make_host_services(*this, options);
   } else {
     control_ = std::make_unique<Control>(*this, options);
   }

@@ -33,7 +33,7 @@ class Control;
 class FarFabric;
 class FarThread;
 class InterfaceThread;
-class Outside;
+class HostServices;
 
 // Who would notice an arrival now, apart from those who poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
@@ -55,7 +55,7 @@ class Engine final : public interface::Surroundings {
     return core_;
   }
   // The control thread, or whoever does its work.
-  Outside& control() noexcept { return *control_; }
+  HostServices& control() noexcept { return *control_; }
   // Whether this process has a daemon, as it was told last. Under the lock.
   bool attached() const noexcept { return attached_; }
   void set_attached(bool attached) noexcept;
@@ -302,7 +302,7 @@ class Engine final : public interface::Surroundings {
   bool words_only_ = false;  // there was a link that rings: nobody sleeps on descriptors any more
   FarSleepers sleepers_;
 
-  std::unique_ptr<Outside> control_;
+  std::unique_ptr<HostServices> control_;
   std::unique_ptr<InterfaceThread> thread_;
 };
 

@@ -373,7 +373,7 @@ LinkKeeper::End LinkKeeper::forget_area(const LinkMessage& message) {
 
 // --- mapped slots
 
-bool LinkKeeper::ask_import(Import& import) noexcept {
+bool LinkKeeper::ask_import(MappingRequest& import) noexcept {
   LinkMessage message;
   message.word = LinkWord::import;
   message.value = import.answer.number;

@@ -91,7 +91,7 @@ class LinkKeeper {
   void withdraw_area(std::uint32_t number) noexcept;
 
   // Mapped slots. Asks the peer for one; false: not now.
-  bool ask_import(Import& import) noexcept;
+  bool ask_import(MappingRequest& import) noexcept;
   // Gives the peer's requests, to be answered; nothing more is read before. Answers of the peer come checked
   // and
   // mapped.

@@ -71,7 +71,7 @@ struct ImportAnswer {
   std::uint64_t generation = 0;
 };
 
-struct Import {
+struct MappingRequest {
   Ticket ticket;
   const void* keeper = nullptr;  // the link that it was asked on; null: not asked yet
   bool done = false;

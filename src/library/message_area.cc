@@ -116,7 +116,7 @@ MessageArea::MessageArea(Interface& interface, std::span<std::byte> memory, Shar
 void MessageArea::make_mapped() {
   const shm::Writers writers =
       sharing_ == Sharing::mapped_read_only ? shm::Writers::owner : shm::Writers::everybody;
-  library::Outside& control = interface_.engine().control();
+  library::HostServices& control = interface_.engine().control();
   control.take_area_bytes(size_);
   try {
     control.have_done([&] { data_ = control.make_mapped_area(data_, size_, writers, &generation_); });

@@ -18,7 +18,7 @@
 namespace hamlyn::internal_::library {
 
 class Engine;
-class Outside;
+class HostServices;
 
 // Something that runs beside the application. Destroyed when it has been told to end; waits until it has.
 class Task {
@@ -43,7 +43,8 @@ class Setting {
   // Lets others run that can.
   virtual void step_aside() noexcept = 0;
   virtual std::unique_ptr<Task> start(std::function<void()> main) = 0;
-  virtual std::unique_ptr<Outside> make_outside(Engine& engine, const Interface::Options& options) = 0;
+  virtual std::unique_ptr<HostServices> make_host_services(Engine& engine,
+                                                           const Interface::Options& options) = 0;
   // Holds the one thing that a program has of a kind, for its process that runs: null at first; goes when
   // that ends.
   virtual std::shared_ptr<void>& own() noexcept = 0;

@@ -33,15 +33,15 @@ std::uint64_t hash_of(const Member& member) {
 
 }  // namespace
 
-Cluster::Cluster(const ClusterOptions& options, ClusterOutside& outside, Time now)
+Cluster::Cluster(const ClusterOptions& options, ClusterEnvironment& environment, Time now)
     : options_(options),
-      outside_(outside),
+      environment_(environment),
       keys_(options.secret),
       started_(now),
       now_(now),
       ticked_(now),
       incarnation_(options.incarnation) {
-  outside_.random(run_key_);
+  environment_.random(run_key_);
   for (const Address& address : options.join) targets_.push_back({.address = address, .trying = {}});
   digest_ = hash_of({options_.id, false, incarnation_, {}});
   for (const Member& member : options.known) await(member);
@@ -146,7 +146,7 @@ void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
     } else if (message->first == static_cast<std::uint16_t>(MessageKind::want_members)) {
       send_all_members(id, other);
     } else {
-      outside_.message(id, plain.messages[i]);
+      environment_.message(id, plain.messages[i]);
     }
     if (!other.pair || other.epoch != epoch) return;  // a message has ended it
   }
@@ -176,7 +176,7 @@ void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in
   other.broken = false;
   kept_out_ = Reason::none;
   said_.erase(id);
-  outside_.came(id, incarnation);
+  environment_.came(id, incarnation);
 }
 
 void Cluster::end(NodeId id, Other& other, const char* why) {
@@ -185,7 +185,7 @@ void Cluster::end(NodeId id, Other& other, const char* why) {
   other.since = now_;
   other.broken = false;
   other.trying = {{}, now_ + kFirstPause + jitter(kFirstPause), kFirstPause};
-  outside_.gone(id, why);
+  environment_.gone(id, why);
 }
 
 void Cluster::end_all(const char* why) {
@@ -211,8 +211,8 @@ void Cluster::become(std::uint64_t known, const char* why) {
   digest_ ^= hash_of({options_.id, false, incarnation_, {}});
   for (auto& [id, other] : others_) other.trying.attempt.reset();
   for (Target& target : targets_) target.trying = {};
-  outside_.say(std::string(why) + ": this node asks to be let in again as incarnation " +
-               std::to_string(incarnation));
+  environment_.say(std::string(why) + ": this node asks to be let in again as incarnation " +
+                   std::to_string(incarnation));
 }
 
 // The table.
@@ -326,7 +326,7 @@ void Cluster::post(NodeId id, Other& other, std::span<const std::vector<std::byt
   plain.messages.assign(messages.begin(), messages.end());
   pair.owes = false;
   pair.said = now_;
-  outside_.send(pair.address, seal(pair.out(), {options_.id, id, pair.next_sequence()}, encode(plain)));
+  environment_.send(pair.address, seal(pair.out(), {options_.id, id, pair.next_sequence()}, encode(plain)));
 }
 
 void Cluster::leave(Time now) {
@@ -343,7 +343,7 @@ void Cluster::leave(Time now) {
 
 std::uint32_t Cluster::random_below(std::uint32_t most) {
   std::array<std::byte, 4> bytes;
-  outside_.random(bytes);
+  environment_.random(bytes);
   return ByteReader{bytes}.number<std::uint32_t>() % most;
 }
 
@@ -388,8 +388,8 @@ void Cluster::notice_silence(Target& target) {
   if (now_ - *target.silent < kSilent) return;
   if (kept_out_ == Reason::none && !options_.boot && alive().empty()) kept_out_ = Reason::unanswered;
   if (std::exchange(target.said, true)) return;
-  outside_.say("nobody with this cluster's secret answers at " + to_text(target.address) +
-               " (cluster.join): this node goes on asking there");
+  environment_.say("nobody with this cluster's secret answers at " + to_text(target.address) +
+                   " (cluster.join): this node goes on asking there");
 }
 
 void Cluster::look_after(NodeId id, Other& other) {
@@ -446,7 +446,7 @@ Time Cluster::deadline() const {
 
 void Cluster::say_once(NodeId id, Reason reason, const std::string& line) {
   Reason& said = said_[id];
-  if (std::exchange(said, reason) != reason) outside_.say(line);
+  if (std::exchange(said, reason) != reason) environment_.say(line);
 }
 
 std::uint64_t Cluster::incarnation_of(NodeId node) const {

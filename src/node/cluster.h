@@ -32,9 +32,9 @@ struct ClusterOptions {
 };
 
 // Whoever runs it. None of these calls back, but for Cluster::tell.
-class ClusterOutside {
+class ClusterEnvironment {
  public:
-  virtual ~ClusterOutside() = default;
+  virtual ~ClusterEnvironment() = default;
   virtual void send(const Address& to, std::span<const std::byte> packet) = 0;
   virtual void random(std::span<std::byte> out) = 0;
   // The pair with this node begins: messages go both ways, in order, each once, until `gone`.
@@ -69,7 +69,7 @@ class Cluster {
     bool boot = false;
   };
 
-  Cluster(const ClusterOptions& options, ClusterOutside& outside, Time now);
+  Cluster(const ClusterOptions& options, ClusterEnvironment& environment, Time now);
 
   void received(const Address& from, std::span<const std::byte> packet, Time now);
   // To be called at `deadline()` at the latest.
@@ -173,7 +173,7 @@ class Cluster {
   void say_once(NodeId id, Reason reason, const std::string& line);
 
   const ClusterOptions options_;
-  ClusterOutside& outside_;
+  ClusterEnvironment& environment_;
   const ClusterKeys keys_;
   Secret run_key_{};  // makes challenges; of this run alone
   const Time started_;

@@ -65,7 +65,7 @@ void Cluster::refuse(const Address& to, const Handshake& hello, Reason reason) {
   const auto found = others_.find(hello.from);
   if (found != others_.end()) refusal.known = found->second.member.incarnation;
   if (hello.from == options_.id) refusal.known = incarnation_;
-  outside_.send(to, keys_.encode(refusal));
+  environment_.send(to, keys_.encode(refusal));
 }
 
 void Cluster::take_hello(const Address& from, const Handshake& hello) {
@@ -90,7 +90,7 @@ void Cluster::take_hello(const Address& from, const Handshake& hello) {
   challenge.incarnation = incarnation_;
   challenge.asked = hello.asked;
   challenge.challenged = challenge_for(from, hello.from, hello.incarnation, hello.asked, now_ / kMoment);
-  outside_.send(from, keys_.encode(challenge));
+  environment_.send(from, keys_.encode(challenge));
 }
 
 // It can be made again when the answer comes, unless a pair has begun meanwhile, and by nobody else.
@@ -172,7 +172,7 @@ void Cluster::take_challenge(const Handshake& challenge) {
   attempt.packet = keys_.encode(confirm);
   attempt.until = now_ + kAttempt;
   attempt.again = now_ + kHelloAgain;
-  outside_.send(attempt.address, attempt.packet);
+  environment_.send(attempt.address, attempt.packet);
   others_[challenge.from].trying.attempt = attempt;
 }
 
@@ -236,7 +236,7 @@ void Cluster::keep_trying(Try& trying, NodeId to, const Address& address) {
   if (trying.attempt) {
     if (now_ < trying.attempt->again) return;
     trying.attempt->again = now_ + kHelloAgain + kHelloAgain;
-    outside_.send(trying.attempt->address, trying.attempt->packet);
+    environment_.send(trying.attempt->address, trying.attempt->packet);
     return;
   }
   if (now_ < trying.next || hellos_left_ == 0) return;
@@ -250,7 +250,7 @@ void Cluster::say_hello(Try& trying, NodeId to, const Address& address) {
   Attempt attempt;
   attempt.address = address;
   attempt.to = to;
-  outside_.random(attempt.asked);
+  environment_.random(attempt.asked);
   attempt.until = now_ + kAttempt;
   attempt.again = now_ + kHelloAgain;
   Handshake hello;
@@ -261,7 +261,7 @@ void Cluster::say_hello(Try& trying, NodeId to, const Address& address) {
   hello.asked = attempt.asked;
   attempt.packet = keys_.encode(hello);
   trying.attempt = attempt;
-  outside_.send(address, attempt.packet);
+  environment_.send(address, attempt.packet);
 }
 
 }  // namespace hamlyn::node

@@ -15,7 +15,7 @@ namespace hamlyn::node {
 
 inline constexpr std::uint16_t kClusterPort = 7471;
 
-class ClusterPort final : public ClusterOutside, public OtherNodes {
+class ClusterPort final : public ClusterEnvironment, public OtherNodes {
  public:
   // Resolves, listens. `socket`: the daemon's, beside which its last incarnation is kept, and whom it admits.
   // Throws Error.

@@ -26,9 +26,9 @@ Quotas registered_by_all(Quotas total) {
 
 }  // namespace
 
-Node::Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others)
+Node::Node(const NodeOptions& options, NodeEnvironment& environment, Time now, OtherNodes* others)
     : options_(options),
-      outside_(outside),
+      environment_(environment),
       started_(now),
       now_(now),
       grace_(options.recovering),
@@ -51,7 +51,7 @@ void Node::connected(std::uint64_t id, const Identity& attested, Time now) {
   Identity who = attested;
   if (is_clerk(who)) who.uid = options_.uid;  // what the daemon's clerk holds is the daemon's
   if (!accounts_.within_quota(who.uid, Resource::strangers, 1)) {
-    outside_.drop(id, "too many connections of one user that do not attach");
+    environment_.drop(id, "too many connections of one user that do not attach");
     return;
   }
   // An honest process says hello at once: who has kept silent for longest gives way.
@@ -227,7 +227,7 @@ void Node::welcome(std::uint64_t id, const Connection& connection, const Token& 
   Welcome out;
   out.interface = connection.interface;
   out.token = token;
-  outside_.send(id, bytes_of(out));
+  environment_.send(id, bytes_of(out));
 }
 
 void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
@@ -235,7 +235,7 @@ void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
   Welcome out;
   out.error = static_cast<std::uint32_t>(code);
   put_text(out.text, text);
-  outside_.send(id, bytes_of(out));
+  environment_.send(id, bytes_of(out));
   drop(id, nullptr);
 }
 
@@ -299,7 +299,7 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
   }
 }
 
-void Node::answer(std::uint64_t id, const Reply& reply) { outside_.send(id, bytes_of(reply)); }
+void Node::answer(std::uint64_t id, const Reply& reply) { environment_.send(id, bytes_of(reply)); }
 
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
   // What no longer waits has its answer under way.
@@ -323,7 +323,7 @@ void Node::fabric_address(std::uint64_t id, Connection& connection, const Reques
       connection.unreached += letter >= ' ' && letter <= '~' ? letter : '?';
     }
     at = {};
-    outside_.not_reached(id, connection.unreached);
+    environment_.not_reached(id, connection.unreached);
   }
   connection.address.assign(at.begin(), at.end());
   std::memcpy(connection.engine, request.engine, sizeof connection.engine);
@@ -354,7 +354,8 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
     for (const auto& [link, side] : one.links) reply.refused += side.refused;
     put_text(reply.program, one.who.program);
     const bool details = connection.who.uid == 0 || connection.who.uid == one.who.uid;
-    outside_.send(id, bytes_of(reply), details && one.counters ? std::optional{next->second} : std::nullopt);
+    environment_.send(id, bytes_of(reply),
+                      details && one.counters ? std::optional{next->second} : std::nullopt);
   }
   NodeReply end;
   end.more = next == interfaces_.end() ? 0 : 1;
@@ -375,7 +376,7 @@ void Node::list(std::uint64_t id, const Connection& connection, const Request& r
   end.pid = options_.pid;
   end.uid = options_.uid;
   put_text(end.version, options_.version);
-  outside_.send(id, bytes_of(end));
+  environment_.send(id, bytes_of(end));
 }
 
 // Leaving.
@@ -387,7 +388,7 @@ void Node::farewell(std::uint64_t id) {
   const std::uint64_t interface = connection.interface;
   const std::uint32_t uid = connection.who.uid;
   forget(id, false, LinkReason::left);
-  outside_.drop(id, nullptr);
+  environment_.drop(id, nullptr);
   for (const std::string& name : names_in(kept_at_, interface)) {
     if (kept_.at(name).uid == uid) give_up_name(name);
   }
@@ -396,7 +397,7 @@ void Node::farewell(std::uint64_t id) {
 
 void Node::drop(std::uint64_t id, const char* why) {
   forget(id, true);
-  outside_.drop(id, why);
+  environment_.drop(id, why);
 }
 
 void Node::forget(std::uint64_t id, bool keep_names, LinkReason why) {
@@ -416,7 +417,7 @@ void Node::forget(std::uint64_t id, bool keep_names, LinkReason why) {
     // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
     if (!keep_names) {
       changed(name);
-      outside_.name_freed(name);
+      environment_.name_freed(name);
     }
     if (keep_names) keep_name(name, {id, connection.interface, uid, now_ + options_.grace});
   }

@@ -25,8 +25,8 @@
 #include "node/consent.h"
 #include "node/fair_order.h"
 #include "node/far.h"
-#include "node/knocks.h"
 #include "node/pair.h"
+#include "node/pending_introductions.h"
 #include "node/protocol.h"
 #include "node/user_turns.h"
 
@@ -76,9 +76,9 @@ struct NodeOptions {
 };
 
 // Whoever runs the node. None of these calls the node back.
-class Outside {
+class NodeEnvironment {
  public:
-  virtual ~Outside() = default;
+  virtual ~NodeEnvironment() = default;
   // `counters_of`: adds the counter page of that connection.
   virtual void send(std::uint64_t connection, std::span<const std::byte> message,
                     std::optional<std::uint64_t> counters_of = std::nullopt) = 0;
@@ -100,7 +100,7 @@ class Outside {
 class Node {
  public:
   // `others`: the other nodes of its cluster; null for a node of none.
-  Node(const NodeOptions& options, Outside& outside, Time now, OtherNodes* others = nullptr);
+  Node(const NodeOptions& options, NodeEnvironment& environment, Time now, OtherNodes* others = nullptr);
 
   // Whether one more connection of that user's would be kept.
   bool takes_stranger(std::uint32_t uid) const { return accounts_.within_quota(uid, Resource::strangers, 1); }
@@ -362,7 +362,7 @@ class Node {
   void take_up(Waiting waiting);
   void take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer = std::nullopt);
   std::optional<Obstacle> obstacle_to(std::uint64_t id, const Connection& connection, std::uint64_t number);
-  void try_knock(const Knocks::Key& key);
+  void try_introduction(const PendingIntroductions::Key& key);
   void try_knocks_between(std::uint64_t one, std::uint64_t other);
   void happened(std::uint64_t user, Due due);
   void name_happened(std::uint32_t uid, std::string_view name);
@@ -401,7 +401,7 @@ class Node {
   static constexpr int kAtOnce = 16;  // requests that are taken up by what happens
 
   const NodeOptions options_;
-  Outside& outside_;
+  NodeEnvironment& environment_;
   const Time started_;
   Time now_;
   bool grace_;
@@ -421,7 +421,7 @@ class Node {
   std::uint64_t next_generation_ = 1;                        // of what is registered
   // Names to the connections and requests that wait for them: look-ups, and claims of those that are kept.
   std::map<std::string, std::set<std::pair<std::uint64_t, std::uint64_t>>, std::less<>> awaited_;
-  Knocks knocks_;
+  PendingIntroductions introductions_;
   bool in_turn_ = false;            // whoever waited is looked at
   std::optional<Time> held_until_;  // of what is taken up
   std::set<std::pair<Time, Waiting>> knock_deadlines_;

@@ -267,7 +267,7 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
   }
   if (peer.links.contains(what.link))
     throw Refused{ErrorCode::invalid_argument, "the number of a link that exists"};
-  if (outside_.behind(id) || !has_way(id, peer, node, what.end)) return false;
+  if (environment_.behind(id) || !has_way(id, peer, node, what.end)) return false;
   check_peers_room(peer.who.uid, what.end.uid);
   visitors(node).check(what.end.uid, Resource::links, 1);
   open_far(id, peer, 0, what.asker, what.link, what.key, what.end, false);
@@ -326,7 +326,7 @@ void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t requ
   reply.key = key;
   if (initiator) hear_again(connection, peer);
   open_side(connection, link, {peer, kLinkBytes, initiator ? std::nullopt : std::optional{end.uid}});
-  outside_.send(id, bytes_of(reply));
+  environment_.send(id, bytes_of(reply));
 }
 
 void Node::take_introduced(NodeId node, const FarIntroduced& what) {
@@ -523,12 +523,12 @@ void Node::nodes(std::uint64_t id, const Request& request) {
   for (; count < kListPage && at != members.end(); ++at, ++count) {
     MemberReply reply = *at;
     reply.request = request.request;
-    outside_.send(id, bytes_of(reply));
+    environment_.send(id, bytes_of(reply));
   }
   NodeReply end;
   end.more = at == members.end() ? 0 : 1;
   end.request = request.request;
-  outside_.send(id, bytes_of(end));
+  environment_.send(id, bytes_of(end));
 }
 
 }  // namespace hamlyn::node

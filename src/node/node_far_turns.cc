@@ -33,7 +33,7 @@ bool Node::step_arrivals(Due& due) {
     take_up_arrival(next->second);
   }
   const auto there = interfaces_.find(due.of);
-  if (next && (there == interfaces_.end() || !outside_.behind(there->second))) return true;
+  if (next && (there == interfaces_.end() || !environment_.behind(there->second))) return true;
   try_way_again(due.of);
   return false;
 }

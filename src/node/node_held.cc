@@ -26,9 +26,10 @@ Resource waiting_for(RequestKind kind) {
 // Keeps a request that cannot be answered yet. Strangers decide how many introductions wait: they leave room
 // for the rest.
 void Node::hold(std::uint64_t id, Connection& connection, const Request& request) {
-  const bool knocks = request.kind == RequestKind::introduce;
-  const std::size_t most = knocks ? kMaxKnocking : kMaxWaiting;
-  const std::size_t has = knocks ? connection.knocking : connection.waiting.size() - connection.knocking;
+  const bool introductions = request.kind == RequestKind::introduce;
+  const std::size_t most = introductions ? kMaxKnocking : kMaxWaiting;
+  const std::size_t has =
+      introductions ? connection.knocking : connection.waiting.size() - connection.knocking;
   if (has >= most) {
     throw Refused{ErrorCode::out_of_memory,
                   std::to_string(most) + " requests of this process wait already: cancel some"};
@@ -36,7 +37,7 @@ void Node::hold(std::uint64_t id, Connection& connection, const Request& request
   accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
   Held& held = connection.waiting[request.request];
   held.request = request;
-  if (!knocks) return;
+  if (!introductions) return;
   ++connection.knocking;
   held.until = held_until_.value_or(now_ + kKnockTime);
   knock_deadlines_.insert({held.until, {id, request.request}});
@@ -50,7 +51,7 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
   if (request.kind == RequestKind::introduce) {
     --connection.knocking;
     knock_deadlines_.erase({found->second.until, {id, number}});
-    knocks_.remove({id, request.number}, number);
+    introductions_.remove({id, request.number}, number);
   } else if (const auto awaited = awaited_.find(name_of(request)); awaited != awaited_.end()) {
     awaited->second.erase({id, number});
     if (awaited->second.empty()) awaited_.erase(awaited);
@@ -109,21 +110,21 @@ std::optional<Obstacle> Node::obstacle_to(std::uint64_t id, const Connection& co
   if (here || over_there) return Obstacle{Obstacle::Kind::link};
   for (const std::uint64_t reader : {id, other}) {
     // Nobody overtakes those who wait.
-    if ((!in_turn_ && knocks_.waits(reader)) || outside_.behind(reader))
+    if ((!in_turn_ && introductions_.waits(reader)) || environment_.behind(reader))
       return Obstacle{Obstacle::Kind::reading, reader};
   }
   return std::nullopt;
 }
 
 // Looks again whether those two can have their link.
-void Node::try_knock(const Knocks::Key& key) {
+void Node::try_introduction(const PendingIntroductions::Key& key) {
   const auto found = connections_.find(key.first);
-  if (found == connections_.end() || knocks_.requests(key) == nullptr) return;
+  if (found == connections_.end() || introductions_.requests(key) == nullptr) return;
   in_turn_ = true;
   if (const auto obstacle = obstacle_to(key.first, found->second, key.second)) {
-    knocks_.move(key, *obstacle);
+    introductions_.move(key, *obstacle);
   } else {
-    for (const std::uint64_t number : std::set{*knocks_.requests(key)}) take_up({key.first, number});
+    for (const std::uint64_t number : std::set{*introductions_.requests(key)}) take_up({key.first, number});
   }
   in_turn_ = false;
 }
@@ -133,7 +134,7 @@ void Node::try_knocks_between(std::uint64_t one, std::uint64_t other) {
   for (const auto& [mine, theirs] : {std::pair{one, other}, std::pair{other, one}}) {
     const auto asker = interfaces_.find(mine);
     if (asker == interfaces_.end()) continue;
-    far(theirs) ? take_up_far(asker->second, theirs) : try_knock({asker->second, theirs});
+    far(theirs) ? take_up_far(asker->second, theirs) : try_introduction({asker->second, theirs});
   }
 }
 
@@ -169,17 +170,17 @@ void Node::go_on(int steps) {
 bool Node::step(Due& due) {
   switch (due.what) {
     case Due::What::reading: {
-      const auto key = knocks_.next(due.of);
+      const auto key = introductions_.next(due.of);
       if (!key) return false;
-      try_knock(*key);
+      try_introduction(*key);
       const auto reader = connections_.find(due.of);
-      return knocks_.waits(due.of) && (reader == connections_.end() || !outside_.behind(due.of));
+      return introductions_.waits(due.of) && (reader == connections_.end() || !environment_.behind(due.of));
     }
     case Due::What::peer: {
-      const auto key = knocks_.next_for(due.of, due.after.first);
+      const auto key = introductions_.next_for(due.of, due.after.first);
       if (!key) return false;
       due.after = {key->first, kFirst};
-      try_knock(*key);
+      try_introduction(*key);
       return true;
     }
     case Due::What::name: {
@@ -225,21 +226,21 @@ void Node::caught_up(std::uint64_t id) {
     return tell_watcher(id, watched->second);
   const std::uint64_t number = found->second.interface;
   const std::uint32_t uid = found->second.who.uid;
-  if (knocks_.waits(id)) happened(uid, {.what = Due::What::reading, .of = id});
+  if (introductions_.waits(id)) happened(uid, {.what = Due::What::reading, .of = id});
   arrivals_happened(uid, number);
   go_on(kAtOnce);
 }
 
 // The peer is there, or will not come.
 void Node::peer_happened(std::uint32_t uid, std::uint64_t interface) {
-  if (knocks_.next_for(interface, kFirst)) happened(uid, {.what = Due::What::peer, .of = interface});
+  if (introductions_.next_for(interface, kFirst)) happened(uid, {.what = Due::What::peer, .of = interface});
   go_on(kAtOnce);
 }
 
 // Nobody of the run before comes back any more.
 void Node::end_grace() {
   grace_ = false;
-  for (auto peer = knocks_.next_peer(kFirst); peer; peer = knocks_.next_peer(*peer))
+  for (auto peer = introductions_.next_peer(kFirst); peer; peer = introductions_.next_peer(*peer))
     happened(options_.uid, {.what = Due::What::peer, .of = *peer});
   for (const auto& [name, waiting] : awaited_) name_happened(options_.uid, name);
   end_grace_of_far();

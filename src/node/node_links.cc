@@ -22,7 +22,7 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
                   is_clerk(connection.who));
   if (const auto obstacle = obstacle_to(id, connection, request.number)) {
     hold(id, connection, request);
-    return knocks_.add({id, request.number}, connection.who.uid, request.request, *obstacle);
+    return introductions_.add({id, request.number}, connection.who.uid, request.request, *obstacle);
   }
   const auto there = interfaces_.find(request.number);
   if (there == interfaces_.end()) {
@@ -58,8 +58,8 @@ void Node::introduce(std::uint64_t id, Connection& connection, const Request& re
     out.initiator = initiator ? 1 : 0;
     return out;
   };
-  const char* why =
-      outside_.introduce(id, side(peer, request.request, true), there->second, side(connection, 0, false));
+  const char* why = environment_.introduce(id, side(peer, request.request, true), there->second,
+                                           side(connection, 0, false));
   if (why != nullptr) throw Refused{ErrorCode::out_of_memory, why};
   hear_again(connection, peer.interface);
   open_side(connection, next_number_, {peer.interface, kLinkBytes, {}});

@@ -78,7 +78,7 @@ void Node::enter_name(std::uint64_t id, Connection& connection, const Request& r
       request.ticket,
       next_generation_++};
   changed(name);
-  outside_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
+  environment_.name_given({std::string(name), connection.interface, uid, connection.who.pid});
 }
 
 void Node::withdraw(std::uint64_t id, Connection& connection, const Request& request) {
@@ -89,7 +89,7 @@ void Node::withdraw(std::uint64_t id, Connection& connection, const Request& req
   }
   names_.erase(*found);
   changed(*found);
-  outside_.name_freed(*found);
+  environment_.name_freed(*found);
   connection.names.erase(found);
   accounts_.give(connection.who.uid, Resource::names, 1);
   answer(id, make_reply(ReplyKind::withdrawn, request.request));
@@ -148,7 +148,7 @@ void Node::give_up_name(const std::string& name) {
   drop_kept(kept);
   accounts_.give(uid, Resource::names, 1);
   changed(name);
-  outside_.name_freed(name);
+  environment_.name_freed(name);
   name_happened(uid, name);
   far_name_happened(uid, name);
 }

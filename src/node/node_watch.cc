@@ -44,7 +44,7 @@ void Node::look_at_members(Time now) {
 void Node::tell_watcher(std::uint64_t id, Watch& watch) {
   const auto members = watch.due.empty() ? std::vector<MemberReply>{} : others_->members();
   while (!watch.due.empty()) {
-    if (outside_.behind(id)) return;
+    if (environment_.behind(id)) return;
     const auto [node, changes] = *watch.due.begin();
     watch.due.erase(watch.due.begin());
     const auto row = std::ranges::find(members, node, &MemberReply::id);
@@ -52,13 +52,13 @@ void Node::tell_watcher(std::uint64_t id, Watch& watch) {
     MemberReply reply = *row;
     reply.request = watch.request;
     reply.changes = changes;
-    outside_.send(id, bytes_of(reply));
+    environment_.send(id, bytes_of(reply));
   }
-  if (watch.whole || outside_.behind(id)) return;
+  if (watch.whole || environment_.behind(id)) return;
   watch.whole = true;
   NodeReply end;
   end.request = watch.request;
-  outside_.send(id, bytes_of(end));
+  environment_.send(id, bytes_of(end));
 }
 
 }  // namespace hamlyn::node

@@ -152,7 +152,7 @@ Server::~Server() {
   }
   for (auto& [id, socket] : leftovers_) foreign_.drop(std::move(socket));
   if (listener_) foreign_.drop(std::move(listener_));
-  foreign_.bury();
+  foreign_.close_pending();
 }
 
 void Server::listen() {
@@ -293,7 +293,7 @@ void Server::look_after_others() {
   if (cluster_) cluster_->tick(time);
   if (cluster_ && options_.clerk != nullptr) options_.clerk->tick(time);
   while (!departures_.empty() && departures_.begin()->first <= time) forget(departures_.begin()->second);
-  bury(time);
+  close_pending(time);
   if (node_->empty())
     keep_mark(node_->recovering());
   else
@@ -302,17 +302,17 @@ void Server::look_after_others() {
 }
 
 // Each time costs a thread and a look at all descriptors: many sockets go together.
-void Server::bury(Time time) {
-  if (foreign_.unburied() < kManyToBury && time < next_burial_) return;
+void Server::close_pending(Time time) {
+  if (foreign_.pending_closes() < kManyToBury && time < next_burial_) return;
   next_burial_ = time + kLookAgain;
-  foreign_.bury();
+  foreign_.close_pending();
 }
 
 // How long epoll may sleep, in ms.
 int Server::wait_time() const {
   Time until = Time::max();
   if (!full_.empty() || !crowded_.empty()) until = next_look_;
-  if (foreign_.unburied() != 0) until = std::min(until, next_burial_);
+  if (foreign_.pending_closes() != 0) until = std::min(until, next_burial_);
   if (const auto deadline = node_->deadline()) until = std::min(until, *deadline);
   if (options_.idle_exit.count() > 0 && node_->empty())
     until = std::min(until, idle_since_ + options_.idle_exit);
@@ -366,7 +366,7 @@ void Server::accept_in_vain() {
   if (!socket) return accept_later();
   turn_away_for_descriptors(socket.get());
   foreign_.drop(std::move(socket));
-  foreign_.bury();  // so that the spare one can be had again, in most cases at once
+  foreign_.close_pending();  // so that the spare one can be had again, in most cases at once
   turns_.add(kNewcomers, kListener);
 }
 

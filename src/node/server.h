@@ -39,7 +39,7 @@ struct ServerOptions {
   Attesting attested = attesting();
 };
 
-class Server final : public Outside {
+class Server final : public NodeEnvironment {
  public:
   // Listens. Throws Error.
   explicit Server(const ServerOptions& options);
@@ -100,7 +100,7 @@ class Server final : public Outside {
   void take(const epoll_event& event);
   void serve_next();
   void look_after_others();
-  void bury(Time time);
+  void close_pending(Time time);
   void end_because(const char* why);
   void accept_one();
   void accept_in_vain();

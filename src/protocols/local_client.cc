@@ -43,8 +43,8 @@ std::size_t room(const LocalClient::Options& options) {
 
 }  // namespace
 
-struct LocalClient::Phone {
-  Phone(Interface& interface, std::size_t reply)
+struct LocalClient::Connection {
+  Connection(Interface& interface, std::size_t reply)
       : area(interface, reply),
         queue(interface, 16),
         slot(area, queue, {.entries = 1, .fast = false}),
@@ -68,7 +68,7 @@ struct LocalClient::Phone {
   bool open = false;  // that one has no answer yet
 };
 
-Status LocalClient::Phone::greet(const Ticket& door, library::Patience& patience) noexcept {
+Status LocalClient::Connection::greet(const Ticket& door, library::Patience& patience) noexcept {
   Status status = terminus.connect(door, patience.left());
   if (status == Status::ok)
     status = slot.expect(0, door.interface);  // it may die before it has said anything
@@ -81,8 +81,8 @@ Status LocalClient::Phone::greet(const Ticket& door, library::Patience& patience
 }
 
 // Waits for the reply of that number. Others are of calls that nobody waits for any more.
-Status LocalClient::Phone::hear(std::uint64_t wanted, std::span<const std::byte>& reply,
-                                library::Patience& patience) noexcept {
+Status LocalClient::Connection::hear(std::uint64_t wanted, std::span<const std::byte>& reply,
+                                     library::Patience& patience) noexcept {
   for (;;) {
     Notification next;
     const Status status = queue.receive(next, patience.left());
@@ -102,7 +102,8 @@ Status LocalClient::Phone::hear(std::uint64_t wanted, std::span<const std::byte>
 }
 
 // How the call that is open ends.
-Status LocalClient::Phone::settle(library::Patience& patience, std::span<const std::byte>& reply) noexcept {
+Status LocalClient::Connection::settle(library::Patience& patience,
+                                       std::span<const std::byte>& reply) noexcept {
   Status status = terminus.status(handle);
   if (status == Status::pending) status = terminus.wait(handle, patience.left());
   if (status == Status::ok) status = hear(number, reply, patience);
@@ -113,15 +114,15 @@ Status LocalClient::Phone::settle(library::Patience& patience, std::span<const s
 }
 
 LocalClient::LocalClient(Interface& interface, std::string_view service, const Options& options) try
-    : phone_(std::make_unique<Phone>(interface, room(options))) {
+    : connection_(std::make_unique<Connection>(interface, room(options))) {
   library::Patience patience(base::within_clock(options.timeout));
   patience.deadline();
   const Ticket door = interface.lookup(service, options.timeout);
   if (door.purpose != 0 || !door.fast())
     throw Error(ErrorCode::seed_wrong_kind, "something else than a service is registered there");
-  Status status = phone_->greet(door, patience);
+  Status status = connection_->greet(door, patience);
   std::span<const std::byte> reply;
-  if (status == Status::ok) status = phone_->hear(0, reply, patience);
+  if (status == Status::ok) status = connection_->hear(0, reply, patience);
   if (status != Status::ok) {
     library::throw_if_no_link("the clerk cannot be called", interface, door.interface);
     throw_not_let_in(status);
@@ -131,10 +132,10 @@ LocalClient::LocalClient(Interface& interface, std::string_view service, const O
     throw Error(ErrorCode::peer_refused,
                 "the clerk has as many clients as it may have, or a call of this interface's that is not "
                 "answered yet");
-  phone_->record = record->ticket;
-  phone_->record.host = door.host;
-  phone_->record.purpose = 0;
-  phone_->make_ready();
+  connection_->record = record->ticket;
+  connection_->record.host = door.host;
+  connection_->record.purpose = 0;
+  connection_->make_ready();
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a client of a service");
 }
@@ -143,27 +144,28 @@ LocalClient::~LocalClient() = default;
 
 Status LocalClient::call(std::span<const std::byte> request, std::span<const std::byte>& reply,
                          std::chrono::nanoseconds timeout) noexcept {
-  Phone& phone = *phone_;
+  Connection& connection = *connection_;
   library::Patience patience(timeout);
   patience.deadline();
-  if (phone.open) {
-    const Status before = phone.settle(patience, reply);
+  if (connection.open) {
+    const Status before = connection.settle(patience, reply);
     if (before == Status::timed_out) return Status::not_ready;
     if (before != Status::ok && before != Status::stale) return before;
   }
-  if (request.size() > phone.record.bound) return Status::too_long;
-  phone.make_ready();
+  if (request.size() > connection.record.bound) return Status::too_long;
+  connection.make_ready();
   try {
-    phone.said.assign(request.begin(), request.end());
+    connection.said.assign(request.begin(), request.end());
   } catch (const std::bad_alloc&) {
     return Status::no_buffer;
   }
-  const CallNumber number(++phone.number);
-  const Status status = phone.terminus.send(phone.record, phone.said,
-                                            {.metadata = number.data(), .acknowledged = true}, &phone.handle);
+  const CallNumber number(++connection.number);
+  const Status status =
+      connection.terminus.send(connection.record, connection.said,
+                               {.metadata = number.data(), .acknowledged = true}, &connection.handle);
   if (status != Status::pending && status != Status::ok) return status;
-  phone.open = true;
-  return phone.settle(patience, reply);
+  connection.open = true;
+  return connection.settle(patience, reply);
 }
 
 }  // namespace hamlyn

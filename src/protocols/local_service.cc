@@ -34,7 +34,7 @@ const LocalService::Options& checked(const LocalService::Options& options) {
 
 }  // namespace
 
-struct LocalService::Desk {
+struct LocalService::Clients {
   // Whose record it is.
   struct Client {
     std::uint64_t interface = 0;  // 0: nobody's
@@ -46,7 +46,7 @@ struct LocalService::Desk {
     SendHandle handle;
   };
 
-  Desk(Interface& interface, const Options& asked)
+  Clients(Interface& interface, const Options& asked)
       : options(checked(asked)),
         stride((options.request + 63) / 64 * 64),
         area(interface, kDoor + stride * options.clients),
@@ -80,7 +80,7 @@ struct LocalService::Desk {
   Terminus terminus;  // a reply to each client at a time; goes before what they stand in
 };
 
-bool LocalService::Desk::take(const Notification& next, LocalCall& out) noexcept {
+bool LocalService::Clients::take(const Notification& next, LocalCall& out) noexcept {
   const std::lock_guard guard(mutex);
   switch (next.kind) {
     case Notification::Kind::message:
@@ -95,7 +95,7 @@ bool LocalService::Desk::take(const Notification& next, LocalCall& out) noexcept
   }
 }
 
-bool LocalService::Desk::begin(const Notification& next, LocalCall& out) noexcept {
+bool LocalService::Clients::begin(const Notification& next, LocalCall& out) noexcept {
   Client& client = all[next.entry];
   if (client.taken) return false;
   // It was let go meanwhile: maybe for the end of a link before the one that it calls by.
@@ -115,7 +115,7 @@ bool LocalService::Desk::begin(const Notification& next, LocalCall& out) noexcep
   return true;
 }
 
-void LocalService::Desk::hear(std::uint64_t peer, std::uint64_t word) noexcept {
+void LocalService::Clients::hear(std::uint64_t peer, std::uint64_t word) noexcept {
   try {
     Greeting& greeting = greetings[peer];
     greeting.take(word);
@@ -128,7 +128,7 @@ void LocalService::Desk::hear(std::uint64_t peer, std::uint64_t word) noexcept {
 }
 
 // One record for each interface, so that none can have all of them.
-void LocalService::Desk::admit(std::uint64_t peer, const Ticket& reply) {
+void LocalService::Clients::admit(std::uint64_t peer, const Ticket& reply) {
   bool busy = false;
   for (std::uint32_t record = 0; record < all.size(); ++record) {
     if (all[record].interface != peer) continue;
@@ -153,7 +153,7 @@ void LocalService::Desk::admit(std::uint64_t peer, const Ticket& reply) {
 }
 
 // The ends of many links may be told as one, of peer 0: then any of them may have.
-void LocalService::Desk::link_ended(std::uint64_t peer) noexcept {
+void LocalService::Clients::link_ended(std::uint64_t peer) noexcept {
   if (peer == 0) greetings.clear();
   greetings.erase(peer);
   for (std::uint32_t record = 0; record < all.size(); ++record) {
@@ -164,7 +164,7 @@ void LocalService::Desk::link_ended(std::uint64_t peer) noexcept {
   }
 }
 
-void LocalService::Desk::free(std::uint32_t record) noexcept {
+void LocalService::Clients::free(std::uint32_t record) noexcept {
   Client& client = all[record];
   static_cast<void>(records.revoke(record));  // cannot fail: there is such a record, and it is no guarded one
   client.interface = 0;                       // what was said to it last may still leave
@@ -172,8 +172,8 @@ void LocalService::Desk::free(std::uint32_t record) noexcept {
 }
 
 // What it had not taken of the last one is not for it any more.
-Status LocalService::Desk::say(Client& client, std::uint64_t number,
-                               std::span<const std::byte> what) noexcept {
+Status LocalService::Clients::say(Client& client, std::uint64_t number,
+                                  std::span<const std::byte> what) noexcept {
   // Cannot fail: no part of it lies in an area that the client still reads.
   if (terminus.status(client.handle) == Status::pending) static_cast<void>(terminus.cancel(client.handle));
   client.said.assign(what.begin(), what.end());  // there is memory since it was let in
@@ -183,25 +183,25 @@ Status LocalService::Desk::say(Client& client, std::uint64_t number,
 }
 
 // Whoever is no client. If there is no room it is not told: who takes nothing must not use up the terminus.
-void LocalService::Desk::tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept {
+void LocalService::Clients::tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept {
   SendHandle handle;
   if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending)
     static_cast<void>(terminus.cancel(handle));
 }
 
 LocalService::LocalService(Interface& interface, std::string_view name, const Options& options) try
-    : desk_(std::make_unique<Desk>(interface, options)) {
-  interface.publish(name, desk_->door.ticket(), options.rights);
-  desk_->name = name;
+    : clients_(std::make_unique<Clients>(interface, options)) {
+  interface.publish(name, clients_->door.ticket(), options.rights);
+  clients_->name = name;
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a service");
 }
 
 LocalService::~LocalService() {
-  Interface& interface = desk_->queue.interface();
-  interface.waiting().close_and_drain(desk_->queue.calls());
+  Interface& interface = clients_->queue.interface();
+  interface.waiting().close_and_drain(clients_->queue.calls());
   try {
-    interface.withdraw(desk_->name);
+    interface.withdraw(clients_->name);
   } catch (
       const std::exception&) {  // the node has gone, and will not know it; or there is no memory to ask it
   }
@@ -209,47 +209,47 @@ LocalService::~LocalService() {
 
 Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
-  library::PendingCall call(desk_->queue.interface().waiting(), desk_->queue.calls());
+  library::PendingCall call(clients_->queue.interface().waiting(), clients_->queue.calls());
   for (std::size_t late = 0;;) {
     Notification next;
-    const Status status = desk_->queue.receive(next, patience.left(), call);
+    const Status status = clients_->queue.receive(next, patience.left(), call);
     if (status != Status::ok) return status;
-    if (desk_->take(next, out)) return Status::ok;
+    if (clients_->take(next, out)) return Status::ok;
     // Of what is no call there may be some without end. But the descriptor tells once of all that stands
     // there, so whoever is told that there is no call has seen all of it.
     const bool over = patience.deadline() && patience.left() <= std::chrono::nanoseconds{0};
-    if (over && ++late == desk_->queue.capacity()) return Status::timed_out;
+    if (over && ++late == clients_->queue.capacity()) return Status::timed_out;
   }
 }
 
 Status LocalService::answer(const LocalCall& call, std::span<const std::byte> reply) noexcept {
   // There a thread of the parent's may have the mutex.
-  if (desk_->queue.interface().waiting().forked()) return Status::forked;
-  const std::lock_guard guard(desk_->mutex);
-  if (call.record >= desk_->all.size()) return Status::invalid;
-  Desk::Client& client = desk_->all[call.record];
+  if (clients_->queue.interface().waiting().forked()) return Status::forked;
+  const std::lock_guard guard(clients_->mutex);
+  if (call.record >= clients_->all.size()) return Status::invalid;
+  Clients::Client& client = clients_->all[call.record];
   if (!client.taken || client.interface != call.client || client.number != call.number)
     return Status::invalid;
-  if (reply.size() > desk_->options.reply || reply.size() > client.reply.bound) return Status::too_long;
+  if (reply.size() > clients_->options.reply || reply.size() > client.reply.bound) return Status::too_long;
   client.taken = false;
   if (!client.gone) {
-    desk_->make_ready(call.record);  // before the client hears of it, who may call again at once
-    return desk_->say(client, call.number, reply);
+    clients_->make_ready(call.record);  // before the client hears of it, who may call again at once
+    return clients_->say(client, call.number, reply);
   }
   // The link that has ended may be one before that by which it called.
-  static_cast<void>(desk_->say(client, call.number, reply));
-  desk_->free(call.record);
+  static_cast<void>(clients_->say(client, call.number, reply));
+  clients_->free(call.record);
   return Status::link_ended;
 }
 
-int LocalService::descriptor() { return desk_->queue.descriptor(); }
+int LocalService::descriptor() { return clients_->queue.descriptor(); }
 
 std::size_t LocalService::clients() const {
   // As in `answer`.
-  if (desk_->queue.interface().waiting().forked()) return 0;
-  const std::lock_guard guard(desk_->mutex);
+  if (clients_->queue.interface().waiting().forked()) return 0;
+  const std::lock_guard guard(clients_->mutex);
   return static_cast<std::size_t>(
-      std::ranges::count_if(desk_->all, [](const Desk::Client& each) { return each.interface != 0; }));
+      std::ranges::count_if(clients_->all, [](const Clients::Client& each) { return each.interface != 0; }));
 }
 
 }  // namespace hamlyn

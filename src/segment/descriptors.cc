@@ -41,13 +41,13 @@ Descriptors::Descriptors(Segment& segment, NotificationQueue& queue)
   if (!own_table) {
     control_ = std::move(control.second);
     data_ = std::move(data.second);
-    knock_.listen();
+    wake_event_.listen();
   }
   task_ = library::start_task(segment.interface().waiting(), "hamlyn-segment",
                               [this, own_table, from = control.second.get(), to = data.second.get()] {
                                 if (own_table) take(from, to);
                                 if (!own_table || has_ends_) run();
-                                knock_.close();
+                                wake_event_.close();
                                 control_.reset();
                                 data_.reset();
                               });
@@ -62,7 +62,7 @@ void Descriptors::take(int control, int data) noexcept {
   try {
     if (library::leave_descriptors({unsigned_of(arrivals_), unsigned_of(control), unsigned_of(data)})) {
       control_.reset(control);
-      knock_.listen();
+      wake_event_.listen();
       data_.reset(data);
       has_ends_ = true;
     }
@@ -74,7 +74,7 @@ void Descriptors::take(int control, int data) noexcept {
 Descriptors::~Descriptors() {
   if (segment_.interface().waiting().forked()) return;  // the thread is the parent's
   stop_.store(true);
-  knock_.ring();
+  wake_event_.ring();
   task_.reset();
 }
 
@@ -82,9 +82,9 @@ Descriptors::~Descriptors() {
 bool Descriptors::wait(int descriptor, short events) noexcept {
   while (!stop_.load()) {
     const int held = held_bytes_ != 0 ? data_.get() : -1;  // until its reader makes room
-    pollfd fds[] = {{knock_.descriptor(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
+    pollfd fds[] = {{wake_event_.descriptor(), POLLIN, 0}, {descriptor, events, 0}, {held, POLLOUT, 0}};
     if (!library::wait_for_descriptors(fds, std::nullopt)) return false;
-    if (fds[0].revents != 0) knock_.take();
+    if (fds[0].revents != 0) wake_event_.take();
     if (fds[0].revents != 0 || fds[2].revents != 0) move_held();
     if (fds[1].revents != 0) return true;
   }
@@ -95,7 +95,7 @@ bool Descriptors::wait(int descriptor, short events) noexcept {
 // time to stop.
 bool Descriptors::await_memory(int error) noexcept {
   if (error != ENOBUFS && error != ENOMEM) return false;
-  pollfd rung{knock_.descriptor(), POLLIN, 0};
+  pollfd rung{wake_event_.descriptor(), POLLIN, 0};
   ::poll(&rung, 1, kMemoryMs);
   return !stop_.load();
 }
@@ -109,7 +109,7 @@ bool Descriptors::send(const base::FileDescriptor& to, std::span<const std::byte
 }
 
 int Descriptors::data() noexcept {
-  if (!data_wanted_.exchange(true)) knock_.ring();  // some may wait already
+  if (!data_wanted_.exchange(true)) wake_event_.ring();  // some may wait already
   return data_read_.get();
 }
 

@@ -16,8 +16,8 @@
 #include "base/marked_descriptor.h"
 #include "base/namespaces.h"
 #include "hamlyn/segment/segment.h"
-#include "library/knock.h"
 #include "library/setting.h"
+#include "library/wake_event.h"
 
 namespace hamlyn::internal_::segment {
 
@@ -45,7 +45,7 @@ class Descriptors {
   const int arrivals_;
   base::MarkedDescriptor control_read_, data_read_;  // by users
   base::FileDescriptor control_, data_;              // the thread's, to write to
-  library::Knock knock_;                             // data() and the destructor to the thread
+  library::WakeEvent wake_event_;                    // data() and the destructor to the thread
   std::binary_semaphore taken_{0};                   // the thread has its descriptors, or could not take them
   bool has_ends_ = false;                            // by the thread, before taken_
   std::atomic<bool> stop_{false};                    // the destructor to wait, before it rings

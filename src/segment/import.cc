@@ -309,7 +309,7 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
   }
   if (strides != nullptr || into.size() > landing_bytes_) patience.deadline();  // of all pieces together
   for (std::size_t done = 0; done != into.size();) {
-    interface::Part part {
+    interface::StridedRange part {
       .offset = done, .length = into.size() - done, .strides = {}
     };
     if (strides != nullptr) part = interface::part_of(*strides, done, landing_bytes_);

@@ -29,24 +29,28 @@ NameRecord record_of(std::string_view name, const node::RegisteredName& what) {
 
 }  // namespace
 
-NameService::NameService(node::Node& node, Outside& outside, const Options& options)
-    : node_(node), outside_(outside), options_(options), start_rest_(kAgain), tables_(options.generation) {}
+NameService::NameService(node::Node& node, Environment& environment, const Options& options)
+    : node_(node),
+      environment_(environment),
+      options_(options),
+      start_rest_(kAgain),
+      tables_(options.generation) {}
 
 bool NameService::running() {
-  if (running_ || options_.after == 0 || outside_.now_ns() < start_after_) return running_;
-  started_ = outside_.now_ns();
-  if (!outside_.start()) return rest(), false;
+  if (running_ || options_.after == 0 || environment_.now_ns() < start_after_) return running_;
+  started_ = environment_.now_ns();
+  if (!environment_.start()) return rest(), false;
   running_ = true;
   ClerkMessage begin;
   begin.kind = ClerkKind::begin;
   begin.key = options_.key;
-  outside_.say(begin);
+  environment_.say(begin);
   return true;
 }
 
 // Starting one takes a good part of a second of a processor: it is not done over and over for nothing.
 void NameService::rest() {
-  const std::int64_t now = outside_.now_ns();
+  const std::int64_t now = environment_.now_ns();
   start_rest_ = now - started_ >= kLasts ? kAgain : std::min(start_rest_ * 2, kMostAgain);
   start_after_ = now + start_rest_;
 }
@@ -65,7 +69,7 @@ void NameService::ended(node::Time now) {
 }
 
 bool NameService::tick(node::Time now) {
-  const std::int64_t moment = outside_.now_ns();
+  const std::int64_t moment = environment_.now_ns();
   std::vector<Read> late;
   // A daemon that was stopped has not read what its clerk has said meanwhile, and may have been stopped
   // together with it: the clerk has a while from now on.
@@ -108,7 +112,7 @@ bool NameService::write_all(std::uint32_t buckets) {
   const auto names = node_.names();
   while (valid_buckets(buckets) && most_names(buckets) < names.size()) buckets *= 2;
   if (!valid_buckets(buckets)) return false;
-  const auto memory = outside_.make_memory(registry_bytes(buckets));
+  const auto memory = environment_.make_memory(registry_bytes(buckets));
   if (memory.empty()) return false;
   registry_.emplace(memory, options_.key, RegistryShape{++tables_, buckets});
   for (const std::string& name : names) registry_->put(record_of(name, *node_.registered(name)));
@@ -123,7 +127,7 @@ void NameService::show_table() {
     message.table = registry_->shape().generation;
     message.buckets = registry_->shape().buckets;
   }
-  outside_.say(message);
+  environment_.say(message);
 }
 
 void NameService::registry_wanted(node::NodeId node, std::uint32_t version) {
@@ -151,12 +155,13 @@ bool NameService::read(std::uint64_t serial, node::NodeId node, std::string_view
     return false;
   Peer& peer = peers_[node];
   if (!peer.registry) {
-    if (outside_.now_ns() < peer.ask_after) return false;
-    peer.ask_after = outside_.now_ns() + kAgain;
+    if (environment_.now_ns() < peer.ask_after) return false;
+    peer.ask_after = environment_.now_ns() + kAgain;
     node_.want_registry(node, kRegistryVersion);
     return false;
   }
-  return outside_.now_ns() >= peer.read_after && peer.costs.read_next() && ask_to_read(serial, node, name);
+  return environment_.now_ns() >= peer.read_after && peer.costs.read_next() &&
+         ask_to_read(serial, node, name);
 }
 
 bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::string_view name) {
@@ -171,8 +176,8 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
   message.registry = peer.registry->ticket;
   message.reads = peer.costs.most_reads();
   put_name(message, name);
-  if (!outside_.say(message)) return false;
-  const std::int64_t now = outside_.now_ns();
+  if (!environment_.say(message)) return false;
+  const std::int64_t now = environment_.now_ns();
   reads_[{serial, node}] = {now, now + kPatience, false};
   ++peer.reading;
   return true;
@@ -180,16 +185,16 @@ bool NameService::ask_to_read(std::uint64_t serial, node::NodeId node, std::stri
 
 void NameService::asked(std::uint64_t serial, node::NodeId node) {
   Peer& peer = peers_[node];
-  if (peer.sample != 0 && outside_.now_ns() - peer.sampled < kPatience) return;  // one at a time
+  if (peer.sample != 0 && environment_.now_ns() - peer.sampled < kPatience) return;  // one at a time
   peer.sample = serial;
-  peer.sampled = outside_.now_ns();
+  peer.sampled = environment_.now_ns();
 }
 
 void NameService::answered(std::uint64_t serial, node::NodeId node) {
   const auto found = peers_.find(node);
   if (found == peers_.end() || found->second.sample != serial) return;
   found->second.sample = 0;
-  found->second.costs.was_asked(static_cast<double>(outside_.now_ns() - found->second.sampled));
+  found->second.costs.was_asked(static_cast<double>(environment_.now_ns() - found->second.sampled));
 }
 
 void NameService::registry_told(node::NodeId node, const node::FarRegistry& registry) {
@@ -215,7 +220,7 @@ void NameService::lose(node::NodeId node) {
   const auto found = peers_.find(node);
   if (found == peers_.end()) return;
   found->second.registry.reset();
-  found->second.ask_after = outside_.now_ns() + kAgain;
+  found->second.ask_after = environment_.now_ns() + kAgain;
 }
 
 void NameService::received(const ClerkMessage& message, node::Time now) {
@@ -249,9 +254,9 @@ void NameService::take_read(const ClerkMessage& message, node::Time now) {
   const auto peer = peers_.find(node);
   if (peer != peers_.end() && peer->second.reading != 0) --peer->second.reading;
   if (peer != peers_.end() && says != node::NameSays::unknown && message.reads != 0)
-    peer->second.costs.was_read(static_cast<double>(outside_.now_ns() - since), message.reads);
+    peer->second.costs.was_read(static_cast<double>(environment_.now_ns() - since), message.reads);
   if (peer != peers_.end() && says == node::NameSays::unknown)
-    peer->second.read_after = outside_.now_ns() + kRest;
+    peer->second.read_after = environment_.now_ns() + kRest;
   if ((message.serial & kRenewal) != 0) {
     const auto renewal = renewals_.extract(message.serial);
     if (!renewal.empty() && says == node::NameSays::found) cache_.put(renewal.mapped(), node, what);

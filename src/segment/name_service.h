@@ -22,9 +22,9 @@ namespace hamlyn::internal_::segment {
 
 class NameService final : public node::Clerk {
  public:
-  class Outside {
+  class Environment {
    public:
-    virtual ~Outside() = default;
+    virtual ~Environment() = default;
     // Starts the clerk's process. False: it cannot be.
     virtual bool start() = 0;
     // False: it takes nothing now, or has gone. With a table goes the memory that was made last.
@@ -40,7 +40,7 @@ class NameService final : public node::Clerk {
     std::uint32_t after = 0;       // names looked for on other nodes before any is read; 0: never
   };
 
-  NameService(node::Node& node, Outside& outside, const Options& options);
+  NameService(node::Node& node, Environment& environment, const Options& options);
 
   // By the clerk.
   void received(const ClerkMessage& message, node::Time now);
@@ -92,7 +92,7 @@ class NameService final : public node::Clerk {
   void lose(node::NodeId node);
 
   node::Node& node_;
-  Outside& outside_;
+  Environment& environment_;
   const Options options_;
   std::uint32_t looked_ = 0;  // names, on other nodes
   bool running_ = false;

@@ -227,7 +227,7 @@ TEST_P(GatherBetweenHosts, of_chunks_that_cut_a_number_in_two_is_refused_by_the_
   EXPECT_EQ(bob.refused(Refusal::misaligned), 1u);
   Packet put{};
   set_lead(put, Operation::put_strided, 12, 0, 4);
-  const std::uint64_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+  const std::uint64_t opening = terminus.opening_of(terminus.credit_of(slot.ticket()));
   set_word(put, interface::kSlotWord, interface::put_word(opening, 0, false, cuts.x_stride));
   set_strides(put, cuts, 0, 0);
   inject(put);

@@ -40,9 +40,9 @@ class GivingBack : public Puts {
   }
   void open(const Ticket& ticket, std::uint64_t word) { open(ticket, word, alice); }
   // Of alice's at `target`.
-  const interface::Places* opening_of(const TestSlot& target) {
+  const interface::ReceiveCredit* opening_of(const TestSlot& target) {
     for (const std::uint32_t record : bob.core.find_link(alice.id)->places) {
-      const interface::Places& places = bob.core.places()[record];
+      const interface::ReceiveCredit& places = bob.core.places()[record];
       if (places.slot == target.index() && !places.over) return &places;
     }
     return nullptr;
@@ -126,8 +126,8 @@ TEST_P(GivingBack, is_asked_of_none_by_which_something_is_under_way) {
   ASSERT_EQ(terminus.put(slots[2]->ticket(), data, {.strides = &kShape}, &sending), Status::pending);
   static_cast<void>(terminus.send_fast(slots[kMany]->ticket(), {}, 0, 0));
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_NE(interface::Core::find_outlet(to_bob(), slots[i]->ticket()), nullptr) << i;
-  EXPECT_EQ(interface::Core::find_outlet(to_bob(), slots[4]->ticket()), nullptr);
+    EXPECT_NE(interface::Core::find_credit(to_bob(), slots[i]->ticket()), nullptr) << i;
+  EXPECT_EQ(interface::Core::find_credit(to_bob(), slots[4]->ticket()), nullptr);
   ASSERT_EQ(send_fast(terminus, slots[kMany]->ticket(), {}, 5), Status::ok);
   std::size_t told = 0;
   for (const Notification& n : arrivals()) told += n.kind == Notification::Kind::got;
@@ -178,12 +178,12 @@ TEST_P(GivingBack, tells_nobody_of_a_slot_what_a_fence_was_answered_of_another) 
   interface::Requests& requests = terminus.requests();
   RemoteHandle handle;
   ASSERT_EQ(requests.fence(gone, {}, nullptr, &handle), Status::pending);
-  const interface::Outlet& outlet = *interface::Core::find_outlet(to_bob(), gone);
-  for (int i = 0; !outlet.refused && i < 10000; ++i) {
+  const interface::SendCredit& credit = *interface::Core::find_credit(to_bob(), gone);
+  for (int i = 0; !credit.refused && i < 10000; ++i) {
     fabric->pass();
     alice.core.run();
   }
-  ASSERT_TRUE(outlet.refused);
+  ASSERT_TRUE(credit.refused);
   ASSERT_EQ(requests.outcome(handle).status, Status::pending) << "the case is not this one";
   ASSERT_EQ(terminus.ready(slots[kMany]->ticket()), Status::connecting);
   fabric->end(alice, bob);
@@ -201,7 +201,7 @@ TEST_P(GivingBack, is_kept_from_by_no_puts_of_a_terminus_that_has_gone) {
     Terminus one(alice.core, 4);
     ASSERT_TRUE(until([&] { return one.put(slots[i]->ticket(), data, {}, nullptr) == Status::ok; })) << i;
   }
-  for (const auto& outlet : to_bob().outlets) EXPECT_EQ(outlet->unfenced, 0u);
+  for (const auto& credit : to_bob().credits) EXPECT_EQ(credit->unfenced, 0u);
   rest();
   EXPECT_EQ(bob.refused_in_all(), 0u);
 }
@@ -284,7 +284,7 @@ TEST_P(GivingBack, refuses_what_comes_by_an_opening_that_was_given_back) {
   next(bob, large);
   ASSERT_EQ(put(first.ticket(), pattern(8, 1)), Status::ok);
   rest();
-  const std::uint64_t opening = to_bob().outlets.front()->opening;
+  const std::uint64_t opening = to_bob().credits.front()->opening;
   open(second.ticket(), 77 << 8);  // by the name of the first
   interface::Packet late = hand_made(first.ticket(), 0);
   inject(late);

@@ -22,7 +22,7 @@ class Guest : public Puts {
   }
   // By the opening that alice was granted.
   void send(Operation operation, std::size_t length, bool notify, std::uint64_t what = 0) {
-    const std::uint32_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+    const std::uint32_t opening = terminus.opening_of(terminus.credit_of(slot.ticket()));
     ASSERT_LT(opening, interface::kLostOpening) << "nothing was granted";
     const bool strided = operation == Operation::put_strided;
     Packet packet = hand_made(slot.ticket(), 0);

@@ -15,7 +15,7 @@ class PutAnnouncement : public Conformance {
   PutAnnouncement() {
     EXPECT_TRUE(until([&] { return terminus.put(slot.ticket(), junk_bytes(8), {}, nullptr) == Status::ok; }));
     rest();
-    opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+    opening = terminus.opening_of(terminus.credit_of(slot.ticket()));
   }
   static std::span<const std::byte> junk_bytes(std::size_t length) { return std::span(junk).first(length); }
   void send(std::size_t length, std::uint64_t offset, std::uint64_t announced) {

@@ -235,7 +235,7 @@ TEST_P(Put, hand_made_packets_change_nothing) {
   ASSERT_EQ(put(slot.ticket(), pattern(8, 10)), Status::ok);
   rest();
   std::fill(area.bytes().begin(), area.bytes().end(), kBefore);
-  const std::uint64_t opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+  const std::uint64_t opening = terminus.opening_of(terminus.credit_of(slot.ticket()));
   Packet packet = hand_made(slot.ticket(), 0);
   const auto send = [&](Operation operation, std::size_t length, std::uint64_t word,
                         const Strides& strides = {}, std::uint64_t offset = 0, std::uint32_t at = 0) {
@@ -376,7 +376,7 @@ TEST_P(Put, late_answers_of_an_opening_that_has_ended_change_nothing) {
   const auto late = [&](Operation operation, std::uint64_t question) {
     Packet reply{};
     set_lead(reply, operation, 0, 0);
-    reply.word = interface::outlet_word(0, question);
+    reply.word = interface::credit_word(0, question);
     reply.entry = 200;
     reply.delta = 9;
     reply.offset = interface::kOpenForPuts | 5;

@@ -286,9 +286,9 @@ TEST_P(Refusals, kinds_of_packets_that_a_slot_does_not_take) {
 TEST_P(Refusals, replies_that_nobody_waits_for) {
   Packet packet{};
   for (const Operation operation : {Operation::grant, Operation::credit}) {
-    for (const std::uint64_t outlet : {std::uint64_t{0}, std::uint64_t{255}, kMost}) {
+    for (const std::uint64_t credit : {std::uint64_t{0}, std::uint64_t{255}, kMost}) {
       set_lead(packet, operation, 0, 0);
-      packet.word = outlet;
+      packet.word = credit;
       packet.delta = 1;
       EXPECT_EQ(refusal_of(packet), Refusal::malformed);
       ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
@@ -302,7 +302,7 @@ TEST_P(Refusals, replies_that_nobody_waits_for) {
   Terminus terminus(bob.core, 63);
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   set_lead(packet, Operation::credit, 0, 0);
-  packet.word = interface::outlet_word(0, 1);
+  packet.word = interface::credit_word(0, 1);
   packet.delta = 2;
   ASSERT_EQ(alice.core.find_link(bob.id)->put_reply(packet, nullptr), Status::ok);
   rest();

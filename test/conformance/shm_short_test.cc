@@ -240,7 +240,7 @@ TEST_P(ShmShort, does_what_the_long_way_does_with_a_block_in_a_run) {
                                                           << written(heard);
     expect_same(p, long_way, short_way);
     rest();  // what was taken is told of
-    for (const interface::Places& each : carol.core.places())
+    for (const interface::ReceiveCredit& each : carol.core.places())
       EXPECT_FALSE(each.queue != nullptr && each.credit_due()) << "places that were freed are not told of";
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }

@@ -171,7 +171,7 @@ TEST_P(Told, only_by_slots_that_take_puts) {
 TEST_P(Told, packets_that_lie_are_refused_and_nobody_is_told) {
   ASSERT_EQ(fetch(slot.ticket(), 0).status, Status::ok);
   ASSERT_EQ(told().size(), 1u);
-  const auto opening = terminus.opening_of(terminus.outlet_of(slot.ticket()));
+  const auto opening = terminus.opening_of(terminus.credit_of(slot.ticket()));
   const std::uint32_t add = interface::fetch_delta(1, 8, false);
   using interface::telling_entry;
   for (const Operation operation : {Operation::get, Operation::fetch}) {
@@ -223,7 +223,7 @@ TEST_P(Told, by_an_opening_of_that_slot_and_of_no_other) {
   for (TestSlot* each : {&slot, &other}) ASSERT_EQ(fetch(each->ticket(), 0).status, Status::ok);
   EXPECT_EQ(told().size(), 1u);
   EXPECT_TRUE(take(bob, others));
-  const auto opening = terminus.opening_of(terminus.outlet_of(other.ticket()));
+  const auto opening = terminus.opening_of(terminus.credit_of(other.ticket()));
   forge(Operation::get, interface::telling_entry(opening), 8);
   forge(Operation::fetch, interface::telling_entry(opening), interface::fetch_delta(1, 8, false));
   EXPECT_TRUE(told().empty());

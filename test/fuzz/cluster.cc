@@ -38,7 +38,7 @@ Address address_of(std::uint64_t id) {
   return out;
 }
 
-class Madness final : public ClusterOutside {
+class Madness final : public ClusterEnvironment {
  public:
   explicit Madness(Input& input) : input_(input), cluster_(options(), *this, now_) {}
 

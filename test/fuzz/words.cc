@@ -349,7 +349,7 @@ class Neighbours {
         return;
       }
       case 1: {
-        library::Import import;
+        library::MappingRequest import;
         import.answer.number = pick(kImports);
         if (!asked_.contains(import.answer.number) && keeper_->ask_import(import))
           asked_.insert(import.answer.number);

@@ -339,7 +339,7 @@ TEST(LinkKeeper, TakesNoMappingTwiceNorOneThatItHasNotAskedFor) {
   const shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
   Speaker peer(::geteuid());
   ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
-  library::Import import;
+  library::MappingRequest import;
   import.answer.number = 5;
   ASSERT_TRUE(peer.keeper->ask_import(import));
   for (const std::size_t good : {1u, 0u}) {
@@ -434,7 +434,7 @@ TEST(LinkKeeper, TakesNoMemoryThatIsLargerThanItsWordMayHave) {
     std::byte byte{};
     EXPECT_EQ(::recv(peer.keeper->socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT), 1);
     peer.keeper.reset();
-    EXPECT_EQ(peer.foreign.unburied(), 1u) << "closed by a thread that ends";
+    EXPECT_EQ(peer.foreign.pending_closes(), 1u) << "closed by a thread that ends";
     EXPECT_EQ(peer.foreign.disposal().handed(), 0u);
   }
 }
@@ -446,7 +446,7 @@ TEST(LinkKeeper, MapsMemoryThatAllMayWriteOfItsOwnUserAlone) {
   for (const bool own : {true, false}) {
     Speaker peer(own ? ::geteuid() : ::geteuid() + 1);
     ASSERT_EQ(peer.read(), library::LinkKeeper::End::none);
-    library::Import import;
+    library::MappingRequest import;
     import.answer.number = 5;
     ASSERT_TRUE(peer.keeper->ask_import(import));
     peer.say({.word = LinkWord::imported, .value = 5, .bytes = 4096, .kind = 1, .bound = 4096},

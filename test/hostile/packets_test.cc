@@ -108,8 +108,8 @@ class Cases {
     Packet packet = packet_for(tickets_.fast, 0);
     for (const Operation operation : {Operation::grant, Operation::credit}) {
       packet.lead.operation = operation;
-      for (const std::uint64_t outlet : {std::uint64_t{0}, std::uint64_t{255}, ~std::uint64_t{0}}) {
-        packet.word = outlet;
+      for (const std::uint64_t credit : {std::uint64_t{0}, std::uint64_t{255}, ~std::uint64_t{0}}) {
+        packet.word = credit;
         add(packet, Refusal::malformed);
       }
     }

@@ -14,7 +14,7 @@
 
 #include "interface/counters.h"
 #include "library/engine.h"
-#include "library/outside.h"
+#include "library/host_services.h"
 #include "test/process/library.h"
 #include "test/support/forbid.h"
 

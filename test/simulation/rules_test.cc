@@ -95,16 +95,16 @@ class Node {
       digest.add(static_cast<std::uint64_t>(terminus.status(handles[i])));
       digest.add(static_cast<std::uint64_t>(terminus.requests().outcome(asked[i]).status));
     }
-    for (const interface::Places& places : party.core.places()) {
+    for (const interface::ReceiveCredit& places : party.core.places()) {
       digest.add(places.standing);
       digest.add(places.freed);
       digest.add(places.told);
     }
-    for (const auto& outlet : link->outlets) {
-      digest.add(outlet->asked);
-      digest.add(outlet->granted);
-      digest.add(outlet->left);
-      digest.add(outlet->freed);
+    for (const auto& credit : link->credits) {
+      digest.add(credit->asked);
+      digest.add(credit->granted);
+      digest.add(credit->left);
+      digest.add(credit->freed);
     }
     digest.add(link->replies_due);
     digest.add(link->acknowledgements.due_count);

@@ -32,7 +32,7 @@ class ClusterWorld {
  public:
   static constexpr Time kTick{20};
 
-  class Host final : public node::ClusterOutside {
+  class Host final : public node::ClusterEnvironment {
    public:
     Host(ClusterWorld& world, NodeId of) : id(of), address(address_of(of)), world_(world) {}
 

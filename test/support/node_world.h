@@ -11,7 +11,7 @@
 
 namespace hamlyn::test {
 
-class NodeWorld final : public node::Outside {
+class NodeWorld final : public node::NodeEnvironment {
  public:
   explicit NodeWorld(const node::NodeOptions& options = {}, node::OtherNodes* others = nullptr)
       : node(options, *this, node::Time{0}, others) {}

@@ -156,11 +156,11 @@ void RogueLink::ring() {
   ::syscall(SYS_futex, &doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-std::optional<std::uint32_t> RogueLink::open(const Ticket& ticket, std::uint64_t outlet) {
+std::optional<std::uint32_t> RogueLink::open(const Ticket& ticket, std::uint64_t credit) {
   Packet packet{};
   interface::set_lead(packet, Operation::open, 0, 0);
   interface::set_slot(packet, ticket);
-  packet.word = outlet;
+  packet.word = credit;
   if (!put(packet)) return std::nullopt;
   const auto answer = reply();
   if (!answer || answer->lead.operation != Operation::grant || answer->delta == 0) return std::nullopt;

@@ -63,7 +63,7 @@ class RogueLink {
   // Wakes the victim, as a sender rings its doorbell.
   void ring();
   // Asks for notification places of a fast-mode ticket, and gives the record's name.
-  std::optional<std::uint32_t> open(const Ticket& ticket, std::uint64_t outlet = 0);
+  std::optional<std::uint32_t> open(const Ticket& ticket, std::uint64_t credit = 0);
 
  private:
   node::Event event_;

@@ -24,7 +24,7 @@ class Checks : public testing::Test {
     slot.generation = kSlotGeneration;
     slot.live = true;
     slot.puts = std::make_unique<Puts>(kBound, 0);
-    Places& places = records[1];
+    ReceiveCredit& places = records[1];
     places.slot = 1;
     places.generation = kSlotGeneration;
     places.serial = 5;
@@ -147,11 +147,11 @@ TEST_F(Checks, of_an_entry_refuse_what_is_late_of_a_message_that_was_given_up) {
 }
 
 TEST_F(Checks, of_an_answer_want_a_question_that_was_asked) {
-  link.outlets.push_back(std::make_unique<Outlet>());
+  link.credits.push_back(std::make_unique<SendCredit>());
   link.questions = 3;
-  EXPECT_EQ(check_answered(link, outlet_word(0, 3)), Refusal::none);
-  EXPECT_EQ(check_answered(link, outlet_word(0, 4)), Refusal::malformed);
-  EXPECT_EQ(check_answered(link, outlet_word(1, 3)), Refusal::malformed) << "there is one outlet";
+  EXPECT_EQ(check_answered(link, credit_word(0, 3)), Refusal::none);
+  EXPECT_EQ(check_answered(link, credit_word(0, 4)), Refusal::malformed);
+  EXPECT_EQ(check_answered(link, credit_word(1, 3)), Refusal::malformed) << "there is one credit";
   const std::uint64_t beyond = 3 | std::uint64_t{kQuestions};
   EXPECT_EQ(check_answered(link, beyond << kOutletBits), Refusal::malformed);
 }

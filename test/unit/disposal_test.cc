@@ -106,10 +106,10 @@ TEST(Foreign, EndsSocketsByAFewThreadsAtATime) {
   const std::byte word{1};
   ASSERT_EQ(send_message(theirs.get(), std::span(&word, 1)), SocketState::ok);
   foreign.drop(std::move(ours));
-  foreign.bury();
-  EXPECT_EQ(foreign.unburied(), 1u) << "as many threads end already as may at a time";
+  foreign.close_pending();
+  EXPECT_EQ(foreign.pending_closes(), 1u) << "as many threads end already as may at a time";
   gate.release();
-  while (foreign.unburied() != 0) foreign.bury();
+  while (foreign.pending_closes() != 0) foreign.close_pending();
   gate.release(Foreign::kMaxEnding - 1);
   for (std::thread& thread : threads) thread.join();
 }

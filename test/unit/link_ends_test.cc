@@ -43,12 +43,12 @@ class LinkEnds : public testing::Test {
     packet.word = message_word(7, slot.entry(entry).incarnation);
     ASSERT_EQ(core.deposit(by, packet, {}), Refusal::none);
   }
-  // An opening by the link's outlet of that number; the places that it is granted.
-  std::uint32_t open(NoLink& by, TestSlot& slot, std::uint64_t outlet) {
+  // An opening by the link's credit of that number; the places that it is granted.
+  std::uint32_t open(NoLink& by, TestSlot& slot, std::uint64_t credit) {
     Packet packet{};
     packet.lead.operation = Operation::open;
     set_slot(packet, slot.ticket());
-    packet.word = outlet_word(outlet, ++questions);
+    packet.word = credit_word(credit, ++questions);
     EXPECT_EQ(core.deposit(by, packet, {}), Refusal::none);
     core.run();
     return by.replies.empty() ? 0 : by.replies.back().delta;

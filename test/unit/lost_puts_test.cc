@@ -9,9 +9,9 @@ namespace {
 
 using test::NoLink;
 
-std::vector<std::unique_ptr<Outlet>> lost_by(std::uint64_t terminus) {
-  std::vector<std::unique_ptr<Outlet>> out;
-  out.push_back(std::make_unique<Outlet>());
+std::vector<std::unique_ptr<SendCredit>> lost_by(std::uint64_t terminus) {
+  std::vector<std::unique_ptr<SendCredit>> out;
+  out.push_back(std::make_unique<SendCredit>());
   out.back()->lose_with_link(terminus, {});
   return out;
 }
@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Outlet>> lost_by(std::uint64_t terminus) {
 std::pair<std::uint64_t, std::uint64_t> found(LostPuts& lost, std::uint64_t peer) {
   NoLink link{peer};
   lost.recall(link);
-  return {link.lost_before, link.outlets.empty() ? 0 : link.outlets.front()->lost_with_link};
+  return {link.lost_before, link.credits.empty() ? 0 : link.credits.front()->lost_with_link};
 }
 
 using Pair = std::pair<std::uint64_t, std::uint64_t>;

@@ -33,7 +33,7 @@ constexpr std::uint32_t kCached = Request::kCached;
 
 class Sites {
  public:
-  struct Site final : node::OtherNodes, NameService::Outside {
+  struct Site final : node::OtherNodes, NameService::Environment {
     Site(Sites& all, NodeId which, std::uint32_t after)
         : sites(all), id(which), world(options(which), this), service(world.node, *this, {.after = after}) {
       world.node.set_clerk(service);

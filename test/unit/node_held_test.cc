@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "node/knocks.h"
+#include "node/pending_introductions.h"
 #include "test/support/node_world.h"
 
 namespace hamlyn::test {
@@ -80,20 +80,20 @@ TEST(NodeHeld, OfThoseWhoWaitForASlowReaderUsersTakeTurns) {
   EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
 }
 
-TEST(Knocks, WhoGoesOnWaitingForTheSameKeepsItsPlace) {
-  using node::Knocks;
+TEST(PendingIntroductions, WhoGoesOnWaitingForTheSameKeepsItsPlace) {
   using node::Obstacle;
+  using node::PendingIntroductions;
   const Obstacle reading{Obstacle::Kind::reading, 1};
-  Knocks knocks;
-  const Knocks::Key first{10, 5}, second{11, 5};
-  knocks.add(first, kRogue, 1, reading);
-  knocks.add(second, kRogue, 1, reading);
-  knocks.move(first, reading);
-  EXPECT_EQ(knocks.next(1), first);
-  knocks.move(first, {Obstacle::Kind::link, 0});
-  EXPECT_EQ(knocks.next(1), second);
-  knocks.move(first, reading);
-  EXPECT_EQ(knocks.next(1), second) << "and who comes back is behind the others";
+  PendingIntroductions introductions;
+  const PendingIntroductions::Key first{10, 5}, second{11, 5};
+  introductions.add(first, kRogue, 1, reading);
+  introductions.add(second, kRogue, 1, reading);
+  introductions.move(first, reading);
+  EXPECT_EQ(introductions.next(1), first);
+  introductions.move(first, {Obstacle::Kind::link, 0});
+  EXPECT_EQ(introductions.next(1), second);
+  introductions.move(first, reading);
+  EXPECT_EQ(introductions.next(1), second) << "and who comes back is behind the others";
 }
 
 // It has read, and nobody has said so yet: who asks now does not come before who waits.

@@ -60,8 +60,8 @@ class LocalService {
   std::size_t clients() const;  // there are now; of a forked child 0
 
  private:
-  struct Desk;
-  std::unique_ptr<Desk> desk_;
+  struct Clients;
+  std::unique_ptr<Clients> clients_;
 };
 
 // The client's side. Of each service an interface has one: another takes the first one's place. Threads: one
@@ -109,8 +109,8 @@ class LocalClient {
   }
 
  private:
-  struct Phone;
-  std::unique_ptr<Phone> phone_;
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace hamlyn

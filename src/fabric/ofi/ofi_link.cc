@@ -180,9 +180,9 @@ void OfiLink::send_empty(std::uint64_t now, bool last) noexcept {
 
 // Packets that wait for their turn join the frame that is being filled.
 bool OfiLink::more_departs() noexcept {
-  const interface::Way& waiting = way(Priority::normal);
+  const interface::LinkLevel& waiting = way(Priority::normal);
   const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit() + 8;
-  return waiting.state == interface::Way::State::ready &&
+  return waiting.state == interface::LinkLevel::State::ready &&
          open_[index_of(Lane::normal)]->length + most <= exchange_.limits().frame;
 }
 

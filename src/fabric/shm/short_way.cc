@@ -13,15 +13,15 @@ std::size_t ShortWay::send_row(interface::Terminus& from, const Ticket& ticket,
                                std::span<const FastMessage> row) noexcept {
   std::size_t count = 0;
   ShmLink* link;
-  interface::Outlet* const outlet = from.quick_way(ticket, 0, 0, link);
-  if (outlet == nullptr) return 0;
-  for (; count != row.size() && outlet->left != 0 && link->quick(); ++count) {
+  interface::SendCredit* const credit = from.quick_way(ticket, 0, 0, link);
+  if (credit == nullptr) return 0;
+  for (; count != row.size() && credit->left != 0 && link->quick(); ++count) {
     const FastMessage& message = row[count];
     const std::size_t length = message.data.size();
     if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
     link->publish(
-        FastCell{{outlet->target, ticket.base + message.offset, message.word}, message.data.data(), length});
-    --outlet->left;
+        FastCell{{credit->target, ticket.base + message.offset, message.word}, message.data.data(), length});
+    --credit->left;
   }
   if (count != 0 && link->must_ring()) link->ring();
   return count;

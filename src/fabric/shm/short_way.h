@@ -65,37 +65,37 @@ class ShortWay final : public interface::Shortcut {
                                                   std::span<const std::byte> data, std::uint64_t word,
                                                   std::uint64_t offset, ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::Outlet* const outlet = from.quick_way(ticket, data.size(), offset, link);
-    if (outlet == nullptr || !link->quick()) [[unlikely]]
+    interface::SendCredit* const credit = from.quick_way(ticket, data.size(), offset, link);
+    if (credit == nullptr || !link->quick()) [[unlikely]]
       return false;
-    const FastCell shape{{outlet->target, ticket.base + offset, word}, data.data(), data.size()};
-    asleep = leave(*link, shape, [&] { --outlet->left; });
+    const FastCell shape{{credit->target, ticket.base + offset, word}, data.data(), data.size()};
+    asleep = leave(*link, shape, [&] { --credit->left; });
     return true;
   }
   __attribute__((always_inline)) static bool send_block(interface::Terminus& from, const Ticket& ticket,
                                                         std::span<const std::byte> data, std::uint64_t word,
                                                         std::uint64_t offset, ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::Outlet* const outlet = from.quick_way(ticket, data.size(), offset, link);
-    if (outlet == nullptr) [[unlikely]]
+    interface::SendCredit* const credit = from.quick_way(ticket, data.size(), offset, link);
+    if (credit == nullptr) [[unlikely]]
       return false;
-    const FastBlock shape{{outlet->target, ticket.base + offset, word}, data.data(), data.size()};
+    const FastBlock shape{{credit->target, ticket.base + offset, word}, data.data(), data.size()};
     if (link->others_first(Priority::normal) || !link->quick(shape)) [[unlikely]]
       return false;
-    asleep = leave(*link, shape, [&] { --outlet->left; });
+    asleep = leave(*link, shape, [&] { --credit->left; });
     return true;
   }
   __attribute__((always_inline)) static bool put(interface::Terminus& from, const Ticket& ticket,
                                                  std::span<const std::byte> data, const PutOptions& options,
                                                  ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::Outlet* const outlet = from.quick_put(ticket, data.size(), options, link);
-    if (outlet == nullptr || !link->quick()) [[unlikely]]
+    interface::SendCredit* const credit = from.quick_put(ticket, data.size(), options, link);
+    if (credit == nullptr || !link->quick()) [[unlikely]]
       return false;
     const std::uint64_t word =
-        interface::put_word(outlet->opening, data.size(), false, ticket.base + options.offset);
+        interface::put_word(credit->opening, data.size(), false, ticket.base + options.offset);
     const PutCell shape{word, data.data(), data.size()};
-    asleep = leave(*link, shape, [&] { outlet->unfenced |= from.bit(); });
+    asleep = leave(*link, shape, [&] { credit->unfenced |= from.bit(); });
     return true;
   }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,

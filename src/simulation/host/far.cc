@@ -3,7 +3,7 @@
 
 #include "library/engine.h"
 #include "simulation/host/host.h"
-#include "simulation/host/outside.h"
+#include "simulation/host/simulated_services.h"
 
 namespace hamlyn::simulation {
 
@@ -33,7 +33,7 @@ void Host::close_far(Inhabitant& process) {
 std::unique_ptr<ofi::OfiLink> Host::make_far(Inhabitant& from, const Inhabitant& to, std::uint64_t number,
                                              bool initiator) {
   const ofi::LinkIdentity identity{number, from.host + 1, to.host + 1};
-  return std::make_unique<ofi::OfiLink>(*from.exchange, from.outside->engine(), to.number,
+  return std::make_unique<ofi::OfiLink>(*from.exchange, from.services->engine(), to.number,
                                         to.port->whole_address(), identity, initiator);
 }
 
@@ -72,7 +72,7 @@ void Host::end_far(std::uint64_t number, std::uint64_t peer) {
   const auto found = process.links.find(peer);
   if (found == process.links.end() || found->second.far == nullptr || !found->second.over()) return;
   if (process.stopped) return after(soon(), [=, this] { end_far(number, peer); });
-  library::Engine& engine = process.outside->engine();
+  library::Engine& engine = process.services->engine();
   engine.lock().enter_as_other();
   engine.core().drain(found->second.link());
   engine.lock().leave();
@@ -83,7 +83,7 @@ void Host::forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why) {
   LinkEnd& end = process.links.at(peer);
   cut_off(process, inhabitant(peer));
   if (LinkEnd* const other = other_end(process, peer, end)) other->may_end = true;
-  library::Engine& engine = process.outside->engine();
+  library::Engine& engine = process.services->engine();
   engine.lock().enter_as_other();
   engine.core().end_link(end.link(), why);
   // Who is dead says nothing more.
@@ -94,7 +94,7 @@ void Host::forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why) {
   }
   engine.lock().leave();
   process.links.erase(peer);
-  process.outside->fail_imports(peer);
+  process.services->fail_imports(peer);
   engine.look_again();
   trace_.note(time(), process.number, "ends its link to %", {peer});
 }

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "library/engine.h"
-#include "simulation/host/outside.h"
+#include "simulation/host/simulated_services.h"
 
 namespace hamlyn::simulation {
 
@@ -206,8 +206,8 @@ void Host::sleep(const std::atomic<std::uint32_t>& word, std::uint32_t value,
   thread.word = nullptr;
   thread.until = kNever;
   // The dead wait for nothing.
-  if (thread.main && !thread.process->alive && thread.process->outside != nullptr)
-    thread.process->outside->engine().cancel();
+  if (thread.main && !thread.process->alive && thread.process->services != nullptr)
+    thread.process->services->engine().cancel();
 }
 
 void Host::stand_still(std::uint64_t until) noexcept {
@@ -259,8 +259,9 @@ bool Host::sync(int file) noexcept {
 
 std::span<const std::byte> Host::on_disk(int file) { return on_disk_[inode_of(file)]; }
 
-std::unique_ptr<library::Outside> Host::make_outside(library::Engine& engine, const Interface::Options&) {
-  return std::make_unique<HostOutside>(*this, here(), engine);
+std::unique_ptr<library::HostServices> Host::make_host_services(library::Engine& engine,
+                                                                const Interface::Options&) {
+  return std::make_unique<SimulatedServices>(*this, here(), engine);
 }
 
 // --- faults
@@ -360,19 +361,19 @@ void Host::cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets) 
 
 void Host::introduce(std::uint64_t from, std::uint64_t to) {
   Inhabitant& one = inhabitant(from);
-  if (!one.alive || one.outside == nullptr || one.leaves) return;
+  if (!one.alive || one.services == nullptr || one.leaves) return;
   if (to == from) return join_oneself(one);
   const std::uint64_t index = to & kIndex;
   const bool known = index >= 1 && index <= inhabitants_.size() && inhabitants_[index - 1]->number == to;
   Inhabitant* const other = known ? &inhabitant(to) : nullptr;
-  if (one.links.count(to) != 0) return one.outside->wants_no_more(to);
-  const bool there = other != nullptr && other->alive && other->outside != nullptr && !other->leaves;
+  if (one.links.count(to) != 0) return one.services->wants_no_more(to);
+  const bool there = other != nullptr && other->alive && other->services != nullptr && !other->leaves;
   const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
   // Of another host, who has not found out yet that there is no link is told by its node.
   if (there && !other->stopped && one.host != other->host && other->links.count(from) != 0)
     forget_far(*other, from, {LinkReason::ended, false});
   if (busy) return after(soon(), [=, this] { introduce(from, to); });
-  one.outside->wants_no_more(to);
+  one.services->wants_no_more(to);
   const bool refused = there && rules_.refuse_one_in != 0 && chance_.one_in(rules_.refuse_one_in);
   if (there && !refused) return join(one, *other);
   if (refused) {
@@ -381,7 +382,7 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
     struck(Fault::link_refused, one, *other);
     may_part(one, *other);
   }
-  one.outside->refuse(to, refused ? LinkReason::quota : LinkReason::no_process);
+  one.services->refuse(to, refused ? LinkReason::quota : LinkReason::no_process);
 }
 
 void Host::join(Inhabitant& one, Inhabitant& other) {
@@ -403,7 +404,7 @@ void Host::join(Inhabitant& one, Inhabitant& other) {
 // The node has no part in that, and refuses nothing.
 void Host::join_oneself(Inhabitant& one) {
   const std::uint64_t self = one.number;
-  one.outside->wants_no_more(self);
+  one.services->wants_no_more(self);
   if (one.links.count(self) != 0) return;
   if (one.stopped) return after(soon(), [=, this] { introduce(self, self); });
   LinkEnd end;
@@ -423,12 +424,12 @@ void Host::add(Inhabitant& process, std::uint64_t peer) {
     link.in_order = net_.in_order();
     end.near->arrivals = &process.arrivals;
   }
-  library::Engine& engine = process.outside->engine();
+  library::Engine& engine = process.services->engine();
   engine.lock().enter_as_other();
   engine.core().add_link(link);
   engine.lock().leave();
   engine.look_again();
-  process.outside->link_made(peer);
+  process.services->link_made(peer);
 }
 
 // Of one that was cut, or whose other side has gone: everything has come that will.
@@ -444,13 +445,13 @@ void Host::look_at_end(std::uint64_t number, std::uint64_t peer) {
     return;
   }
   if (process.stopped) return after(soon(), [=, this] { look_at_end(number, peer); });
-  library::Engine& engine = process.outside->engine();
+  library::Engine& engine = process.services->engine();
   engine.lock().enter_as_other();
   engine.core().drain(found->second.link());
   engine.core().end_link(found->second.link());
   engine.lock().leave();
   process.links.erase(found);
-  process.outside->fail_imports(peer);
+  process.services->fail_imports(peer);
   engine.look_again();
   trace_.note(time(), number, "ends its link to %", {peer});
 }
@@ -465,13 +466,13 @@ void Host::end_links(Inhabitant& process) {
       continue;
     }
     const bool cut = first->second.over();
-    library::Engine& engine = process.outside->engine();
+    library::Engine& engine = process.services->engine();
     engine.lock().enter_as_other();
     engine.core().end_link(first->second.link());
     engine.lock().leave();
     if (!cut) net_.hang_up(*first->second.near);
     process.links.erase(first);
-    process.outside->fail_imports(peer);
+    process.services->fail_imports(peer);
     engine.look_again();
     after(rules_.weather.most_delay + soon(),
           [this, peer, number = process.number] { look_at_end(peer, number); });

@@ -28,7 +28,7 @@
 
 namespace hamlyn::simulation {
 
-class HostOutside;
+class SimulatedServices;
 
 // A process of a host.
 struct Inhabitant {
@@ -37,9 +37,9 @@ struct Inhabitant {
   const std::uint64_t number;  // and that of its interface
   bool alive = true;
   bool stopped = false;
-  HostOutside* outside = nullptr;  // null: it has no interface
-  bool leaves = false;             // that interface gets no links any more
-  std::shared_ptr<void> own;       // library::Setting::own
+  SimulatedServices* services = nullptr;  // null: it has no interface
+  bool leaves = false;                    // that interface gets no links any more
+  std::shared_ptr<void> own;              // library::Setting::own
   std::uint64_t host = 0;
   std::map<std::uint64_t, LinkEnd> links;  // by the peer's number
   std::set<std::uint64_t> parted;          // from whom some fault may have parted it
@@ -144,12 +144,12 @@ class Host final : public library::Setting {
   bool sync(int file) noexcept override;
   void step_aside() noexcept override;
   std::unique_ptr<library::Task> start(std::function<void()> main) override;
-  std::unique_ptr<library::Outside> make_outside(library::Engine& engine,
-                                                 const Interface::Options& options) override;
+  std::unique_ptr<library::HostServices> make_host_services(library::Engine& engine,
+                                                            const Interface::Options& options) override;
   std::shared_ptr<void>& own() noexcept override { return here().own; }
 
  private:
-  friend class HostOutside;
+  friend class SimulatedServices;
   class Beside;
 
   struct Thread {

@@ -124,11 +124,11 @@ class Forger {
       {
         const base::RunLockGuard guard(interface_.engine().lock());
         interface::Link* const link = interface_.engine().core().find_link(good_.interface);
-        expect(link != nullptr && !link->outlets.empty(), "no link for truncated packets");
+        expect(link != nullptr && !link->credits.empty(), "no link for truncated packets");
         interface::Packet packet {};
         set_lead(packet, interface::Operation::put, interface::kInlineData, 0);
         set_word(packet, interface::kSlotWord,
-                 interface::put_word(link->outlets.front()->opening, interface::kPutInline + 1, false, 0));
+                 interface::put_word(link->credits.front()->opening, interface::kPutInline + 1, false, 0));
         status = link->put(packet, packet.data, nullptr);
       }
       if (status == Status::queue_full) interface_.run();

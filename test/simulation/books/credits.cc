@@ -9,27 +9,28 @@ namespace {
 void check_link(World& world, Process& process, const interface::Link& link) {
   Process& peer = world.process(link.peer);
   for (const std::uint32_t record : link.places) {
-    const interface::Places& places = process.core().places()[record];
+    const interface::ReceiveCredit& places = process.core().places()[record];
     demand(places.standing == 0, "a place is in use though all was read");
     demand(!places.credit_due(), "free places were not told of");
   }
   const auto other = peer.links.find(process.number());
   if (other == peer.links.end()) return;
-  for (const auto& outlet : link.outlets) {
-    if (!outlet->open() || outlet->refused) continue;
-    demand(outlet->record < other->second.link().places.size(),
+  for (const auto& credit : link.credits) {
+    if (!credit->open() || credit->refused) continue;
+    demand(credit->record < other->second.link().places.size(),
            "a sender has places that the receiver does not know");
-    const interface::Places& places = peer.core().places()[other->second.link().places[outlet->record]];
-    demand(outlet->granted == places.granted, "a sender was granted another number of places");
-    demand(outlet->freed + outlet->granted - outlet->left == places.freed + places.standing,
+    const interface::ReceiveCredit& places =
+        peer.core().places()[other->second.link().places[credit->record]];
+    demand(credit->granted == places.granted, "a sender was granted another number of places");
+    demand(credit->freed + credit->granted - credit->left == places.freed + places.standing,
            "sender and receiver count different messages");
-    demand(outlet->freed == places.told, "sender and receiver count different free places");
+    demand(credit->freed == places.told, "sender and receiver count different free places");
   }
 }
 
 void check_queue(Process& process, const interface::Queue& queue) {
   std::size_t promised = 0;
-  for (const interface::Places& places : process.core().places()) {
+  for (const interface::ReceiveCredit& places : process.core().places()) {
     if (places.queue == &queue) promised += places.over ? places.standing : places.granted;
   }
   demand(promised == queue.reserved(), "a queue keeps places for nobody");

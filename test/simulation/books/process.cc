@@ -58,10 +58,10 @@ void Process::check() {
            "a queue has promised more places than it has");
   for (const auto& [peer, end] : links) {
     const interface::Link& link = end.link();
-    for (const auto& outlet : link.outlets)
-      demand(outlet->left <= outlet->granted || outlet->refused, "more places were used than granted");
+    for (const auto& credit : link.credits)
+      demand(credit->left <= credit->granted || credit->refused, "more places were used than granted");
     for (const std::uint32_t record : link.places) {
-      const interface::Places& places = core().places()[record];
+      const interface::ReceiveCredit& places = core().places()[record];
       demand(places.standing <= places.granted, "more notifications came than places were granted");
     }
   }

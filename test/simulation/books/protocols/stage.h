@@ -64,7 +64,7 @@ class Stage {
   // Whether something between this process and that one may have ended, or never begun.
   bool may_have_gone(std::uint64_t other) {
     const Inhabitant& process = host.inhabitant(other);
-    return host.parted(me(), other) || !process.alive || process.outside == nullptr;
+    return host.parted(me(), other) || !process.alive || process.services == nullptr;
   }
   // Whether anything that had left may be lost.
   bool may_be_lost(std::uint64_t one, std::uint64_t other) const { return host.cut_between(one, other); }

@@ -22,7 +22,7 @@ struct Obstacle {
   bool operator==(const Obstacle&) const = default;
 };
 
-class Knocks {
+class PendingIntroductions {
  public:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // the asker's connection, and the peer's interface
 
@@ -43,7 +43,7 @@ class Knocks {
   std::optional<std::uint64_t> next_peer(std::uint64_t after) const;
 
  private:
-  struct Knock {
+  struct Pending {
     std::uint32_t uid = 0;
     std::uint64_t serial = 0;  // its place
     Obstacle obstacle;
@@ -54,10 +54,10 @@ class Knocks {
     std::uint32_t last = 0;                                       // whose turn it was
   };
 
-  void enter(const Key& key, Knock& knock);
-  void leave(const Knock& knock);
+  void enter(const Key& key, Pending& knock);
+  void leave(const Pending& knock);
 
-  std::map<Key, Knock> knocks_;
+  std::map<Key, Pending> introductions_;
   std::set<Key> by_peer_;  // the other way round
   std::map<std::uint64_t, Queue> queues_;
   std::uint64_t next_serial_ = 0;

@@ -15,7 +15,7 @@
 
 namespace hamlyn::internal_::library {
 
-class Knock {
+class WakeEvent {
  public:
   // By the thread that is to hear, with all signals blocked and in its own table. Throws Error.
   void listen();

@@ -1,4 +1,4 @@
-#include "library/knock.h"
+#include "library/wake_event.h"
 
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kSignal = SIGSTKFLT;  // neither the kernel nor any program uses it
 }
 
-void Knock::listen() {
+void WakeEvent::listen() {
   if (simulation != nullptr) {
     signals_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!signals_) base::throw_system("eventfd");
@@ -33,19 +33,19 @@ void Knock::listen() {
   thread_ = static_cast<pid_t>(syscall(SYS_gettid));
 }
 
-void Knock::close() noexcept {
+void WakeEvent::close() noexcept {
   const std::lock_guard guard(mutex_);
   thread_ = 0;
   signals_.reset();
 }
 
-void Knock::take() noexcept {
+void WakeEvent::take() noexcept {
   signalfd_siginfo one;  // longer than an eventfd's number
   while (read(signals_.get(), &one, sizeof one) > 0) {
   }
 }
 
-void Knock::ring() noexcept {
+void WakeEvent::ring() noexcept {
   if (simulation != nullptr) {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(signals_.get(), &one, sizeof one);

@@ -5,15 +5,15 @@
 #include <list>
 
 #include "interface/gate.h"
-#include "library/outside.h"
+#include "library/host_services.h"
 #include "simulation/host/host.h"
 
 namespace hamlyn::simulation {
 
-class HostOutside final : public library::Outside, public interface::Gate {
+class SimulatedServices final : public library::HostServices, public interface::Gate {
  public:
-  HostOutside(Host& host, Inhabitant& process, library::Engine& engine);
-  ~HostOutside() override;
+  SimulatedServices(Host& host, Inhabitant& process, library::Engine& engine);
+  ~SimulatedServices() override;
 
   library::Engine& engine() noexcept { return engine_; }
 
@@ -22,7 +22,7 @@ class HostOutside final : public library::Outside, public interface::Gate {
   void withdraw(std::string_view name) override;
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
   void cancel() noexcept override { move(); }
-  void have_done(const std::function<void()>& errand) override { errand(); }
+  void have_done(const std::function<void()>& call) override { call(); }
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
   void drop_area(std::uint32_t number) noexcept override;
   void take_area_bytes(std::uint64_t) override {}
@@ -47,7 +47,7 @@ class HostOutside final : public library::Outside, public interface::Gate {
   void fail_imports(std::uint64_t peer) noexcept;
 
  private:
-  using Import = std::shared_ptr<library::Import>;
+  using MappingRequest = std::shared_ptr<library::MappingRequest>;
 
   // A send buffer area, as those see it to whom it is shown.
   struct Area {
@@ -58,9 +58,9 @@ class HostOutside final : public library::Outside, public interface::Gate {
   };
 
   void show_areas(std::uint64_t peer);
-  void ask(const Import& import);
-  void answer(const Import& import);
-  void finish(library::Import& import, ErrorCode error) noexcept;
+  void ask(const MappingRequest& import);
+  void answer(const MappingRequest& import);
+  void finish(library::MappingRequest& import, ErrorCode error) noexcept;
   // Those who wait for a name or a mapping look again.
   void move() noexcept { word_.fetch_add(1); }
   // Waits for that, at most until then. False: it is over, or the process is.
@@ -74,7 +74,7 @@ class HostOutside final : public library::Outside, public interface::Gate {
   std::array<Area, interface::kAreaLimit> send_areas_;
   std::set<std::uint64_t> showing_;  // peers that are shown some soon
   std::set<std::uint64_t> wanted_;
-  std::list<Import> imports_;
+  std::list<MappingRequest> imports_;
   std::atomic<std::uint32_t> word_{0};
 };
 

@@ -1,4 +1,4 @@
-#include "simulation/host/outside.h"
+#include "simulation/host/simulated_services.h"
 
 #include <algorithm>
 
@@ -9,24 +9,24 @@ namespace hamlyn::simulation {
 
 using library::Engine;
 
-HostOutside::HostOutside(Host& host, Inhabitant& process, Engine& engine)
+SimulatedServices::SimulatedServices(Host& host, Inhabitant& process, Engine& engine)
     : host_(host), process_(process), engine_(engine), areas_(engine, handed_out_) {
-  process_.outside = this;
+  process_.services = this;
   process_.leaves = false;
   host_.open_far(process_);
   engine_.core().set_gate(this);
 }
 
-HostOutside::~HostOutside() {
+SimulatedServices::~SimulatedServices() {
   process_.leaves = true;
   host_.end_links(process_);
   host_.close_far(process_);
   engine_.core().set_gate(nullptr);
-  process_.outside = nullptr;
+  process_.services = nullptr;
   std::erase_if(host_.names_, [&](const auto& each) { return each.second.holder == process_.number; });
 }
 
-bool HostOutside::arrive(interface::Core& core) noexcept {
+bool SimulatedServices::arrive(interface::Core& core) noexcept {
   bool moved = false;
   for (const auto& [peer, end] : process_.links) {
     if (end.near != nullptr) moved |= end.near->arrive(core, interface::Core::kSweepBudget) != 0;
@@ -38,7 +38,7 @@ bool HostOutside::arrive(interface::Core& core) noexcept {
   return moved;
 }
 
-bool HostOutside::wait(library::Setting::Time until) noexcept {
+bool SimulatedServices::wait(library::Setting::Time until) noexcept {
   if (!process_.alive || host_.now() >= until) return false;
   host_.sleep(word_, word_.load(), until);
   return true;
@@ -46,24 +46,24 @@ bool HostOutside::wait(library::Setting::Time until) noexcept {
 
 // --- names
 
-void HostOutside::publish(std::string_view name, const Ticket& ticket, Rights) {
+void SimulatedServices::publish(std::string_view name, const Ticket& ticket, Rights) {
   const auto [at, fresh] = host_.names_.try_emplace(std::string(name), Host::Name{ticket, process_.number});
   if (!fresh && at->second.holder != process_.number)
     throw Error(ErrorCode::name_taken, "somebody has registered that name");
   at->second.ticket = ticket;  // one's own, which leads elsewhere from now on
   for (const auto& each : host_.inhabitants()) {
-    if (each->outside != nullptr) each->outside->move();
+    if (each->services != nullptr) each->services->move();
   }
 }
 
-void HostOutside::withdraw(std::string_view name) {
+void SimulatedServices::withdraw(std::string_view name) {
   const auto found = host_.names_.find(name);
   if (found == host_.names_.end() || found->second.holder != process_.number)
     throw Error(ErrorCode::name_unknown, "this process has not registered that name");
   host_.names_.erase(found);
 }
 
-Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
+Ticket SimulatedServices::lookup(std::string_view name, const LookupOptions& options, Registrant* who) {
   const library::Setting::Time until = host_.now() + base::within_clock(options.timeout);
   for (;;) {
     const auto found = host_.names_.find(name);
@@ -79,14 +79,14 @@ Ticket HostOutside::lookup(std::string_view name, const LookupOptions& options, 
 
 // --- areas
 
-shm::Mapping HostOutside::make_area(std::size_t bytes, std::uint32_t& number) {
+shm::Mapping SimulatedServices::make_area(std::size_t bytes, std::uint32_t& number) {
   shm::OwnedMemory made = shm::make_sealed_memory(bytes);
   number = engine_.core().add_area(static_cast<const std::byte*>(made.mapping.data()), bytes);
   send_areas_[number] = {std::move(made.memfd), nullptr};
   return std::move(made.mapping);
 }
 
-const std::byte* HostOutside::Area::as_shown(std::vector<shm::Mapping>& all, std::size_t bytes) {
+const std::byte* SimulatedServices::Area::as_shown(std::vector<shm::Mapping>& all, std::size_t bytes) {
   if (shown == nullptr) {
     all.push_back(std::move(shm::map_foreign_memory(memfd, bytes).mapping));
     shown = static_cast<const std::byte*>(all.back().data());
@@ -94,14 +94,14 @@ const std::byte* HostOutside::Area::as_shown(std::vector<shm::Mapping>& all, std
   return shown;
 }
 
-void HostOutside::drop_area(std::uint32_t number) noexcept {
+void SimulatedServices::drop_area(std::uint32_t number) noexcept {
   engine_.core().drop_area(number);
   send_areas_[number] = {};
   engine_.look_again();
 }
 
 // Within a host. The other side maps them, and says that it has; until then all goes through the link.
-void HostOutside::show_areas(std::uint64_t peer) {
+void SimulatedServices::show_areas(std::uint64_t peer) {
   showing_.erase(peer);
   const auto found = process_.links.find(peer);
   if (found == process_.links.end() || !process_.alive) return;
@@ -109,7 +109,7 @@ void HostOutside::show_areas(std::uint64_t peer) {
   if (other == nullptr) return;  // its end is on its way here
   if (process_.stopped || host_.inhabitant(peer).stopped) return attention();
   interface::Link& link = found->second.link();
-  Engine& engine = host_.inhabitant(peer).outside->engine();
+  Engine& engine = host_.inhabitant(peer).services->engine();
   const bool oneself = &engine == &engine_;
   engine.lock().enter_as_other();
   if (!oneself) engine_.lock().enter_as_other();
@@ -127,8 +127,9 @@ void HostOutside::show_areas(std::uint64_t peer) {
   host_.trace_.note(host_.time(), process_.number, "shows areas to %", {peer});
 }
 
-library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
-  const auto import = std::make_shared<library::Import>();
+library::ImportAnswer SimulatedServices::import_slot(const Ticket& ticket,
+                                                     std::chrono::milliseconds timeout) {
+  const auto import = std::make_shared<library::MappingRequest>();
   import->ticket = ticket;
   imports_.push_back(import);
   if (process_.links.count(ticket.interface) != 0) {
@@ -149,16 +150,16 @@ library::ImportAnswer HostOutside::import_slot(const Ticket& ticket, std::chrono
 }
 
 // The question and its answer are on their way for a while.
-void HostOutside::ask(const Import& import) {
+void SimulatedServices::ask(const MappingRequest& import) {
   import->keeper = &process_.links.at(import->ticket.interface).link();
   host_.after(host_.soon(), [this, import] {
     if (import->done || import->given_up) return;
     Inhabitant& owner = host_.inhabitant(import->ticket.interface);
-    if (owner.outside == nullptr || owner.links.count(process_.number) == 0)
+    if (owner.services == nullptr || owner.links.count(process_.number) == 0)
       return;  // the end of the link is on its way here
     if (owner.stopped) return ask(import);
     if (owner.host == process_.host) {
-      owner.outside->answer(import);
+      owner.services->answer(import);
     } else {
       import->answer.error = ErrorCode::not_permitted;
     }
@@ -168,7 +169,7 @@ void HostOutside::ask(const Import& import) {
   });
 }
 
-void HostOutside::answer(const Import& import) {
+void SimulatedServices::answer(const MappingRequest& import) {
   library::ImportAnswer& answer = import->answer;
   const library::MappedAreas::Shown shown =
       areas_.find(import->ticket, process_.links.begin()->second.link().user);
@@ -187,30 +188,30 @@ void HostOutside::answer(const Import& import) {
   answer.generation = shown.area->generation;
 }
 
-void HostOutside::finish(library::Import& import, ErrorCode error) noexcept {
+void SimulatedServices::finish(library::MappingRequest& import, ErrorCode error) noexcept {
   import.answer.error = error;
   import.done = true;
   move();
 }
 
-void HostOutside::link_made(std::uint64_t peer) {
-  for (const Import& import : imports_) {
+void SimulatedServices::link_made(std::uint64_t peer) {
+  for (const MappingRequest& import : imports_) {
     if (import->ticket.interface == peer && import->keeper == nullptr && !import->done) ask(import);
   }
 }
 
-void HostOutside::fail_imports(std::uint64_t peer) noexcept {
-  for (const Import& import : imports_) {
+void SimulatedServices::fail_imports(std::uint64_t peer) noexcept {
+  for (const MappingRequest& import : imports_) {
     if (import->ticket.interface == peer && !import->done) finish(*import, ErrorCode::not_permitted);
   }
 }
 
 // --- links
 
-void HostOutside::want_link(std::uint64_t peer) noexcept {
+void SimulatedServices::want_link(std::uint64_t peer) noexcept {
   if (!process_.alive) {  // it gets no answer, in no time
     host_.after(0, [peer, &process = process_] {
-      if (process.outside != nullptr) process.outside->refuse(peer, LinkReason::no_process);
+      if (process.services != nullptr) process.services->refuse(peer, LinkReason::no_process);
     });
     return;
   }
@@ -219,7 +220,7 @@ void HostOutside::want_link(std::uint64_t peer) noexcept {
               [peer, &host = host_, number = process_.number] { host.introduce(number, peer); });
 }
 
-void HostOutside::refuse(std::uint64_t peer, LinkReason reason) noexcept {
+void SimulatedServices::refuse(std::uint64_t peer, LinkReason reason) noexcept {
   fail_imports(peer);
   engine_.lock().enter_as_other();
   engine_.core().refuse_link(peer, {reason, false});
@@ -227,15 +228,15 @@ void HostOutside::refuse(std::uint64_t peer, LinkReason reason) noexcept {
   engine_.look_again();
 }
 
-void HostOutside::attention() noexcept {
+void SimulatedServices::attention() noexcept {
   for (const auto& [peer, end] : process_.links) {
     const interface::Link& link = end.link();
     host_.demand(!link.broken, "a link between honest processes is broken");
     const bool wanted = (link.areas_wanted & ~link.areas_shown) != 0;
     if (end.near == nullptr || !wanted || !showing_.insert(peer).second) continue;
     host_.after(host_.soon(), [&host = host_, number = process_.number, peer = peer] {
-      HostOutside* const outside = host.inhabitant(number).outside;
-      if (outside != nullptr) outside->show_areas(peer);
+      SimulatedServices* const services = host.inhabitant(number).services;
+      if (services != nullptr) services->show_areas(peer);
     });
   }
 }

@@ -14,12 +14,12 @@
 
 namespace hamlyn::internal_::library {
 
-class Outside {
+class HostServices {
  public:
-  Outside() = default;
-  Outside(const Outside&) = delete;
-  Outside& operator=(const Outside&) = delete;
-  virtual ~Outside() = default;  // ends all links
+  HostServices() = default;
+  HostServices(const HostServices&) = delete;
+  HostServices& operator=(const HostServices&) = delete;
+  virtual ~HostServices() = default;  // ends all links
 
   virtual std::uint64_t interface_id() const noexcept = 0;
 
@@ -33,7 +33,7 @@ class Outside {
   virtual void cancel() noexcept = 0;
 
   // Has whoever keeps the links do something, and waits for it. What it throws is thrown here.
-  virtual void have_done(const std::function<void()>& errand) = 0;
+  virtual void have_done(const std::function<void()>& call) = 0;
   // For errands: send buffer areas.
   virtual shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) = 0;
   virtual void drop_area(std::uint32_t number) noexcept = 0;
