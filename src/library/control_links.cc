@@ -245,7 +245,7 @@ void Control::join(LinkKeeper& keeper) {
   link.user = keeper.user();
   link.asked = keeper.asked();
   engine_.core_.add_link(link);
-  // Whoever sleeps does not watch this link yet.
+  // A thread that sleeps does not watch this link yet.
   engine_.wake_everybody();
   engine_.lock_.leave();
 }
@@ -266,7 +266,7 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how, WhyNoLink why) {
   if (shm::ShmLink* link = keeper.link(); link != nullptr) {
     fail_imports(keeper.peer(), why);
     engine_.lock_.enter_as_other();
-    // What arrived whole before the peer went is not lost.
+    // Packets that arrived whole before the peer went are not lost.
     if (how == LinkKeeper::End::peer_gone) engine_.core_.drain(*link);
     if (how == LinkKeeper::End::protocol_broken) engine_.core_.note_broken(*link);
     engine_.core_.end_link(*link, why);
@@ -293,7 +293,7 @@ void Control::end(LinkKeeper& keeper, LinkKeeper::End how, WhyNoLink why) {
   std::erase_if(keepers_, [&](const auto& owned) { return owned.get() == &keeper; });
 }
 
-// What the data path has marked: links that broke, links that want to grow.
+// Looks at the links that the data path has marked: those that broke, and those that want to grow.
 void Control::look_at_links() {
   look_at_far();
   std::vector<LinkKeeper*> all;
@@ -301,7 +301,7 @@ void Control::look_at_links() {
   look_at(all);
 }
 
-// Those alone that had a word to read: of 900 links each word would cost a look at all.
+// Looks at the links alone that had a word to read. With 900 links each word would cost a look at all.
 void Control::look_at_served(const std::vector<std::uint64_t>& served) {
   look_at_far();
   std::vector<LinkKeeper*> there;

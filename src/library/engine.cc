@@ -31,7 +31,8 @@ interface::CounterPage& page_of(const shm::OwnedMemory& memory) {
   return *static_cast<interface::CounterPage*>(memory.mapping.data());
 }
 
-// What a reader of the page checks first, and who we are. (Its interface is known after the attachment.)
+// Writes the fields that a reader of the page checks first, and who we are. (Its interface is known after the
+// attachment.)
 void introduce(interface::CounterPage& page) noexcept {
   page.magic = interface::kCounterMagic;
   page.version = interface::kCounterVersion;
@@ -201,7 +202,7 @@ void Engine::wake_up() noexcept {
   disarm_links();
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
   if (role == SleeperRole::interface_thread) {
-    // It must tick again, in case we leave without a word.
+    // The interface thread must tick again, in case this thread leaves without a word.
     thread_word_.fetch_add(1);
     wake(thread_word_);
   } else {
@@ -391,7 +392,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
   for (unsigned turn = 1;; ++turn) {
     if (!lock_.enter()) return {Status::forked, Refusal::none, 0};
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    // Whoever sleeps is woken by a whole run alone: what is taken here may be what it sleeps for.
+    // A sleeper is woken by a whole run alone: a packet that is taken here may be the one that it sleeps for.
     const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
     interface::Link* const link = requests.link(place);
     shm::ShmLink* const local = link != nullptr ? link->local() : nullptr;
@@ -473,7 +474,7 @@ Status Engine::departed(std::uint64_t peer) noexcept {
   return link->departed() ? Status::ok : Status::queue_full;
 }
 
-// What was sent still arrives, as long as the other side lives.
+// Packets that were sent still arrive, as long as the other side lives.
 void Engine::close_far() noexcept {
   if (far_ == nullptr) return;
   const base::Uncancelled guard;

@@ -1,7 +1,7 @@
 #pragma once
-// What stands behind a hamlyn::Interface: the interface's state machine, its run lock, and the two threads
-// that serve it: the interface thread, which runs it when nobody polls, and the control thread, which keeps
-// the links and talks to the node (design, section 7).
+// The engine of a hamlyn::Interface: the interface's state machine, its run lock, and the two threads that
+// serve it. The interface thread runs the machine when nobody polls. The control thread keeps the links and
+// talks to the node (design, section 7).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,7 +35,7 @@ class FarThread;
 class InterfaceThread;
 class HostServices;
 
-// Who would notice an arrival now, apart from those who poll. Changed under the run lock.
+// Which sleeper would notice an arrival now, apart from threads that poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
 
 // How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
@@ -77,8 +77,8 @@ class Engine final : public interface::Surroundings {
       wake_waiting();
     return moved;
   }
-  // The same beside a thread that sleeps and stays the one who notices arrivals; it hears of what it may wait
-  // for. Under the lock.
+  // Runs the interface beside a thread that sleeps and goes on noticing arrivals; that thread hears of what
+  // it may wait for. Under the lock.
   bool run_beside() noexcept {
     const bool moved = core_.run();
     if (moved) wake_up();
@@ -112,7 +112,7 @@ class Engine final : public interface::Surroundings {
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
   Status fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept;
 
-  // What a layer above knows of the waits here.
+  // The waits of this interface, as a layer above sees them.
   Waiting& waiting() noexcept { return waits_; }
   static const Locked& locked() noexcept {
     static const Locked kProof;
@@ -125,7 +125,7 @@ class Engine final : public interface::Surroundings {
   // wait_on.
   template <class Ready>
   Status wait(Ready ready, Deadline deadline) noexcept;
-  // The same for a call on an object that may go. `call` begins when there is something to wait for.
+  // Waits in a call on an object that may go. `call` begins when there is something to wait for.
   template <class Ready>
   Status wait(PendingCall& call, Ready ready, Deadline deadline) noexcept {
     const auto look = [&] {
@@ -147,7 +147,8 @@ class Engine final : public interface::Surroundings {
     return calls.close_and_drain<base::RunLockGuard>(lock_, [this] { wake_everybody(); });
   }
   void cancel() noexcept;
-  // What a wait's `ready` looks at may have changed without an arrival: all who wait look again.
+  // Has all waiting threads look again: something that a wait's `ready` looks at may have changed without an
+  // arrival.
   void look_again() noexcept {
     const base::RunLockGuard guard(lock_);
     if (guard) wake_everybody();
@@ -157,7 +158,7 @@ class Engine final : public interface::Surroundings {
   // been worth to be spun for. Then it may still be pending; otherwise it is held no more, and `call` has
   // ended.
   Outcome spin_for_reply(interface::Requests& requests, RemoteHandle handle, PendingCall& call) noexcept;
-  // It was not worth it: the answer came later.
+  // Counts a wait that spun in vain: the answer came later.
   void reply_was_slow() noexcept {
     const auto half = reply_spin_.load(std::memory_order_relaxed) / 2;
     reply_spin_.store(std::max(half, std::chrono::nanoseconds{kSpin}), std::memory_order_relaxed);
@@ -180,7 +181,7 @@ class Engine final : public interface::Surroundings {
   void settled() noexcept override {
     if (waiting_ != 0) wake_waiting();
   }
-  // What the control thread has left to the interface thread: the descriptors of queues.
+  // Signals the descriptors of queues, which the control thread has left to the interface thread.
   void signal_what_is_due() noexcept;
 
   using Helped = Waiting::Helped;

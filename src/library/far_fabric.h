@@ -1,6 +1,6 @@
 #pragma once
-// This process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). The way exists once
-// somebody far away was wanted, or wants us. Under the run lock, from threads that have the process's
+// The process's way to other hosts: the endpoint and the links over it (src/fabric/ofi). The way exists once
+// a process far away was wanted, or wants us. Used under the run lock, by threads that have the process's
 // descriptors.
 #include <chrono>
 #include <cstddef>

@@ -27,7 +27,7 @@ class NameClaims {
   std::set<std::string> names_;
 };
 
-// Those of that interface.
+// Returns the claims of that interface.
 NameClaims& name_claims(Interface& interface) noexcept;
 
 }  // namespace hamlyn::internal_::library

@@ -28,8 +28,9 @@ bool only_own_threads_left() noexcept;
 // Lets the calling thread take the signals that wait for the process.
 void take_signals() noexcept;
 
-// The same, for what waits by futex_sleep and `Clock` alone: in a simulation it runs there. A forked child,
-// of whom it is not, leaves it to its parent: `lock`, the run lock of the interface that it serves, knows.
+// Starts a thread for work that waits by futex_sleep and `Clock` alone: in a simulation it runs there. A
+// forked child leaves the thread to its parent, as `lock` knows, the run lock of the interface that the
+// thread serves.
 std::unique_ptr<Task> start_task(const base::RunLock& lock, const char* name, std::function<void()> main);
 std::unique_ptr<Task> start_task(Waiting& waiting, const char* name, std::function<void()> main);
 

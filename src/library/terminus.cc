@@ -170,7 +170,7 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
   return send_fast_slowly(ticket, data, word, offset);
 }
 
-// The same with data that does not fit the header's cell.
+// Sends data that do not fit the header's cell.
 Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                             std::uint64_t offset) noexcept {
   base::RunLock& lock = interface_.engine().lock();
@@ -224,7 +224,7 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
     before = terminus_->asked_last(ticket);
   }
   bool over = false, full = false;
-  // What is asked from here on is answered as it is now.
+  // Remote operations that begin from here on are answered as the memory is now.
   const auto look = [&](RemoteHandle* handle) {
     const Status status = terminus_->ready(ticket);
     full = status == Status::no_place;
@@ -433,7 +433,7 @@ Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds tim
   return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout, call);
 }
 
-// It was not worth to be spun for.
+// Waits asleep for an outcome that is not worth to be spun for.
 Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
                                         library::PendingCall& call) noexcept {
   library::Engine& engine = interface_.engine();

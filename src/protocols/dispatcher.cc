@@ -33,7 +33,8 @@ Dispatcher::~Dispatcher() {
   PendingCall call(*this, last);
   (void)wait(call, all_said, library::deadline_in(kLastWords));
   waiting.set_helped(nullptr);
-  // Whoever was seen off last may be in the lock's mutex still, which the owner of the lock does not take.
+  // The call that was seen off last may be in the lock's mutex still, which the owner of the lock does not
+  // take.
   if (lock_.enter_as_other()) lock_.leave();
 }
 
@@ -88,7 +89,7 @@ void Dispatcher::give(const Notification& notification) noexcept {
   const std::uint32_t index = library::slot_index(notification.slot);
   if (index >= attached_.size()) return;
   const auto [receiver, number] = attached_[index];
-  // What stands in the queue of a slot that has gone is nobody's.
+  // Notifications in the queue of a slot that has gone are nobody's.
   if (receiver == nullptr || number != notification.slot) return;
   ++happened_;
   giving_ = true;
@@ -262,7 +263,7 @@ Dispatcher::Left Dispatcher::try_again() noexcept {
   if (!lingering_.empty()) left = look_at_those_who_linger();
   settle_dues();
   left.for_room |= !dues_.empty() || !farewells_.empty();
-  // What is given to a receiver may have made room for what lingers.
+  // Notifications that were given to a receiver may have made room for those that linger.
   helper_waits_ = left.for_room;
   if (helper_waits_) ++waiters_;
   holder_.store(nullptr, std::memory_order_relaxed);

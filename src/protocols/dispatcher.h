@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a hamlyn::Manager: the walk from a notification to its receiver (paper 0, section 3.3),
+// The dispatcher of a hamlyn::Manager: the walk from a notification to its receiver (paper 0, section 3.3),
 // and the lock under which the state of every protocol object is read and written.
 //
 // The lock is of the kind that the interface has: plain stores for the thread that came first. It is taken
@@ -113,7 +113,7 @@ class Dispatcher final : private library::Waiting::Helped {
 
   // Under the lock from here on, but for what waits.
 
-  // What comes at the slot of that number, whose tickets nobody has yet, is `receiver`'s. Throws Error.
+  // Gives `receiver` all that comes at the slot of that number, whose tickets nobody has yet. Throws Error.
   void add(std::uint32_t number, Receiver& receiver);
   void remove(std::uint32_t number) noexcept;
   void retire(Receiver& receiver) noexcept;  // not under the lock
@@ -124,7 +124,8 @@ class Dispatcher final : private library::Waiting::Helped {
   void give_all() noexcept;
   // How many were given so far, and dues settled.
   std::uint64_t happened() const noexcept { return happened_; }
-  // Whoever runs the manager settles it. Room for `due` was kept by `expect_due`.
+  // Leaves `due` to the next thread that runs the manager, which settles it. Room for `due` was kept by
+  // `expect_due`.
   void add(Due& due) noexcept;
   void expect_due();
   void remove(Due& due) noexcept;
@@ -174,8 +175,8 @@ class Dispatcher final : private library::Waiting::Helped {
     PendingCall call(*this, *on.calls_);
     return wait(call, ready, deadline);
   }
-  // The same, first with what is there already: without a look at the clock if that will do, or if there is
-  // no time to wait.
+  // Waits as `wait` does, but looks first at what is there already: without the clock if that will do, or if
+  // there is no time to wait.
   template <class Ready>
   Status receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept;
   // Has all other threads that wait look again. Whoever changes, under the lock, what a `ready` looks at

@@ -12,7 +12,7 @@ namespace hamlyn::internal_::protocols {
 
 class LibraryPort {
  public:
-  // What arrives at its landings is `owner`'s.
+  // Makes `owner` the receiver of all that arrives at this port's landings.
   LibraryPort(Dispatcher& dispatcher, Receiver& owner)
       : dispatcher_(dispatcher), owner_(owner), terminus_(dispatcher.interface, {.entries = 8}) {}
 

@@ -31,7 +31,7 @@ constexpr int kArrivals = 64;
 
 namespace internal_::protocols {
 
-// What a pool knows of one receiver: longer than its LoanSender if something is still lent.
+// A pool's record of one receiver. It lives longer than its LoanSender if something is still lent.
 struct LoanHolder final : Receiver {
   enum class State : std::uint8_t { asked, answered, refused };
 

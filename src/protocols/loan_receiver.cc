@@ -118,7 +118,7 @@ struct LoanReceiver::Inside {
     dispatcher.waiting.changed();  // others who wait for the queue end, too
   }
 
-  // Who wants to be answered.
+  // A sender that wants to be answered.
   struct Opening {
     LoanOpen open;
     std::uint64_t opener = 0;
@@ -252,7 +252,7 @@ struct LoanReceiver::Inside {
     state = State::idle;
     landing.change_key();
     returns.change_key();
-    // What still stands in the queue was said to the receiver that was.
+    // Notifications that still stand in the queue were meant for the receiver that was there before.
     Notification old;
     do {
       for (std::size_t most = queue.capacity(); most != 0 && queue.poll({&old, 1}) != 0; --most) {

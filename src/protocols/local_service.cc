@@ -98,7 +98,7 @@ bool LocalService::Clients::take(const Notification& next, LocalCall& out) noexc
 bool LocalService::Clients::begin(const Notification& next, LocalCall& out) noexcept {
   Client& client = all[next.entry];
   if (client.taken) return false;
-  // It was let go meanwhile: maybe for the end of a link before the one that it calls by.
+  // The record was let go meanwhile: maybe for the end of a link before the one that its client calls by.
   if (client.interface == 0) {
     if (client.reply.interface == next.peer) tell(client.reply, {});
     return false;
@@ -171,7 +171,7 @@ void LocalService::Clients::free(std::uint32_t record) noexcept {
   client.taken = client.gone = false;
 }
 
-// What it had not taken of the last one is not for it any more.
+// Answers a client. An earlier answer that the client has not taken is dropped.
 Status LocalService::Clients::say(Client& client, std::uint64_t number,
                                   std::span<const std::byte> what) noexcept {
   // Cannot fail: no part of it lies in an area that the client still reads.
@@ -182,7 +182,8 @@ Status LocalService::Clients::say(Client& client, std::uint64_t number,
   return status == Status::pending ? Status::ok : status;
 }
 
-// Whoever is no client. If there is no room it is not told: who takes nothing must not use up the terminus.
+// Tells a sender that is no client. Without room the sender is told nothing: one that takes nothing must not
+// use up the terminus.
 void LocalService::Clients::tell(const Ticket& reply, std::span<const std::byte> metadata) noexcept {
   SendHandle handle;
   if (terminus.send(reply, {}, {.metadata = metadata}, &handle) == Status::pending)
@@ -215,8 +216,8 @@ Status LocalService::take(LocalCall& out, std::chrono::nanoseconds timeout) noex
     const Status status = clients_->queue.receive(next, patience.left(), call);
     if (status != Status::ok) return status;
     if (clients_->take(next, out)) return Status::ok;
-    // Of what is no call there may be some without end. But the descriptor tells once of all that stands
-    // there, so whoever is told that there is no call has seen all of it.
+    // Notifications that are no calls may come without end. But the descriptor tells once of all that stands
+    // there, so a thread that hears of no call has seen all of it.
     const bool over = patience.deadline() && patience.left() <= std::chrono::nanoseconds{0};
     if (over && ++late == clients_->queue.capacity()) return Status::timed_out;
   }

@@ -33,8 +33,8 @@ bool Manager::poll() noexcept {
   const Dispatcher::Guard guard(*dispatcher_);
   if (!guard || guard.nested()) return false;
   const bool given = dispatcher_->poll();
-  // What a look for one receiver has brought for another is told of here, too: that one may have been looked
-  // at before.
+  // A look for one receiver may have brought something for another, which may have been looked at before:
+  // that counts here, too.
   return std::exchange(happened_by_poll_, dispatcher_->happened()) != dispatcher_->happened() || given;
 }
 

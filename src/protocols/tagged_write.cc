@@ -31,7 +31,7 @@ Seed TaggedReceiver::make_seed() const { return protocols::make_seed(slot_.ticke
 
 bool TaggedReceiver::take_aside(Tagged& out, const std::uint64_t* tag) noexcept {
   if (aside_count_.load(std::memory_order_relaxed) == 0) return false;
-  // They are the parent's, and so may be whoever has the mutex.
+  // In a forked child the calls are the parent's, and so may be the mutex.
   if (queue_.interface().waiting().forked()) return false;
   const std::lock_guard guard(mutex_);
   const auto found = tag == nullptr ? aside_.begin() : std::ranges::find(aside_, *tag, &Tagged::tag);
@@ -123,7 +123,7 @@ TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nano
 
 Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
                           std::chrono::nanoseconds timeout) noexcept {
-  // What needs no wait pays for no look at the clock.
+  // A send that needs no wait pays for no look at the clock.
   Status status = send(data, offset, tag);
   if (!protocols::for_now(status)) [[likely]]
     return status;

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Who waits for an answer does not hear that it should stop.
+// How long a thread waits for an answer at a time: while it waits it does not hear that it should stop.
 constexpr milliseconds kSlice{20};
 constexpr milliseconds kAgain{1};  // while no read can be begun
 
@@ -102,7 +102,7 @@ std::optional<Status> FailureDetector::Watch::read() {
     if (!asked) {
       const Status status = source.read(options.offset, landing, 0, sizeof(std::uint64_t), &handle);
       asked = status == Status::pending;
-      // That there will be no link, or that the segment has gone: then the read that finds a link says so.
+      // Without a link nothing is known of the segment yet: only the read that finds a link can tell.
       if (status == Status::connecting) {
         if (refused) return Status::link_ended;
         const Status linked = link.connect(source.ticket(), slice());

@@ -38,10 +38,10 @@ bool is_stale(Refusal cause) noexcept {
   return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
 }
 
-// What is mapped is not there in a forked child.
+// A mapping does not exist in a forked child.
 bool forked(Interface& interface) noexcept { return interface.waiting().forked(); }
 
-// What the exporter is told of data that was stored or loaded there.
+// The notification that tells the exporter of data that were stored or loaded there.
 PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides, Touched touched) noexcept {
   const std::uint64_t reach = strides != nullptr ? interface::span_of(*strides) : bytes;
   return {.offset = offset, .notify = true, .stored = reach, .touched = touched};
@@ -69,7 +69,7 @@ PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides
 
 }  // namespace
 
-// What was registered under a name, and what is left of the time to open it.
+// The record found under a name, and what is left of the time to open it.
 struct Import::Found {
   Ticket ticket;
   Options options;
@@ -132,7 +132,7 @@ void Import::open(const Options& options) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience.left());
     mapped_ = std::make_unique<MappedSlot>(interface_, ticket_, left);
   } catch (const Error& error) {
-    // Of another host, or another user's shared one: by packets, then.
+    // A segment of another host, or another user's shared one, is reached by packets.
     if (error.code() != ErrorCode::not_permitted) throw;
     return;
   }
@@ -145,7 +145,8 @@ void Import::open(const Options& options) {
   if (!interface::inside(ticket_.base, ticket_.bound, there) || !words_whole()) mapped_.reset();
 }
 
-// What is done through a mapping cannot be undone if the exporter can never be told of it.
+// Whether the exporter can never be told. Then nothing may be done through the mapping, for that cannot be
+// undone.
 bool Import::never_told() noexcept {
   const Opened opened = terminus_.opened(ticket_);
   return (opened.puts || opened.gets) && !opened.told;
@@ -270,7 +271,7 @@ Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const S
   const Outcome outcome =
       terminus_.get(ticket_, landing_->slot, 0, into.size() + skew,
                     {.offset = offset - skew, .strides = strides, .notify = notify}, timeout);
-  // What comes later must not land where the next read does.
+  // An answer that comes later must not land where the next read does.
   if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
   if (outcome.status != Status::ok) return ended(outcome);
   std::memcpy(into.data(), landing_->area.bytes().data() + skew, into.size());
@@ -295,7 +296,7 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
     return status == Status::ok && tells ? terminus_.put(ticket_, {}, told, timeout) : status;
   }
   if (forked(interface_)) return Status::forked;  // a thread of the parent's may have the mutex
-  // What comes in one cell lands where it is wanted, and waits for no other read.
+  // An answer of one cell lands where it is wanted, and waits for no other read.
   if (strides == nullptr && offset % sizeof(std::uint64_t) == 0 && !into.empty() &&
       into.size() <= interface::kPutInline) {
     return ended(terminus_.get(ticket_, into, {.offset = offset, .notify = tells}, timeout));
@@ -322,7 +323,7 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
     if (status != Status::ok || whole) return status;
     done += part.length;
   }
-  // Of all its pieces together.
+  // Tells of all pieces together.
   return tells ? terminus_.put(ticket_, {}, told, patience.left()) : Status::ok;
 }
 

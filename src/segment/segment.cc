@@ -69,7 +69,7 @@ void protect_slot(Slot& slot, const Protection& protection) {
 
 }  // namespace
 
-// That no two segments of one interface have the name, also while they are made.
+// Keeps a name, so that no two segments of one interface have it, also while they are made.
 class segment::NameClaim {
  public:
   NameClaim(Interface& interface, const std::string& name) : interface_(interface), name_(name) {
@@ -162,7 +162,7 @@ void Segment::protect(const Protection& protection) {
   publish();
 }
 
-// Whoever maps the segment reads what is there, pinned or not.
+// A process that maps the segment reads what is there, pinned or not.
 Status Segment::pin(std::size_t offset, std::size_t length) noexcept {
   if (area_.sharing() != Sharing::guarded) return Status::invalid;
   const Status status = slot_.pin(offset, length);
@@ -180,7 +180,7 @@ Status Segment::unpin(std::size_t offset, std::size_t length) noexcept {
 // --- control
 
 std::optional<SegmentRecord> Segment::poll() noexcept {
-  // Of refused packets there may be news without end: as much is passed over as may have stood there.
+  // Refused packets may bring news without end: as much is passed over as may have stood there.
   for (std::size_t left = queue_.capacity(); left != 0; --left) {
     const std::optional<Notification> next = queue_.poll();
     if (!next) break;

@@ -1,5 +1,5 @@
 #pragma once
-// What exporters and importers share.
+// Definitions that exporters and importers share.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace hamlyn::internal_::segment {
 
-// What a notification tells of; nothing: it is of nothing that has a record.
+// Returns the kind of record that a notification tells of; nothing if it tells of none.
 inline std::optional<SegmentRecord::Kind> kind_of(Notification::Kind kind) noexcept {
   switch (kind) {
     case Notification::Kind::put:

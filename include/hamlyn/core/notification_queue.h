@@ -64,22 +64,23 @@ class NotificationQueue {
   // Places that it has.
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
-  // Of the library: as `receive`, as a part of a call that stays for longer.
+  // Internal: does what `receive` does, as a part of a call that stays for longer.
   Status receive(Notification& out, std::chrono::nanoseconds timeout,
                  internal_::library::PendingCall& call) noexcept;
-  // Of the library: waits until `ready`, called under the run lock, says something else than pending. After a
+  // Internal: waits until `ready`, called under the run lock, returns something else than pending. After a
   // timeout the descriptor tells of what comes.
   Status wait(internal_::library::PendingCall& call,
               internal_::base::FunctionRef<Status(const internal_::library::Locked&)> ready,
               std::chrono::nanoseconds timeout) noexcept;
-  // Of the library: takes the next one that stands here, without a run of the interface. pending: none does.
+  // Internal: takes the oldest notification that stands here, without a run of the interface. pending: none
+  // does.
   Status take(const internal_::library::Locked& locked, Notification& out) noexcept;
-  // Of the library: shows `see` what stands here, oldest first, and leaves it here.
+  // Internal: shows `see` the notifications that stand here, oldest first, and leaves them here.
   void look(const internal_::library::Locked& locked,
             internal_::base::FunctionRef<void(const Notification&)> see) const;
-  // Of the library: calls that wait here.
+  // Internal: calls that wait on this queue.
   internal_::base::PendingCalls& calls() noexcept;
-  // Of the library.
+  // Internal: the interface layer's queue.
   internal_::interface::Queue& inside() noexcept { return *queue_; }
 
  private:

@@ -167,9 +167,9 @@ class Terminus {
   Outcome wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface() noexcept { return interface_; }
-  // Of the library: the calls that wait on it.
+  // Internal: calls that wait on this terminus.
   internal_::base::PendingCalls& calls() noexcept;
-  // Of the library: as `send_fast`, waiting for a link, a place and room. Also timed_out, cancelled;
+  // Internal: does what `send_fast` does, and waits for a link, a place and room. Also timed_out, cancelled;
   // link_ended: the link that there was has ended meanwhile.
   Status send_fast_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                            std::uint64_t offset, std::chrono::nanoseconds timeout) noexcept;
