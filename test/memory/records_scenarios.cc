@@ -3,6 +3,7 @@
 #include "base/byte_order.h"
 #include "base/generation.h"
 #include "hamlyn/segment/versioned.h"
+#include "segment/record_words.h"
 #include "segment/registry_words.h"
 #include "test/memory/explored.h"
 #include "test/memory/scenarios.h"
@@ -17,36 +18,19 @@ using Reports = std::vector<std::vector<std::uint64_t>>;
 
 // --- versioned records
 
-// A segment whose words are the explorer's.
-class ExploredPlace {
- public:
-  explicit ExploredPlace(std::uint64_t* words) : words_(words) {}
-
-  struct Word {
-    std::uint64_t& word;
-    std::uint64_t load(std::memory_order order,
-                       const Explored::Here& here = Explored::Here::current()) const {
-      if (order == std::memory_order_relaxed) return Explored::load_relaxed(word);
-      return Explored::load_acquire(word, here);
-    }
-    void store(std::uint64_t value, std::memory_order,
-               const Explored::Here& here = Explored::Here::current()) const {
-      Explored::store_release(word, value, here);
-    }
-  };
-  template <class>
-  Word at(std::size_t offset) const {
-    return {words_[offset / sizeof(std::uint64_t)]};
-  }
-
- private:
-  std::uint64_t* words_;
-};
+using RecordWords = segment::RecordWords<Explored>;
 
 struct Twice {
   std::uint64_t first, second;
 };
-using Record = OwnVersioned<Twice, ExploredPlace>;
+using Record = Versioned<Twice>;
+
+// As OwnVersioned has it.
+void write(std::uint64_t* to, std::uint64_t version) {
+  const Record record = Record::of({version, version}, version);
+  RecordWords::write(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(&record),
+                     sizeof record);
+}
 
 std::string versioned(Model model) {
   struct Shared {
@@ -57,20 +41,17 @@ std::string versioned(Model model) {
   shared = Shared{};
   Explorer explorer(bytes_of(shared), model);
   explorer.add([] {
-    ExploredPlace place(shared.record);
-    Record record(place, 0);
-    record.write({1, 1});
+    write(shared.record, 1);
     Explorer::store(&shared.before, 7, sizeof shared.before, Order::plain);
-    record.write({2, 2});
+    write(shared.record, 2);
   });
   explorer.add([] {
-    ExploredPlace place(shared.record);
-    const Record record(place, 0);
-    Twice value{};
-    std::uint64_t version = 0;
-    if (record.read(value, &version) != Status::ok) return;
-    Explorer::report(value.first == version && value.second == version);
-    if (version == 2)
+    Record record;
+    RecordWords::read(reinterpret_cast<std::byte*>(&record),
+                      reinterpret_cast<const std::byte*>(shared.record), sizeof record);
+    if (!record.whole()) return;
+    Explorer::report(record.value.first == record.version && record.value.second == record.version);
+    if (record.version == 2)
       Explorer::report(Explorer::load(&shared.before, sizeof shared.before, Order::plain) == 7);
   });
   return explorer.explore([](const Reports& reports) -> std::string {

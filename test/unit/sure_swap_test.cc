@@ -1,6 +1,6 @@
 // Compare-and-swap of which everybody finds out, where requests are lost, done and not answered, or done much
 // later, in whatever order.
-#include "hamlyn/segment/sure_swap.h"
+#include "segment/swapped_word.h"
 
 #include <gtest/gtest.h>
 
@@ -13,19 +13,21 @@
 namespace hamlyn::test {
 namespace {
 
+using segment::SwappedWord;
+
 // The words, and the way there. Before each operation others may do whole swaps of theirs.
 class BadWay {
  public:
   explicit BadWay(std::uint64_t seed) : chance_(seed) {}
 
-  Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds) {
+  Outcome serve(const SwappedWord::Operation& asked) {
     if (others) others();
     if (one_in(6)) be_late();
-    const std::size_t at = offset / 8;
-    if (fetch.op != FetchOp::compare_and_swap) return {Status::ok, {}, words.at(at)};
-    const auto swap = [this, at, fetch] {
+    const std::size_t at = asked.offset / 8;
+    if (!asked.swaps) return {Status::ok, {}, words.at(at)};
+    const auto swap = [this, at, asked] {
       const std::uint64_t before = words.at(at);
-      if (before == fetch.compare) words[at] = fetch.operand;
+      if (before == asked.expected) words[at] = asked.desired;
       return before;
     };
     if (kind) return {Status::ok, {}, swap()};
@@ -38,10 +40,6 @@ class BadWay {
     const std::uint64_t before = swap();
     if (one_in(8)) return {Status::link_ended, {}, 0};  // its answer is
     return {Status::ok, {}, before};
-  }
-  Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
-                           std::chrono::nanoseconds timeout) {
-    return fetch(offset, {.op = FetchOp::compare_and_swap, .operand = desired, .compare = expected}, timeout);
   }
   bool one_in(std::uint64_t of) { return chance_() % of == 0; }
   std::uint64_t below(std::uint64_t of) { return chance_() % of; }
@@ -63,6 +61,11 @@ class BadWay {
   std::deque<std::function<std::uint64_t()>> late_;
 };
 
+template <class Way>
+auto through(Way& way) {
+  return [&way](const SwappedWord::Operation& asked) { return way.serve(asked); };
+}
+
 // Counts up by steps, and knows how far; dies, and comes again under the same number.
 struct Counter {
   void turn(BadWay& way) {
@@ -72,13 +75,13 @@ struct Counter {
       swap.emplace(0, 4, who);
     }
     if (swap->settled()) step = static_cast<std::uint32_t>(1 + way.below(3));
-    const Status status =
-        swap->settled() ? swap->swap(way, value, value + step, {}, &value) : swap->settle(way, {}, &value);
+    const Status status = swap->settled() ? swap->swap(through(way), value, value + step, &value)
+                                          : swap->settle(through(way), &value);
     if (status == Status::ok) done += step;
     busy = false;
   }
   std::uint32_t who = 0;
-  std::optional<SureSwapIn<BadWay>> swap{};
+  std::optional<SwappedWord> swap{};
   std::uint32_t value = 0, step = 0, done = 0, unknown = 0;
   bool busy = false;
 };
@@ -119,25 +122,23 @@ TEST(SureSwap, refuses_numbers_that_nobody_has_and_words_that_nobody_has_made) {
   BadWay way(1);
   way.kind = true;
   for (const std::uint32_t who : {0u, 5u})
-    EXPECT_EQ((SureSwapIn<BadWay>(0, 4, who).swap(way, 0, 1, {})), Status::invalid) << who;
-  EXPECT_EQ((SureSwapIn<BadWay>(0, 256, 1).swap(way, 0, 1, {})), Status::invalid);
-  SureSwapIn<BadWay> swap(0, 4, 1);
+    EXPECT_EQ(SwappedWord(0, 4, who).swap(through(way), 0, 1), Status::invalid) << who;
+  EXPECT_EQ(SwappedWord(0, 256, 1).swap(through(way), 0, 1), Status::invalid);
+  SwappedWord swap(0, 4, 1);
   way.words[0] = std::uint64_t{5} << 56 | 7;
-  EXPECT_EQ(swap.swap(way, 7, 8, {}), Status::invalid);
+  EXPECT_EQ(swap.swap(through(way), 7, 8), Status::invalid);
   EXPECT_EQ(way.words[0] & 0xFF, 7u);
-  EXPECT_EQ(swap.settle(way, {}), Status::not_ready) << "none was begun";
+  EXPECT_EQ(swap.settle(through(way)), Status::not_ready) << "none was begun";
 }
 
 // The words alone, and one swap of the first that is not answered.
 struct PlainWay {
-  Outcome fetch(std::size_t offset, const Fetch&, std::chrono::nanoseconds) {
-    return {Status::ok, {}, words.at(offset / 8)};
-  }
-  Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
-                           std::chrono::nanoseconds) {
-    const Status status = offset == 0 ? std::exchange(next, Status::ok) : Status::ok;
-    const std::uint64_t before = words.at(offset / 8);
-    if (before == expected && (status == Status::ok || done)) words[offset / 8] = desired;
+  Outcome serve(const SwappedWord::Operation& asked) {
+    std::uint64_t& word = words.at(asked.offset / 8);
+    if (!asked.swaps) return {Status::ok, {}, word};
+    const Status status = asked.offset == 0 ? std::exchange(next, Status::ok) : Status::ok;
+    const std::uint64_t before = word;
+    if (before == asked.expected && (status == Status::ok || done)) word = asked.desired;
     return {status, {}, before};
   }
   std::array<std::uint64_t, 3> words{};
@@ -147,32 +148,32 @@ struct PlainWay {
 
 TEST(SureSwap, is_not_misled_by_one_that_was_idle_while_another_swapped_millions_of_times) {
   PlainWay way;
-  SureSwapIn<PlainWay> idle(0, 2, 1);
-  ASSERT_EQ(idle.swap(way, 0, 1, {}), Status::ok);
-  ASSERT_EQ((SureSwapIn<PlainWay>(0, 2, 2).swap(way, 1, 7, {})), Status::ok);
+  SwappedWord idle(0, 2, 1);
+  ASSERT_EQ(idle.swap(through(way), 0, 1), Status::ok);
+  ASSERT_EQ(SwappedWord(0, 2, 2).swap(through(way), 1, 7), Status::ok);
   std::uint32_t value = 0;
-  ASSERT_EQ(idle.load(way, value, {}), Status::ok);
+  ASSERT_EQ(idle.load(through(way), value), Status::ok);
   way.words[2] += 9'500'000;
   way.words[0] += std::uint64_t{9'500'000} << 32;
-  SureSwapIn<PlainWay> busy(0, 2, 2);
-  ASSERT_EQ(busy.swap(way, 7, 7, {}), Status::ok);
-  ASSERT_EQ(idle.swap(way, 7, 8, {}), Status::ok);
+  SwappedWord busy(0, 2, 2);
+  ASSERT_EQ(busy.swap(through(way), 7, 7), Status::ok);
+  ASSERT_EQ(idle.swap(through(way), 7, 8), Status::ok);
   way.next = Status::link_ended;
-  ASSERT_EQ(busy.swap(way, 8, 9, {}), Status::link_ended);
-  ASSERT_EQ(idle.swap(way, 8, 10, {}), Status::ok);
-  EXPECT_EQ(busy.settle(way, {}, &value), Status::not_ready);
+  ASSERT_EQ(busy.swap(through(way), 8, 9), Status::link_ended);
+  ASSERT_EQ(idle.swap(through(way), 8, 10), Status::ok);
+  EXPECT_EQ(busy.settle(through(way), &value), Status::not_ready);
   EXPECT_EQ(value, 10u);
 }
 
 TEST(SureSwap, is_settled_where_it_may_have_been_done_in_memory_that_was_taken_back) {
   for (const bool done : {false, true}) {
     PlainWay way;
-    SureSwapIn<PlainWay> swap(0, 2, 1);
+    SwappedWord swap(0, 2, 1);
     way.next = Status::stale;
     way.done = done;
-    EXPECT_EQ(swap.swap(way, 0, 5, {}), Status::stale);
+    EXPECT_EQ(swap.swap(through(way), 0, 5), Status::stale);
     EXPECT_FALSE(swap.settled());
-    EXPECT_EQ(swap.settle(way, {}), Status::ok) << "it was done, or is now";
+    EXPECT_EQ(swap.settle(through(way)), Status::ok) << "it was done, or is now";
     EXPECT_EQ(way.words[0] & 0xFFFFFFFF, 5u);
   }
 }
@@ -182,10 +183,10 @@ TEST(SureSwap, writes_its_own_down_now_and_then) {
   PlainWay way;
   constexpr std::uint64_t kOften = 1u << 20;
   way.words[1] = kOften - 3;
-  SureSwapIn<PlainWay> swap(0, 2, 1);
+  SwappedWord swap(0, 2, 1);
   for (std::uint32_t value = 0; value < 3; ++value) {
     EXPECT_EQ(way.words[1], kOften - (value == 0 ? 3 : 2));
-    EXPECT_EQ(swap.swap(way, value, value + 1, {}), Status::ok);
+    EXPECT_EQ(swap.swap(through(way), value, value + 1), Status::ok);
   }
   EXPECT_EQ(way.words[1], kOften);
 }
@@ -193,14 +194,14 @@ TEST(SureSwap, writes_its_own_down_now_and_then) {
 TEST(SureSwap, that_was_not_begun_is_settled_by_a_look) {
   PlainWay way;
   way.words[0] = 3;
-  SureSwapIn<PlainWay> swap(0, 2, 1);
+  SwappedWord swap(0, 2, 1);
   std::uint32_t value = 0;
-  EXPECT_EQ(swap.settle(way, {}, &value), Status::not_ready);
+  EXPECT_EQ(swap.settle(through(way), &value), Status::not_ready);
   EXPECT_EQ(value, 3u);
   way.next = Status::refused;
-  EXPECT_EQ(swap.swap(way, 3, 4, {}), Status::refused);
+  EXPECT_EQ(swap.swap(through(way), 3, 4), Status::refused);
   EXPECT_TRUE(swap.settled()) << "it was not done";
-  EXPECT_EQ(swap.swap(way, 3, 4, {}), Status::ok);
+  EXPECT_EQ(swap.swap(through(way), 3, 4), Status::ok);
 }
 
 }  // namespace

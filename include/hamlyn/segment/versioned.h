@@ -19,6 +19,13 @@
 
 namespace hamlyn {
 
+namespace internal_::segment {
+// Copy a record word by word, in any order: to memory that others read meanwhile, and from memory that
+// somebody writes. Both addresses and the length are multiples of 8.
+void write_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+void read_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+}  // namespace internal_::segment
+
 // A value in a segment, between its version and a check over both: whichever words of it a reader has of
 // which moment, it knows. `Value` is Plain, its size a multiple of 8.
 template <Plain Value>
@@ -53,35 +60,27 @@ struct Versioned {
   }
 };
 
-// One record of a segment of one's own, which lies at `offset`, a multiple of 8. (Another place than a
-// segment is for tests.)
-template <Plain Value, class Place = Segment>
+// One record of a segment of one's own, which lies at `offset`, a multiple of 8.
+template <Plain Value>
 class OwnVersioned {
  public:
   // Goes on from the version that stands there. Throws Error(invalid_argument): no such place.
-  OwnVersioned(Place& segment, std::size_t offset) : segment_(segment), offset_(offset) {
-    version_ = word_at(offset).load(std::memory_order_relaxed);  // it may go on from another
-    word_at(offset + offsetof_check());
+  OwnVersioned(Segment& segment, std::size_t offset) {
+    version_ =
+        segment.at<std::uint64_t>(offset).load(std::memory_order_relaxed);  // it may go on from another
+    segment.at<std::uint64_t>(offset + sizeof(Versioned<Value>) - sizeof(std::uint64_t));
+    at_ = segment.bytes().data() + offset;
   }
   // Its stores pair with the loads of `read`, here or far away, which the checksum tells whether all were of
   // one write: who finds it whole finds what its writer did before.
   void write(const Value& value) {
     const auto record = Versioned<Value>::of(value, ++version_);
-    const auto words = std::as_bytes(std::span(&record, 1));
-    for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
-      std::uint64_t word;
-      std::memcpy(&word, words.data() + at, sizeof word);
-      word_at(offset_ + at).store(word, std::memory_order_release);
-    }
+    internal_::segment::write_record(at_, reinterpret_cast<const std::byte*>(&record), sizeof record);
   }
   // Reads the value, whoever wrote it. ok; not_ready: a writer is at it, or it never was written.
   Status read(Value& out, std::uint64_t* version = nullptr) const {
     Versioned<Value> record;
-    for (std::size_t at = 0; at != sizeof record; at += sizeof(std::uint64_t)) {
-      // Pairs with the store in `write`.
-      const std::uint64_t word = word_at(offset_ + at).load(std::memory_order_acquire);
-      std::memcpy(reinterpret_cast<std::byte*>(&record) + at, &word, sizeof word);
-    }
+    internal_::segment::read_record(reinterpret_cast<std::byte*>(&record), at_, sizeof record);
     if (!record.whole()) return Status::not_ready;
     out = record.value;
     if (version != nullptr) *version = record.version;
@@ -89,11 +88,7 @@ class OwnVersioned {
   }
 
  private:
-  static constexpr std::size_t offsetof_check() { return sizeof(Versioned<Value>) - sizeof(std::uint64_t); }
-  auto word_at(std::size_t at) const { return segment_.template at<std::uint64_t>(at); }
-
-  Place& segment_;
-  const std::size_t offset_;
+  std::byte* at_ = nullptr;
   std::uint64_t version_ = 0;
 };
 
