@@ -64,7 +64,7 @@ class NotificationQueue {
   // Places that it has.
   std::size_t capacity() const noexcept;
   Interface& interface() noexcept { return interface_; }
-  // Internal: does what `receive` does, as a part of a call that stays for longer.
+  // Internal: receives as `receive` does, as a part of a call that stays for longer.
   Status receive(Notification& out, std::chrono::nanoseconds timeout,
                  internal_::library::PendingCall& call) noexcept;
   // Internal: waits until `ready`, called under the run lock, returns something else than pending. After a
