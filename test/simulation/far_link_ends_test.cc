@@ -84,6 +84,37 @@ TEST_F(FarLink, was_a_way_that_never_was_though_the_other_end_has_gone_first) {
   }
 }
 
+// Nobody may run the sender's interface again: what does not leave at once asks for a run.
+TEST_F(FarLink, keeps_no_message_in_its_frame_though_it_is_as_long_as_a_packet) {
+  make(3, {});
+  const std::vector<std::byte> data(2 * limits().mtu);
+  const std::span<const std::byte> packet(data.data(), limits().mtu);
+  Area area(data.size());
+  // The first place record of a link has the name 0, which is a delta of none.
+  TestSlot first(other->party, area, other->queue, {.places = 64});
+  TestSlot slot(other->party, area, other->queue, {.entries = 2, .places = 64});
+  Terminus terminus(one->party.core, 63);
+  for (TestSlot* each : {&first, &slot})
+    ASSERT_TRUE(until([&] { return terminus.send_fast(each->ticket(), {}, 1, 0) == Status::ok; }));
+  ASSERT_TRUE(until([&] { return one->link->all_arrived(); }));
+  auto asked = [&, before = one->party.departures]() mutable {
+    return std::exchange(before, one->party.departures) != before;
+  };
+  net->pass(limits().gather);
+  const std::uint64_t before = one->link->protocol().sent();
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), packet, 2, 0), Status::ok);
+  EXPECT_EQ(one->link->protocol().sent(), before + 1) << "nothing has left just before";
+  EXPECT_FALSE(asked());
+  ASSERT_EQ(terminus.send_fast(slot.ticket(), packet, 3, 0), Status::ok);
+  EXPECT_EQ(one->link->protocol().sent(), before + 1) << "the first has left just before";
+  EXPECT_TRUE(asked());
+  ASSERT_TRUE(until([&] { return one->link->all_arrived(); }));
+  static_cast<void>(asked());
+  ASSERT_EQ(terminus.send(slot.ticket(0), data, {}, nullptr), Status::ok);
+  EXPECT_TRUE(asked()) << "of its last packet";
+  EXPECT_TRUE(until([&] { return one->link->all_arrived(); }));
+}
+
 // What waits for company leaves when it is asked to, and has left when the host has it: not before.
 TEST_F(FarLink, has_departed_when_the_wire_has_let_go_of_it) {
   make(3, {});

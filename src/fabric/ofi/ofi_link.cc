@@ -109,14 +109,18 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
   ++puts_;
   // Urgent packets do not wait for company, which also bounds how many are under way.
   if (lane == Lane::urgent) seal(lane);
-  // One of several of its message, and as long as can be, has others behind it.
-  const bool more = packet.delta != 0 && packet.lead.length == payload_limit() && open != nullptr &&
+  // One of several of its message, and as long as can be, mostly has others behind it. (In fast mode the
+  // delta says something else.)
+  const bool more = packet.entry != interface::kNoEntry && packet.delta != 0 &&
+                    packet.lead.length == payload_limit() && open != nullptr &&
                     open->length + bytes <= exchange_.limits().frame;
-  if (more) {
-    exchange_.sending_waits_ = true;
-  } else {
+  if (!more) {
     leave(lane);
+    return Status::ok;
   }
+  exchange_.sending_waits_ = true;
+  // The last of them is not known: it leaves at the next run.
+  if (!exchange_.running_) surroundings_.departure_waits();
   return Status::ok;
 }
 

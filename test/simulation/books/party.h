@@ -19,6 +19,7 @@ class Party final : public interface::Surroundings {
   void attention() noexcept override { ++attentions; }
   void signal(interface::Queue&) noexcept override { ++signals; }
   void must_sync(interface::Store& store) noexcept override { to_sync.insert(&store); }
+  void departure_waits() noexcept override { ++departures; }
 
   interface::CounterPage& counters() noexcept {
     return *counters_;
@@ -37,6 +38,7 @@ class Party final : public interface::Surroundings {
   std::set<interface::Store*> to_sync;
   int attentions = 0;
   int signals = 0;
+  int departures = 0;  // that wait for the next run
 
  private:
   sim::Generator keys_;
