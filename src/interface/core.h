@@ -48,7 +48,7 @@ class Surroundings {
   virtual void signal(Queue& queue) noexcept = 0;
   // A message has landed in a durable area: whoever writes its file should begin a sync.
   virtual void must_sync(Store&) noexcept {}
-  // A reply has settled something that a thread may wait for.
+  // An acknowledgement has come, or room was found, that a thread may wait for.
   virtual void settled() noexcept {}
   // Something was put that leaves at the next run, which the sender's thread may never do.
   virtual void departure_waits() noexcept {}

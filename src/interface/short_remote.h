@@ -100,12 +100,13 @@ inline std::byte* Core::landing_of(const Asked& asked, std::uint32_t from) noexc
   return slot.base + asked.offset + from;
 }
 
+// Tells no thread: whoever runs the interface wakes those who wait when something has come, and whoever ends
+// a link wakes all.
 inline void Core::finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept {
   if (asked.fenced_by != 0) [[unlikely]]
     status = Requests::settle_fence(asked, status, value);
   if (asked.owner != nullptr) asked.owner->over(asked, link.peer, status, value);
   link.remote.answered(asked);
-  surroundings_.settled();
 }
 
 }  // namespace hamlyn::internal_::interface

@@ -366,6 +366,9 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
     --waiting_;
     return false;
   }
+  // The interface thread has taken the role while this one looked outside of the lock. It would sleep on, by
+  // a watch that is no longer its own, when this sleep is over (test/model/waiting.pml).
+  if (role_.load(std::memory_order_relaxed) == SleeperRole::interface_thread) wake_up();
   const Deadline first = or_entrys(deadline);
   if (deep) {
     deep_.store(true, std::memory_order_relaxed);

@@ -178,9 +178,8 @@ class Engine final : public interface::Surroundings {
   void attention() noexcept override;
   void signal(interface::Queue& queue) noexcept override;
   void must_sync(interface::Store& store) noexcept override;
-  void settled() noexcept override {
-    if (waiting_ != 0) wake_waiting();
-  }
+  // Wakes those who sleep beside the one who notices arrivals, and that one: any of them may wait for it.
+  void settled() noexcept override { wake_everybody(); }
   // Signals the descriptors of queues, which the control thread has left to the interface thread.
   void signal_what_is_due() noexcept;
 

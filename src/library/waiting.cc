@@ -38,10 +38,11 @@ void Waiting::want_help_at(Clock::time_point time) noexcept { engine_.want_help_
 
 // Sleeps only behind a look of which whatever changes moves the word that the sleep watches: `ready` has had
 // the run lock since, or this thread counted as one that waits while `ready` had not. So nothing changes in
-// between.
+// between. A cancel takes no lock: it is looked for once the word has been read.
 Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels,
                        ReadyUnder under) noexcept {
   const bool own_lock = under == ReadyUnder::own_lock;
+  const auto was_cancelled = [&] { return cancels_.load(std::memory_order_relaxed) != cancels; };
   Clock::time_point spin_until{};
   bool deep = false;
   while (true) {
@@ -58,8 +59,7 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     } else if (!look_outside(ready, status)) {
       return Status::forked;
     }
-    const bool cancelled = cancels_.load(std::memory_order_relaxed) != cancels;
-    if (status == Status::pending && cancelled) status = Status::cancelled;
+    if (status == Status::pending && was_cancelled()) status = Status::cancelled;
     Clock::time_point now{};
     if (status == Status::pending) now = Clock::now();
     if (status == Status::pending && deadline && now >= *deadline) status = Status::timed_out;
@@ -77,6 +77,7 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
       ++waiting_;
       if (!look_outside(ready, status)) return Status::forked;
       --waiting_;
+      if (status == Status::pending && was_cancelled()) status = Status::cancelled;
     }
     if (sleeps && status == Status::pending) {
       deep = sleep_in_wait(deadline, value, deep);

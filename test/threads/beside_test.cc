@@ -140,6 +140,27 @@ TEST_F(Beside, all_are_cancelled_at_once) {
   });
 }
 
+// Nothing arrives, and nobody sleeps beside it.
+TEST_F(Beside, one_that_sleeps_alone_is_told_of_what_another_thread_settles) {
+  with_both([](Managers& both) {
+    Engine& engine = both.receiver.interface().engine();
+    bool settled = false;
+    Status end = Status::pending;
+    std::thread waits([&] {
+      const auto ready = [&] { return settled ? Status::ok : Status::pending; };
+      end = engine.wait(ready, library::deadline_in(std::chrono::nanoseconds{kPatience}));
+    });
+    EXPECT_TRUE(eventually([&] { return sleep_in(both.receiver.interface(), 0); }));
+    {
+      const base::RunLockGuard guard(engine.lock());
+      settled = true;
+      engine.settled();
+    }
+    waits.join();
+    EXPECT_EQ(end, Status::ok) << "it has slept through what it waited for";
+  });
+}
+
 // The sleeper has armed its watch when nobody wanted room.
 // `bytes` of each message.
 void expect_room_to_be_told_of(Managers& both, std::size_t bytes) {

@@ -8,7 +8,7 @@
 #include "base/fence.h"
 #include "hamlyn/protocols/loan.h"
 #include "hamlyn/protocols/tagged_write.h"
-#include "test/process/managers.h"
+#include "test/threads/beside.h"
 
 namespace hamlyn::test {
 namespace {
@@ -67,6 +67,35 @@ TEST_F(Changed, a_tag_that_is_put_aside_is_taken) {
       while (taken != 2 * (round + 1) && !HasFailure()) std::this_thread::yield();
     }
     for (std::thread& thread : threads) thread.join();
+  });
+}
+
+// During the look the interface thread takes the role of the one who notices arrivals. Then the waiting
+// thread sleeps in its place, for a short time, finds what it wants, and never comes again.
+TEST_F(Changed, others_are_served_after_a_wait_whose_look_took_long) {
+  with_both([](Managers& both) {
+    Interface& here = both.receiver.interface();
+    MessageArea area(here, 64);
+    NotificationQueue queue(here);
+    Slot slot(area, queue, {.fast = false, .fetches = true});
+    Terminus terminus(both.sender.interface());
+    ASSERT_EQ(terminus.connect(slot.ticket(), kPatience), Status::ok);
+    Engine& engine = here.engine();
+    const auto& role = engine.*reveal(EngineRole{});
+    bool last_before_sleep = false;
+    const auto look = [&] {
+      if (last_before_sleep) return Status::ok;
+      EXPECT_TRUE(eventually([&] { return role.load() == SleeperRole::interface_thread; }));
+      const base::RunLockGuard guard(engine.lock());
+      last_before_sleep = engine.*reveal(EngineWaiting{}) != 0;
+      return Status::pending;
+    };
+    library::Waiting& waiting = here.waiting();
+    EXPECT_EQ(
+        waiting.until(look, library::deadline_in(std::chrono::nanoseconds{kPatience}), waiting.cancels()),
+        Status::ok);
+    const Fetch add{.op = FetchOp::add, .operand = 1};
+    EXPECT_EQ(terminus.fetch(slot.ticket(), add, {}, kPatience).status, Status::ok) << "nobody serves it";
   });
 }
 
