@@ -42,6 +42,7 @@ struct Arguments {
   bool idle_exit_given = false;
   int ready = -1;
   int clerk = -1;
+  bool later = false;
 };
 
 // Leaves the process that started us, so that it has no child to wait for and its terminal does not end us.
@@ -76,6 +77,10 @@ node::ServerOptions server_options(const Arguments& arguments) {
   const bool stays = !arguments.idle_exit_given && (out.service || out.config.cluster.id != 0);
   out.idle_exit = std::chrono::seconds{stays ? 0 : arguments.idle_exit};
   out.version = HAMLYN_VERSION;
+  if (arguments.later) {
+    out.version = "99.0.0";
+    out.protocol = (node::kProtocolAdded + 4) << 16 | node::kProtocolVersion;
+  }
   return out;
 }
 
@@ -145,6 +150,8 @@ int run(int count, char** words, Arguments& arguments) {
       ->check(CLI::Range(3, 1023));
   // By the daemon itself: the clerk of its names, which talks to it by this descriptor.
   app.add_option("--clerk", arguments.clerk)->check(CLI::Range(3, 1023))->group("");
+  // By tests: a daemon as it may be some versions later, to whose protocol more requests have been added.
+  app.add_flag("--later", arguments.later)->group("");
   app.set_version_flag("--version", "hamlynd " HAMLYN_VERSION);
   try {
     app.parse(count, words);

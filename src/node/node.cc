@@ -225,6 +225,7 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
 
 void Node::welcome(std::uint64_t id, const Connection& connection, const Token& token) {
   Welcome out;
+  out.protocol = options_.protocol;
   out.interface = connection.interface;
   out.token = token;
   environment_.send(id, bytes_of(out));
@@ -233,6 +234,7 @@ void Node::welcome(std::uint64_t id, const Connection& connection, const Token& 
 void Node::turn_away(std::uint64_t id, ErrorCode code, std::string_view text) {
   ++refused_;
   Welcome out;
+  out.protocol = options_.protocol;
   out.error = static_cast<std::uint32_t>(code);
   put_text(out.text, text);
   environment_.send(id, bytes_of(out));

@@ -70,6 +70,7 @@ struct NodeOptions {
   std::uint32_t uid = 0;                       // the daemon's own
   std::uint32_t pid = 0;
   std::string version;
+  std::uint32_t protocol = kProtocol;  // that it says it speaks
   std::string engine;  // that processes are to use between nodes; empty: the best that they find
   std::uint64_t descriptors =
       0;  // the daemon's limit, where it is what total.interfaces comes from; 0: it is not

@@ -16,11 +16,8 @@ inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
 inline constexpr std::uint32_t kProtocolVersion = 5;
 // What has been added to that version: kinds of requests, and nothing else, for nobody else minds. A daemon
 // that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
-// Tests build a daemon to which much has been added.
-#ifndef HAMLYN_PROTOCOL_ADDED
-#define HAMLYN_PROTOCOL_ADDED 3  // 1: farewell, 2: consent, 3: end_reason
-#endif
-inline constexpr std::uint32_t kProtocol = HAMLYN_PROTOCOL_ADDED << 16 | kProtocolVersion;
+inline constexpr std::uint32_t kProtocolAdded = 3;  // 1: farewell, 2: consent, 3: end_reason
+inline constexpr std::uint32_t kProtocol = kProtocolAdded << 16 | kProtocolVersion;
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
 // Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
 // attachment, so that two processes that have met through one node agree on it.

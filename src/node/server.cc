@@ -88,6 +88,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
   out.uid = ::geteuid();
   out.pid = static_cast<std::uint32_t>(::getpid());
   out.version = options.version;
+  out.protocol = options.protocol;
   out.engine = options.config.cluster.engine;
   return out;
 }
@@ -377,6 +378,7 @@ void Server::accept_later() { listener_due_ = now() + kLookAgain; }
 void Server::turn_away(int socket, ErrorCode error, std::string_view text) {
   node_->not_attested();
   Welcome out;
+  out.protocol = options_.protocol;
   out.error = static_cast<std::uint32_t>(error);
   put_text(out.text, text);
   base::send_message(socket, bytes_of(out), {}, MSG_DONTWAIT);

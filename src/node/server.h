@@ -35,6 +35,7 @@ struct ServerOptions {
   Config config;
   Time idle_exit{0};  // leave after so long with no connection; 0: never
   std::string version;
+  std::uint32_t protocol = kProtocol;
   ClerkPort* clerk = nullptr;  // of a node of a cluster; outlives the server
   Attesting attested = attesting();
 };

@@ -1,4 +1,4 @@
-// Another build of the daemon takes over while processes of this one run: what they have goes on, what they
+// A daemon of a later version takes over while processes of this one run: what they have goes on, what they
 // ask for is done, and what a daemon does not understand it says by name.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -24,14 +23,15 @@ using namespace std::chrono_literals;
 
 class Upgrade : public testing::Test {
  protected:
-  Upgrade() { start(program("hamlynd")); }
+  Upgrade() { start(); }
 
   Interface::Options options() const { return {.node = socket(), .start_node = false}; }
   std::string socket() const { return folder_.file("node"); }
 
-  void start(const std::string& daemon) {
-    daemon_ = std::make_unique<Command>(
-        std::vector<std::string>{daemon, "--socket", socket(), "--idle-exit", "0"}, Command::Options{});
+  void start(bool later = false) {
+    std::vector<std::string> words{program("hamlynd"), "--socket", socket(), "--idle-exit", "0"};
+    if (later) words.emplace_back("--later");
+    daemon_ = std::make_unique<Command>(words, Command::Options{});
     EXPECT_TRUE(eventually([&] { return listens(); })) << daemon_->err();
   }
   void end_in_good_order() {
@@ -40,13 +40,12 @@ class Upgrade : public testing::Test {
   }
   void upgrade() {
     end_in_good_order();
-    start(std::filesystem::read_symlink("/proc/self/exe").parent_path() /
-          "hamlynd-later");  // beside the test
+    start(true);
   }
   void kill_and_restart() {
     daemon_->signal(SIGKILL);
     daemon_->wait();
-    start(program("hamlynd"));
+    start();
   }
 
   // Says `count` words, in order, to whoever is registered as `name`, the first of them `first`.
@@ -94,6 +93,15 @@ class Upgrade : public testing::Test {
   std::unique_ptr<Command> daemon_;
 };
 
+// A connection of its own to the daemon, by hand.
+base::FileDescriptor attach_by_hand(const std::string& path, const node::Hello& hello,
+                                    node::Welcome& welcome) {
+  base::FileDescriptor socket = node::connect_to(path);
+  base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}));
+  base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1}));
+  return socket;
+}
+
 TEST_F(Upgrade, OldClientsKeepTheirLinksAndAreIntroducedByTheNewDaemon) {
   Actor to = receiver();
   ASSERT_TRUE(to.line().take<std::uint64_t>());
@@ -127,6 +135,9 @@ TEST_F(Upgrade, OldClientsKeepTheirLinksAndAreIntroducedByTheNewDaemon) {
   EXPECT_EQ(newcomer.wait(), 0);
   EXPECT_EQ(to.line().take<std::uint64_t>(), 21u);
   EXPECT_EQ(node::list(at(socket())).version, "99.0.0");
+  node::Welcome welcome;
+  attach_by_hand(socket(), {}, welcome);
+  EXPECT_EQ(welcome.protocol >> 16, node::kProtocolAdded + 4);
 }
 
 // One after the other, looking the receiver up anew for each hundred.
@@ -163,15 +174,6 @@ TEST_F(Upgrade, UnderLoadNothingIsLost) {
   }
   ASSERT_TRUE(sent) << "it ended with " << from.wait();
   hear(*sent - heard);
-}
-
-// A connection of its own to the daemon, by hand.
-base::FileDescriptor attach_by_hand(const std::string& path, const node::Hello& hello,
-                                    node::Welcome& welcome) {
-  base::FileDescriptor socket = node::connect_to(path);
-  base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1}));
-  base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1}));
-  return socket;
 }
 
 node::Reply ask_by_hand(int socket, const node::Request& request) {
@@ -258,7 +260,7 @@ TEST_F(Upgrade, ADaemonOfAnotherVersionLeavesLinksAndIsNamedToWhoAsks) {
     ASSERT_TRUE(from.line().take<char>());
   }
   ::unlink(socket().c_str());
-  start(program("hamlynd"));
+  start();
   EXPECT_EQ(from.wait(), 0) << "a daemon of its version is found again";
 }
 
