@@ -26,12 +26,18 @@ def problems():
         if declared(enum) != listed(enum, text):
             yield f"docs/error-list.md: {enum} is {declared(enum)}, listed is {listed(enum, text)}"
     names = (tree.ROOT / "src/base/names.cc").read_text()
-    for status, advice in re.findall(r'case Status::(\w+):\s+return "([^"]+\.)";', names):
-        if f"| `{status}` | {advice} |" not in text:
-            yield f"docs/error-list.md: the advice for {status} is another: {advice}"
-    for code, advice in re.findall(r'case ErrorCode::(\w+):\s+return "([^"]+\.)";', names):
-        if not re.search(r"^\| `%s` \| .* \| %s \|$" % (code, re.escape(advice)), text.replace("`", "").replace(f"| {code} |", f"| `{code}` |"), re.M):
-            yield f"docs/error-list.md: the advice for {code} is another: {advice}"
+    rows = re.findall(r'\{(\w+)::(\w+),\s+"(\w+)"(?:,\s+((?:"[^"]*"\s*)+))?\}', names)
+    for enum in HEADERS.keys() - {"LinkReason"}:
+        named = [row[1] for row in rows if row[0] == enum and row[1] == row[2]]
+        if named != declared(enum):
+            yield f"src/base/names.cc: {enum} is {declared(enum)}, named is {named}"
+    for enum, value, _, said in rows:
+        advice = "".join(re.findall(r'"([^"]*)"', said))
+        if enum == "Status" and f"| `{value}` | {advice} |" not in text:
+            yield f"docs/error-list.md: the advice for {value} is another: {advice}"
+        plain = text.replace("`", "").replace(f"| {value} |", f"| `{value}` |")
+        if enum == "ErrorCode" and not re.search(r"^\| `%s` \| .* \| %s \|$" % (value, re.escape(advice)), plain, re.M):
+            yield f"docs/error-list.md: the advice for {value} is another: {advice}"
     reasons = (tree.ROOT / "src/base/link_reasons.cc").read_text()
     for reason, sentences in re.findall(r'Row\{(\w+),(.*?)\}\},\n', reasons, re.S):
         words = re.findall(r'"((?:[^"\\]|\\.)*)"', sentences)[1:]
