@@ -28,7 +28,10 @@ __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
   bool moved = false;
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
-    if (!ended_.empty()) go_on_failing();
+    if (!ended_.empty()) {
+      go_on_failing();
+      moved = true;  // nothing has come, and those who wait for these entries are to look
+    }
     for (Link* link : links()) {
       if (link->replies_due && send_replies(*link)) moved = true;
     }

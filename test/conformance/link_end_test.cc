@@ -186,6 +186,27 @@ TEST_P(LinkEnds, each_queue_that_it_had_a_part_in_hears_of_it_once) {
   EXPECT_TRUE(third->empty());
 }
 
+// More of them than fail at once: the others fail in runs that bring nothing. Of such a run, too, those who
+// wait are told.
+TEST_P(LinkEnds, a_run_in_which_entries_fail_has_moved_something) {
+  constexpr std::size_t kSlots = 100;
+  std::vector<std::unique_ptr<TestSlot>> slots;
+  for (std::size_t i = 0; i != kSlots; ++i) {
+    slots.push_back(std::make_unique<TestSlot>(bob, area, queue, Slot::Options{.entries = 1}));
+    ASSERT_EQ(bob.core.expect(slots[i]->index(), 0, alice.id), Status::ok);
+  }
+  rest();
+  fabric->kill(alice, bob);
+  fabric->end(bob, alice);
+  std::size_t failed = 0;
+  const auto take_failures = [&] {
+    while (const auto n = take(bob, queue)) failed += n->kind == Notification::Kind::failed ? 1u : 0u;
+  };
+  for (take_failures(); failed != kSlots; take_failures())
+    ASSERT_TRUE(bob.core.run()) << failed << " have failed, and nobody would look";
+  EXPECT_EQ(failed, kSlots);
+}
+
 // A link that had places only at slots that are gone, or none at all: somebody must hear of it.
 TEST_P(LinkEnds, a_link_without_places_is_told_to_the_first_queue) {
   auto slot = std::make_unique<TestSlot>(bob, area, queue, Slot::Options{});
