@@ -102,7 +102,10 @@ Status DatagramSender::deliver(std::span<const std::byte> data, const DatagramOp
   if (!call.enter()) return Status::forked;
   SendHandle handle;
   Status status = post(data, options, true, &handle);
-  if (status == Status::pending) status = terminus_.wait(handle, timeout);
+  if (status == Status::pending) {
+    manager_.inside().settle_before_other_wait();
+    status = terminus_.wait(handle, timeout);
+  }
   // Cannot fail: no part of it lies in an area that the receiver still reads.
   if (status == Status::timed_out || status == Status::cancelled) static_cast<void>(terminus_.cancel(handle));
   if (status != Status::refused) return status;

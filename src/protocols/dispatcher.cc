@@ -172,7 +172,7 @@ void Dispatcher::remove(Due& due) noexcept {
   std::erase(lingering_, &due);
 }
 
-void Dispatcher::settle_before_wait() noexcept {
+void Dispatcher::settle_all_before_wait() noexcept {
   for (Due* due : before_wait_) {
     due->before_wait_ = false;
     if (!due->settle()) add(*due);

@@ -137,6 +137,16 @@ class Dispatcher final : private library::Waiting::Helped {
     before_wait_.push_back(&due);
   }
 
+  // Settles those before a wait for anything of the manager's that does not run it. Takes the lock.
+  void settle_before_other_wait() noexcept {
+    const Guard guard(*this);
+    if (guard && !guard.nested()) settle_before_wait();
+  }
+  // Settles those before a wait.
+  void settle_before_wait() noexcept {
+    if (!before_wait_.empty()) settle_all_before_wait();
+  }
+
   // Has the interface thread settle `due` when the bound is over and its batch is still the same. While
   // batches leave by themselves the looks are fewer, down to one in kFewerLooks bounds.
   static constexpr int kFewerLooks = 8;
@@ -212,7 +222,7 @@ class Dispatcher final : private library::Waiting::Helped {
   bool give_standing() noexcept;
   Status look(const PendingCall& call, base::FunctionRef<Status()> ready) noexcept;
   void settle_dues() noexcept;
-  void settle_before_wait() noexcept;
+  void settle_all_before_wait() noexcept;
   bool settle_farewells() noexcept;
 
   struct Farewell {
@@ -258,7 +268,7 @@ Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds t
     if (status != Status::pending) return status;
     if (call.closing()) return Status::cancelled;
     if (guard.nested()) return one_look ? Status::timed_out : Status::invalid;
-    if (!before_wait_.empty()) settle_before_wait();
+    settle_before_wait();
     if (one_look) return Status::timed_out;
     call.begin();  // before anybody can retire it or cancel
   }

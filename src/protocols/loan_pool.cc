@@ -324,6 +324,7 @@ bool watch(LoanHolder& holder) {
 // Asks over a link that is watched. Otherwise the answer, its link's end and another link with the same peer
 // may all be there when this thread looks again, and that link's end would tell it nothing.
 void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
+  holder.manager().inside().settle_before_other_wait();
   Status status = holder.terminus.connect(seed.ticket, left_until(deadline));
   if (status == Status::ok && !watch(holder)) status = Status::link_ended;
   if (status != Status::ok) throw_unopened(holder, status);

@@ -375,9 +375,12 @@ Status LoanReceiver::receive(Borrowed& out, std::chrono::nanoseconds timeout) no
       opening = inside.opening;
       wanted = admit(opening->opener);
       inside.state = Inside::State::opening;
-    } else if (status != Status::pending || !patient) {
+    } else if (status != Status::pending) {
       return status;
     }
+    // A sender may wait for what streams of this manager have put together.
+    if (!guard.nested()) inside.dispatcher.settle_before_wait();
+    if (status == Status::pending && !patient) return status;
     if (guard.nested()) return Status::invalid;
     call.begin();
     if (standing && std::exchange(inside.more, false)) inside.dispatcher.waiting.changed();  // there is more

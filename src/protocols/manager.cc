@@ -23,6 +23,7 @@ void Manager::publish(std::string_view name, const Seed& seed, Rights rights) {
 void Manager::withdraw(std::string_view name) { dispatcher_->interface.withdraw(name); }
 
 Seed Manager::lookup(std::string_view name, std::chrono::milliseconds timeout) {
+  dispatcher_->settle_before_other_wait();
   const Seed seed{dispatcher_->interface.lookup(name, timeout)};
   if (seed.kind() == SeedKind::none)
     throw Error(ErrorCode::seed_wrong_kind, "a plain ticket is registered under that name, not a seed");

@@ -229,6 +229,7 @@ Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::n
 // bound, if it has any. A cancel leaves it some time to leave whole.
 Status StreamSender::await_leaving(SendHandle handle, std::uint32_t sequence) noexcept {
   Terminus& terminus = inside_->port.terminus();
+  inside_->dispatcher.settle_before_other_wait();  // what other streams have put together
   Deadline patience;
   for (;;) {
     const Status left = terminus.wait(handle, left_until(patience));

@@ -1,9 +1,11 @@
 // Streams, whole, between processes of a simulated host.
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "hamlyn/core/send_buffer_area.h"
 #include "hamlyn/protocols/datagram.h"
+#include "hamlyn/protocols/loan.h"
 #include "hamlyn/protocols/stream.h"
 #include "hamlyn/protocols/tagged_write.h"
 #include "test/simulation/hosted.h"
@@ -92,6 +94,65 @@ TEST(HostedStreams, gather_no_more_than_their_receiver_has_memory_for) {
     all.expect(sender.close(1s) == Status::ok, "it is not closed");
   });
   hosted.run();
+}
+
+// A program says something by a stream, which leaves when it is flushed or when its thread waits, waits in
+// that way, and computes from then on.
+void expect_to_leave_before(const std::function<void(Hosted&, Manager&)>& wait,
+                            const std::function<void(Hosted&, Manager&)>& answer) {
+  Hosted hosted;
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    DatagramReceiver other(manager, 64);
+    manager.publish("other", other.make_seed());
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    const Status status = receiver.receive(record, 100ms);
+    all.expect(status == Status::ok, "what was put together has not left");
+    answer(all, manager);
+  });
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s), {.linger = StreamSender::kOnlyOnFlush});
+    all.expect(sender.send("here") == Status::ok, "not sent");
+    wait(all, manager);
+    all.host.pause(1'000 * kMillisecond);
+    static_cast<void>(sender.close(1s));
+  });
+  hosted.run();
+}
+
+TEST(HostedStreams, leave_before_a_wait_for_a_loan) {
+  const auto nothing = [](Hosted&, Manager&) {};
+  for (const auto timeout : {0ms, 5ms}) {
+    const auto wait = [&](Hosted& all, Manager& manager) {
+      LoanReceiver loans(manager);
+      static_cast<void>(loans.make_seed());
+      Borrowed none;
+      all.expect(loans.receive(none, timeout) == Status::timed_out, "somebody lends something");
+    };
+    expect_to_leave_before(wait, nothing);
+  }
+}
+
+TEST(HostedStreams, leave_before_a_datagram_is_delivered) {
+  const auto nothing = [](Hosted&, Manager&) {};
+  const auto wait = [](Hosted& all, Manager& manager) {
+    DatagramSender other(manager, manager.lookup("other", 1s));
+    all.expect(other.deliver(bytes_of("there"), 1s) == Status::ok, "not delivered");
+  };
+  expect_to_leave_before(wait, nothing);
+}
+
+TEST(HostedStreams, leave_before_a_name_is_waited_for) {
+  const auto wait = [](Hosted&, Manager& manager) { static_cast<void>(manager.lookup("answer", 1s)); };
+  const auto answer = [](Hosted& all, Manager& manager) {
+    StreamReceiver receiver(manager);
+    manager.publish("answer", receiver.make_seed());
+    all.host.pause(2'000 * kMillisecond);
+  };
+  expect_to_leave_before(wait, answer);
 }
 
 // A batch is on its way that takes long; its receiver closes, and its sender goes before all of it has left.
