@@ -1,12 +1,9 @@
 #include "tool/perf/our_short.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/to_and_fro.h"
 
 namespace hamlyn::tool::perf {
 namespace {
-
-constexpr std::uint64_t kWarmUp = 5000;
-constexpr std::uint64_t kExchanges = 50000;
 
 // Eight words, all its number.
 class Block {
@@ -25,36 +22,26 @@ class Block {
 };
 
 template <class Message>
-void receive(Party& party, std::uint64_t number) {
-  const Notification& arrival = party.next();
-  expect(arrival.word == number, "a message is missing");
-  if (ShortMessage::looked_at(number)) Message::check(party, arrival);
-}
-
-template <class Message>
-void ask(Party& party, Room& room) {
-  std::vector<std::uint64_t> moments(kExchanges + 1);
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    party.send_fast(Message{i}.bytes(), i);
-    receive<Message>(party, i);
-    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+class Ends {
+ public:
+  Ends(Party& party, Room&) : party_(party) {}
+  void send(std::uint64_t number) { party_.send_fast(Message{number}.bytes(), number); }
+  void receive(std::uint64_t number) {
+    const Notification& arrival = party_.next();
+    expect(arrival.word == number, "a message is missing");
+    if (ShortMessage::looked_at(number)) Message::check(party_, arrival);
   }
-  room.report(half_round_trips(moments));
-}
+  void finish() {}
 
-template <class Message>
-void answer(Party& party, Room&) {
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    receive<Message>(party, i);
-    party.send_fast(Message{i}.bytes(), i);
-  }
-}
+ private:
+  Party& party_;
+};
 
 template <class Message>
 Meter latency(Place place, const std::string& what) {
   const auto round = [place](Cores cores, int) {
     const PartyOptions options{.bytes = 64, .places = 256, .place = place};  // the default of a slot
-    return run_parties(cores, kExchanges, options, ask<Message>, options, answer<Message>);
+    return to_and_fro<Ends<Message>>(cores, {}, options);
   };
   return {.name = prefix(place) + what + ".oneway", .round = round, .single_operations = true};
 }

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/to_and_fro.h"
 #include "tool/perf/touch.h"
 #include "tool/perf/volume.h"
 
@@ -15,31 +14,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kWarmUp = 5000;
-constexpr std::uint64_t kExchanges = 50000;
 constexpr PartyOptions kParty{.bytes = 64, .entries = 1};
 
 // One side of an exchange of loans. Each has the next one in its hands before it needs it.
 class LoanEnds {
  public:
-  LoanEnds(Party& party, Manager& manager, std::size_t bytes)
-      : bytes_(bytes), pool_(manager, {{bytes, 64}}), receiver_(manager) {
-    const Ticket own = receiver_.make_seed().ticket;
-    party.hand_over(std::span{&own, 1});
-    const Seed theirs{party.take_tickets(1).front()};
+  LoanEnds(Party& party, Room&, std::size_t bytes)
+      : bytes_(bytes), pool_(manager_, {{bytes, 64}}), receiver_(manager_) {
+    const Seed own = receiver_.make_seed(), theirs = exchange(party, own);
     // One after the other, as whoever opens waits for who looks.
-    const bool first = own.interface < theirs.ticket.interface;
+    const bool first = own.ticket.interface < theirs.ticket.interface;
     if (first) sender_.emplace(pool_, theirs);
     while (receiver_.sender() == 0 && !early_) early_ = receiver_.receive(borrowed_, 0ns) == Status::ok;
     if (!first) sender_.emplace(pool_, theirs);
     take();
   }
-  void send() {
+  void send(std::uint64_t) {
     while (sender_->send(loan_) != Status::ok) expect(sender_->end() == Status::ok, "a loan was not sent");
     take();
   }
   // Nobody looks at the data: what is measured is that it could be read.
-  void receive() {
+  void receive(std::uint64_t) {
     if (std::exchange(early_, false)) return;
     Status status;
     do {
@@ -47,11 +42,13 @@ class LoanEnds {
     } while (status == Status::timed_out);
     expect(status == Status::ok && borrowed_.bytes().size() == bytes_, "a loan was not received");
   }
+  void finish() {}
 
  private:
   void take() { expect(pool_.take(bytes_, loan_) == Status::ok, "loans do not come back"); }
 
   const std::size_t bytes_;
+  Manager manager_;
   LoanPool pool_;
   LoanReceiver receiver_;
   std::optional<LoanSender> sender_;
@@ -104,28 +101,7 @@ void borrow_all(Party& party, Room& room, std::size_t bytes) {
 }  // namespace
 
 Meter loan_latency(std::size_t bytes) {
-  const auto ask = [bytes](Party& party, Room& room) {
-    Manager manager;
-    LoanEnds side(party, manager, bytes);
-    std::vector<std::uint64_t> moments(kExchanges + 1);
-    for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-      side.send();
-      side.receive();
-      if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
-    }
-    room.report(half_round_trips(moments));
-  };
-  const auto answer = [bytes](Party& party, Room&) {
-    Manager manager;
-    LoanEnds side(party, manager, bytes);
-    for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-      side.receive();
-      side.send();
-    }
-  };
-  const auto round = [ask, answer](Cores cores, int) {
-    return run_parties(cores, kExchanges, kParty, ask, kParty, answer);
-  };
+  const auto round = [bytes](Cores cores, int) { return to_and_fro<LoanEnds>(cores, {}, kParty, bytes); };
   return {.name = "shm.loan." + std::to_string(bytes) + ".oneway", .round = round, .single_operations = true};
 }
 

@@ -2,14 +2,12 @@
 
 #include "tool/perf/adding.h"
 #include "tool/perf/clock.h"
-#include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
+#include "tool/perf/to_and_fro.h"
 
 namespace hamlyn::tool::perf {
 namespace {
 
-constexpr std::uint64_t kWarmUp = 5000;
-constexpr std::uint64_t kExchanges = 50000;
 constexpr std::array kPauses = {0, 1, 2, 4, 8};  // as for limit.cacheline: the best of these
 
 const PartyOptions kOptions{.bytes = 4096, .sharing = Sharing::mapped_read_write};
@@ -18,42 +16,29 @@ SharedWord own_word(Party& party) {
   return SharedWord{*reinterpret_cast<std::uint64_t*>(party.area().data())};
 }
 
-// Each side looks at its own memory and stores into the other's: the acquire here pairs with that release.
-void wait_for(SharedWord mine, std::uint64_t value, int pauses) {
-  while (mine.load(std::memory_order_acquire) != value) hamlyn_rest(pauses);
-}
-
-void ask(Party& party, Room& room, int pauses) {
-  const SharedWord mine = own_word(party);
-  const SharedWord theirs = party.map().word<std::uint64_t>(kControlBytes);
-  std::vector<std::uint64_t> moments(kExchanges + 1);
-  room.meet();
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    theirs.store(i, std::memory_order_release);
-    wait_for(mine, i, pauses);
-    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+class Ends {
+ public:
+  Ends(Party& party, Room& room, int pauses)
+      : mine_(own_word(party)), theirs_(party.map().word<std::uint64_t>(kControlBytes)), pauses_(pauses) {
+    room.meet();
   }
-  room.report(half_round_trips(moments));
-}
-
-void answer(Party& party, Room& room, int pauses) {
-  const SharedWord mine = own_word(party);
-  const SharedWord theirs = party.map().word<std::uint64_t>(kControlBytes);
-  room.meet();
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    wait_for(mine, i, pauses);
-    theirs.store(i, std::memory_order_release);
+  // Each side looks at its own memory and stores into the other's: the acquire pairs with that release.
+  void send(std::uint64_t number) { theirs_.store(number, std::memory_order_release); }
+  void receive(std::uint64_t number) {
+    while (mine_.load(std::memory_order_acquire) != number) hamlyn_rest(pauses_);
   }
-}
+  void finish() {}
+
+ private:
+  const SharedWord mine_, theirs_;
+  const int pauses_;
+};
 
 }  // namespace
 
 Meter mapped_latency() {
   const auto round = [](Cores cores, int style) {
-    const int pauses = kPauses[static_cast<std::size_t>(style)];
-    return run_parties(
-        cores, kExchanges, kOptions, [=](Party& party, Room& room) { ask(party, room, pauses); }, kOptions,
-        [=](Party& party, Room& room) { answer(party, room, pauses); });
+    return to_and_fro<Ends>(cores, {}, kOptions, kPauses[static_cast<std::size_t>(style)]);
   };
   return {.name = "shm.mapped.write.8.oneway",
           .round = round,

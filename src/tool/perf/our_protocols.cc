@@ -5,7 +5,7 @@
 
 #include "tool/perf/our_short.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/to_and_fro.h"
 #include "tool/perf/volume.h"
 
 namespace hamlyn::tool::perf {
@@ -13,42 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kWarmUp = 5000;
-constexpr std::uint64_t kExchanges = 50000;
+constexpr PartyOptions kParty{.bytes = 64, .entries = 1};
 
-Seed exchange(Party& party, const Seed& own) {
-  party.hand_over(std::span{&own.ticket, 1});
-  return {party.take_tickets(1).front()};
-}
-
-// To and fro: `Ends` has send(number) and receive(number) of one side.
 template <class Ends>
-Meter to_and_fro(const std::string& name, std::size_t bytes) {
-  const auto ask = [bytes](Party& party, Room& room) {
-    Manager manager;
-    Ends ends(party, manager, bytes);
-    std::vector<std::uint64_t> moments(kExchanges + 1);
-    for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-      ends.send(i);
-      ends.receive(i);
-      if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
-    }
-    ends.finish();
-    room.report(half_round_trips(moments));
-  };
-  const auto answer = [bytes](Party& party, Room&) {
-    Manager manager;
-    Ends ends(party, manager, bytes);
-    for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-      ends.receive(i);
-      ends.send(i);
-    }
-    ends.finish();
-  };
-  const auto round = [ask, answer](Cores cores, int) {
-    const PartyOptions options{.bytes = 64, .entries = 1};
-    return run_parties(cores, kExchanges, options, ask, options, answer);
-  };
+Meter meter(const std::string& name, std::size_t bytes) {
+  const auto round = [bytes](Cores cores, int) { return to_and_fro<Ends>(cores, {}, kParty, bytes); };
   return {.name = "shm." + name + "." + std::to_string(bytes) + ".oneway",
           .round = round,
           .single_operations = true};
@@ -56,8 +25,8 @@ Meter to_and_fro(const std::string& name, std::size_t bytes) {
 
 class TaggedEnds {
  public:
-  TaggedEnds(Party& party, Manager& manager, std::size_t bytes)
-      : receiver_(manager, bytes), sender_(manager, exchange(party, receiver_.make_seed())) {}
+  TaggedEnds(Party& party, Room&, std::size_t bytes)
+      : receiver_(manager_, bytes), sender_(manager_, exchange(party, receiver_.make_seed())) {}
   void send(std::uint64_t number) {
     while (sender_.send(ShortMessage{number}.bytes(), 0, number) != Status::ok)
       static_cast<void>(receiver_.get_tag());
@@ -76,33 +45,15 @@ class TaggedEnds {
   void finish() {}
 
  private:
+  Manager manager_;
   TaggedReceiver receiver_;
   TaggedSender sender_;
 };
 
-// What a message of any length holds: its number, at both ends.
-class Numbered {
- public:
-  explicit Numbered(std::size_t bytes) : bytes_(bytes) {}
-  std::span<const std::byte> with(std::uint64_t number) {
-    std::memcpy(bytes_.data(), &number, sizeof number);
-    std::memcpy(bytes_.data() + bytes_.size() - sizeof number, &number, sizeof number);
-    return bytes_;
-  }
-  void check(std::span<const std::byte> found, std::uint64_t number) const {
-    expect(found.size() == bytes_.size() && std::memcmp(found.data(), &number, sizeof number) == 0 &&
-               std::memcmp(found.data() + found.size() - sizeof number, &number, sizeof number) == 0,
-           "a message was read that is not the one sent");
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 class DatagramEnds {
  public:
-  DatagramEnds(Party& party, Manager& manager, std::size_t bytes)
-      : data_(bytes), receiver_(manager, bytes), sender_(manager, exchange(party, receiver_.make_seed())) {}
+  DatagramEnds(Party& party, Room&, std::size_t bytes)
+      : data_(bytes), receiver_(manager_, bytes), sender_(manager_, exchange(party, receiver_.make_seed())) {}
   void send(std::uint64_t number) {
     Status status;
     do {
@@ -120,6 +71,7 @@ class DatagramEnds {
   void finish() {}
 
  private:
+  Manager manager_;
   Numbered data_;
   DatagramReceiver receiver_;
   DatagramSender sender_;
@@ -127,8 +79,8 @@ class DatagramEnds {
 
 class StreamEnds {
  public:
-  StreamEnds(Party& party, Manager& manager, std::size_t bytes)
-      : data_(bytes), receiver_(manager), sender_(manager, exchange(party, receiver_.make_seed())) {}
+  StreamEnds(Party& party, Room&, std::size_t bytes)
+      : data_(bytes), receiver_(manager_), sender_(manager_, exchange(party, receiver_.make_seed())) {}
   void send(std::uint64_t number) {
     expect(sender_.send(data_.with(number)) == Status::ok && sender_.flush() == Status::ok,
            "a record was not sent");
@@ -143,6 +95,7 @@ class StreamEnds {
   void finish() { expect(sender_.close() == Status::ok, "a stream was not closed"); }
 
  private:
+  Manager manager_;
   Numbered data_;
   StreamReceiver receiver_;
   StreamSender sender_;
@@ -182,15 +135,14 @@ void receive_all(Party& party, Room& room, std::size_t bytes) {
 
 }  // namespace
 
-Meter tagged_latency() { return to_and_fro<TaggedEnds>("tagged", 16); }
-Meter datagram_latency(std::size_t bytes) { return to_and_fro<DatagramEnds>("datagram", bytes); }
-Meter stream_latency(std::size_t bytes) { return to_and_fro<StreamEnds>("stream", bytes); }
+Meter tagged_latency() { return meter<TaggedEnds>("tagged", 16); }
+Meter datagram_latency(std::size_t bytes) { return meter<DatagramEnds>("datagram", bytes); }
+Meter stream_latency(std::size_t bytes) { return meter<StreamEnds>("stream", bytes); }
 
 Meter stream_bandwidth(std::size_t bytes) {
   const auto round = [bytes](Cores cores, int) {
-    const PartyOptions options{.bytes = 64, .entries = 1};
     return run_parties(
-        cores, 1, options, [&](Party& party, Room&) { send_all(party, bytes); }, options,
+        cores, 1, kParty, [&](Party& party, Room&) { send_all(party, bytes); }, kParty,
         [&](Party& party, Room& room) { receive_all(party, room, bytes); });
   };
   return {.name = "shm.stream." + std::to_string(bytes) + ".bandwidth", .round = round};

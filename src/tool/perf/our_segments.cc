@@ -10,7 +10,7 @@
 #include "tool/perf/ours.h"
 #include "tool/perf/reading.h"
 #include "tool/perf/sleeping.h"
-#include "tool/perf/timing.h"
+#include "tool/perf/to_and_fro.h"
 #include "tool/perf/volume.h"
 
 namespace hamlyn::tool::perf {
@@ -55,6 +55,11 @@ class Exporter {
       expect(status == Status::queue_full || status == Status::no_place, name(status));
       interface_.run();
     }
+  }
+  // Tells the other side, by a word of its segment, that it has all.
+  void say_over(std::size_t offset) {
+    const std::uint64_t over = ~std::uint64_t{0};
+    write(std::as_bytes(std::span(&over, 1)), {}, offset);
   }
 
   // Of any length, the buffer free when it returns.
@@ -108,24 +113,17 @@ void check(Exporter& side, std::uint64_t number) {
   expect(false, "a write landed that is not the one sent");
 }
 
-void ask(Exporter& side, Room& room, int pauses) {
-  std::vector<std::uint64_t> moments(kExchanges + 1);
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    side.write(Cell{i * 16}.bytes());
-    side.wait_for(i * 16, pauses);
-    check(side, i * 16);
-    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
-  }
-  room.report(half_round_trips(moments));
-}
+struct CellEnds {
+  Exporter& side;
+  const int pauses;
 
-void answer(Exporter& side, Room&, int pauses) {
-  for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    side.wait_for(i * 16, pauses);
-    check(side, i * 16);
-    side.write(Cell{i * 16}.bytes());
+  void send(std::uint64_t number) { side.write(Cell{number * 16}.bytes()); }
+  void receive(std::uint64_t number) {
+    side.wait_for(number * 16, pauses);
+    check(side, number * 16);
   }
-}
+  void finish() {}
+};
 
 template <class Operation>
 SegmentWork timed(Operation operation) {
@@ -139,8 +137,7 @@ SegmentWork timed(Operation operation) {
       if (i >= kWarmUp) trips.push_back(static_cast<double>(now - before) * ns_per_tick());
       before = now;
     }
-    const std::uint64_t over = ~std::uint64_t{0};
-    side.write(std::as_bytes(std::span(&over, 1)), {}, 128);
+    side.say_over(128);
     room.report(trips);
   };
 }
@@ -161,8 +158,7 @@ void read_cell(Exporter& side, std::uint64_t) {
 // As the limit is measured.
 void read_mapped_cells(Exporter& side, Room& room) {
   const std::vector<double> times = time_reads([&] { read_cell(side, 0); });
-  const std::uint64_t over = ~std::uint64_t{0};
-  side.write(std::as_bytes(std::span(&over, 1)), {}, 128);
+  side.say_over(128);
   room.report(times);
 }
 
@@ -181,8 +177,7 @@ void write_blocks(Exporter& side, Room& room, std::size_t bytes) {
   }
   expect(side.other().flush(seconds{10}) == Status::ok, "a block has not landed");
   room.report(gigabytes_per_second(bytes, hamlyn_ticks() - start));
-  const std::uint64_t over = ~std::uint64_t{0};
-  side.write(std::as_bytes(std::span(&over, 1)), {}, bytes);
+  side.say_over(bytes);
 }
 
 // What it waits for is landed, or stored, behind the last block by the other side's write.
@@ -234,9 +229,15 @@ std::string kind(Sharing sharing) { return sharing == Sharing::guarded ? "" : "m
 Meter segment_write(Place place, Sharing sharing) {
   const auto round = [=](Cores cores, int style) {
     const int pauses = kPauses[static_cast<std::size_t>(style)];
-    return run_sides(
-        cores, kExchanges, place, sharing, 4096, [=](Exporter& side, Room& room) { ask(side, room, pauses); },
-        [=](Exporter& side, Room& room) { answer(side, room, pauses); });
+    const auto first = [=](Exporter& side, Room& room) {
+      CellEnds ends{side, pauses};
+      ask(ends, room, {});
+    };
+    const auto second = [=](Exporter& side, Room&) {
+      CellEnds ends{side, pauses};
+      answer(ends, {});
+    };
+    return run_sides(cores, kExchanges, place, sharing, 4096, first, second);
   };
   return {.name = prefix(place) + "segment.write." + kind(sharing) + "40.oneway",
           .round = round,
