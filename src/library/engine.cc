@@ -134,9 +134,8 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
       const Deadline look = Clock::now() + kDemotedLook;
       if (!deadline || *look < *deadline) deadline = look;
     }
-    FarThread* const helper = far_ != nullptr && sleeper == nullptr ? far_thread_.get() : nullptr;
+    if (far_ != nullptr) sleeper == nullptr ? far_thread_->watch() : far_thread_->watch_no_more();
     lock_.leave();
-    if (helper != nullptr) helper->watch();
     if (sleeper != nullptr) {
       sleepers_.sleep(*sleeper, word, value, deadline);
       sleepers_.give_back(*sleeper);

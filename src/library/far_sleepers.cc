@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::uint64_t kOwnEvent = 1;
 
+}  // namespace
+
 void raise(const base::MarkedDescriptor& event) noexcept {
   if (!event.ours()) return;
   const base::Uncancelled guard;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
 }
-
-}  // namespace
 
 bool watch_arrivals(int epoll, int descriptor) noexcept {
   epoll_event event{};

@@ -18,6 +18,9 @@ namespace hamlyn::internal_::library {
 // memory.
 bool watch_arrivals(int epoll, int descriptor) noexcept;
 
+// Makes that eventfd readable, if the program has not closed it.
+void raise(const base::MarkedDescriptor& event) noexcept;
+
 class FarSleepers {
  public:
   using Word = std::atomic<std::uint32_t>;

@@ -16,16 +16,23 @@
 
 namespace hamlyn::internal_::library {
 
+namespace {
+
+constexpr std::uint64_t kOwnEvent = 1;
+
+}  // namespace
+
 FarThread::FarThread(Engine& engine) : engine_(engine) {
   base::FileDescriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) base::throw_system("eventfd");
-  stop_event_.adopt(std::move(event));
+  own_event_.adopt(std::move(event));
   base::FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) base::throw_system("epoll_create1");
   epoll_.adopt(std::move(epoll));
   epoll_event watched{};
   watched.events = EPOLLIN;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &watched) != 0)
+  watched.data.u64 = kOwnEvent;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own_event_.get(), &watched) != 0)
     base::throw_system("epoll_ctl");
 }
 
@@ -43,18 +50,30 @@ FarThread::~FarThread() { stop(); }
 void FarThread::stop() noexcept {
   const base::Uncancelled guard;
   stop_.store(true);
-  const std::uint64_t one = 1;
-  if (stop_event_.ours()) {
-    [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
-  }
-  ask(relay_);
+  raise(own_event_);
+  call();
   if (thread_.joinable()) thread_.join();
 }
 
-void FarThread::ask(std::atomic<bool>& what) noexcept {
-  what.store(true);
+void FarThread::call() noexcept {
   word_.fetch_add(1);
   futex_wake(word_);
+}
+
+void FarThread::watch() noexcept {
+  watch_.store(Watch::asked);
+  call();
+}
+
+// Else what is relayed to the one who sleeps on the descriptor would wait until something comes.
+void FarThread::watch_no_more() noexcept {
+  if (watch_.load() == Watch::none) return;
+  if (watch_.exchange(Watch::none) == Watch::watching) raise(own_event_);
+}
+
+void FarThread::relay() noexcept {
+  relay_.store(true);
+  call();
 }
 
 void FarThread::open() noexcept {
@@ -81,15 +100,28 @@ void FarThread::main() noexcept {
   while (true) {
     const std::uint32_t value = word_.load();
     if (stop_.load()) return;
+    // Taken before the look at what is to be relayed: a relay that was asked for before the watch is seen.
+    Watch asked = Watch::asked;
+    const bool watches = watch_.compare_exchange_strong(asked, Watch::watching);
     if (relay_.exchange(false)) engine_.sleepers_.wake_all();
-    if (watch_.exchange(false) && error_.empty()) {
-      epoll_event event;
-      if (epoll_.ours()) epoll_wait(epoll_.get(), &event, 1, -1);
-      engine_.far_came();
+    if (watches && error_.empty()) {
+      watch_arrivals_once();
       continue;
     }
     futex_sleep(Watched{}, word_, value, std::nullopt);
   }
+}
+
+void FarThread::watch_arrivals_once() noexcept {
+  epoll_event event{};
+  if (epoll_.ours()) epoll_wait(epoll_.get(), &event, 1, -1);
+  if (event.data.u64 == kOwnEvent && own_event_.ours()) {
+    std::uint64_t number;
+    [[maybe_unused]] const ssize_t got = read(own_event_.get(), &number, sizeof number);
+  }
+  Watch watching = Watch::watching;
+  watch_.compare_exchange_strong(watching, Watch::none);  // unless it was asked for anew
+  engine_.far_came();
 }
 
 }  // namespace hamlyn::internal_::library

@@ -29,20 +29,27 @@ class FarThread {
   // Once done: why it cannot; empty: it is open.
   const std::string& error() const noexcept { return error_; }
 
-  // Somebody sleeps on words and wants to be woken through them when something comes from another host.
-  void watch() noexcept { ask(watch_); }
-  // Somebody sleeps on the descriptor: wakes it, for a thread that does not have the process's descriptors.
-  void relay() noexcept { ask(relay_); }
+  // The two of the thread that falls asleep as the one who notices arrivals, under the run lock. It sleeps on
+  // words, and is to be woken through them when something comes from another host; or on the descriptor.
+  void watch() noexcept;
+  void watch_no_more() noexcept;
+  // Wakes whoever sleeps on the descriptor, for a thread that does not have the process's descriptors.
+  void relay() noexcept;
 
  private:
+  // A thread that watches the descriptor hears of nothing else.
+  enum class Watch : std::uint8_t { none, asked, watching };
+
   void main() noexcept;
   void open() noexcept;
-  void ask(std::atomic<bool>& what) noexcept;
+  void watch_arrivals_once() noexcept;
+  void call() noexcept;
 
   Engine& engine_;
-  base::MarkedDescriptor stop_event_, epoll_;
-  std::atomic<std::uint32_t> word_{0};  // ask to main, which reads it before those that ask has set
-  std::atomic<bool> stop_{false}, watch_{false}, relay_{false};
+  base::MarkedDescriptor own_event_, epoll_;
+  std::atomic<std::uint32_t> word_{0};  // call to main, which reads it before those that were set
+  std::atomic<bool> stop_{false}, relay_{false};
+  std::atomic<Watch> watch_{Watch::none};
   std::atomic<bool> done_{false};  // open to done(): whoever sees it sees error_
   std::string error_;
   std::thread thread_;

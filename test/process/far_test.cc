@@ -17,11 +17,17 @@
 #include "hamlyn/hamlyn.h"
 #include "interface/counters.h"
 #include "library/engine.h"
+#include "library/far_fabric.h"
 #include "test/process/managers.h"
 #include "test/support/actor.h"
 #include "test/support/two_nodes.h"
+#include "test/threads/beside.h"
 
 namespace hamlyn::test {
+
+HAMLYN_REVEAL(EngineSleepers, library::Engine, library::FarSleepers, sleepers_);
+HAMLYN_REVEAL(EngineFar, library::Engine, std::unique_ptr<library::FarFabric>, far_);
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -267,6 +273,48 @@ TEST_F(Far, a_killed_process_is_told_of) {
   const Notification end = one.next();
   EXPECT_EQ(end.kind, Notification::Kind::link_ended);
   EXPECT_EQ(end.why(), died) << text(end.why());
+}
+
+// Its daemons end with each test.
+class FarRelay : public Far {
+ protected:
+  static void SetUpTestSuite() {}
+  static void TearDownTestSuite() {}
+};
+
+// The sleeper before it has found no place at the descriptor, and slept on words, for which another thread
+// watches the descriptor. Nothing comes from another host any more.
+TEST_F(FarRelay, wakes_a_sleeper_behind_one_that_slept_on_words) {
+  TwoNodes own;
+  Party one(own.at(1));
+  auto other = std::make_unique<Party>(own.at(2));
+  ASSERT_EQ(other->terminus.connect(one.slot.ticket(), kPatience), Status::ok);
+  ASSERT_EQ(other->terminus.send_fast(one.slot.ticket(), {}, 4), Status::ok);
+  EXPECT_EQ(one.next().word, 4u);
+  other.reset();
+  EXPECT_EQ(one.next().kind, Notification::Kind::link_ended);
+  library::Engine& engine = one.interface.engine();
+  library::FarSleepers& places = engine.*reveal(EngineSleepers{});
+  const int descriptor = (engine.*reveal(EngineFar{}))->descriptor();
+  std::vector<library::FarSleepers::Sleeper*> taken;
+  EXPECT_TRUE(eventually([&] {
+    one.interface.run();  // the interface thread gives back its place
+    while (auto* const place = places.take(descriptor)) taken.push_back(place);
+    return taken.size() == 4;
+  }));
+  const auto& role = engine.*reveal(EngineRole{});
+  EXPECT_TRUE(eventually([&] { return role.load() == SleeperRole::interface_thread; }));
+  for (auto* const place : taken) places.give_back(*place);
+  std::atomic<bool> over = false;
+  std::thread waits([&] {
+    EXPECT_EQ(one.interface.wait_attached(false, std::chrono::nanoseconds::max()), Status::ok);
+    over = true;
+  });
+  EXPECT_TRUE(eventually([&] { return sleep_in(one.interface, 0) || over; }));
+  own.daemon(1).kill();
+  EXPECT_TRUE(eventually([&] { return over.load(); })) << "it sleeps through what the control thread says";
+  one.interface.cancel();
+  waits.join();
 }
 
 TEST_F(Far, a_process_that_leaves_says_so) {
