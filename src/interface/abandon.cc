@@ -23,7 +23,7 @@ void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std:
   ++link.departures;
   ++abandons_wait_;
   departures_.count(1);
-  not_directly();
+  leave_run();
 }
 
 bool Core::send_abandons() noexcept {

@@ -116,7 +116,7 @@ void Core::add_link(Link& link) {
   free_link_indices_.pop_back();
   link.serial = next_link_serial_++ * kMostIndices + link.index;
   HAMLYN_ASSERT(by_index_[link.index] == nullptr, "a free index is nobody's");
-  HAMLYN_ASSERT(find_link_slowly(link.peer) == nullptr, "one link to a peer at a time");
+  HAMLYN_ASSERT(find_link_uncached(link.peer) == nullptr, "one link to a peer at a time");
   by_index_[link.index] = &link;
   link_of_.emplace(link.peer, &link);
   sweep_.add(link);
@@ -129,12 +129,12 @@ void Core::add_link(Link& link) {
 }
 
 void Core::forget_links() noexcept {
-  not_directly();
+  leave_run();
   found_link_ = nullptr;
   for (Terminus* terminus : termini_) terminus->forget_link();
 }
 
-Link* Core::find_link_slowly(std::uint64_t peer) noexcept {
+Link* Core::find_link_uncached(std::uint64_t peer) noexcept {
   const auto found = link_of_.find(peer);
   return found == link_of_.end() ? nullptr : (found_link_ = found->second);
 }

@@ -99,7 +99,7 @@ class Core {
   WhyNoLink last_lack() const noexcept { return last_lack_; }
   Link* find_link(std::uint64_t peer) noexcept {
     // Mostly the same as last time.
-    return found_link_ != nullptr && found_link_->peer == peer ? found_link_ : find_link_slowly(peer);
+    return found_link_ != nullptr && found_link_->peer == peer ? found_link_ : find_link_uncached(peer);
   }
   const std::vector<Link*>& links() const noexcept { return sweep_.links(); }
   // Something is expected of a link: it is looked at often for a while.
@@ -256,7 +256,7 @@ class Core {
   static bool places_due(const Link& link) noexcept {
     return link.cached.write.places->freed == link.cached.write.places->tell_at;
   }
-  void see_to_places(const Link& link) noexcept { give_back_slowly(link.cached.write.record); }
+  void see_to_places(const Link& link) noexcept { tell_freed(link.cached.write.record); }
   // Moves with each message that is complete. Who hands packets over stops then: the next look would fetch a
   // line that the peer is about to write, while the application waits for what has come.
   std::uint64_t completions() const noexcept { return completions_; }
@@ -267,13 +267,13 @@ class Core {
     if (shortcut_ != nullptr) shortcut_->close();
   }
   // There is something else to do, until the next run.
-  void not_directly() noexcept {
+  void leave_run() noexcept {
     if (shortcut_ != nullptr) shortcut_->leave();
   }
   void refuse(Link& link, Refusal cause, const Packet& packet) noexcept;
 
  private:
-  Link* find_link_slowly(std::uint64_t peer) noexcept;
+  Link* find_link_uncached(std::uint64_t peer) noexcept;
   void refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept;
   bool depart_here() noexcept;
   void give_back(std::uint32_t index) noexcept {
@@ -281,9 +281,9 @@ class Core {
     HAMLYN_ASSERT(places.standing != 0, "a place is given back once");
     --places.standing;
     if (++places.freed == places.tell_at) [[unlikely]]
-      give_back_slowly(index);
+      tell_freed(index);
   }
-  void give_back_slowly(std::uint32_t index) noexcept;
+  void tell_freed(std::uint32_t index) noexcept;
   // More of a sender's notifications are to stand than ever did. False: as many as it was granted stand.
   bool rise(ReceiveCredit& places) noexcept;
 

@@ -201,7 +201,7 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_fast(Link& link, 
   fast_notification(out, slot.queue->next_wraps(), number_of(words.word[kSlotWord]), offset, lead.length,
                     words.word[kUserWord], link.peer);
   slot.counters->bytes += lead.length;
-  if (++places.freed == places.tell_at) give_back_slowly(record);
+  if (++places.freed == places.tell_at) tell_freed(record);
   if (!link.cached.block.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]))
     remember_slot(link, words.word[kLeadWord], words.word[kSlotWord], words.word[kKeyWord],
                   words.word[kEntryWord], record);

@@ -64,7 +64,7 @@ void Core::release_record(std::uint32_t index) noexcept {
   free_records_.push_back(index);
 }
 
-void Core::give_back_slowly(std::uint32_t index) noexcept {
+void Core::tell_freed(std::uint32_t index) noexcept {
   ReceiveCredit& places = records_[index];
   if (places.over && places.queue != nullptr) places.queue->release(1);
   places.find_tell_at();

@@ -228,7 +228,7 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   free_.remove(work);
   waiting_.append(work);
   core_.departures().count(1);
-  core_.not_directly();
+  core_.leave_run();
   return place(work, full);
 }
 

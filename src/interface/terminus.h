@@ -80,8 +80,8 @@ class Terminus {
                    std::uint64_t offset) noexcept;
   // To the destination of last time: where the message may go now, and over which link. Null: something is
   // in the way, and send_fast says what. Calls nothing.
-  __attribute__((always_inline)) SendCredit* quick_way(const Ticket& ticket, std::size_t length,
-                                                       std::uint64_t offset, shm::ShmLink*& link) noexcept {
+  __attribute__((always_inline)) SendCredit* cached_way(const Ticket& ticket, std::size_t length,
+                                                        std::uint64_t offset, shm::ShmLink*& link) noexcept {
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
         !ticket.fast() || last_.credit->left == 0 || pending_ != 0 || offset > ticket.bound ||
         length > ticket.bound - offset) [[unlikely]] {
@@ -92,9 +92,9 @@ class Terminus {
   }
 
   // Finds the way of a put of up to 48 bytes.
-  __attribute__((always_inline)) SendCredit* quick_put(const Ticket& ticket, std::size_t length,
-                                                       const PutOptions& options,
-                                                       shm::ShmLink*& link) noexcept {
+  __attribute__((always_inline)) SendCredit* cached_put(const Ticket& ticket, std::size_t length,
+                                                        const PutOptions& options,
+                                                        shm::ShmLink*& link) noexcept {
     SendCredit* const credit = last_.credit;
     if (last_.peer != ticket.interface || last_.slot_word != slot_word(ticket) || last_.key != ticket.key ||
         !credit->takes_puts || credit->refused || pending_ != 0 || length > kPutInline || options.notify ||

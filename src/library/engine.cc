@@ -120,7 +120,7 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   if (epoch_ == 0) epoch_ = 2;
   const std::uint32_t mine = epoch_;
   role_.store(role, std::memory_order_relaxed);
-  core_.not_directly();  // whoever polls next wakes us first
+  core_.leave_run();  // whoever polls next wakes us first
   arm_links(watched, epoch_);
   shm::Sleeper<>::armed();
   if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
@@ -507,7 +507,7 @@ int Engine::descriptor(interface::Queue& queue) {
     queue.descriptor.adopt(std::move(event));
     queue.event = queue.descriptor.get();
     queue.event_wanted = false;
-    core_.not_directly();  // who finds nothing has to say so from now on
+    core_.leave_run();  // who finds nothing has to say so from now on
   }
   return queue.event;
 }

@@ -99,9 +99,9 @@ class Engine final : public interface::Surroundings {
   bool run_for_memory() noexcept;
   // The short ways of packets, and what a poll finds there. Under the lock.
   shm::ShortWay& short_way() noexcept { return short_way_; }
-  __attribute__((always_inline)) shm::ShortWay::Look look_directly(interface::Queue& queue,
-                                                                   std::span<Notification> out,
-                                                                   bool found) noexcept {
+  __attribute__((always_inline)) shm::ShortWay::Look look_cached(interface::Queue& queue,
+                                                                 std::span<Notification> out,
+                                                                 bool found) noexcept {
     const shm::ShortWay::Look look = short_way_.look(queue, out, found);
     if (look.looked)
       activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

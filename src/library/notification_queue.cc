@@ -47,7 +47,7 @@ __attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue
 std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   if (!engine.lock().enter_quickly()) [[unlikely]]
-    return poll_slowly(out);
+    return poll_uncached(out);
   ShortWay& way = engine.short_way();
   if (way.open_for(*queue_) && !out.empty()) [[likely]] {
     switch (way.take(*queue_, out.front())) {
@@ -65,7 +65,7 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
     }
   }
   engine.lock().leave_quickly();
-  return poll_slowly(out);
+  return poll_uncached(out);
 }
 
 // In an open run, with the lock taken quickly: something is there that is not like the one before. It may be
@@ -83,7 +83,7 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
   return count;
 }
 
-std::size_t NotificationQueue::poll_slowly(std::span<Notification> out) noexcept {
+std::size_t NotificationQueue::poll_uncached(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   const base::RunLockGuard guard(engine.lock());
   return guard && !out.empty() ? look_and_take(out, engine.short_way().await_row(), false) : 0;
@@ -94,7 +94,7 @@ std::size_t NotificationQueue::look_and_take(std::span<Notification> out, std::u
                                              bool found) noexcept {
   Engine& engine = interface_.engine();
   ShortWay& way = engine.short_way();
-  const ShortWay::Look look = engine.look_directly(*queue_, out, found);
+  const ShortWay::Look look = engine.look_cached(*queue_, out, found);
   if (look.over) return 0;
   if (look.replies_due) [[unlikely]]
     engine.run_polled();

@@ -167,7 +167,7 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
       return leave(lock, asleep);
     lock.leave_quickly();
   }
-  return send_fast_slowly(ticket, data, word, offset);
+  return send_fast_uncached(ticket, data, word, offset);
 }
 
 // Sends data that do not fit the header's cell.
@@ -180,11 +180,11 @@ Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> dat
       return leave(lock, asleep);
     lock.leave_quickly();
   }
-  return send_fast_slowly(ticket, data, word, offset);
+  return send_fast_uncached(ticket, data, word, offset);
 }
 
-Status Terminus::send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
-                                  std::uint64_t offset) noexcept {
+Status Terminus::send_fast_uncached(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                                    std::uint64_t offset) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   return guard ? terminus_->send_fast(ticket, data, word, offset) : Status::forked;
 }
@@ -194,7 +194,7 @@ Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage
   sent = 0;
   while ((sent += put_row(ticket, row.subspan(sent))) != row.size()) {
     const FastMessage& next = row[sent];
-    const Status status = send_fast_slowly(ticket, next.data, next.word, next.offset);
+    const Status status = send_fast_uncached(ticket, next.data, next.word, next.offset);
     if (status != Status::ok) return status;
     ++sent;
   }

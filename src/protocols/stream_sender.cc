@@ -199,10 +199,11 @@ Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseco
       return Status::ok;
     }
   }
-  return send_slowly(data, timeout);
+  return send_or_wait(data, timeout);
 }
 
-Status StreamSender::send_slowly(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
+Status StreamSender::send_or_wait(std::span<const std::byte> data,
+                                  std::chrono::nanoseconds timeout) noexcept {
   SendHandle handle;
   bool begun = false;
   std::uint32_t sequence = 0;

@@ -52,7 +52,7 @@ std::optional<Tagged> TaggedReceiver::take_tag_behind_news() noexcept {
   return std::nullopt;
 }
 
-std::optional<Tagged> TaggedReceiver::get_tag_slowly() noexcept {
+std::optional<Tagged> TaggedReceiver::get_tag_aside() noexcept {
   Tagged out;
   if (take_aside(out, nullptr)) return out;
   return take_tag();

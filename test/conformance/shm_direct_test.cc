@@ -21,7 +21,7 @@ class ShmDirect : public Conformance {
   bool take(Notification& out) {
     if (!queue->empty()) return false;
     const bool wraps = queue->next_wraps();
-    if (link().take(shm::LikeBefore{*queue, out}) != shm::ShmLink::Taken::taken) return false;
+    if (link().take(shm::CachedMessage{*queue, out}) != shm::ShmLink::Taken::taken) return false;
     out.wrap = wraps;
     link().settle(bob.core);
     return true;

@@ -1,4 +1,4 @@
-// The short ways in for a whole message in one packet (shm::Message, BlockLikeBefore) against the long one:
+// The short ways in for a whole message in one packet (shm::Message, CachedBlock) against the long one:
 // whatever comes, both do the same. Bob is asked by the long way, carol by the short one, by packets that
 // differ only in what their tickets differ in.
 #include <algorithm>

@@ -113,7 +113,7 @@ TEST_F(Ring, a_block_is_what_a_packet_with_its_words_is) {
       ASSERT_TRUE(writer.credit(reader.taken()) && other.credit(reader.taken()));
     }
     other.put(packet, data.data(), nullptr);
-    if (length > interface::kInlineData && writer.quick(cells_wanted)) {
+    if (length > interface::kInlineData && writer.cached_room(cells_wanted)) {
       interface::FastTarget target {};
       target.slot_word = word_at(packet, interface::kSlotWord);
       target.key = packet.key;
@@ -124,7 +124,7 @@ TEST_F(Ring, a_block_is_what_a_packet_with_its_words_is) {
       writer.put(packet, data.data(), nullptr);
     }
     ASSERT_EQ(writer.written(), other.written());
-    ASSERT_EQ(writer.quick(), other.quick());
+    ASSERT_EQ(writer.cached_room(), other.cached_room());
     ASSERT_EQ(std::memcmp(cells, others, sizeof cells), 0)
         << "packet " << seed << " of " << length << " bytes";
   }
@@ -222,7 +222,7 @@ TEST_F(Ring, goes_on_when_its_turns_begin_anew) {
   for (std::uint64_t seed = 0; writer.written() < 6 * kCells; ++seed) {
     const std::size_t length = generator.below(3 * kCell);
     const std::uint32_t needed = cells_of(packet_with(length, 0).lead);
-    if (length > interface::kInlineData && writer.quick(needed)) {
+    if (length > interface::kInlineData && writer.cached_room(needed)) {
       interface::FastTarget target {};
       writer.publish(shm::FastBlock{{target, 0, seed}, bytes(length, seed).data(), length});
       ++blocks;

@@ -189,8 +189,8 @@ class Terminus {
                                 internal_::library::PendingCall& call) noexcept;
   Status send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                     std::uint64_t offset) noexcept;
-  Status send_fast_slowly(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
-                          std::uint64_t offset) noexcept;
+  Status send_fast_uncached(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                            std::uint64_t offset) noexcept;
   std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;
 
   Interface& interface_;

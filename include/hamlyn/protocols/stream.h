@@ -212,7 +212,7 @@ class StreamSender {
  private:
   struct Inside;
   std::size_t longest() const noexcept;
-  Status send_slowly(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
+  Status send_or_wait(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
   void say_end() noexcept;
   Status await_leaving(SendHandle handle, std::uint32_t sequence) noexcept;
   Status why_over(Status status) noexcept;

@@ -56,7 +56,7 @@ class TaggedReceiver {
   // The next tag, whichever it is; those that were put aside first. Runs the interface when there is none.
   [[nodiscard]] std::optional<Tagged> get_tag() noexcept {
     if (aside_count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      return get_tag_slowly();
+      return get_tag_aside();
     return take_tag();
   }
   // Waits for it (a time of 0: one look). ok; timed_out, cancelled, forked; link_ended: the link with
@@ -87,7 +87,7 @@ class TaggedReceiver {
     return out;
   }
   std::optional<Tagged> take_tag_behind_news() noexcept;
-  std::optional<Tagged> get_tag_slowly() noexcept;
+  std::optional<Tagged> get_tag_aside() noexcept;
   Status wait_for(Tagged& out, const std::uint64_t* tag, std::chrono::nanoseconds timeout) noexcept;
   bool put_aside(const Tagged& tagged) noexcept;
   bool take_aside(Tagged& out, const std::uint64_t* tag) noexcept;

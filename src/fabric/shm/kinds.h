@@ -11,7 +11,7 @@
 namespace hamlyn::shm {
 
 // In fast mode, up to 16 bytes, like the one before. Its notification goes straight to `out`.
-struct LikeBefore {
+struct CachedMessage {
   static constexpr bool kInRun = true;
   static constexpr bool kCountedLater = true;
   interface::Queue& queue;
@@ -24,7 +24,7 @@ struct LikeBefore {
 
 // A packet like the one before with its data in the cells behind, as far as the run goes: behind it, too, no
 // ring ends and no credit is due.
-struct BlockLikeBefore {
+struct CachedBlock {
   static constexpr bool kInRun = true;
   static constexpr bool kCountedLater = false;
   interface::Queue& queue;
@@ -65,7 +65,7 @@ struct Request {
   bool land(ShmLink& link, const interface::Words& words) noexcept {
     if (!interface::is_request(words.word[interface::kLeadWord])) return false;
     interface::Words answer;
-    if (link.reply_quick() && core.serve_cached(link, words, answer)) {
+    if (link.cached_reply_room() && core.serve_cached(link, words, answer)) {
       link.reply(answer);
       return true;
     }

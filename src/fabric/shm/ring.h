@@ -58,7 +58,7 @@ class RingWriter {
     lap_ = written - first;  // modulo 2^64
     room_until_ = base_ + count_;
     data_until_ = 0;
-    find_quick_end();
+    cache_end();
   }
 
   std::uint32_t count() const noexcept { return count_; }
@@ -75,32 +75,33 @@ class RingWriter {
     room_until_ = from + count_;
     HAMLYN_ASSERT(written() < room_until_,
                   "the cell that is written next is always cleared, never the reader's");
-    find_quick_end();
+    cache_end();
     return true;
   }
 
   // Until credit() is called again there is no room: whoever writes next comes by the long way.
   void withhold_room() noexcept {
     room_until_ = written() + 1;
-    find_quick_end();
+    cache_end();
   }
 
   // Whether a packet of one cell may be published: there is room, the ring does not wrap yet, and nothing
   // behind the cell is to be cleared. Known by one comparison, so that the shortest way need not look at
   // each.
-  bool quick() const noexcept { return next_ != quick_end_; }
+  bool cached_room() const noexcept { return next_ != cached_end_; }
   // The same for a packet of several cells: there is room, and it does not wrap.
-  bool quick(std::uint32_t cells) const noexcept { return index() + cells < count_ && has_room(cells); }
+  bool cached_room(std::uint32_t cells) const noexcept { return index() + cells < count_ && has_room(cells); }
 
-  // Writes and publishes one packet of that shape (below), from registers; quick(), or quick(cells).
+  // Writes and publishes one packet of that shape (below), from registers; when cached_room() says so.
   template <class Shape>
   __attribute__((always_inline)) void publish(const Shape& shape) noexcept {
-    HAMLYN_ASSERT(Shape::kOneCell ? quick() : quick(shape.cells()), "the caller has asked quick()");
+    HAMLYN_ASSERT(Shape::kOneCell ? cached_room() : cached_room(shape.cells()),
+                  "the caller has asked for the room");
     std::uint64_t* const cell = words(next_);
     next_ += shape.cells();
     shape.template fill<Memory>(cell);
     if constexpr (!Shape::kOneCell) {
-      quick_end_ = next_;
+      cached_end_ = next_;
       data_until_ = written() + count_;
       clear_next();  // it may hold data of the lap before
     }
@@ -122,7 +123,7 @@ class RingWriter {
   // (docs/performance.md has the figures).
   void put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
     const Lead lead = packet.lead;
-    if (quick() && lead.length <= interface::kInlineData && lead.metadata_length == 0) [[likely]]
+    if (cached_room() && lead.length <= interface::kInlineData && lead.metadata_length == 0) [[likely]]
       return publish(Inline{packet, data});
     HAMLYN_ASSERT(has_room(1), "the caller has asked has_room()");
     std::uint64_t* const cell = words(next_);
@@ -132,7 +133,7 @@ class RingWriter {
       clear_next();
     fill_header<Memory>(cell, packet);
     reveal(cell, word_of(lead) & ~std::uint64_t{0xFFFFFFFF}, turn);
-    find_quick_end();
+    cache_end();
   }
 
  private:
@@ -168,10 +169,10 @@ class RingWriter {
 
   // Up to the last cell of the lap, as far as there is room. While any cell may hold data of the lap before,
   // nowhere.
-  void find_quick_end() noexcept {
+  void cache_end() noexcept {
     const std::uint64_t room = room_until_ - 1 - lap_;
     const std::uint64_t last = count_ - 1;
-    quick_end_ = written() < data_until_ ? next_ : cells_ + (room < last ? room : last);
+    cached_end_ = written() < data_until_ ? next_ : cells_ + (room < last ? room : last);
   }
 
   // Data inline but not of its full length, or in the cells behind the first: metadata in one, data in as
@@ -200,8 +201,8 @@ class RingWriter {
     data_until_ = written() + count_;  // for one lap, any cell may hold data
   }
 
-  Packet* next_ = nullptr;       // the cell that is written next
-  Packet* quick_end_ = nullptr;  // up to here without a look at anything else
+  Packet* next_ = nullptr;        // the cell that is written next
+  Packet* cached_end_ = nullptr;  // up to here without a look at anything else
   std::uint32_t turn_ = 1;
   std::uint32_t count_ = 0;
   Packet* cells_ = nullptr;

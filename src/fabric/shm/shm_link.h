@@ -40,11 +40,11 @@ class ShmLink final : public interface::Link {
   // row must_ring() is to be asked, and if so ring() called.
   //
   // Whether a packet of one cell may be published.
-  bool quick() const noexcept { return out_.quick(); }
+  bool cached_room() const noexcept { return out_.cached_room(); }
   // The same for one of several: short enough for the ring, too.
-  bool quick(const FastBlock& block) const noexcept {
+  bool cached_room(const FastBlock& block) const noexcept {
     return block.length <= payload_limit_ && block.cells() <= out_.count() / kPacketsAhead &&
-           out_.quick(block.cells());
+           out_.cached_room(block.cells());
   }
   template <class Shape>
   __attribute__((always_inline)) void publish(const Shape& shape) noexcept {
@@ -114,7 +114,7 @@ class ShmLink final : public interface::Link {
   std::size_t mtu() const noexcept { return mtu_; }
   const RingReader<>& in() const noexcept { return in_; }
   // An answer of one cell can leave at once. It leaves.
-  bool reply_quick() const noexcept { return replies_out_.quick(); }
+  bool cached_reply_room() const noexcept { return replies_out_.cached_room(); }
   void reply(const interface::Words& words) noexcept {
     replies_out_.publish(WholeCell{words});
     remote.left(Priority::normal);

@@ -13,9 +13,9 @@ std::size_t ShortWay::send_row(interface::Terminus& from, const Ticket& ticket,
                                std::span<const FastMessage> row) noexcept {
   std::size_t count = 0;
   ShmLink* link;
-  interface::SendCredit* const credit = from.quick_way(ticket, 0, 0, link);
+  interface::SendCredit* const credit = from.cached_way(ticket, 0, 0, link);
   if (credit == nullptr) return 0;
-  for (; count != row.size() && credit->left != 0 && link->quick(); ++count) {
+  for (; count != row.size() && credit->left != 0 && link->cached_room(); ++count) {
     const FastMessage& message = row[count];
     const std::size_t length = message.data.size();
     if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
@@ -78,7 +78,7 @@ std::uint32_t ShortWay::await_row() noexcept {
 std::size_t ShortWay::take_run(Queue& queue, std::span<Notification> out, std::size_t count) noexcept {
   if (run_.queue != &queue) return count;
   while (count != out.size() && run_.left != 0 &&
-         run_.link->take(LikeBefore{queue, out[count]}) == Taken::taken) {
+         run_.link->take(CachedMessage{queue, out[count]}) == Taken::taken) {
     ++count;
     --run_.left;
   }
@@ -86,7 +86,7 @@ std::size_t ShortWay::take_run(Queue& queue, std::span<Notification> out, std::s
 }
 
 bool ShortWay::take_block(Queue& queue, Notification& out) noexcept {
-  if (run_.link->take(BlockLikeBefore{queue, out}) != Taken::taken) return false;
+  if (run_.link->take(CachedBlock{queue, out}) != Taken::taken) return false;
   run_.take_block(run_.link->in().until_stop() - 1);
   return true;
 }

@@ -65,8 +65,8 @@ class ShortWay final : public interface::Shortcut {
                                                   std::span<const std::byte> data, std::uint64_t word,
                                                   std::uint64_t offset, ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::SendCredit* const credit = from.quick_way(ticket, data.size(), offset, link);
-    if (credit == nullptr || !link->quick()) [[unlikely]]
+    interface::SendCredit* const credit = from.cached_way(ticket, data.size(), offset, link);
+    if (credit == nullptr || !link->cached_room()) [[unlikely]]
       return false;
     const FastCell shape{{credit->target, ticket.base + offset, word}, data.data(), data.size()};
     asleep = leave(*link, shape, [&] { --credit->left; });
@@ -76,11 +76,11 @@ class ShortWay final : public interface::Shortcut {
                                                         std::span<const std::byte> data, std::uint64_t word,
                                                         std::uint64_t offset, ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::SendCredit* const credit = from.quick_way(ticket, data.size(), offset, link);
+    interface::SendCredit* const credit = from.cached_way(ticket, data.size(), offset, link);
     if (credit == nullptr) [[unlikely]]
       return false;
     const FastBlock shape{{credit->target, ticket.base + offset, word}, data.data(), data.size()};
-    if (link->others_first(Priority::normal) || !link->quick(shape)) [[unlikely]]
+    if (link->others_first(Priority::normal) || !link->cached_room(shape)) [[unlikely]]
       return false;
     asleep = leave(*link, shape, [&] { --credit->left; });
     return true;
@@ -89,8 +89,8 @@ class ShortWay final : public interface::Shortcut {
                                                  std::span<const std::byte> data, const PutOptions& options,
                                                  ShmLink*& asleep) noexcept {
     ShmLink* link;
-    interface::SendCredit* const credit = from.quick_put(ticket, data.size(), options, link);
-    if (credit == nullptr || !link->quick()) [[unlikely]]
+    interface::SendCredit* const credit = from.cached_put(ticket, data.size(), options, link);
+    if (credit == nullptr || !link->cached_room()) [[unlikely]]
       return false;
     const std::uint64_t word =
         interface::put_word(credit->opening, data.size(), false, ticket.base + options.offset);
@@ -117,7 +117,7 @@ class ShortWay final : public interface::Shortcut {
     rest_before_answer(link);
     const std::uint32_t pauses = rest_.pauses();
     for (std::uint32_t looks = this->looks();;) {
-      const ShmLink::Taken taken = link.take(LikeBefore{queue, out});
+      const ShmLink::Taken taken = link.take(CachedMessage{queue, out});
       if (taken == ShmLink::Taken::taken) [[likely]] {
         rest_.answered();
         --run_.left;
@@ -264,7 +264,7 @@ __attribute__((always_inline)) inline bool ShortWay::take_last_of_run(ShmLink& l
                                                                       Notification& out) noexcept {
   if (link.cached.write.queue != &queue || link.broken) return false;
   const bool wraps = queue.next_wraps();
-  if (link.take(LikeBefore{queue, out}) != ShmLink::Taken::taken) return false;
+  if (link.take(CachedMessage{queue, out}) != ShmLink::Taken::taken) return false;
   link.cached.counted_last = false;
   out.wrap = wraps;
   ++link.counters->packets_in;
