@@ -89,6 +89,8 @@ def name_of(text):
         return re.match(r"#define (\w+)", text)[1]
     if text.startswith("using"):
         return re.match(r"using (\w+)", text)[1]
+    if callback := re.match(r"typedef [\w *]+\(\*(\w+)\)\(", text):
+        return callback[1]
     function = re.match(r"[^(={]*?(operator.+?|~?[\w:]+)\(", text)
     if function and not text.startswith("typedef") and not POINTER.match(text):
         return function[1]

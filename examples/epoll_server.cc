@@ -1,5 +1,5 @@
-// A server with one thread that waits for everything at one place: datagrams through the manager's
-// descriptor, and whatever else epoll knows, here a signal that ends it.
+// A server with one thread that waits for everything at one place: whatever its interface brings, through the
+// interface's descriptor, and whatever else epoll knows, here a signal that ends it.
 //
 //   epoll_server          serves; starts itself a second time as the client, which ends it by SIGTERM
 //   epoll_server NAME     asks whoever has published NAME
@@ -28,21 +28,24 @@ class Server {
  public:
   explicit Server(const std::string& name) { manager_.publish(name, questions_.make_seed()); }
 
-  // What has arrived, until there is no more: only then may epoll sleep again.
+  // Takes what has arrived until there is no more: only then may epoll sleep again.
   void take_all() {
-    do {
-      hamlyn::Datagram question;
-      hamlyn::Status status;
-      while ((status = questions_.receive(question, 0s)) != hamlyn::Status::timed_out) {
-        if (status == hamlyn::Status::ok) answer(question);  // or a client gave up, or died, in the middle
-        check(questions_.make_ready());
-      }
-    } while (manager_.poll());
+    while (manager_.interface().wait_any([this] { return take(); }, 0s) == hamlyn::Status::ok) {
+    }
   }
-  int descriptor() { return manager_.descriptor(); }
+  int descriptor() { return manager_.interface().descriptor(); }
   std::uint64_t answered() const { return answered_; }
 
  private:
+  // False: there was nothing to take. Other receivers of the manager would stand here, too.
+  bool take() {
+    hamlyn::Datagram question;
+    const hamlyn::Status status = questions_.receive(question, 0s);
+    if (status == hamlyn::Status::timed_out) return false;
+    if (status == hamlyn::Status::ok) answer(question);  // or a client gave up, or died, in the middle
+    check(questions_.make_ready());
+    return true;
+  }
   void answer(const hamlyn::Datagram& datagram) {
     Question question{};
     if (!datagram.reply || datagram.bytes.size() != sizeof question) return;  // nobody of ours

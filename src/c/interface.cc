@@ -71,6 +71,22 @@ hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, std::uint6
   });
 }
 
+hamlyn_status hamlyn_interface_wait_any(hamlyn_interface* interface, hamlyn_ready ready, void* context,
+                                        std::int64_t timeout) {
+  if (ready == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return answer(__func__, {interface}, [&] {
+    return interface->it.wait_any([&] { return ready(context) != 0; }, time_of(timeout));
+  });
+}
+
+hamlyn_status hamlyn_interface_changed(hamlyn_interface* interface) {
+  return answer(__func__, {interface}, [&] { interface->it.changed(); });
+}
+
+hamlyn_status hamlyn_interface_descriptor(hamlyn_interface* interface, int* descriptor) {
+  return answer(__func__, {interface, descriptor}, [&] { *descriptor = interface->it.descriptor(); });
+}
+
 hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface) {
   return answer(__func__, {interface}, [&] { interface->it.cancel(); });
 }

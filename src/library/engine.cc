@@ -83,7 +83,7 @@ void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableAr
 
 bool Engine::run_for_memory() noexcept {
   using Served = shm::ShortWay::Served;
-  const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
+  const bool alone = !somebody_waits() && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
   const Served served = short_way_.serve(alone);
   if (served == Served::elsewhere) return run_polled();
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -272,7 +272,7 @@ void Engine::end_rest() noexcept {
 
 void Engine::set_helped(Helped* helped) noexcept {
   const std::lock_guard guard(helped_mutex_);
-  helped_ = helped;
+  helped_.store(helped);
 }
 
 void Engine::want_help() noexcept {
@@ -303,9 +303,10 @@ void Engine::help(Help how) noexcept {
   if (now) help_at_.store(kNoHelp);
   if (!help_wanted_.exchange(false) && !now) return;
   const std::lock_guard guard(helped_mutex_);
-  if (helped_ == nullptr) return;
+  Helped* const helped = helped_.load();
+  if (helped == nullptr) return;
   if (how == Help::before_sleep) wait_to_help();
-  const Helped::Left left = helped_->try_again();
+  const Helped::Left left = helped->try_again();
   if (left.for_room) {
     help_wanted_.store(true);
     lock_.enter_as_other();
@@ -319,7 +320,7 @@ void Engine::help(Help how) noexcept {
 
 void Engine::wait_to_help() noexcept {
   lock_.enter_as_other();
-  ++waiting_;
+  count_waiting(1);
   helper_waits_.store(true, std::memory_order_relaxed);
   lock_.leave();
 }
@@ -327,8 +328,8 @@ void Engine::wait_to_help() noexcept {
 void Engine::stop_waiting_to_help() noexcept {
   if (!helper_waits_.load(std::memory_order_relaxed)) return;
   lock_.enter_as_other();
-  HAMLYN_ASSERT(waiting_ != 0, "this thread is among those who wait");
-  --waiting_;
+  HAMLYN_ASSERT(somebody_waits(), "this thread is among those who wait");
+  count_waiting(-1);
   helper_waits_.store(false, std::memory_order_relaxed);
   lock_.leave();
 }
@@ -358,11 +359,11 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
     // Another thread is the sleeper; whoever brings something wakes us through the word.
     if (have_room_told()) return false;
-    ++waiting_;
+    count_waiting(1);
     lock_.leave();
     futex_sleep(Watched{}, application_word_, value, deadline);
     lock_.enter();
-    --waiting_;
+    count_waiting(-1);
     return false;
   }
   // The interface thread has taken the role while this one looked outside of the lock. It would sleep on, by
@@ -375,14 +376,14 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
     deep_.store(false, std::memory_order_relaxed);
     thread_word_.fetch_add(1);
     wake(thread_word_);
-    if (waiting_ != 0) wake_waiting();  // one of them is to be the sleeper now
+    if (somebody_waits()) wake_waiting();  // one of them is to be the sleeper now
     return false;
   }
   const Clock::time_point shallow = Clock::now() + kShallow;
   const bool ends_before = first && *first <= shallow;
   const bool undisturbed =
       sleep_armed(SleeperRole::application, application_word_, value, ends_before ? first : shallow);
-  if (waiting_ != 0) wake_waiting();
+  if (somebody_waits()) wake_waiting();
   return undisturbed && Clock::now() >= shallow;
 }
 
@@ -395,7 +396,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     if (!lock_.enter()) return {Status::forked, Refusal::none, 0};
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     // A sleeper is woken by a whole run alone: a packet that is taken here may be the one that it sleeps for.
-    const bool alone = waiting_ == 0 && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
+    const bool alone = !somebody_waits() && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
     interface::Link* const link = requests.link(place);
     shm::ShmLink* const local = link != nullptr ? link->local() : nullptr;
     // From another host nothing comes but by a run.
@@ -536,12 +537,53 @@ void Engine::signal(interface::Queue& queue) noexcept {
 }
 
 void Engine::signal_what_is_due() noexcept {
+  if (change_due_.exchange(false)) {
+    lock_.enter_as_other();
+    if (change_wanted_) signal_change();
+    lock_.leave();
+  }
   if (!signals_due_.exchange(false)) return;
   lock_.enter_as_other();
   for (const auto& queue : core_.queues()) {
     if (!queue->empty()) signal(*queue);
   }
   lock_.leave();
+}
+
+int Engine::change_descriptor() {
+  const base::RunLockGuard guard(lock_);
+  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  if (!change_descriptor_.ours()) {  // the first call, or the program has closed it since
+    base::FileDescriptor event(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) base::throw_system("eventfd");
+    change_descriptor_.adopt(std::move(event));
+  }
+  return change_descriptor_.get();
+}
+
+// Under the lock, before the last look: whatever changes from here on makes the descriptor readable.
+void Engine::arm_change_descriptor() noexcept {
+  const base::Uncancelled guard;
+  std::uint64_t count;
+  if (!change_descriptor_.ours() ||
+      (read(change_descriptor_.get(), &count, sizeof count) < 0 && errno != EAGAIN))
+    return;
+  if (!std::exchange(change_wanted_, true)) count_waiting(1);
+}
+
+void Engine::signal_change() noexcept {
+  if (has_left_descriptors()) {
+    change_due_.store(true);
+    thread_word_.fetch_add(1);
+    wake(thread_word_);
+    return;
+  }
+  change_wanted_ = false;
+  count_waiting(-1);
+  if (!change_descriptor_.ours()) return;
+  const base::Uncancelled guard;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(change_descriptor_.get(), &one, sizeof one);
 }
 
 }  // namespace hamlyn::internal_::library

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/function_ref.h"
+#include "base/marked_descriptor.h"
 #include "base/namespaces.h"
 #include "base/pending_calls.h"
 #include "base/run_lock.h"
@@ -73,15 +74,18 @@ class Engine final : public interface::Surroundings {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) [[unlikely]]
       wake_up();
     const bool moved = core_.run();
-    if (waiting_ != 0 && moved) [[unlikely]]
-      wake_waiting();
+    if (moved && somebody_waits()) [[unlikely]]
+      something_changed();
     return moved;
   }
   // Runs the interface beside a thread that sleeps and goes on noticing arrivals; that thread hears of what
   // it may wait for. Under the lock.
   bool run_beside() noexcept {
     const bool moved = core_.run();
-    if (moved) wake_up();
+    if (moved) {
+      wake_up();
+      count_change();
+    }
     return moved;
   }
   // A message waits for room or for a link. Whoever sleeps does not know: it must arm its watch for room,
@@ -105,8 +109,8 @@ class Engine final : public interface::Surroundings {
     const shm::ShortWay::Look look = short_way_.look(queue, out, found);
     if (look.looked)
       activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (look.moved && waiting_ != 0) [[unlikely]]
-      wake_waiting();
+    if (look.moved && somebody_waits()) [[unlikely]]
+      something_changed();
     return look;
   }
   // An entry fails if it is not complete by then; nothing: it has no such time any more. Under the lock.
@@ -141,6 +145,15 @@ class Engine final : public interface::Surroundings {
   enum class ReadyUnder : std::uint8_t { run_lock, own_lock };
   Status wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels,
                  ReadyUnder under) noexcept;
+  // Waits until `ready`, called under no lock, says true: it may poll, receive and send, and looks again
+  // whenever something has changed. With a time that is over the descriptor is armed before the last look.
+  Status wait_any(base::FunctionRef<bool()> ready, Deadline deadline);
+  // A descriptor that is readable when something has changed since `wait_any` answered timed_out. Throws
+  // Error.
+  int change_descriptor();
+  // Whether a thread waits, or the descriptor of changes is armed. Also outside of the lock: a thread that
+  // begins to wait looks again after it has counted itself.
+  bool somebody_waits() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
   // Ends all calls that wait on an object which is about to go, and waits until they have left it. False: in
   // a forked child, where nothing is to be freed.
   bool close_and_drain(base::PendingCalls& calls) noexcept {
@@ -225,8 +238,27 @@ class Engine final : public interface::Surroundings {
   // The links have changed under those who sleep. Under the lock.
   void wake_everybody() noexcept {
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
-    if (waiting_ != 0) wake_waiting();
+    if (somebody_waits()) something_changed();
   }
+  // Counts a change, of which the armed descriptor tells; `something_changed` has all who wait look for it,
+  // too. Under the lock.
+  void count_change() noexcept {
+    ++changes_;
+    if (change_wanted_) [[unlikely]]
+      signal_change();
+  }
+  void something_changed() noexcept {
+    count_change();
+    wake_waiting();
+  }
+  // Threads that wait, or stop; the armed descriptor is one. Under the lock.
+  void count_waiting(int change) noexcept {
+    waiting_.store(waiting_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
+                   std::memory_order_relaxed);
+  }
+  class WaitsForChanges;
+  void arm_change_descriptor() noexcept;
+  void signal_change() noexcept;
   // Fails the entries whose time has come. True if there were any. Under the lock.
   bool expire() noexcept;
   bool deadline_passed() const noexcept {
@@ -269,7 +301,10 @@ class Engine final : public interface::Surroundings {
   std::atomic<SleeperRole> role_{SleeperRole::nobody};  // written under the lock
   std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
   std::uint32_t epoch_ = 0;
-  std::uint32_t waiting_ = 0;  // threads that sleep without being the sleeper, or look a last time before
+  // Threads that sleep without being the sleeper, look a last time before, or wait for any change; and the
+  // armed descriptor of changes. Written under the lock; relaxed, for a thread that waits looks after it.
+  std::atomic<std::uint32_t> waiting_{0};
+  std::uint64_t changes_ = 0;              // while somebody waits. Under the lock
   std::atomic<bool> helper_waits_{false};  // the interface thread is among them. Written under the lock
   // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before
   // they look, and compared by the kernel when they sleep.
@@ -280,15 +315,18 @@ class Engine final : public interface::Surroundings {
   // Each is set before thread_word_ moves, and looked at by the interface thread after it has read that.
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
+  std::atomic<bool> change_due_{false};
   std::atomic<bool> help_wanted_{false};
   std::atomic<bool> signals_wait_{false};
   std::atomic<Clock::rep> help_at_{kNoHelp};
   // Set by the control thread under the lock, while somebody sleeps; cleared by it, or by the interface
   // thread, which looks at it after it has read thread_word_: that moves when the sleep is over.
   std::atomic<bool> control_rests_{false};
+  base::MarkedDescriptor change_descriptor_;  // under the lock, as the next
+  bool change_wanted_ = false;                // it is armed: the next change is to be told by it
   NameClaims name_claims_;
   std::mutex helped_mutex_;
-  Helped* helped_ = nullptr;
+  std::atomic<Helped*> helped_{nullptr};  // written under the mutex
   bool attached_ = true;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 

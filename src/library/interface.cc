@@ -79,6 +79,14 @@ WhyNoLink Interface::why(std::uint64_t peer) const noexcept {
 
 library::Waiting& Interface::waiting() noexcept { return engine_->waiting(); }
 
+Status Interface::wait_any(bool (*ready)(void*), void* of, std::chrono::nanoseconds timeout) {
+  return engine_->wait_any([&] { return ready(of); }, library::deadline_in(timeout));
+}
+
+void Interface::changed() noexcept { engine_->look_again(); }
+
+int Interface::descriptor() { return engine_->change_descriptor(); }
+
 void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {

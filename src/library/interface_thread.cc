@@ -59,7 +59,7 @@ void InterfaceThread::take_over(std::uint32_t value) noexcept {
   engine_.lock_.enter_as_other();
   if (engine_.role_.load(std::memory_order_relaxed) != SleeperRole::application) {
     if (engine_.core_.run()) {
-      if (engine_.waiting_ != 0) engine_.wake_waiting();
+      if (engine_.somebody_waits()) engine_.something_changed();
     } else {
       ++engine_.counters_.wakeups;
       engine_.sleep_armed(SleeperRole::interface_thread, engine_.thread_word_, value,

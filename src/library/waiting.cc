@@ -28,6 +28,7 @@ Status Waiting::until(base::FunctionRef<Status()> ready, Deadline deadline, std:
 
 std::uint32_t Waiting::cancels() const noexcept { return engine_.cancels(); }
 void Waiting::changed() noexcept { engine_.look_again(); }
+bool Waiting::somebody_waits() const noexcept { return engine_.somebody_waits(); }
 void Waiting::changed(const Locked&) noexcept { engine_.wake_everybody(); }
 bool Waiting::close_and_drain(base::PendingCalls& calls) noexcept { return engine_.close_and_drain(calls); }
 void Waiting::set_helped(Helped* helped) noexcept { engine_.set_helped(helped); }
@@ -74,9 +75,9 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     const bool sleeps = (beside && !moved) || now >= spin_until;
     if (sleeps && own_lock) {
       value = application_word_.load(std::memory_order_relaxed);
-      ++waiting_;
+      count_waiting(1);
       if (!look_outside(ready, status)) return Status::forked;
-      --waiting_;
+      count_waiting(-1);
       if (status == Status::pending && was_cancelled()) status = Status::cancelled;
     }
     if (sleeps && status == Status::pending) {
@@ -86,6 +87,54 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     lock_.leave();
     if (status != Status::pending) return status;
     if (!sleeps) base::pause();
+  }
+}
+
+// Counts the calling thread among those who wait, so that changes are counted. Not under the lock.
+class Engine::WaitsForChanges {
+ public:
+  explicit WaitsForChanges(Engine& engine) noexcept : engine_(engine) { held_ = count(1); }
+  ~WaitsForChanges() {
+    if (held_) count(-1);
+  }
+  WaitsForChanges(const WaitsForChanges&) = delete;
+  WaitsForChanges& operator=(const WaitsForChanges&) = delete;
+
+ private:
+  bool count(int change) noexcept {
+    const base::RunLockGuard guard(engine_.lock_);
+    if (guard) engine_.count_waiting(change);
+    return static_cast<bool>(guard);
+  }
+  Engine& engine_;
+  bool held_;
+};
+
+// Looks only when something has changed. A look may poll, which relieves a thread that sleeps as the one who
+// notices arrivals: if that alone had both look again, two threads would wake each other for ever.
+Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
+  const std::uint32_t cancels = this->cancels();
+  if (lock_.forked()) return Status::forked;
+  if (ready()) return Status::ok;
+  bool over = deadline && Clock::now() >= *deadline;
+  Helped* const helped = helped_.load();
+  const Status may = helped == nullptr ? Status::ok : helped->before_wait();
+  if (may != Status::ok) return over ? Status::timed_out : may;
+  const WaitsForChanges counted(*this);
+  for (;;) {
+    std::uint64_t seen = 0;
+    {
+      const base::RunLockGuard guard(lock_);
+      if (!guard) return Status::forked;
+      seen = changes_;
+      if (over) arm_change_descriptor();
+    }
+    if (ready()) return Status::ok;
+    if (over) return Status::timed_out;
+    const auto changed = [&] { return changes_ != seen ? Status::ok : Status::pending; };
+    const Status status = wait_on(changed, deadline, cancels, ReadyUnder::run_lock);
+    if (status != Status::ok && status != Status::timed_out) return status;
+    over = status == Status::timed_out;
   }
 }
 

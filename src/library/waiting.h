@@ -78,6 +78,8 @@ class Waiting final {
   // State that somebody's `ready` looks at has changed without an arrival: all who wait look again. The
   // change is made before, under the lock that `ready` looks under.
   void changed() noexcept;
+  // Whether there is anybody to hear of a change. For who made it, under the lock that `ready` looks under.
+  bool somebody_waits() const noexcept;
   void changed(const Locked&) noexcept;
 
   // Ends the calls that wait on an object which is about to go, and waits until they have left. False in a
@@ -98,6 +100,9 @@ class Waiting final {
       Deadline at;
     };
     virtual Left try_again() noexcept = 0;  // returns what is left. Under no lock of ours
+    // A thread is about to wait for any change of the interface: lets go what waits for company. invalid:
+    // that thread must not wait, for others wait for it.
+    virtual Status before_wait() noexcept = 0;
 
    protected:
     ~Helped() = default;

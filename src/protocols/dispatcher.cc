@@ -172,6 +172,14 @@ void Dispatcher::remove(Due& due) noexcept {
   std::erase(lingering_, &due);
 }
 
+Status Dispatcher::before_wait() noexcept {
+  const Guard guard(*this);
+  if (!guard) return Status::forked;
+  if (guard.nested()) return Status::invalid;
+  settle_before_wait();
+  return Status::ok;
+}
+
 void Dispatcher::settle_all_before_wait() noexcept {
   for (Due* due : before_wait_) {
     due->before_wait_ = false;

@@ -192,7 +192,7 @@ class Dispatcher final : private library::Waiting::Helped {
   // Has all other threads that wait look again. Whoever changes, under the lock, what a `ready` looks at
   // calls it.
   void look_again() noexcept {
-    if (waiters_ != 0) waiting.changed();
+    if (waiters_ != 0 || waiting.somebody_waits()) waiting.changed();
   }
   // Ends all calls that wait on an object which is about to go, and waits until they have left it. Not under
   // the lock, if there may be any. False: in a forked child, where nothing is to be freed.
@@ -211,6 +211,7 @@ class Dispatcher final : private library::Waiting::Helped {
     return &mark;
   }
   Left try_again() noexcept override;
+  Status before_wait() noexcept override;
   Left look_at_those_who_linger() noexcept;
   bool over(Due& due, library::Clock::time_point now) noexcept;
   // Something is due: whoever waits looks again, and if nobody does, the interface thread helps.

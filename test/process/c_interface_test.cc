@@ -66,6 +66,10 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_interface_id(nullptr, &number),
       hamlyn_interface_run(nullptr),
       hamlyn_interface_cancel(nullptr),
+      hamlyn_interface_wait_any(
+          nullptr, [](void*) { return 1; }, nullptr, 0),
+      hamlyn_interface_changed(nullptr),
+      hamlyn_interface_descriptor(nullptr, nullptr),
       hamlyn_interface_attached(nullptr, nullptr, nullptr),
       hamlyn_interface_wait_attached(nullptr, 1, 0),
       hamlyn_interface_why(nullptr, 1, nullptr, nullptr),

@@ -233,6 +233,39 @@ TEST_F(CInterface, fast_messages_are_polled_for_and_waited_for) {
   });
 }
 
+TEST_F(CInterface, waits_for_any_of_several) {
+  in_child([&] {
+    Ends ends(node().options(), {.places = 1});
+    struct Looks {
+      hamlyn_queue* queue;
+      int count;
+      std::uint64_t word;
+    } looks{ends.queue, 0, 0};
+    const hamlyn_ready ready = [](void* context) {
+      Looks& of = *static_cast<Looks*>(context);
+      ++of.count;
+      hamlyn_notification next{};
+      std::size_t count = 0;
+      if (hamlyn_poll(of.queue, &next, 1, &count) != HAMLYN_OK || count == 0) return 0;
+      of.word = next.word;
+      return 1;
+    };
+    EXPECT_EQ(hamlyn_interface_wait_any(ends.receiver, nullptr, nullptr, 0), HAMLYN_INVALID_ARGUMENT);
+    int descriptor = -1;
+    EXPECT_OK(hamlyn_interface_descriptor(ends.receiver, &descriptor));
+    EXPECT_EQ(hamlyn_interface_wait_any(ends.receiver, ready, &looks, 0), HAMLYN_TIMED_OUT);
+    EXPECT_GE(looks.count, 1);
+    const hamlyn_ticket ticket = ends.fast_ticket();
+    EXPECT_OK(hamlyn_wait_for_place(ends.terminus, &ticket, kLong));
+    EXPECT_OK(hamlyn_send_fast(ends.terminus, &ticket, nullptr, 0, 7, 0));
+    pollfd wait{descriptor, POLLIN, 0};
+    EXPECT_EQ(::poll(&wait, 1, 30000), 1);
+    EXPECT_OK(hamlyn_interface_wait_any(ends.receiver, ready, &looks, kLong));
+    EXPECT_EQ(looks.word, 7u);
+    EXPECT_OK(hamlyn_interface_changed(ends.receiver));
+  });
+}
+
 TEST_F(CInterface, gathers_from_send_areas) {
   in_child([&] {
     Ends ends(node().options(), {.entries = 1});

@@ -115,7 +115,7 @@ TEST_F(Coroutines, are_cancelled_from_another_thread) {
     Status told = Status::pending;
     loop.start(waits(loop, door, told));
     std::thread other([&] {
-      while (!waiting_in(both.receiver)) std::this_thread::yield();
+      while (!both.receiver.interface().engine().somebody_waits()) std::this_thread::yield();
       both.receiver.cancel();
     });
     // It sleeps, most likely; or it was just looking.

@@ -31,6 +31,7 @@ class Looks final : public library::Waiting::Helped {
     meanwhile_();
     return {.for_room = true, .at = {}};
   }
+  Status before_wait() noexcept override { return Status::ok; }
   unsigned looks() const noexcept { return looks_; }
 
  private:

@@ -104,6 +104,26 @@ TEST(HostedIdle, who_receives) {
   expect_idle([](Manager& manager) { return manager.interface().wait_attached(false, kIdleWait); });
 }
 
+TEST(HostedIdle, who_waits_for_any_of_several) {
+  for (const bool told_by_descriptor : {false, true}) {
+    expect_idle([=](Manager& manager) {
+      StreamReceiver stream(manager);
+      static_cast<void>(stream.make_seed());
+      TaggedReceiver tags(manager, 64);
+      if (told_by_descriptor) {
+        static_cast<void>(manager.interface().descriptor());
+        static_cast<void>(manager.interface().wait_any([] { return false; }, 0s));
+      }
+      Record record;
+      Tagged tagged;
+      const auto any = [&] {
+        return stream.receive(record, 0s) != Status::timed_out || tags.get_tag(tagged, 0s) == Status::ok;
+      };
+      return manager.interface().wait_any(any, kIdleWait);
+    });
+  }
+}
+
 TEST(HostedIdle, who_takes_tags) {
   expect_idle([](Manager& manager) {
     TaggedReceiver receiver(manager, 64);

@@ -18,7 +18,7 @@ using library::Engine;
 using library::SleeperRole;
 HAMLYN_REVEAL(EngineRole, Engine, std::atomic<SleeperRole>, role_);
 HAMLYN_REVEAL(EngineDeep, Engine, std::atomic<bool>, deep_);
-HAMLYN_REVEAL(EngineWaiting, Engine, std::uint32_t, waiting_);
+HAMLYN_REVEAL(EngineWaiting, Engine, std::atomic<std::uint32_t>, waiting_);
 
 // One of those who wait has the role, and `beside` others wait beside it. `deep`: it sleeps until something
 // comes, and no tick of the interface thread would make good what is lost.
@@ -26,7 +26,8 @@ inline bool sleep_in(Interface& interface, std::uint32_t beside, bool deep = tru
   Engine& engine = interface.engine();
   const base::RunLockGuard guard(engine.lock());
   return (engine.*reveal(EngineRole{})).load() == SleeperRole::application &&
-         (!deep || (engine.*reveal(EngineDeep{})).load()) && engine.*reveal(EngineWaiting{}) == beside;
+         (!deep || (engine.*reveal(EngineDeep{})).load()) &&
+         (engine.*reveal(EngineWaiting{})).load() == beside;
 }
 
 // Says words at a slot that keeps places for them.

@@ -50,6 +50,19 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_interface_run(hamlyn_interface* interface)
 // said so. `peer` 0: what this process had too little of to have the last link that others wanted.
 HAMLYN_NODISCARD hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, uint64_t peer,
                                                     uint32_t* reason, uint32_t* told);
+// Whether that for which a call of hamlyn_interface_wait_any waits is there: not 0. Called under no lock, in
+// the thread that waits; it may receive, poll and send without waiting (a time-out of 0).
+typedef int (*hamlyn_ready)(void* context);
+// Waits until `ready(context)` is not 0: for any of several queues, receivers, senders and segments of this
+// interface, or for the program's own state. It is called at once, then whenever something may have changed.
+// ok, timed_out (0: one look), cancelled, forked.
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_wait_any(hamlyn_interface* interface, hamlyn_ready ready,
+                                                         void* context, int64_t timeout);
+// Has all that wait look again: called by a thread that has changed a state at which a `ready` looks.
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_changed(hamlyn_interface* interface);
+// For poll and epoll: readable when something may have changed since hamlyn_interface_wait_any has answered
+// timed_out. Call it with a time of 0 until it does before going back to epoll. Owned by the interface.
+HAMLYN_NODISCARD hamlyn_status hamlyn_interface_descriptor(hamlyn_interface* interface, int* descriptor);
 // Ends every wait that is going on in other threads with HAMLYN_CANCELLED.
 HAMLYN_NODISCARD hamlyn_status hamlyn_interface_cancel(hamlyn_interface* interface);
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "hamlyn/values/consent.h"
 #include "hamlyn/values/error.h"
@@ -105,6 +106,25 @@ class Interface {
   // process had too little of to have the last link that others wanted; until it has one again.
   WhyNoLink why(std::uint64_t peer) const noexcept;
 
+  // Waits until `ready()`, a function of the caller's that returns a bool, says true: for any of several
+  // queues, receivers, senders and segments of this interface, or for the program's own state. `ready` is
+  // called under no lock, first at once, then whenever something may have changed. It may receive, poll and
+  // send without waiting (a zero time-out), and it may throw. ok, timed_out (0: one look), cancelled, forked;
+  // invalid: inside `process_arrival` of a receiver, where nothing may wait.
+  // Small records of streams leave before the wait.
+  template <class Ready>
+  [[nodiscard]] Status wait_any(Ready&& ready, std::chrono::nanoseconds timeout) {
+    return wait_any([](void* of) -> bool { return (*static_cast<std::remove_reference_t<Ready>*>(of))(); },
+                    const_cast<void*>(static_cast<const void*>(std::addressof(ready))), timeout);
+  }
+  // Has all that wait look again. Called by a thread that has changed a state of the program's own, at which
+  // a `ready` looks.
+  void changed() noexcept;
+  // A descriptor for epoll: readable when something may have changed since a `wait_any` has answered
+  // timed_out. Before going back to epoll, call `wait_any` with a time of 0 until it does. `cancel` is not
+  // told by it. Owned by the interface. Throws Error: system, forked.
+  int descriptor();
+
   // Ends every wait (lookup, connect, receive, wait) that is going on in other threads with `cancelled`.
   void cancel() noexcept;
 
@@ -117,6 +137,8 @@ class Interface {
   internal_::library::Waiting& waiting() noexcept;  // what a layer above waits by
 
  private:
+  Status wait_any(bool (*ready)(void*), void* of, std::chrono::nanoseconds timeout);
+
   std::unique_ptr<internal_::library::Engine> engine_;
 };
 

@@ -77,35 +77,34 @@ class Loop {
   // Error(invalid_argument): inside process_arrival, where nothing may wait.
   void run() {
     for (;;) {
-      const std::uint64_t known = manager_.happened();  // a look for one may bring something for another
       begin_new();
       resume_ready();
       end_finished();
       if (tasks_.empty()) return;
-      if (begun_ == tasks_.size() && !moved_) sleep(known);
+      if (begun_ == tasks_.size() && !moved_) sleep();
     }
   }
 
   // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
   // time-out. What they name must live until they are over.
   auto receive(StreamReceiver& from, Record& out) {
-    return Wait(*this, true, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
   }
   auto receive(DatagramReceiver& from, Datagram& out) {
-    return Wait(*this, true, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
   }
   auto send(StreamSender& to, std::span<const std::byte> data) {
-    return Wait(*this, false, [&to, data] { return to.send(data, std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to, data] { return to.send(data, std::chrono::nanoseconds{0}); });
   }
   auto flush(StreamSender& to) {
-    return Wait(*this, false, [&to] { return to.flush(std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to] { return to.flush(std::chrono::nanoseconds{0}); });
   }
   auto close(StreamSender& to) {
-    return Wait(*this, false, [&to] { return to.close(std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to] { return to.close(std::chrono::nanoseconds{0}); });
   }
   // Until a message is no longer pending: its buffer is free.
   auto sent(Terminus& terminus, SendHandle handle) {
-    return Wait(*this, false, [&terminus, handle] {
+    return Wait(*this, [&terminus, handle] {
       const Status status = terminus.status(handle);
       return status == Status::pending ? Status::timed_out : status;
     });
@@ -116,27 +115,25 @@ class Loop {
   template <class Look>
   class Wait {
    public:
-    Wait(Loop& loop, bool by_arrival, Look look)
-        : loop_(loop), by_arrival_(by_arrival), look_(std::move(look)) {}
+    Wait(Loop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
     bool await_ready() {
       status_ = look_();
       return status_ != Status::timed_out;
     }
     void await_suspend(std::coroutine_handle<> frame) {
-      loop_.waiting_.push_back({frame, by_arrival_, [this] { return await_ready(); }});
+      loop_.waiting_.push_back({frame, [this] { return await_ready(); }});
     }
     Status await_resume() const noexcept { return status_; }
 
    private:
     Loop& loop_;
-    const bool by_arrival_;  // and by nothing else
     Look look_;
     Status status_ = Status::timed_out;
   };
   struct Waiting {
     std::coroutine_handle<> frame;
-    bool by_arrival;
-    std::function<bool()> ready;
+    std::function<bool()> look;
+    bool ready = false;  // a look has said so, and is not to be repeated
   };
 
   void begin_new() {
@@ -150,7 +147,7 @@ class Loop {
     std::vector<Waiting> waiting;
     waiting.swap(waiting_);  // those that are resumed may wait again
     for (Waiting& each : waiting) {
-      if (each.ready()) {
+      if (each.ready || each.look()) {
         moved_ = true;
         each.frame.resume();
       } else {
@@ -171,18 +168,18 @@ class Loop {
       if (failure) std::rethrow_exception(failure);
     }
   }
-  void sleep(std::uint64_t known) {
-    bool by_arrival = true;
-    for (const Waiting& each : waiting_) by_arrival &= each.by_arrival;
-    // Room in a link comes without an arrival, so a wait for it is short.
-    constexpr std::chrono::microseconds kLook{200};
-    const Status status = by_arrival ? manager_.wait_beyond(known, std::chrono::nanoseconds::max())
-                                     : manager_.wait_beyond(known, kLook);
+  void sleep() {
+    const auto any_ready = [this] {
+      bool any = false;
+      for (Waiting& each : waiting_) any |= each.ready = each.look();
+      return any;
+    };
+    const Status status = manager_.interface().wait_any(any_ready, std::chrono::nanoseconds::max());
     if (status == Status::cancelled) throw Error(ErrorCode::cancelled, "cancelled while all tasks waited");
-    if (status == Status::forked)
-      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
     if (status == Status::invalid)
       throw Error(ErrorCode::invalid_argument, "tasks cannot wait inside process_arrival");
+    if (status == Status::forked)
+      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
   }
 
   Manager& manager_;
