@@ -9,9 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "test/simulation/books/entry_slot.h"
+#include "test/simulation/books/message_book.h"
 #include "test/simulation/books/operations.h"
-#include "test/simulation/books/world.h"
 
 namespace hamlyn::simulation {
 
@@ -19,9 +18,8 @@ namespace {
 
 constexpr std::uint32_t kEntries = 6;
 constexpr std::size_t kRegion = 12 * 1024;  // of an entry
-constexpr std::size_t kStride = kRegion + Area::kGuard;
-constexpr std::uint32_t kSources = 3;  // areas of a process, each by the tag of its number here
-constexpr std::size_t kStretches = 4;  // of an area; each is of one message at a time
+constexpr std::uint32_t kSources = 3;       // areas of a process, each by the tag of its number here
+constexpr std::size_t kStretches = 4;       // of an area; each is of one message at a time
 constexpr std::size_t kStretch = 5000;
 constexpr std::size_t kLong = 4096;        // from here on a piece may be copied from its area
 constexpr std::uint64_t kPatience = 3000;  // of a receiver, with a message that was taken back
@@ -50,24 +48,14 @@ void fill(std::span<std::byte> bytes, sim::Generator& chance) {
     std::memcpy(bytes.data() + at, &word, std::min(sizeof word, bytes.size() - at));
 }
 
-struct Message {
-  Process* from;
-  Process* to;
-  std::uint32_t entry;
+struct Message : BookedMessage {
   std::vector<Stretch> stretches;
-  std::vector<std::byte> data, metadata;
-  interface::Terminus* terminus;
-  SendHandle handle;
-  bool acknowledged;
-  bool may_be_lost;
-  bool may_be_cancelled = false;  // somebody has asked for that, or an area of it has gone
-  bool cancelled = false;         // as its handle says
-  bool told = false;              // its receiver knows what became of it
+  bool cancelled = false;  // as its handle says
 };
 
-class GatheredMessages final : public Operation {
+class GatheredMessages final : public MessageBook<Message> {
  public:
-  explicit GatheredMessages(World& world) : world_(world) {}
+  explicit GatheredMessages(World& world) : MessageBook(world, kEntries, kRegion) {}
 
   void come(Process& process) override;
   void start(Process& process) override;
@@ -75,47 +63,33 @@ class GatheredMessages final : public Operation {
   void check(Process& process) override { collect(process); }
   void notified(Process& process, const Notification& notification) override;
   void may_lose(Process& from, Process& to) override;
-  void link_over(Process& from, Process& to) override;
-  void under_way(const Process& from, const Process& to, Kinds& kinds) const override;
   void check_rest() override;
 
  private:
+  // What a process sends from.
   struct Place {
-    // To send from.
     std::array<Source*, kSources> sources{};
     std::array<interface::Terminus*, 2> termini{};
     std::vector<Message*> sending;  // that are not over as far as their handles say
-    // To receive in.
-    Area* area = nullptr;
-    OwnedSlot* slot = nullptr;
-    Message* messages[kEntries] = {};  // on their way to the entry, or null
-    bool taken[kEntries] = {};         // by a message, until armed again
-    std::vector<std::byte> kept[kEntries];
-    std::vector<std::uint32_t> to_arm;
   };
 
   void make_source(Process& process, std::uint32_t tag);
   void drop_source(Process& process, std::uint32_t tag);
   std::vector<Piece> choose_pieces(Place& place, Message& message);
   void collect(Process& process);
-  void over(Message& message, Status status);
+  void ended(Message& message, Status status);
   void write_over(Message& message);
-  void check_landed(const Message& message);
+  void check_acknowledged(const Message& message);
   void check_failure(Process& process, const Message& message, const Notification& n);
 
-  World& world_;
   std::map<std::uint64_t, Place> places_;
-  std::vector<std::unique_ptr<Source>> sources_;    // all that ever were
-  std::vector<std::unique_ptr<Message>> messages_;  // likewise
+  std::vector<std::unique_ptr<Source>> sources_;  // all that ever were
 };
 
 void GatheredMessages::come(Process& process) {
   sim::Generator& chance = world_.chance();
   Place& place = places_[process.number()];
-  const auto mode = static_cast<Mode>(chance.below(3));
-  const EntrySlot made = make_entry_slot(world_, *this, process, mode, kEntries, kRegion);
-  place.area = made.area;
-  place.slot = made.slot;
+  open(process, static_cast<Mode>(chance.below(3)));
   // What is urgent carries its data, wherever it stands.
   const Priority second = chance.one_in(4) ? Priority::urgent : Priority::normal;
   place.termini = {&process.make_terminus(chance.between(1, 6)),
@@ -139,7 +113,7 @@ void GatheredMessages::drop_source(Process& process, std::uint32_t tag) {
   Source& source = *place.sources[tag];
   world_.note(process, "drops its area %", {source.number});
   for (Message* message : place.sending) {
-    for (const Stretch& stretch : message->stretches) message->may_be_cancelled |= stretch.source == &source;
+    for (const Stretch& stretch : message->stretches) message->taken_back |= stretch.source == &source;
   }
   source.gone = true;
   process.core().drop_area(source.number);
@@ -168,58 +142,34 @@ std::vector<Piece> GatheredMessages::choose_pieces(Place& place, Message& messag
 
 void GatheredMessages::start(Process& from) {
   sim::Generator& chance = world_.chance();
-  Process* to = world_.any_other(from);
-  if (to == nullptr) return;
-  Place& receiver = places_[to->number()];
-  const auto entry = static_cast<std::uint32_t>(chance.below(kEntries));
-  if (receiver.taken[entry]) return;
+  auto message = address(from);
+  if (message == nullptr) return;
   Place& place = places_[from.number()];
-  auto message = std::make_unique<Message>();
-  message->from = &from;
-  message->to = to;
-  message->entry = entry;
+  message->kind = OperationKind::gathered;
   message->terminus = place.termini[chance.below(2)];
   const std::vector<Piece> pieces = choose_pieces(place, *message);
   message->metadata = pattern(chance.one_in(2) ? 0 : chance.below(61), chance.next());
   message->acknowledged = chance.one_in(3);
-  message->may_be_lost = world_.unsure(from, *to);
-  const Ticket ticket = receiver.slot->ticket(entry);
-  const std::uint64_t offset = ticket.bound > kRegion ? entry * kStride : 0;
+  message->may_be_lost = world_.unsure(from, *message->to);
+  const Ticket ticket = inboxes_[message->to->number()].slot->ticket(message->entry);
   const SendOptions options{
-      .offset = offset, .metadata = message->metadata, .acknowledged = message->acknowledged};
+      .offset = offset_of(ticket), .metadata = message->metadata, .acknowledged = message->acknowledged};
   const Status status = message->terminus->send_gathered(ticket, pieces, options, &message->handle);
   world_.note(from, "sends % bytes in % pieces to entry % of process %: status %",
-              {message->data.size(), pieces.size(), entry, to->number(), static_cast<std::uint64_t>(status)});
-  if (status == Status::ok || status == Status::pending) {
-    world_.begun(OperationKind::gathered);
-    receiver.taken[entry] = true;
-    receiver.messages[entry] = message.get();
-    place.sending.push_back(message.get());
-    messages_.push_back(std::move(message));
-    return;
-  }
-  for (const Stretch& stretch : message->stretches) stretch.source->used[stretch.number] = false;
-  if (status == Status::queue_full) return world_.met(OperationKind::gathered, status);
-  demand(status == Status::link_ended, "a gathered send was answered with something else");
-  demand(message->may_be_lost, "a link that lives says that it has ended");
-  world_.begun(OperationKind::gathered);
-  ++world_.counts.failed;
+              {message->data.size(), pieces.size(), message->entry, message->to->number(),
+               static_cast<std::uint64_t>(status)});
+  const std::vector<Stretch> stretches = message->stretches;
+  if (Message* const sent = enter(std::move(message), status)) return place.sending.push_back(sent);
+  for (const Stretch& stretch : stretches) stretch.source->used[stretch.number] = false;
 }
 
 void GatheredMessages::step(Process& process) {
   sim::Generator& chance = world_.chance();
   Place& place = places_[process.number()];
-  for (const std::uint32_t entry : place.to_arm) {
-    const std::vector<std::byte>& kept = place.kept[entry];
-    demand(kept.empty() || std::equal(kept.begin(), kept.end(), place.area->data() + entry * kStride),
-           "bytes changed in an entry that takes nothing");
-    demand(place.slot->arm(entry) == Status::ok, "an entry that was read cannot be armed");
-    place.taken[entry] = false;
-  }
-  place.to_arm.clear();
+  arm_again(inboxes_[process.number()]);
   for (Message* message : place.sending) {
     if (!chance.one_in(30)) continue;
-    message->may_be_cancelled = true;
+    message->taken_back = true;
     const Status status = message->terminus->cancel(message->handle);
     world_.note(process, "takes back what it sends to entry % of process %: status %",
                 {message->entry, message->to->number(), static_cast<std::uint64_t>(status)});
@@ -237,27 +187,27 @@ void GatheredMessages::collect(Process& process) {
   std::erase_if(places_[process.number()].sending, [&](Message* message) {
     const Status status = message->terminus->status(message->handle);
     if (status == Status::pending) return false;
-    over(*message, status);
+    ended(*message, status);
     return true;
   });
 }
 
 // Its bytes are free, and are written over at once.
-void GatheredMessages::over(Message& message, Status status) {
+void GatheredMessages::ended(Message& message, Status status) {
   switch (status) {
     case Status::ok:
-      if (message.acknowledged) check_landed(message);
+      if (message.acknowledged) check_acknowledged(message);
       break;
     case Status::link_ended:
     case Status::refused:  // the link
       demand(message.may_be_lost, "a send failed though its link lived");
       break;
     case Status::cancelled: {
-      demand(message.may_be_cancelled, "a send was cancelled that nobody has taken back");
+      demand(message.taken_back, "a send was cancelled that nobody has taken back");
       message.cancelled = true;
       // What becomes of it, its receiver cannot always know.
       if (message.told || !message.to->alive) break;
-      OwnedSlot& slot = *places_[message.to->number()].slot;
+      OwnedSlot& slot = *inboxes_[message.to->number()].slot;
       // Refused for one that is whole, and was not taken yet.
       static_cast<void>(slot.fail_at(message.entry, world_.now() + kPatience));
       break;
@@ -275,34 +225,30 @@ void GatheredMessages::write_over(Message& message) {
   }
 }
 
-void GatheredMessages::check_landed(const Message& message) {
+void GatheredMessages::check_acknowledged(const Message& message) {
   if (message.told || !message.to->alive) return;
-  const interface::EntryState state = places_[message.to->number()].slot->entry(message.entry).state;
+  const interface::EntryState state = inboxes_[message.to->number()].slot->entry(message.entry).state;
   demand(state != interface::EntryState::armed && state != interface::EntryState::filling,
          "a message is acknowledged that has not landed");
 }
 
 void GatheredMessages::notified(Process& process, const Notification& n) {
-  Place& place = places_[process.number()];
-  Message* const message = std::exchange(place.messages[n.entry], nullptr);
+  Inbox& inbox = inboxes_[process.number()];
+  const auto& message = inbox.messages[n.entry];
   demand(message != nullptr, "a gathered message came, or failed, that nobody sent");
   demand(message->from->number() == n.peer || n.kind == Notification::Kind::failed,
          "a gathered message came from somebody else");
-  message->told = true;
   if (n.kind == Notification::Kind::message) {
-    demand(same(place.slot->bytes(n), message->data), "a gathered message is not intact");
-    demand(same(place.slot->metadata(n.entry), message->metadata), "its metadata is not intact");
-    demand(place.slot->entry(n.entry).accumulator == 0, "an accumulator is not back at zero");
+    check_landed(inbox, *message, inbox.slot->bytes(n));
     world_.note(process, "receives % gathered bytes in entry % from process %", {n.length, n.entry, n.peer});
-    const std::span<const std::byte> region(place.area->data() + n.entry * kStride, kRegion);
-    place.kept[n.entry].assign(region.begin(), region.end());
+    keep(inbox, n.entry);
     ++world_.counts.completed;
   } else {
     check_failure(process, *message, n);
-    place.kept[n.entry].clear();
+    inbox.kept[n.entry].clear();
     ++world_.counts.failed;
   }
-  place.to_arm.push_back(n.entry);
+  over_until_armed(inbox, n.entry);
 }
 
 void GatheredMessages::check_failure(Process& process, const Message& message, const Notification& n) {
@@ -315,10 +261,10 @@ void GatheredMessages::check_failure(Process& process, const Message& message, c
     case Failure::timed_out:
       // An interface that finds an area gone may be the first to say so.
       demand(message.cancelled ||
-                 (n.failure() == Failure::abandoned && (message.may_be_cancelled || message.may_be_lost)),
+                 (n.failure() == Failure::abandoned && (message.taken_back || message.may_be_lost)),
              "an entry failed though nobody has taken its message back");
       // The rest of it may come late, with the key of before.
-      process.keys_changed |= places_[process.number()].slot->record().mode != Mode::guarded;
+      process.keys_changed |= inboxes_[process.number()].slot->record().mode != Mode::guarded;
       return;
     default:
       throw Violation("a gathered message failed for another reason");
@@ -327,38 +273,9 @@ void GatheredMessages::check_failure(Process& process, const Message& message, c
 
 void GatheredMessages::may_lose(Process& from, Process& to) {
   to.excused.insert(Refusal::bad_area);  // what left out of areas before its sender has ended the link
-  for (Message* message : places_[to.number()].messages) {
-    if (message != nullptr && message->from == &from) message->may_be_lost = true;
-  }
+  MessageBook::may_lose(from, to);
   for (Message* message : places_[from.number()].sending) {
     if (message->to == &to) message->may_be_lost = true;
-  }
-}
-
-// An entry that has heard nothing of its message will not hear of it.
-void GatheredMessages::link_over(Process& from, Process& to) {
-  Place& place = places_[to.number()];
-  for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
-    Message* const message = place.messages[entry];
-    if (message == nullptr || message->from != &from) continue;
-    if (from.alive && message->terminus->status(message->handle) == Status::pending) continue;
-    if (place.slot->entry(entry).state != interface::EntryState::armed) continue;
-    demand(message->may_be_lost || message->may_be_cancelled, "a message is lost though its link lives");
-    ++world_.counts.failed;
-    demand(place.slot->fail_at(entry, interface::Deadlines::kNever) == Status::ok,
-           "an armed entry keeps its deadline");
-    message->told = true;
-    place.messages[entry] = nullptr;
-    place.taken[entry] = false;
-  }
-}
-
-void GatheredMessages::under_way(const Process& from, const Process& to, Kinds& kinds) const {
-  const auto receiver = places_.find(to.number());
-  if (receiver == places_.end()) return;
-  for (const Message* message : receiver->second.messages) {
-    if (message != nullptr && message->from == &from)
-      kinds.set(static_cast<std::size_t>(OperationKind::gathered));
   }
 }
 
@@ -367,11 +284,8 @@ void GatheredMessages::check_rest() {
     if (!world_.process(number).alive) continue;
     collect(world_.process(number));
     demand(place.sending.empty(), "a gathered message is pending for ever");
-    for (const Message* message : place.messages) {
-      if (message == nullptr || !message->from->alive) continue;
-      demand(message->may_be_lost, "a gathered message was lost though its link lived");
-    }
   }
+  check_lost();
 }
 
 }  // namespace
