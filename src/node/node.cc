@@ -127,12 +127,10 @@ void Node::too_slow(std::uint64_t id) {
 
 void Node::tick(Time now) {
   now_ = now;
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const std::uint64_t id = deadlines_.begin()->second;
+  each_over(deadlines_, [this](std::uint64_t id) {
     drop(id, connections_.at(id).stage == Stage::fresh ? "no hello within the time for it" : nullptr);
-  }
-  while (!kept_until_.empty() && kept_until_.begin()->first <= now)
-    give_up_name(std::string(kept_until_.begin()->second));
+  });
+  each_over(kept_until_, [this](const std::string& name) { give_up_name(name); });
   if (grace_ && now >= started_ + options_.grace) end_grace();
   tick_far();
   tick_held();

@@ -233,6 +233,23 @@ class Node {
     bool patient = false;      // "nobody has it" is no answer: it may come yet, there or here
     bool not_permitted = false;
     Time until = Time::max();
+    // How it has ended, for those who have not been told yet.
+    std::optional<RegisteredName> found{};
+    std::optional<Refused> refused{};
+    bool over() const noexcept { return found || refused; }
+  };
+  // A node that has gone, and whom that concerns who has not been told yet.
+  struct GoneNode {
+    struct End {
+      std::uint64_t connection = 0;
+      std::uint64_t link = 0;
+      std::uint64_t peer = 0;
+    };
+    NodeId node = 0;
+    std::string text;
+    std::vector<End> links;
+    std::vector<std::pair<Waiting, std::uint64_t>> asks;  // with the serial of each
+    std::vector<std::uint64_t> searches;
   };
   using Wanted =
       std::tuple<std::string, std::uint32_t, std::uint32_t>;  // a name, and by which user and group
@@ -249,10 +266,21 @@ class Node {
   struct Due {
     // The last three are what requests of other nodes wait for: something at an interface, a name, and room
     // for messages to a node.
-    enum class What : std::uint8_t { reading, peer, name, leaving, arrivals, far_name, room };
+    // Before them: a search that is over, and a node that has gone.
+    enum class What : std::uint8_t {
+      reading,
+      peer,
+      name,
+      leaving,
+      search,
+      node,
+      arrivals,
+      far_name,
+      room,
+    };
     What what{};
-    std::uint64_t of = 0;  // reading: a connection; peer, arrivals: an interface; leaving: its number there;
-                           // room: a node
+    std::uint64_t of = 0;  // reading: a connection; peer, arrivals: an interface; leaving, search, node: its
+                           // number there; room: a node
     std::string name{};
     Waiting after{};  // request, or place of one, that was looked at last
   };
@@ -309,6 +337,9 @@ class Node {
   bool step_arrivals(Due& due);
   bool step_far_name(Due& due);
   bool step_room(const Due& due);
+  bool step_search(const Due& due);
+  bool step_gone_node(const Due& due);
+  bool step_gone_node(GoneNode& gone);
   void end_grace_of_far();
   void take_introduced(NodeId node, const FarIntroduced& what);
   void take_refused(NodeId node, const FarRefused& what);
@@ -325,6 +356,8 @@ class Node {
   void look_everywhere(std::uint64_t serial, Search& search);
   void searched(std::uint64_t serial, NodeId node);
   void found_far(Search& search, NodeId node, const RegisteredName& what);
+  void close_search(Search& search);
+  void end_search(Search& search);
   bool answer_from_cache(std::uint64_t id, const Connection& connection, const Request& request);
   void answer_found(std::uint64_t id, std::uint64_t request, const RegisteredName& what);
   void take_want_registry(NodeId node, const FarWantRegistry& what);
@@ -399,7 +432,18 @@ class Node {
   bool proves(const Token& token, std::uint32_t uid, std::uint64_t interface, std::string_view name) const;
   void answer(std::uint64_t id, const Reply& reply);
 
-  static constexpr int kAtOnce = 16;  // requests that are taken up by what happens
+  static constexpr std::uint64_t kNodes = std::uint64_t{1} << 32;  // turns of a node, beside those of users
+  static constexpr int kAtOnce = 16;  // requests that are taken up by what happens, or are over by the clock
+
+  // What is over by now, so many at once: `work` takes the first out. The next look is due at once for the
+  // rest.
+  template <class Deadlines, class Work>
+  void each_over(Deadlines& deadlines, Work work) {
+    for (int left = kAtOnce; left > 0 && !deadlines.empty() && deadlines.begin()->first <= now_; --left) {
+      const auto what = deadlines.begin()->second;
+      work(what);
+    }
+  }
 
   const NodeOptions options_;
   NodeEnvironment& environment_;
@@ -432,6 +476,8 @@ class Node {
   UserTurns due_turns_;
   std::uint64_t next_due_ = 0;
   std::map<std::uint64_t, Connection> leaving_;  // that have gone, but for their links
+  std::map<std::uint64_t, GoneNode> gone_nodes_;
+  std::uint64_t next_gone_node_ = 1;
   OtherNodes* const others_;
   Clerk* clerk_ = nullptr;
   std::uint32_t clerk_pid_ = 0;

@@ -447,8 +447,16 @@ void Node::node_came(NodeId node, Time now) {
     if (Connection& connection = connections_.at(id); connection.outward)
       have_way_opened(id, connection, node);
   }
+  // What was looked for there before it had gone is looked for there again.
+  for (auto& [number, gone] : gone_nodes_) {
+    if (gone.node != node) continue;
+    for (const std::uint64_t serial : std::exchange(gone.searches, {})) {
+      const auto search = searches_.find(serial);
+      if (search != searches_.end() && search->second.open.contains(node)) searched(serial, node);
+    }
+  }
   for (auto& [serial, search] : searches_) {
-    if (!search.what.wait || search.hinted) continue;
+    if (!search.what.wait || search.hinted || search.over()) continue;
     search.open.insert(node);
     unsaid_[node].insert(serial);
   }
@@ -458,13 +466,11 @@ void Node::node_came(NodeId node, Time now) {
 void Node::node_gone(NodeId node, const char* why, Time now) {
   now_ = now;
   if (clerk_ != nullptr) clerk_->node_gone(node);
-  const std::string text = "node " + std::to_string(node) + ": " + why;
-  for (auto& [id, connection] : connections_) {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> gone;
+  GoneNode gone{node, "node " + std::to_string(node) + ": " + why, {}, {}, {}};
+  for (const auto& [id, connection] : connections_) {
     for (const auto& [link, side] : connection.links) {
-      if (node_of(side.peer) == node && far(side.peer)) gone.emplace_back(link, side.peer);
+      if (node_of(side.peer) == node && far(side.peer)) gone.links.push_back({id, link, side.peer});
     }
-    for (const auto& [link, peer] : gone) tell_gone(connection, link, peer, LinkReason::node_missing, text);
   }
   const auto first_of = [node](auto& map) { return map.lower_bound({node, 0}); };
   for (auto at = first_of(arrivals_); at != arrivals_.end() && at->first.first == node;)
@@ -472,38 +478,35 @@ void Node::node_gone(NodeId node, const char* why, Time now) {
   for (auto at = first_of(far_waiters_); at != far_waiters_.end() && at->first.first == node;)
     forget_far_waiter((at++)->first);
   unsaid_.erase(node);
-  std::vector<Waiting> asked;
   for (const auto& [waiting, ask] : asks_) {
-    if (node_of(ask.peer) == node) asked.push_back(waiting);
+    if (node_of(ask.peer) == node) gone.asks.emplace_back(waiting, ask.serial);
   }
-  for (const Waiting& waiting : asked) refuse_waiting(waiting, {ErrorCode::peer_died, text});
-  std::vector<std::uint64_t> open;
   for (const auto& [serial, search] : searches_) {
-    if (search.open.contains(node)) open.push_back(serial);
+    if (search.open.contains(node)) gone.searches.push_back(serial);
   }
-  for (const std::uint64_t serial : open) searched(serial, node);
+  const std::uint64_t number = next_gone_node_++;
+  gone_nodes_.emplace(number, std::move(gone));
+  happened(kNodes | node, {.what = Due::What::node, .of = number});
+  go_on(kAtOnce);
 }
 
 void Node::tick_far() {
   if (others_ == nullptr) return;
-  while (!ask_deadlines_.empty() && ask_deadlines_.begin()->first <= now_) {
-    const Waiting silent = ask_deadlines_.begin()->second;
+  each_over(ask_deadlines_, [this](const Waiting& silent) {
     refuse_waiting(silent, {ErrorCode::timed_out, "the other node has not answered in time"});
-  }
-  while (!search_deadlines_.empty() && search_deadlines_.begin()->first <= now_) {
-    refuse_search(search_deadlines_.begin()->second, ErrorCode::timed_out,
-                  "some node has not said in time whether it has the name");
-  }
-  while (!arrival_deadlines_.empty() && arrival_deadlines_.begin()->first <= now_) {
-    const FarKey key = arrival_deadlines_.begin()->second;
+  });
+  each_over(search_deadlines_, [this](std::uint64_t serial) {
+    refuse_search(serial, ErrorCode::timed_out, "some node has not said in time whether it has the name");
+  });
+  each_over(arrival_deadlines_, [this](const FarKey& key) {
     refuse_far(key.first, key.second,
                {ErrorCode::timed_out, "the process there does not say where it is reached"});
     forget_arrival(key);
-  }
-  while (!undecided_until_.empty() && undecided_until_.front().first <= now_) {
-    tell_undecided(undecided_until_.front().second, LinkReason::ended);
+  });
+  each_over(undecided_until_, [this](std::uint64_t id) {
     undecided_until_.pop_front();
-  }
+    tell_undecided(id, LinkReason::ended);
+  });
   go_on_telling();
 }
 

@@ -86,7 +86,7 @@ void Node::tell_lookups(NodeId node) {
 
 bool Node::was_asked(NodeId node, std::uint64_t serial) const {
   const auto search = searches_.find(serial);
-  const auto unsaid = unsaid_.find(node);
+  const auto unsaid = unsaid_.find(node);  // (nodes of one that is over are not open)
   return search != searches_.end() && search->second.open.contains(node) &&
          !search->second.reading.contains(node) &&
          (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
@@ -125,8 +125,10 @@ std::string Node::missing_nodes() const {
 
 // It ends with the last of those who wait for it.
 void Node::refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text) {
-  for (const Waiting& waiting : std::set{searches_.at(serial).waiters})
-    refuse_waiting(waiting, {code, std::string(text)});
+  Search& search = searches_.at(serial);
+  if (search.over()) return;
+  search.refused = Refused{code, std::string(text)};
+  end_search(search);
 }
 
 // Its request has been answered, or nobody wants the answer any more.
@@ -138,8 +140,13 @@ void Node::leave_search(Waiting waiting) {
   const auto found = searches_.find(serial);
   found->second.waiters.erase(waiting);
   if (!found->second.waiters.empty()) return;
-  const Search search = std::move(found->second);
+  if (!found->second.over()) close_search(found->second);
   searches_.erase(found);
+}
+
+// Nobody joins it any more, and no node looks for it.
+void Node::close_search(Search& search) {
+  const std::uint64_t serial = search.what.serial;
   search_deadlines_.erase({search.until, serial});
   if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
   for (const NodeId node : search.open) {
@@ -147,6 +154,15 @@ void Node::leave_search(Waiting waiting) {
     const auto unsaid = unsaid_.find(node);
     if (unsaid == unsaid_.end() || unsaid->second.erase(serial) == 0) tell(node, FarCancel{serial});
   }
+  search.open.clear();
+  search.reading.clear();
+}
+
+// Those who wait are told in turns of their user.
+void Node::end_search(Search& search) {
+  close_search(search);
+  happened(search.what.uid, {.what = Due::What::search, .of = search.what.serial});
+  go_on(kAtOnce);
 }
 
 void Node::take_lookup(NodeId node, const FarLookup& what) {
@@ -198,11 +214,10 @@ void Node::take_found(NodeId node, const FarFound& what) {
 
 // The search ends with the last of those who wait.
 void Node::found_far(Search& search, NodeId node, const RegisteredName& what) {
+  if (search.over()) return;
   search.open.erase(node);  // it waits no more
-  for (const auto& [id, number] : std::set{search.waiters}) {
-    release(id, connections_.at(id), number);
-    answer_found(id, number, what);
-  }
+  search.found = what;
+  end_search(search);
 }
 
 void Node::take_cancel(NodeId node, const FarCancel& what) {

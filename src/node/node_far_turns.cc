@@ -9,7 +9,6 @@ namespace hamlyn::node {
 namespace {
 
 constexpr std::uint64_t kNoSerial = ~std::uint64_t{};
-constexpr std::uint64_t kNodes = std::uint64_t{1} << 32;  // turns of a node, beside those of users
 
 }  // namespace
 
@@ -54,6 +53,56 @@ bool Node::step_far_name(Due& due) {
   if (!next) return false;
   due.after = next->first;
   answer_far_waiter(next->second);
+  return true;
+}
+
+// One of those who wait for a search that is over. Whether there is more.
+bool Node::step_search(const Due& due) {
+  const auto found = searches_.find(due.of);
+  if (found == searches_.end()) return false;
+  const Waiting next = *found->second.waiters.begin();
+  if (const auto refused = found->second.refused) {
+    refuse_waiting(next, *refused);
+  } else {
+    const RegisteredName what = *found->second.found;
+    release(next.first, connections_.at(next.first), next.second);
+    answer_found(next.first, next.second, what);
+  }
+  return searches_.contains(due.of);
+}
+
+// One of those whom the end of a node concerns. Whether there is more.
+bool Node::step_gone_node(const Due& due) {
+  const auto found = gone_nodes_.find(due.of);
+  if (step_gone_node(found->second)) return true;
+  gone_nodes_.erase(found);
+  return false;
+}
+
+bool Node::step_gone_node(GoneNode& gone) {
+  if (!gone.links.empty()) {
+    const auto [id, link, peer] = gone.links.back();
+    gone.links.pop_back();
+    const auto connection = connections_.find(id);
+    if (connection == connections_.end()) return true;
+    const auto side = connection->second.links.find(link);
+    if (side != connection->second.links.end() && side->second.peer == peer)
+      tell_gone(connection->second, link, peer, LinkReason::node_missing, gone.text);
+    return true;
+  }
+  if (!gone.asks.empty()) {
+    const auto [waiting, serial] = gone.asks.back();
+    gone.asks.pop_back();
+    const auto ask = asks_.find(waiting);
+    if (ask != asks_.end() && ask->second.serial == serial)
+      refuse_waiting(waiting, {ErrorCode::peer_died, gone.text});
+    return true;
+  }
+  if (gone.searches.empty()) return false;
+  const std::uint64_t serial = gone.searches.back();
+  gone.searches.pop_back();
+  const auto search = searches_.find(serial);
+  if (search != searches_.end() && search->second.open.contains(gone.node)) searched(serial, gone.node);
   return true;
 }
 

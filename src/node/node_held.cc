@@ -199,6 +199,10 @@ bool Node::step(Due& due) {
       leaving_.erase(due.of);
       return false;
     }
+    case Due::What::search:
+      return step_search(due);
+    case Due::What::node:
+      return step_gone_node(due);
     case Due::What::arrivals:
       return step_arrivals(due);
     case Due::What::far_name:
@@ -247,18 +251,18 @@ void Node::end_grace() {
 }
 
 void Node::tick_held() {
-  while (!knock_deadlines_.empty() && knock_deadlines_.begin()->first <= now_) {
-    refuse_waiting(knock_deadlines_.begin()->second,
+  each_over(knock_deadlines_, [this](const Waiting& waiting) {
+    refuse_waiting(waiting,
                    {ErrorCode::timed_out,
                     "that process has not read its introductions, or ended an earlier link, within 10 s"});
-  }
-  while (!adoptions_.empty() && adoptions_.begin()->first <= now_) {
-    const auto [id, link] = adoptions_.begin()->second;
+  });
+  each_over(adoptions_, [this](const auto& end) {
+    const auto [id, link] = end;
     Connection& connection = connections_.at(id);
     const std::uint64_t peer = connection.links.at(link).peer;
     close_side(connection, link);
     try_knocks_between(connection.interface, peer);
-  }
+  });
   go_on(kAtOnce);
 }
 

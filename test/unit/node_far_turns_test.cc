@@ -190,6 +190,94 @@ TEST(FarTurns, LookUpsOfANameThatComesAreAnsweredAFewAtATimeAndUsersTakeTurns) {
   EXPECT_LE(steps, kMany + 1);
 }
 
+// What `far` has told the processes of node 1 from 1000 on.
+std::uint64_t told(FarWorld& far) {
+  std::uint64_t out = 0;
+  for (std::uint64_t i = 0; i < kMany; ++i) out += far.at(1).quiet(1000 + i) ? 0u : 1u;
+  return out;
+}
+
+TEST(FarTurns, ThoseWhoWaitForANameOfAnotherNodeAreToldAFewAtATime) {
+  FarWorld far{2};
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    far.attach(1, 1000 + i, kRogue);
+    far.at(1).say(1000 + i, ask(RequestKind::lookup, 1, "toy", kWait));
+  }
+  far.attach(1, 1);
+  far.settle();
+  const std::uint64_t owner = far.attach(2, 2);
+  far.at(2).say(2, publish(owner, "toy"));
+  far.settle();
+  EXPECT_EQ(told(far), kAtOnce);
+  EXPECT_TRUE(far.at(1).node.has_more());
+  far.attach(1, 3000, kRogue);
+  far.at(1).say(3000, ask(RequestKind::lookup, 1, "toy", kWait));
+  far.settle();
+  EXPECT_FALSE(far.at(1).quiet(3000)) << "a new search, that joins none that is over";
+  far.at(1).say(1, ask(RequestKind::lookup, 1, "toy"));
+  far.settle();
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode{}) << "another user is not held up";
+  while (far.at(1).node.has_more()) far.at(1).node.go_on();
+  for (std::uint64_t i = 0; i < kMany; ++i) ASSERT_EQ(far.at(1).reply(1000 + i).kind, ReplyKind::found) << i;
+}
+
+TEST(FarTurns, WhomTheEndOfANodeConcernsIsToldAFewAtATime) {
+  constexpr std::uint64_t kLinks = 200, kAsks = 100, kNames = 100;
+  FarWorld far{2};
+  test::NodeWorld& here = far.at(1);
+  far.attach(1, 1);
+  for (std::uint64_t i = 0; i < kLinks; ++i) {
+    const std::uint64_t peer = far.attach(2, 1000 + i);
+    here.say(1, ask(RequestKind::introduce, i + 1, peer));
+    far.settle();
+    ASSERT_EQ(here.take<FarReply>(1).peer, peer);
+  }
+  const std::uint64_t victim = far.attach(2, 2);
+  far.at(2).slow.insert(2);
+  for (std::uint64_t i = 0; i < kAsks; ++i) {
+    far.attach(1, 3000 + i);
+    here.say(3000 + i, ask(RequestKind::introduce, 1, victim));
+  }
+  far.attach(1, 5000);
+  for (std::uint64_t i = 0; i < kNames; ++i)
+    here.say(5000, ask(RequestKind::lookup, i + 1, "nobody" + std::to_string(i), kWait));
+  far.settle();
+  const auto all = [&] {
+    std::uint64_t out = here.sent[1].size();
+    for (std::uint64_t i = 0; i < kAsks; ++i) out += here.sent[3000 + i].size();
+    return out;
+  };
+  ASSERT_EQ(all(), 0u);
+  far.part(1, 2);
+  EXPECT_EQ(all(), kAtOnce);
+  EXPECT_EQ(here.node.deadline(), here.now) << "there is more to be done";
+  far.meet(1, 2);
+  far.settle();
+  std::uint64_t steps = 0;
+  for (; here.node.has_more(); ++steps) here.node.go_on();
+  EXPECT_LE(steps, kLinks + kAsks + 1);
+  EXPECT_EQ(here.sent[1].size(), kLinks) << "each link has gone, though the node is back";
+  for (std::uint64_t i = 0; i < kAsks; ++i) ASSERT_EQ(error_of(here.reply(3000 + i)), ErrorCode::peer_died);
+  EXPECT_TRUE(here.quiet(5000)) << "who waits for a name goes on";
+  const std::uint64_t owner = far.attach(2, 4);
+  far.at(2).say(4, publish(owner, "nobody7"));
+  far.settle();
+  EXPECT_EQ(here.reply(5000).request, 8u) << "and hears of it when it comes there";
+}
+
+TEST(FarTurns, WhatIsOverByTheClockIsToldAFewAtATime) {
+  FarWorld far{2};
+  far.attach(1, 1);
+  far.full.insert(2);
+  for (std::uint64_t i = 0; i < 200; ++i)
+    far.at(1).say(1, ask(RequestKind::lookup, i + 1, "nobody" + std::to_string(i)));
+  far.at(1).pass(Time{2000});
+  EXPECT_LE(far.at(1).sent[1].size(), 2 * kAtOnce) << "by their deadlines, and by a turn";
+  far.at(1).pass_all(Time{0});
+  EXPECT_EQ(far.at(1).sent[1].size(), 200u);
+  EXPECT_EQ(error_of(far.at(1).reply(1)), ErrorCode::timed_out);
+}
+
 TEST(FarTurns, AnswersThatThereWasNoRoomForLeaveAFewAtATime) {
   FarWorld far{2};
   far.attach(1, 1);

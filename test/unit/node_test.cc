@@ -1,6 +1,8 @@
 // The daemon's mind, request by request and refusal by refusal.
 #include <gtest/gtest.h>
 
+#include <ranges>
+
 #include "test/support/node_world.h"
 
 namespace hamlyn::test {
@@ -144,6 +146,10 @@ TEST(Node, StrangersHaveATimeAndANumber) {
   world.pass(*world.node.deadline() - world.now - Time{1});
   EXPECT_FALSE(world.dropped(1));
   world.pass(Time{1});
+  EXPECT_EQ(std::ranges::count_if(std::views::iota(1u, 67u), [&](auto i) { return world.dropped(i); }),
+            1 + 16)
+      << "a few at a time";
+  world.pass_all(Time{0});
   EXPECT_TRUE(world.dropped(1) && world.dropped(66));
   EXPECT_TRUE(world.node.empty());
   EXPECT_FALSE(world.node.deadline().has_value());
