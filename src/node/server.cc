@@ -33,6 +33,7 @@ constexpr std::uint64_t kCluster = 3;
 constexpr std::uint64_t kClerk = 4;
 constexpr std::uint64_t kPlace = 5;
 constexpr std::uint64_t kDeath = std::uint64_t{1} << 63;  // with a connection's number: its process has ended
+constexpr std::uint64_t kRoom = std::uint64_t{1} << 62;   // a turn: its socket has room
 constexpr int kSendBuffer = 32 << 10;                     // about 80 messages; each may hold two descriptors
 constexpr std::uint64_t kForConnection = 4;  // socket, pidfd, counter page, and one for what is under way
 constexpr std::size_t kMaxDeparted =
@@ -244,10 +245,12 @@ void Server::take(const epoll_event& event) {
   if (about == kCluster) return cluster_->receive_some(now());
   if (about == kClerk) return options_.clerk->receive_some(now());
   if ((about & kDeath) != 0) return turns_.add(user_of(about & ~kDeath), about);
-  if ((event.events & EPOLLOUT) != 0) flush_late(about);
   const auto found = peers_.find(about);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
+  // What waits for it is sent in a turn of its user's, too.
+  if ((event.events & EPOLLOUT) != 0 && !std::exchange(peer.room_in_turn, true))
+    turns_.add(peer.who.uid, about | kRoom);
   const bool over = peer.in_turn && (event.events & (EPOLLHUP | EPOLLERR)) != 0;
   if ((event.events & ~EPOLLOUT) != 0 && !std::exchange(peer.in_turn, true)) turns_.add(peer.who.uid, about);
   if (!over) arm(about, peer);
@@ -265,11 +268,20 @@ void Server::serve_next() {
     node_->go_on();
   } else if ((turn->what & kDeath) != 0) {
     ended(turn->what & ~kDeath);
+  } else if ((turn->what & kRoom) != 0) {
+    send_more(turn->what & ~kRoom);
   } else {
     receive_some(turn->what, begin + kTurnTime);
   }
   if (node_->has_more() && !std::exchange(held_in_turn_, true)) turns_.add(kHeld, 0);
   turns_.charge(*turn, static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin).count()));
+}
+
+// Its socket has room again.
+void Server::send_more(std::uint64_t id) {
+  if (const auto found = peers_.find(id); found != peers_.end()) found->second.room_in_turn = false;
+  flush_late(id);
+  if (const auto found = peers_.find(id); found != peers_.end()) arm(id, found->second);
 }
 
 void Server::end_because(const char* why) {
@@ -349,21 +361,32 @@ void Server::keep_mark(bool wanted) {
 // Takes up to one connection; the listener waits for its next turn if there may be more. The spare descriptor
 // comes first: without it nobody could be told that there are no others.
 void Server::accept_one() {
-  if (!spare_) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  keep_spare();
   if (!spare_) return accept_later();
   base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-  if (!socket && errno == EAGAIN)
-    return void(watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_MOD));
+  if (!socket && errno == EAGAIN) return hear_of_newcomers();
   if (!socket && (errno == EMFILE || errno == ENFILE)) return accept_in_vain();
   if (!socket && errno != EINTR && errno != ECONNABORTED) return accept_later();
   turns_.add(kNewcomers, kListener);
   if (socket) welcome(std::move(socket));
 }
 
-// Takes a connection in place of the spare descriptor, only to say that there are no others.
+void Server::keep_spare() {
+  if (!spare_) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+// Nobody waits to be accepted now.
+void Server::hear_of_newcomers() { watch(listener_.get(), kListener, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_MOD); }
+
+// Takes a connection in place of the spare descriptor, only to say that there are no others. (The kernel
+// wants a descriptor before it says that there is no connection.)
 void Server::accept_in_vain() {
   spare_.reset();
   base::FileDescriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  if (!socket && errno == EAGAIN) {
+    keep_spare();
+    return hear_of_newcomers();
+  }
   if (!socket) return accept_later();
   turn_away_for_descriptors(socket.get());
   foreign_.drop(std::move(socket));
@@ -424,7 +447,8 @@ void Server::welcome(base::FileDescriptor socket) {
 }
 
 void Server::arm(std::uint64_t id, const Peer& peer) {
-  const std::uint32_t wanted = (peer.in_turn ? 0u : EPOLLIN) | (peer.stuck ? EPOLLOUT : 0u);
+  const bool waits = peer.stuck && !peer.room_in_turn;
+  const std::uint32_t wanted = (peer.in_turn ? 0u : EPOLLIN) | (waits ? EPOLLOUT : 0u);
   if (wanted != 0) watch(peer.socket.get(), id, wanted | EPOLLONESHOT, EPOLL_CTL_MOD);
 }
 

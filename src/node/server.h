@@ -74,6 +74,7 @@ class Server final : public NodeEnvironment {
     bool stuck = false;          // and waits until it has
     bool awaited = false;        // the node wants to hear when it has
     bool in_turn = false;        // to be read in its user's turn; no event tells of it before
+    bool room_in_turn = false;   // likewise, to be sent what waits
     Unproven unproven = Unproven::nothing;
   };
 
@@ -100,12 +101,15 @@ class Server final : public NodeEnvironment {
   void take_events();
   void take(const epoll_event& event);
   void serve_next();
+  void send_more(std::uint64_t id);
   void look_after_others();
   void close_pending(Time time);
   void end_because(const char* why);
   void accept_one();
   void accept_in_vain();
   void accept_later();
+  void hear_of_newcomers();
+  void keep_spare();
   void welcome(base::FileDescriptor socket);
   void turn_away(int socket, ErrorCode error, std::string_view text);
   void turn_away_for_descriptors(int socket);

@@ -21,6 +21,7 @@ constexpr std::uint64_t kEndless = 20'000;     // looks after which there are as
 bool counted = false;
 bool news = false;  // the listener's, not yet followed by an accept
 std::uint64_t row = 0;
+std::uint64_t row_sent = 0;
 timespec stands{};
 
 void count_look(const epoll_event* events, int got) {
@@ -55,6 +56,7 @@ int accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
     ++test::kernel_calls().accepts;
     test::news = false;
     test::row = 0;
+    test::row_sent = 0;
   }
   return static_cast<int>(::syscall(SYS_accept4, socket, address, size, flags));
 }
@@ -77,6 +79,8 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   const ssize_t sent = ::syscall(SYS_sendmsg, socket, message, flags);
   if (!test::counted) return sent;
   if (sent < 0 && errno == EAGAIN) ++test::kernel_calls().in_vain;
+  if (sent >= 0 && test::news && ++test::row_sent > test::kernel_calls().overtaken)
+    test::kernel_calls().overtaken = test::row_sent;
   if (const cmsghdr* const part = CMSG_FIRSTHDR(message); sent >= 0 && part != nullptr)
     test::kernel_calls().descriptors += (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   return sent;

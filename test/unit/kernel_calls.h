@@ -15,6 +15,7 @@ struct KernelCalls {
   std::atomic<std::uint64_t> in_vain{0};      // sends that met no room
   std::atomic<std::uint64_t> descriptors{0};  // that were sent
   std::atomic<std::uint64_t> unserved{0};     // looks at most between news of the listener and an accept
+  std::atomic<std::uint64_t> overtaken{0};    // messages sent, at most, between those two
 
   std::atomic<bool> no_burials{false};    // no thread has a table of its own
   std::atomic<bool> clock_stands{false};  // no time passes

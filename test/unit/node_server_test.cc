@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <vector>
 
 #include "base/socket.h"
@@ -120,16 +121,33 @@ class NodeServer : public testing::Test {
   }
   // Does so with more of them than there is room for, and takes the answers that lie in its socket. How many.
   int fill(const FileDescriptor& one, int messages) const {
+    ask_too_much(one, messages);
+    stop();
+    const int out = drain(one);
+    go_on();
+    return out;
+  }
+  static int drain(const FileDescriptor& one) {
+    int out = 0;
+    while (hear(one, nullptr, MSG_DONTWAIT) == SocketState::ok) ++out;
+    return out;
+  }
+  void ask_too_much(const FileDescriptor& one, int messages) const {
     const std::uint64_t before = calls().in_vain;
     ask(one, messages);
     EXPECT_TRUE(eventually([&] { return calls().in_vain != before; }));
+  }
+  void stop() const {
     int status = 0;
     EXPECT_EQ(::kill(daemon_->pid(), SIGSTOP), 0);
     EXPECT_EQ(::waitpid(daemon_->pid(), &status, WUNTRACED), daemon_->pid());
-    int out = 0;
-    while (hear(one, nullptr, MSG_DONTWAIT) == SocketState::ok) ++out;
-    ::kill(daemon_->pid(), SIGCONT);
-    return out;
+  }
+  void go_on() const { ::kill(daemon_->pid(), SIGCONT); }
+  // Threads that it has beside the one that serves.
+  std::size_t threads() const {
+    const auto tasks =
+        std::filesystem::directory_iterator("/proc/" + std::to_string(daemon_->pid()) + "/task");
+    return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks))) - 1;
   }
 
   const Folder folder_;
@@ -153,7 +171,7 @@ TEST_F(NodeServer, WithoutDescriptorsEachWhoComesIsToldSo) {
         ASSERT_TRUE(names_descriptors(told)) << left << " left, " << i << ": " << told.error << told.text;
     }
     EXPECT_EQ(attached.size(), left == 3 ? 1u : 0u);
-    EXPECT_LE(calls().accepts, 3u * 75) << "two in vain, and one that finds nobody";
+    EXPECT_LE(calls().accepts, 4u * 75) << "two for each who comes, and two that find nobody";
     for (const FileDescriptor& one : attached) {
       ASSERT_TRUE(say(one, look_up(1)));
       EXPECT_EQ(hear(one), SocketState::ok) << "and who is there is served";
@@ -161,12 +179,33 @@ TEST_F(NodeServer, WithoutDescriptorsEachWhoComesIsToldSo) {
   }
 }
 
+// What each has said lies in its socket, which is closed at once by a thread that ends: its place is the
+// spare descriptor's. The clock would never have it closed.
+TEST_F(NodeServer, WithoutDescriptorsASocketIsClosedAtOnceForTheNextWhoComes) {
+  serve(64, 0);
+  calls().clock_stands = true;
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    stop();
+    const FileDescriptor one = connect();
+    ASSERT_TRUE(say(one, node::Hello{}));
+    go_on();
+    node::Welcome told;
+    ASSERT_TRUE(eventually([&] { return hear(one, &told, MSG_DONTWAIT) == SocketState::ok; })) << i;
+    EXPECT_TRUE(names_descriptors(told));
+    // At most four such threads are under way: the last one has ended before the next is wanted.
+    ASSERT_TRUE(eventually([&] { return calls().burials >= i && threads() == 0; })) << i;
+    EXPECT_EQ(calls().burials, i);
+  }
+}
+
 // The socket of the one who is told cannot be closed here, and is the spare descriptor's place.
 TEST_F(NodeServer, WithoutTheSpareDescriptorItWaitsByTheClock) {
   serve(64, 0);
   calls().no_burials = true;
+  stop();
   const FileDescriptor one = connect();
   ASSERT_TRUE(say(one, node::Hello{}));
+  go_on();  // and finds what it has said
   node::Welcome told;
   ASSERT_EQ(hear(one, &told), SocketState::ok);
   EXPECT_TRUE(names_descriptors(told));
@@ -176,7 +215,8 @@ TEST_F(NodeServer, WithoutTheSpareDescriptorItWaitsByTheClock) {
   ASSERT_TRUE(eventually([&] { return calls().waits > waits + 20; }));
   EXPECT_EQ(hear(two, nullptr, MSG_DONTWAIT), SocketState::again);
   EXPECT_LE(calls().accepts, 3u) << "for the first one";
-  EXPECT_LE(calls().looks - looks, calls().waits - waits + 3) << "no turn without a wait";
+  EXPECT_LE(calls().looks - looks, 2 * (calls().waits - waits) + 3)
+      << "no turn without a wait, or time that has passed by itself";
   calls().no_burials = false;
   ASSERT_EQ(hear(two, &told), SocketState::ok);
   EXPECT_TRUE(names_descriptors(told));
@@ -194,12 +234,35 @@ TEST_F(NodeServer, WhoReadsNothingHasAFewMessagesInTheKernelAndIsSentNoOthersInV
   const FileDescriptor one = connect();
   ASSERT_EQ(greeted(one).error, 0u);
   constexpr int kAll = 600;
-  const int in_kernel = fill(one, kAll);
+  ask_too_much(one, kAll);
+  stop();
+  const int in_kernel = drain(one);
   EXPECT_EQ(calls().in_vain, 1u) << "what follows waits until there is room";
+  go_on();
   EXPECT_GE(in_kernel, 16);
   EXPECT_LE(in_kernel, 128) << "of some 32 KiB";
   for (int i = in_kernel; i < kAll; ++i) ASSERT_EQ(hear(one), SocketState::ok) << i;
   EXPECT_LE(calls().in_vain, 1u + kAll / 8) << "once for each time that there was room";
+}
+
+// Many of one user read at once what had filled their sockets, when somebody comes.
+TEST_F(NodeServer, WhatWaitedForRoomIsSentInTurnsOfItsUser) {
+  serve(256);
+  constexpr int kReaders = 20;
+  std::vector<FileDescriptor> readers;
+  std::uint64_t room = 0;  // messages in all their sockets
+  for (int i = 0; i < kReaders; ++i) {
+    readers.push_back(connect());
+    ASSERT_EQ(greeted(readers.back()).error, 0u);
+    ask_too_much(readers.back(), 300);
+  }
+  stop();
+  for (const FileDescriptor& one : readers) room += static_cast<std::uint64_t>(drain(one));
+  const FileDescriptor newcomer = connect();
+  calls().overtaken = 0;
+  go_on();
+  EXPECT_EQ(greeted(newcomer).error, 0u);
+  EXPECT_LE(calls().overtaken, 3 * room / kReaders) << "as many as two or three sockets take";
 }
 
 TEST_F(NodeServer, ManySocketsAreBuriedTogether) {
