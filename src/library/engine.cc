@@ -270,9 +270,9 @@ void Engine::end_rest() noexcept {
 
 // --- help for what is above
 
-void Engine::set_helped(Helped* helped) noexcept {
-  const std::lock_guard guard(helped_mutex_);
-  helped_.store(helped);
+void Engine::set_pending_work(PendingWork* work) noexcept {
+  const std::lock_guard guard(pending_work_mutex_);
+  pending_work_.store(work);
 }
 
 void Engine::want_help() noexcept {
@@ -302,11 +302,11 @@ void Engine::help(Help how) noexcept {
   // From here on help may be wanted anew.
   if (now) help_at_.store(kNoHelp);
   if (!help_wanted_.exchange(false) && !now) return;
-  const std::lock_guard guard(helped_mutex_);
-  Helped* const helped = helped_.load();
-  if (helped == nullptr) return;
+  const std::lock_guard guard(pending_work_mutex_);
+  PendingWork* const work = pending_work_.load();
+  if (work == nullptr) return;
   if (how == Help::before_sleep) wait_to_help();
-  const Helped::Left left = helped->try_again();
+  const PendingWork::Left left = work->try_again();
   if (left.for_room) {
     help_wanted_.store(true);
     lock_.enter_as_other();

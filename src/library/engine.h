@@ -196,8 +196,8 @@ class Engine final : public interface::Surroundings {
   // Signals the descriptors of queues, which the control thread has left to the interface thread.
   void signal_what_is_due() noexcept;
 
-  using Helped = Waiting::Helped;
-  void set_helped(Helped* helped) noexcept;  // null: it goes; waits until it is not being called
+  using PendingWork = Waiting::PendingWork;
+  void set_pending_work(PendingWork* work) noexcept;  // null: it goes; waits until it is not being called
   void want_help() noexcept;
   // Wakes the interface thread if it would look later than that.
   void want_help_at(Clock::time_point time) noexcept;
@@ -325,8 +325,8 @@ class Engine final : public interface::Surroundings {
   base::MarkedDescriptor change_descriptor_;  // under the lock, as the next
   bool change_wanted_ = false;                // it is armed: the next change is to be told by it
   NameClaims name_claims_;
-  std::mutex helped_mutex_;
-  std::atomic<Helped*> helped_{nullptr};  // written under the mutex
+  std::mutex pending_work_mutex_;
+  std::atomic<PendingWork*> pending_work_{nullptr};  // written under the mutex
   bool attached_ = true;
   bool links_demoted_ = false;  // some links ring without cause and are looked at by the clock
 

@@ -31,7 +31,7 @@ void Waiting::changed() noexcept { engine_.look_again(); }
 bool Waiting::somebody_waits() const noexcept { return engine_.somebody_waits(); }
 void Waiting::changed(const Locked&) noexcept { engine_.wake_everybody(); }
 bool Waiting::close_and_drain(base::PendingCalls& calls) noexcept { return engine_.close_and_drain(calls); }
-void Waiting::set_helped(Helped* helped) noexcept { engine_.set_helped(helped); }
+void Waiting::set_pending_work(PendingWork* work) noexcept { engine_.set_pending_work(work); }
 void Waiting::want_help() noexcept { engine_.want_help(); }
 void Waiting::want_help_at(Clock::time_point time) noexcept { engine_.want_help_at(time); }
 
@@ -117,8 +117,8 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
   if (lock_.forked()) return Status::forked;
   if (ready()) return Status::ok;
   bool over = deadline && Clock::now() >= *deadline;
-  Helped* const helped = helped_.load();
-  const Status may = helped == nullptr ? Status::ok : helped->before_wait();
+  PendingWork* const work = pending_work_.load();
+  const Status may = work == nullptr ? Status::ok : work->before_wait();
   if (may != Status::ok) return over ? Status::timed_out : may;
   const WaitsForChanges counted(*this);
   for (;;) {

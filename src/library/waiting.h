@@ -93,7 +93,7 @@ class Waiting final {
   // Somebody above the interface has something to say that found no room, or that waits for company, and may
   // never call again: the interface thread lets it try. For room: whenever something has moved, until nothing
   // is left. For company: when the time has come.
-  class Helped {
+  class PendingWork {
    public:
     struct Left {
       bool for_room = false;
@@ -105,9 +105,9 @@ class Waiting final {
     virtual Status before_wait() noexcept = 0;
 
    protected:
-    ~Helped() = default;
+    ~PendingWork() = default;
   };
-  void set_helped(Helped* helped) noexcept;  // null: it goes; waits until it is not being called
+  void set_pending_work(PendingWork* work) noexcept;  // null: it goes; waits until it is not being called
   void want_help() noexcept;
   // Wakes the interface thread if it would look later than that.
   void want_help_at(Clock::time_point time) noexcept;

@@ -21,7 +21,7 @@ Dispatcher::Dispatcher(const Manager::Options& options)
       waiting(interface.waiting()),
       queue(interface, options.places),
       terminus(interface) {
-  waiting.set_helped(this);
+  waiting.set_pending_work(this);
 }
 
 // The last words of those who have gone may still want for a place: if they left with the link, their peers
@@ -32,7 +32,7 @@ Dispatcher::~Dispatcher() {
   base::PendingCalls last;
   PendingCall call(*this, last);
   (void)wait(call, all_said, library::deadline_in(kLastWords));
-  waiting.set_helped(nullptr);
+  waiting.set_pending_work(nullptr);
   // The call that was seen off last may be in the lock's mutex still, which the owner of the lock does not
   // take.
   if (lock_.enter_as_other()) lock_.leave();

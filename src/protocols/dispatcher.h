@@ -55,7 +55,7 @@ class Due {
   std::chrono::nanoseconds longest_{};
 };
 
-class Dispatcher final : private library::Waiting::Helped {
+class Dispatcher final : private library::Waiting::PendingWork {
  public:
   explicit Dispatcher(const Manager::Options& options);
   ~Dispatcher();

@@ -17,13 +17,13 @@ constexpr std::uint64_t kAsleep = 20 * kMillisecond;  // then the interface thre
 constexpr std::uint64_t kMeanwhile = kMillisecond;    // of a look
 
 // Finds no room at first.
-class Looks final : public library::Waiting::Helped {
+class Looks final : public library::Waiting::PendingWork {
  public:
   Looks(Interface& interface, std::function<void()> meanwhile)
       : interface_(interface), meanwhile_(std::move(meanwhile)) {
-    interface_.waiting().set_helped(this);
+    interface_.waiting().set_pending_work(this);
   }
-  ~Looks() { interface_.waiting().set_helped(nullptr); }
+  ~Looks() { interface_.waiting().set_pending_work(nullptr); }
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
   Left try_again() noexcept override {
