@@ -19,8 +19,7 @@ std::uint32_t Core::add_area(const std::byte* data, std::uint64_t size) {
 }
 
 // Bytes that were copied so far are reported as copied. That is looked up before the other sides find the
-// area good
-// no more, and this before anybody hears that a message is over.
+// area good no more, and this before anybody hears that a message is over.
 void Core::drop_area(std::uint32_t number) noexcept {
   areas_[number].data = nullptr;
   const std::uint64_t bit = std::uint64_t{1} << number;

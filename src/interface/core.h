@@ -169,8 +169,7 @@ class Core {
   // Fails the entries whose time has come. True if there were any.
   bool expire(std::uint64_t now) noexcept;
   // Tells the receiver that the rest of a message is lost (paper 1, section 3.7). `rest`: the sum that the
-  // deltas of
-  // its packets that have left lack.
+  // deltas of its packets that have left lack.
   void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 

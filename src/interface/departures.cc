@@ -8,8 +8,7 @@ namespace hamlyn::internal_::interface {
 
 namespace {
 // Packets that go by a gate are not there before the run's end, and a look at the network costs more than one
-// at
-// memory: so many times as much in each run.
+// at memory: so many times as much in each run.
 constexpr std::size_t kGateShare = 4;
 }  // namespace
 

@@ -100,9 +100,8 @@ __attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, cons
 }
 
 // Takes the packet when the queue is empty and its owner asks for the next notification: it need not stand in
-// the
-// queue. Nothing of the link stands there, so the link has a place, which is free again. places_due says what
-// follows, and the caller that the queue does not wrap here (an open run).
+// the queue. Nothing of the link stands there, so the link has a place, which is free again. places_due says
+// what follows, and the caller that the queue does not wrap here (an open run).
 __attribute__((always_inline)) inline bool Core::take_cached(Link& link, const Words& words, Queue& queue,
                                                              Notification& out) noexcept {
   const CachedWrite& same = link.cached.write;
@@ -263,10 +262,8 @@ inline Core::Arrived Core::take_member(Link& link, const Words& words, SlotRecor
 }
 
 // Adds the bytes of a packet to its group once they have landed. True: the group is whole. The sum of honest
-// shares
-// passes zero once, with the last packet. Each share is at least the number of its packets, so that no packet
-// adds
-// less than one and no sum before the last comes to zero.
+// shares passes zero once, with the last packet. Each share is at least the number of its packets, so that no
+// packet adds less than one and no sum before the last comes to zero.
 inline bool Core::add_member(Link& link, std::uint32_t slot, std::uint32_t entry_index, std::uint64_t offset,
                              std::uint64_t length, std::uint32_t delta) noexcept {
   MetadataEntry& entry = slots_[slot].entries[entry_index];

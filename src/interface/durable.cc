@@ -9,8 +9,7 @@
 namespace hamlyn::internal_::interface {
 
 // Waits for the sync of a message that has landed whole. False: there is nothing to wait for, and `landed`
-// says
-// what is so.
+// says what is so.
 bool Core::await_sync(Acknowledgements::Promise& promise) noexcept {
   const SlotRecord& slot = slots_[promise.slot];
   if (slot.store == nullptr || slot.store->failed) return false;

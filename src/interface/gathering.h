@@ -1,7 +1,6 @@
 #pragma once
 // Messages of a terminus out of send buffer areas: which area each tag names, and the pieces of each message
-// under
-// way.
+// under way.
 #include <array>
 #include <cstdint>
 #include <vector>

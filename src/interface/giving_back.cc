@@ -29,8 +29,7 @@ bool Core::is_free(const Link& link, const SendCredit& credit) const noexcept {
 bool Core::may_give_back(const Link& link, const SendCredit& credit) const noexcept {
   if (!credit.asked || !credit.open() || credit.refused) return false;
   // The receiver has been told this much of an opening that is not in use: one that has more standing there
-  // gets no
-  // place anew.
+  // gets no place anew.
   if (credit.left < credit.granted - credit.granted / 2) return false;
   return !would_be_missed(link, credit);
 }

@@ -1,7 +1,6 @@
 #pragma once
 // A link as its interface knows it, whatever the fabric: the fabric's link derives from it. A link carries
-// packets
-// between two interfaces, never twice, none lost while it lives (design, section 6).
+// packets between two interfaces, never twice, none lost while it lives (design, section 6).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -99,8 +98,7 @@ struct SendCredit {
   std::uint64_t lost_with_link = 0;
   WhyNoLink lost_by;
   // Termini to whom a fence was answered that puts were refused when none of them waited for it any more; and
-  // why, by
-  // the place of their bit.
+  // why, by the place of their bit.
   std::uint64_t untold = 0;
   std::array<Refusal, 64> untold_cause{};
   // By what levels it is used, a bit each; and of the opening whose place it takes, by what levels it was,

@@ -1,6 +1,5 @@
 // Effect of a link's end on the metadata entries that it was to fill: they fail. Entries of other links are
-// not
-// looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
+// not looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
 #include <algorithm>
 
 #include "base/assert.h"

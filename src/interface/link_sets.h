@@ -1,7 +1,6 @@
 #pragma once
 // Many things, each with a set of links. The things that a link is in are found without a look at the others:
-// a
-// bit for each thing and link, and above each 64 things a bit for all of them, up to the top.
+// a bit for each thing and link, and above each 64 things a bit for all of them, up to the top.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -107,8 +107,7 @@ inline std::uint32_t number_of(std::uint64_t slot_word) noexcept {
 }
 inline std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFFu; }
 // Generation of the next slot in the same place. Neither half of its number is that of a notification that
-// names
-// none.
+// names none.
 inline std::uint32_t next_generation(std::uint32_t generation) noexcept {
   do {
     ++generation;

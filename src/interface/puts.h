@@ -79,8 +79,7 @@ struct Puts {
   }
 
   // Puts that nobody has asked to be told of, and puts that wait: one notification for all of a kind that
-  // came while
-  // none of that kind was read.
+  // came while none of that kind was read.
   struct Told {
     bool standing = false;
     std::uint64_t begin = 0;

@@ -39,9 +39,8 @@ class Requests {
              RemoteHandle* handle) noexcept;
 
   // A fence waits for this on a link that does not keep the order: so much had been put there when it began
-  // to. A
-  // caller that asks again and again keeps the mark, so that puts of others meanwhile do not make it wait
-  // longer.
+  // to. A caller that asks again and again keeps the mark, so that puts of others meanwhile do not make it
+  // wait longer.
   struct Mark {
     std::uint64_t link = 0;  // its serial; 0: it does not wait yet
     std::uint64_t count = 0;

@@ -111,8 +111,7 @@ std::uint32_t Sweep::judge(Link& link, unsigned taken) noexcept {
   SweepPlace& place = link.sweep;
   const std::uint32_t bad = std::exchange(place.refused, 0);
   // Packets may have come straight from the link, too: its refused ones are among the bad. Answers are in
-  // `taken`
-  // alone.
+  // `taken` alone.
   const std::uint64_t now = link.counters->packets_in;
   const std::uint64_t came = std::max<std::uint64_t>(taken, now - std::exchange(place.judged_at, now));
   const auto good = static_cast<std::uint32_t>(

@@ -149,8 +149,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   work.data = data.data();
   work.parts = 0;
   // A message that is stored in place has landed before anybody could ask, and one packet tells of it: to be
-  // asked for
-  // an acknowledgement it goes as packets.
+  // asked for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
   work.from_area = work.area_gone = work.is_put = false;
   return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full);

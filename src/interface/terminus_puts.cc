@@ -186,8 +186,7 @@ std::size_t Terminus::next_put(const Work& work) const noexcept {
 }
 
 // Follows a put of several packets, if the owner is to be told of it. On a link that does not keep the order
-// it
-// may overtake none of them.
+// it may overtake none of them.
 Status Terminus::put_announcement(Work& work) noexcept {
   Link& link = *work.link;
   if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;

@@ -1,7 +1,6 @@
 #pragma once
 // Sleepers on the descriptor of the way to other hosts, in place of a word of memory. Each has an event of
-// its
-// own: one that was woken and is still on its way out must not take what is meant for the next.
+// its own: one that was woken and is still on its way out must not take what is meant for the next.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -32,8 +31,7 @@ class FarSleepers {
                                               // look after they have moved the word; sequentially consistent
     base::MarkedDescriptor event_;
     // Watches both, and the sleeper waits in it. To poll an epoll of libfabric's epoll would lead each
-    // wake-up
-    // through one more of them.
+    // wake-up through one more of them.
     base::MarkedDescriptor epoll_;
     int watched_ = -1;
   };

@@ -330,8 +330,7 @@ bool LinkKeeper::say_withdrawn(std::uint32_t number) noexcept {
 }
 
 // Bounds how many areas a peer may show and, beside that, their bytes; and both for all peers together. To
-// map
-// them costs page tables of ours.
+// map them costs page tables of ours.
 LinkKeeper::End LinkKeeper::take_area(const base::FileDescriptor& memfd, const LinkMessage& message) {
   if (link_ == nullptr || message.number >= interface::kAreaLimit || message.generation == 0 ||
       message.bytes == 0)

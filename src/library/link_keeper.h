@@ -93,8 +93,7 @@ class LinkKeeper {
   // Mapped slots. Asks the peer for one; false: not now.
   bool ask_import(MappingRequest& import) noexcept;
   // Gives the peer's requests, to be answered; nothing more is read before. Answers of the peer come checked
-  // and
-  // mapped.
+  // and mapped.
   std::vector<LinkMessage> take_import_requests() noexcept { return std::exchange(import_requests_, {}); }
   void put_back(std::vector<LinkMessage> requests) noexcept { import_requests_ = std::move(requests); }
   bool import_waits() const noexcept { return !import_requests_.empty(); }

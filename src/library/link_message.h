@@ -1,7 +1,6 @@
 #pragma once
 // Messages of two processes over the socket that the node gave them, some of them with memfds. docs/wire.md
-// has
-// every byte.
+// has every byte.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

@@ -1,7 +1,6 @@
 #pragma once
 // Turns a daemon's news of the nodes (MemberReply) into events for its process. Without socket or clock, so
-// that
-// simulated clusters tell the same.
+// that simulated clusters tell the same.
 #include <cstdint>
 #include <map>
 #include <optional>

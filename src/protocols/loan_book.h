@@ -1,10 +1,8 @@
 #pragma once
 // Keeps the writer and holders of each buffer of a pool, as a state machine: it knows no memory, no message
-// and
-// no thread. A buffer is free when it has no writer and nobody holds it. Every loan of it has a number of its
-// own.
-// By this number the book tells a loan from one that is given back late, twice, or by somebody who never had
-// it.
+// and no thread. A buffer is free when it has no writer and nobody holds it. Every loan of it has a number of
+// its own. By this number the book tells a loan from one that is given back late, twice, or by somebody who
+// never had it.
 #include <array>
 #include <bit>
 #include <cstdint>

@@ -1,8 +1,7 @@
 #pragma once
 // Messages of a client and a clerk before the first call. The client tells where its replies go: as a
 // DatagramReply, of which each word of fast-mode metadata carries 32 bits, and where they stand. So it comes
-// into
-// the clerk's own queue, where no other client can write, and no link has more than its places of it.
+// into the clerk's own queue, where no other client can write, and no link has more than its places of it.
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,7 @@
 #pragma once
 // The layer below the streams' state machines: a way to send and a way to make slots. The library's interface
-// and
-// the simulation's both have it, so that what the tests run over thousands of seeds is the code that users
-// run.
+// and the simulation's both have it, so that what the tests run over thousands of seeds is the code that
+// users run.
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -94,8 +94,7 @@ class StreamSource {
     return sent;
   }
   // Handles of pieces that the receiver has not copied yet: the first if there can be no more, and the last.
-  // Empty
-  // if there is none.
+  // Empty if there is none.
   SendHandle first_if_full() noexcept {
     take_back();
     return lent_count_ == kMostLent ? lent_[0].handle : SendHandle{};
@@ -134,8 +133,7 @@ class StreamSource {
   // Everything that was taken has been given to the link: ok; otherwise as `post`.
   Status flush() noexcept { return flush(1); }
   // Flushes what need not leave yet. A quarter of the parcels is kept for full ones, so that a receiver that
-  // looks
-  // elsewhere for a while does not stop a sender of small records.
+  // looks elsewhere for a while does not stop a sender of small records.
   Status flush_early() noexcept { return flush(std::max(ring_.parcels / 4, 1u)); }
   // So much is unreleased that more is better put together.
   bool crowded() const noexcept { return next_ - released_ >= ring_.parcels / 2; }
@@ -250,8 +248,7 @@ class StreamSource {
   }
 
   // Says what could not be said yet, because the receiver has asked for it or a record was cut short. True:
-  // nothing
-  // is left to say.
+  // nothing is left to say.
   bool settle() noexcept {
     if (cut_) {
       const std::uint64_t word =

@@ -1,7 +1,6 @@
 #pragma once
 // Messages of the two ends of a stream (docs/wire.md). Each message's word says what it is; three kinds bring
-// a
-// structure. Each is copied once and then checked.
+// a structure. Each is copied once and then checked.
 //
 // sender to receiver    an acknowledged message into the seed's entry: Open. Then parcels, each into the
 //                       receiver's ring, in fast mode or, when too long, into an entry with the word as its

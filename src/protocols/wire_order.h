@@ -1,8 +1,7 @@
 #pragma once
 // Words between the ends of a protocol are little-endian where they travel: structures of numbers, turned
-// over one
-// by one on a machine of the other order, before they leave and when they have come. On others this costs
-// nothing.
+// over one by one on a machine of the other order, before they leave and when they have come. On others this
+// costs nothing.
 #include "base/byte_order.h"
 #include "base/namespaces.h"
 #include "hamlyn/values/ticket.h"

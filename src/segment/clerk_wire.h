@@ -1,7 +1,6 @@
 #pragma once
 // Messages of the node daemon and its clerk, which is a process of its own: one structure a message, over a
-// socket
-// that nobody else has.
+// socket that nobody else has.
 #include <algorithm>
 #include <array>
 #include <cstdint>

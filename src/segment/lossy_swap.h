@@ -38,8 +38,7 @@ using Peer = fabric::DatagramPort::Peer;
 class SwapTarget {
  public:
   // Serves the words of `memory`, which begins at a multiple of 8; others may work on them by atomics
-  // meanwhile. At
-  // most `requesters` are known; the hello of one more is refused until one is forgotten.
+  // meanwhile. At most `requesters` are known; the hello of one more is refused until one is forgotten.
   SwapTarget(fabric::DatagramPort& port, std::span<std::byte> memory, std::size_t requesters, Chance chance);
 
   // Takes what has come, up to a budget. Whether there was anything.

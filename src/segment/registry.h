@@ -33,8 +33,7 @@ static_assert(kMostBuckets * kRecords / 2 == node::kMostNames);
 static_assert(kBucketHeader + kRecords * kRecordBytes == kBucketBytes && kRecordBytes % 64 == 0);
 
 // All nodes of a cluster have the same key, and nobody else knows it. It says where a name stands, and makes
-// the
-// checksum. Nobody who chooses names can choose where they collide.
+// the checksum. Nobody who chooses names can choose where they collide.
 using RegistryKey = std::array<std::byte, 32>;
 
 struct NameRecord : node::RegisteredName {
@@ -113,8 +112,7 @@ BucketSays read_bucket(std::span<const std::byte, kBucketBytes> bytes, const Reg
                        NameRecord& record);
 
 // Reads from a registry's header how often the table has changed. False: it is not the header of that table.
-// A
-// reader that finds the number that it found before knows that what it has read since is still so.
+// A reader that finds the number that it found before knows that what it has read since is still so.
 bool read_changes(std::span<const std::byte, kRegistryHeader> bytes, const RegistryShape& shape,
                   std::uint64_t& changes) noexcept;
 

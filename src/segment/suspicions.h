@@ -1,7 +1,6 @@
 #pragma once
 // Judges a failure detector's reads (hamlyn/segment/failure_detector.h). Its clock is given, and it reads
-// nothing
-// itself.
+// nothing itself.
 #include <chrono>
 #include <cstdint>
 #include <optional>

@@ -77,8 +77,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_slot_set_control(hamlyn_slot* slot, uint32
 // From here on puts wait, until `hamlyn_slot_release` has them land, in their order; fetches are refused.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_inhibit(hamlyn_slot* slot);
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_release(hamlyn_slot* slot);
-// The pages that these bytes touch: puts to them wait, gets and fetches are refused, until
-// `hamlyn_slot_pin`.
+// The pages that these bytes touch: puts to them wait, gets and fetches are refused, until `hamlyn_slot_pin`.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_unpin(hamlyn_slot* slot, size_t offset, size_t length);
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_pin(hamlyn_slot* slot, size_t offset, size_t length);
 // Takes the oldest put that waits; its data goes to `into`. not_ready: none waits; too_long: `held` says how

@@ -61,8 +61,7 @@ static_assert(sizeof(BulkFreed) == 16 && std::is_trivially_copyable_v<BulkFreed>
 // Receiver: the buffer. Pieces are taken in the order that they were sent in, whatever order they came in.
 class BulkRing {
  public:
-  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error: invalid_argument, out_of_memory,
-  // forked.
+  // `bytes` for up to `pieces` (1 to 4096) at a time. Throws Error: invalid_argument, out_of_memory, forked.
   BulkRing(NotificationQueue& queue, std::size_t bytes, std::uint32_t pieces);
 
   // To be sent to the one who is to fill the ring. A value. Throws Error(forked).

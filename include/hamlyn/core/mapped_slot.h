@@ -42,8 +42,7 @@ class MappedSlot {
   // written before it stopped saying so may be lost.
   [[nodiscard]] bool current() const noexcept {
     // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
-    // word,
-    // which the owner moves before it leaves this memory. The word pairs with Generation::move in
+    // word, which the owner moves before it leaves this memory. The word pairs with Generation::move in
     // Control::renew_mapped_area.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;

@@ -28,8 +28,7 @@ class Multicast {
     std::size_t waiting = 0;    // have not answered yet
   };
 
-  // To at most `most` recipients at a time, 1 to 4096. Throws Error: invalid_argument, out_of_memory,
-  // forked.
+  // To at most `most` recipients at a time, 1 to 4096. Throws Error: invalid_argument, out_of_memory, forked.
   explicit Multicast(Interface& interface, std::size_t most = 63);
   ~Multicast();  // as `stop`; waits end with `cancelled`
   Multicast(const Multicast&) = delete;

@@ -87,9 +87,8 @@ class Terminus {
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word = 0,
                    std::uint64_t offset = 0) noexcept;
   // Sends a row of messages to one ticket, in their order; `sent` is how many have left. The sender looks
-  // once
-  // for the row whether the receiver sleeps, so a row costs less than its messages one by one. ok: all have
-  // left; otherwise why the next one has not.
+  // once for the row whether the receiver sleeps, so a row costs less than its messages one by one. ok: all
+  // have left; otherwise why the next one has not.
   Status send_fast_row(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept;
 
   // Makes the link to the ticket's interface and, for a fast-mode ticket, gets places there; waits up to
@@ -97,10 +96,8 @@ class Terminus {
   Status connect(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // Connects, and asks the owner's interface how the slot is now. An opening that this interface knows may
-  // have
-  // been taken back, or given to fewer, and the news be on its way. ok: the opening holds. no_place: no
-  // opening
-  // in all that time, since as many slots of that interface are open as may be.
+  // have been taken back, or given to fewer, and the news be on its way. ok: the opening holds. no_place: no
+  // opening in all that time, since as many slots of that interface are open as may be.
   Status confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept;
 
   // The sequence word: every send up to that number is over, direct ones too, and its buffer free. One load,

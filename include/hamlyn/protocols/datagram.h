@@ -73,8 +73,7 @@ class DatagramSender {
   DatagramSender(const DatagramSender&) = delete;
   DatagramSender& operator=(const DatagramSender&) = delete;
 
-  // As Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to
-  // us.
+  // As Terminus::send, with all that it says. A receiver that is not ready refuses it without a word to us.
   Status send(std::span<const std::byte> data, const DatagramOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
   // As Terminus::status.
@@ -82,8 +81,7 @@ class DatagramSender {
 
   // Waits until the datagram has landed: ok. not_ready: nothing has landed, send it again; refused: the
   // receiver has gone, or the seed was forged; too_long: than the receiver's buffer; out_of_bounds: with its
-  // offset; link_ended, timed_out (it may still land),
-  // cancelled, forked; invalid: inside process_arrival.
+  // offset; link_ended, timed_out (it may still land), cancelled, forked; invalid: inside process_arrival.
   Status deliver(std::span<const std::byte> data, const DatagramOptions& options,
                  std::chrono::nanoseconds timeout) noexcept;
   Status deliver(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {

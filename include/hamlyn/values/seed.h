@@ -1,8 +1,7 @@
 #pragma once
 // Grows a sender at the other side (paper 0, section 3.3). A receiver makes a seed; a holder of its 64 bytes
 // may make the one sender that belongs to it. Send it in a message, store it, register it under a name. Like
-// a
-// ticket it holds no address and no name of a process.
+// a ticket it holds no address and no name of a process.
 //
 // A value: no thread or process owns it. A sender's constructor says by name what is wrong with a seed:
 // seed_invalid, seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_died (hamlyn/values/error.h).

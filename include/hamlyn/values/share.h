@@ -46,8 +46,7 @@ class GroupShares {
   // A group has no more.
   static constexpr std::uint32_t kMostMembers = 65536;
   // Sum of all shares: one less than 2^32, since the entry itself holds one. So each fits 32 bits, and no
-  // packet
-  // of a group has a delta of 0.
+  // packet of a group has a delta of 0.
   static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
 
   GroupShares() = default;

@@ -87,10 +87,8 @@ class PollRest {
   static constexpr std::array<std::uint32_t, 5> kLooks = {64, 8, 4, 2, 1};
   // Sixteenths of the time from one message to the next: tried first, and then the neighbours of the best. An
   // answer is written half way at the earliest, and its line is best asked for so that this arrives right
-  // behind
-  // that. So the question leaves before half way where its own way is a large part of the time, and behind it
-  // where
-  // the writer must first get the line (docs/performance.md).
+  // behind that. So the question leaves before half way where its own way is a large part of the time, and
+  // behind it where the writer must first get the line (docs/performance.md).
   static constexpr std::array<std::uint32_t, 5> kFirsts = {0, 4, 6, 8, 10};
   static constexpr std::array<std::int32_t, 3> kBeside = {-1, 0, 1};
   static constexpr std::uint32_t kMostSixteenths = 11;
