@@ -10,6 +10,11 @@ namespace {
 // Packets that go by a gate are not there before the run's end, and a look at the network costs more than one
 // at memory: so many times as much in each run.
 constexpr std::size_t kGateShare = 4;
+
+// The short ways do not ask `others_first`, which would cost each message: the link keeps them from going.
+void hold_short_ways(LinkLevel& way, bool hold) noexcept {
+  if (way.level == Priority::normal) way.link->others_wait(hold);
+}
 }  // namespace
 
 void Departures::leave(LinkLevel& way) noexcept {
@@ -17,6 +22,7 @@ void Departures::leave(LinkLevel& way) noexcept {
     ready(way).remove(way);
   } else if (way.state != LinkLevel::State::idle) {
     full_.remove(way);
+    if (way.state == LinkLevel::State::full) hold_short_ways(way, false);
   }
 }
 
@@ -29,6 +35,7 @@ void Departures::set(LinkLevel& way, LinkLevel::State state) noexcept {
     ready(way).append(way);
   } else if (state != LinkLevel::State::idle) {
     full_.append(way);
+    if (state == LinkLevel::State::full) hold_short_ways(way, true);
   }
 }
 

@@ -259,6 +259,8 @@ class Link {
   virtual bool departed() noexcept { return true; }
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
+  // Others wait for room at the normal level, or wait no more: until then no short way goes ahead of them.
+  virtual void others_wait(bool) noexcept {}
 
   // Whether that send buffer area of the other side is good: asked behind a copy out of it (good_areas.h).
   virtual bool area_good(std::uint32_t) const noexcept { return false; }

@@ -332,6 +332,40 @@ TEST_P(ShmShort, takes_nothing_before_replies_and_urgent_packets_or_from_a_broke
   EXPECT_FALSE(take_request(bob, link_of(bob)));
 }
 
+// A short message would find room for ever where a long one waits for more of it.
+TEST_P(ShmShort, goes_ahead_of_nobody_who_waits_for_room) {
+  Area area(kMtu);
+  TestSlot slot(bob, area, queue, {.entries = 1, .places = 56});
+  const Ticket ticket = slot.ticket();
+  Terminus longer{alice.core, 63}, shorter{alice.core, 63};
+  ASSERT_EQ(send_fast(shorter, ticket, {}), Status::ok);
+  rest();
+  shm::ShmLink& link = *alice.core.find_link(bob.id)->local();
+  while (link.has_room(Priority::normal) || !link.cached_room())
+    ASSERT_EQ(shorter.send_fast(ticket, {}, 0, 0), Status::ok) << "there is no room at all";
+  SendHandle handle;
+  const SendOptions longest{.metadata = {junk, interface::kMetadataLimit}};
+  ASSERT_EQ(longer.send(slot.ticket(0), {junk, kMtu}, longest, &handle), Status::pending);
+  shm::ShmLink* asleep = nullptr;
+  const FastMessage row[2]{};
+  EXPECT_FALSE(shm::ShortWay::send(shorter, ticket, {}, 0, 0, asleep));
+  EXPECT_EQ(shm::ShortWay::send_row(shorter, ticket, row), 0u);
+  EXPECT_EQ(shorter.send_fast(ticket, {}, 0, 0), Status::queue_full);
+  while (longer.status(handle) == Status::pending) {
+    ASSERT_FALSE(shm::ShortWay::send(shorter, ticket, {}, 0, 0, asleep)) << "the long one still waits";
+    turn();
+  }
+  EXPECT_EQ(send_fast(shorter, ticket, {}), Status::ok);
+  // The short way is open again, once no cell of the lap can hold data.
+  EXPECT_TRUE(until([&] {
+    while (take(bob, queue)) {
+    }
+    if (shm::ShortWay::send(shorter, ticket, {}, 0, 0, asleep)) return true;
+    static_cast<void>(shorter.send_fast(ticket, {}, 0, 0));
+    return false;
+  }));
+}
+
 INSTANTIATE_TEST_SUITE_P(fabric, ShmShort, testing::Values(FabricKind{"shm", make_shm_fabric}), fabric_name);
 
 }  // namespace

@@ -43,6 +43,7 @@ inline Lead lead_of(std::uint64_t word) noexcept {
 template <class Memory = base::RealMemory>
 class RingWriter {
   static constexpr std::uint32_t kAhead = 8;  // cells; less than any ring has
+  static constexpr std::uint64_t kHeldBack = ~std::uint64_t{0};
 
  public:
   // `written`: cells written before, in earlier rings of the same link. `turn`: of the first lap; only tests
@@ -82,6 +83,18 @@ class RingWriter {
   // Until credit() is called again there is no room: whoever writes next comes by the long way.
   void withhold_room() noexcept {
     room_until_ = written() + 1;
+    cache_end();
+  }
+
+  // From here on no packet of one cell may go by cached_room(): others wait for room, and come first. A
+  // longer ring or a packet of several cells ends that as well.
+  void hold_back() noexcept {
+    if (data_until_ != kHeldBack) data_until_before_ = data_until_;
+    data_until_ = kHeldBack;
+    cache_end();
+  }
+  void go_on() noexcept {
+    if (data_until_ == kHeldBack) data_until_ = data_until_before_;
     cache_end();
   }
 
@@ -210,6 +223,7 @@ class RingWriter {
   std::uint64_t lap_ = 0;  // cells written before this lap
   std::uint64_t room_until_ = 0;
   std::uint64_t data_until_ = 0;
+  std::uint64_t data_until_before_ = 0;  // before it was held back
 };
 
 template <class Memory = base::RealMemory>

@@ -39,7 +39,7 @@ class ShmLink final : public interface::Link {
   // The shortest way out: a packet of a shape (shapes.h), from registers. Calls nothing. After the last of a
   // row must_ring() is to be asked, and if so ring() called.
   //
-  // Whether a packet of one cell may be published.
+  // Whether a packet of one cell may be published: there is room, and nobody waits for it (others_wait).
   bool cached_room() const noexcept { return out_.cached_room(); }
   // The same for one of several: short enough for the ring, too.
   bool cached_room(const FastBlock& block) const noexcept {
@@ -144,6 +144,7 @@ class ShmLink final : public interface::Link {
     return growth_ == Growth::refused ? payload_limit_ : mtu_;
   }
   void want_room() noexcept override;
+  void others_wait(bool wait) noexcept override { wait ? out_.hold_back() : out_.go_on(); }
   bool area_good(std::uint32_t number) const noexcept override {
     return interface::GoodAreas<>::told(theirs_->watch.areas, number);
   }

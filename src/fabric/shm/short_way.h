@@ -60,7 +60,8 @@ class ShortWay final : public interface::Shortcut {
 
   // --- send. Up to 16 bytes in fast mode; more; a put of up to 48 bytes; several of the first. False, or
   // fewer than all: something is in the way, and the long way says what. `asleep`: the link whose peer is to
-  // be woken by ring(); otherwise null.
+  // be woken by ring(); otherwise null. Where others wait for room, cached_room() says no to packets of one
+  // cell, so that these need not ask others_first.
   __attribute__((always_inline)) static bool send(interface::Terminus& from, const Ticket& ticket,
                                                   std::span<const std::byte> data, std::uint64_t word,
                                                   std::uint64_t offset, ShmLink*& asleep) noexcept {
