@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/generation.h"
 #include "base/link_reasons.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
@@ -151,8 +152,11 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   // Bytes that have left and were not copied yet are worth nothing, before their senders hear that it is
   // over.
   if (link.areas_shown != 0) link.set_areas_shown(0);
+  // Pairs with MappedSlot::current.
+  for (std::atomic<std::uint64_t>* generation : std::exchange(link.mapping_generations, {}))
+    generation->store(base::Generation<>::kEnded, std::memory_order_relaxed);
   departures_.link_ended(link);
-  for (Terminus* terminus : termini_) terminus->link_ended(link);
+  for (Terminus* terminus : termini_) terminus->link_ended(link, base::has_gone(why.reason));
   forget_abandons(link);
   fail_requests(link, why);
   fail_entries(link);
@@ -226,7 +230,7 @@ void Core::refuse_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
   if (!asked && !why.told && base::is_own_lack(why.reason)) note_lack(peer, why);
   const Status status = base::status_of(why.reason);
   departures_.link_refused(peer, status);
-  for (Terminus* terminus : termini_) terminus->link_refused(peer, status);
+  for (Terminus* terminus : termini_) terminus->link_refused(peer, status, base::has_gone(why.reason));
 }
 
 // --- queues

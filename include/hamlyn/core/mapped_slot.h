@@ -16,6 +16,7 @@
 
 #include "hamlyn/core/interface.h"
 #include "hamlyn/values/plain.h"
+#include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
 
 namespace hamlyn {
@@ -38,15 +39,20 @@ class MappedSlot {
   // Whether it is of the kind mapped_read_write.
   bool can_write() const noexcept { return can_write_; }
 
-  // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
-  // written before it stopped saying so may be lost.
+  // Whether the owner still uses this memory, and the link by which it was mapped is there. What was read is
+  // good if it says so afterwards; what was written before it stopped saying so may be lost.
   [[nodiscard]] bool current() const noexcept {
     // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
     // word, which the owner moves before it leaves this memory. The word pairs with Generation::move in
-    // Control::renew_mapped_area.
+    // Control::renew_mapped_area, `generation_` with Core::end_link.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
+    return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) ==
+           generation_.load(std::memory_order_relaxed);
   }
+  // ok while it is `current`; stale: the owner has left this memory for other, or it is no slot any more;
+  // link_ended: the owner's process has ended, or the link by which the slot was mapped. Map it again to go
+  // on.
+  [[nodiscard]] Status status() const noexcept { return current() ? Status::ok : why_not_current(); }
 
   // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
   // compare_exchange and the rest, atomic against everybody who maps it and against its owner, who are its
@@ -57,6 +63,8 @@ class MappedSlot {
   }
 
  private:
+  Status why_not_current() const noexcept;
+
   Interface& interface_;
   std::uint64_t peer_;
   std::byte* area_ = nullptr;
@@ -64,7 +72,7 @@ class MappedSlot {
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t* generation_word_ = nullptr;  // read-only memory
-  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> generation_{0};  // none that the word can have, once the link has ended
   bool can_write_ = false;
 };
 
