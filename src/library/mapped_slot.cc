@@ -2,18 +2,33 @@
 
 #include "library/control.h"
 #include "library/engine.h"
+#include "library/pending_mapping.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
 
-MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout) try
-    : interface_(interface), peer_(ticket.interface) {
+namespace {
+
+library::HostServices& services_for(Interface& interface, const Ticket& ticket) {
   library::Engine& engine = interface.engine();
   if (engine.lock().forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
-  library::ImportAnswer answer = engine.control().import_slot(ticket, timeout);
+  return engine.control();
+}
+
+}  // namespace
+
+MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout) try
+    : MappedSlot(interface, ticket, services_for(interface, ticket).import_slot(ticket, timeout)) {
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a mapped slot");
+}
+
+MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, library::ImportAnswer&& answer)
+    : interface_(interface), peer_(ticket.interface) {
+  library::Engine& engine = interface.engine();
   can_write_ = answer.writers == shm::Writers::everybody;
   size_ = answer.bound;
   area_size_ = answer.memory.size();
@@ -36,8 +51,6 @@ MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::
   }
   answer.memory.release();
   answer.page.release();
-} catch (const std::bad_alloc&) {
-  library::throw_no_memory("a mapped slot");
 }
 
 MappedSlot::~MappedSlot() {
@@ -58,5 +71,26 @@ Status MappedSlot::why_not_current() const noexcept {
   const bool ended = generation_.load(std::memory_order_relaxed) == base::Generation<>::kEnded;
   return ended ? Status::link_ended : Status::stale;
 }
+
+// --- one that nobody waits for
+
+namespace internal_::library {
+
+PendingMapping::PendingMapping(Interface& interface, const Ticket& ticket)
+    : interface_(interface), request_(services_for(interface, ticket).begin_import(ticket)) {}
+
+PendingMapping::~PendingMapping() {
+  if (request_ != nullptr) interface_.engine().control().give_up_import(request_);
+}
+
+bool PendingMapping::done() const noexcept { return interface_.engine().control().import_done(*request_); }
+
+std::unique_ptr<MappedSlot> PendingMapping::take() {
+  const Ticket ticket = request_->ticket;
+  ImportAnswer answer = interface_.engine().control().end_import(std::exchange(request_, nullptr));
+  return std::make_unique<MappedSlot>(interface_, ticket, std::move(answer));
+}
+
+}  // namespace internal_::library
 
 }  // namespace hamlyn

@@ -214,6 +214,11 @@ Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout)
                        [&](const auto&) { return terminus_->ready(ticket); });
 }
 
+Status Terminus::try_connect(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->ready(ticket) : Status::forked;
+}
+
 Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   patience.deadline();  // it runs from here on

@@ -21,12 +21,18 @@
 
 namespace hamlyn {
 
+namespace internal_::library {
+struct ImportAnswer;
+}
+
 class MappedSlot {
  public:
   // Makes the link if there is none, and waits up to `timeout`. Throws Error: not_permitted (no mapped slot,
   // a ticket that is not good, or another user's mapped_read_write), peer_died or peer_refused (no link: the
   // text says why), out_of_memory, timed_out, forked.
   MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout);
+  // For the library alone.
+  MappedSlot(Interface& interface, const Ticket& ticket, internal_::library::ImportAnswer&& answer);
   ~MappedSlot();
   MappedSlot(const MappedSlot&) = delete;
   MappedSlot& operator=(const MappedSlot&) = delete;
