@@ -217,10 +217,10 @@ struct LoanReceiver::Inside {
     }
     if (made == nullptr || !watch()) {
       delete made;
+      state = State::offered;
+      open_door();  // before the sender hears of it, which may come again at once
       // A sender that cannot be told has its own time-out.
       static_cast<void>(terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse)));
-      state = State::offered;
-      open_door();
       return;
     }
     lender = made;
