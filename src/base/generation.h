@@ -10,9 +10,6 @@ namespace hamlyn::internal_::base {
 
 template <class Memory = RealMemory>
 struct Generation {
-  // None that memory can have: of a mapping whose link has ended.
-  static constexpr std::uint64_t kEnded = ~std::uint64_t{0};
-
   // By the owner, before it copies what is to stay. `number` is what the word says: a copy of the owner's,
   // who never looks at what others see.
   static void move(std::uint64_t& word, std::uint64_t& number) noexcept {

@@ -10,13 +10,13 @@ namespace hamlyn {
 namespace {
 
 template <class Enum>
-struct Row {
+struct CodeRow {
   Enum value;
   const char* name;
   const char* advice = nullptr;
 };
 
-constexpr Row<ErrorCode> kErrors[] = {
+constexpr CodeRow<ErrorCode> kErrors[] = {
     {ErrorCode::node_unreachable, "node_unreachable",
      "Start hamlynd, or let the library start one (start_node); check the path of the socket."},
     {ErrorCode::node_not_trusted, "node_not_trusted",
@@ -54,7 +54,7 @@ constexpr Row<ErrorCode> kErrors[] = {
      "Try again later, or have [total] in the node's configuration raised."},
 };
 
-constexpr Row<Status> kStatuses[] = {
+constexpr CodeRow<Status> kStatuses[] = {
     {Status::ok, "ok", "It is done."},
     {Status::pending, "pending", "It is under way: ask again with the handle, or wait for it."},
     {Status::queue_full, "queue_full",
@@ -92,7 +92,7 @@ constexpr Row<Status> kStatuses[] = {
     {Status::stale, "stale", "It was taken back, or made anew: get a new ticket, or import it again."},
 };
 
-constexpr Row<Refusal> kRefusals[] = {
+constexpr CodeRow<Refusal> kRefusals[] = {
     {Refusal::none, "none"},
     {Refusal::malformed, "malformed"},
     {Refusal::bad_slot, "bad_slot"},
@@ -119,21 +119,21 @@ constexpr Row<Refusal> kRefusals[] = {
     {Refusal::not_permitted, "not_permitted"},
 };
 
-constexpr Row<Failure> kFailures[] = {
+constexpr CodeRow<Failure> kFailures[] = {
     {Failure::none, "none"},           {Failure::link_ended, "link_ended"}, {Failure::timed_out, "timed_out"},
     {Failure::abandoned, "abandoned"}, {Failure::miscounted, "miscounted"},
 };
 
 // Finds a value's row; null: the value comes from elsewhere, and has none.
 template <class Enum, std::size_t count>
-constexpr const Row<Enum>* row(const Row<Enum> (&rows)[count], Enum value) noexcept {
+constexpr const CodeRow<Enum>* row(const CodeRow<Enum> (&rows)[count], Enum value) noexcept {
   const auto first = static_cast<std::size_t>(rows[0].value), index = static_cast<std::size_t>(value) - first;
   return index < count ? &rows[index] : nullptr;
 }
 
 template <class Enum, std::size_t count>
-constexpr bool each_in_its_place(const Row<Enum> (&rows)[count]) {
-  for (const Row<Enum>& each : rows) {
+constexpr bool each_in_its_place(const CodeRow<Enum> (&rows)[count]) {
+  for (const CodeRow<Enum>& each : rows) {
     if (row(rows, each.value) != &each) return false;
   }
   return true;
@@ -142,8 +142,8 @@ static_assert(each_in_its_place(kErrors) && each_in_its_place(kStatuses) && each
               each_in_its_place(kFailures));
 
 template <class Enum, std::size_t count>
-const char* name_in(const Row<Enum> (&rows)[count], Enum value) noexcept {
-  const Row<Enum>* const found = row(rows, value);
+const char* name_in(const CodeRow<Enum> (&rows)[count], Enum value) noexcept {
+  const CodeRow<Enum>* const found = row(rows, value);
   return found != nullptr ? found->name : "unknown";
 }
 
@@ -155,11 +155,11 @@ const char* name(Refusal cause) noexcept { return name_in(kRefusals, cause); }
 const char* name(Failure failure) noexcept { return name_in(kFailures, failure); }
 
 const char* advice(ErrorCode code) noexcept {
-  const Row<ErrorCode>* const found = row(kErrors, code);
+  const CodeRow<ErrorCode>* const found = row(kErrors, code);
   return found != nullptr ? found->advice : "Unknown error.";
 }
 const char* advice(Status status) noexcept {
-  const Row<Status>* const found = row(kStatuses, status);
+  const CodeRow<Status>* const found = row(kStatuses, status);
   return found != nullptr ? found->advice : "Unknown status.";
 }
 

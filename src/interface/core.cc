@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/generation.h"
 #include "base/link_reasons.h"
 #include "interface/deposit.h"
 #include "interface/terminus.h"
@@ -152,9 +151,9 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   // Bytes that have left and were not copied yet are worth nothing, before their senders hear that it is
   // over.
   if (link.areas_shown != 0) link.set_areas_shown(0);
-  // Pairs with MappedSlot::current.
-  for (std::atomic<std::uint64_t>* generation : std::exchange(link.mapping_generations, {}))
-    generation->store(base::Generation<>::kEnded, std::memory_order_relaxed);
+  // Pairs with MappedSlot::status.
+  for (std::atomic<bool>* ended : std::exchange(link.mapping_ends, {}))
+    ended->store(true, std::memory_order_relaxed);
   departures_.link_ended(link);
   for (Terminus* terminus : termini_) terminus->link_ended(link, base::has_gone(why.reason));
   forget_abandons(link);

@@ -335,9 +335,9 @@ class Link {
   std::uint64_t lost_before = 0;  // termini, a bit each: puts of theirs to this peer may be lost (LostPuts)
   std::uint64_t questions = 0;    // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
-  // Where each mapping of a slot of the peer's, also one that is only read, has its generation
-  // (MappedSlot::current). None is good beyond the link.
-  std::vector<std::atomic<std::uint64_t>*> mapping_generations;
+  // Told of the link's end: each mapping of a slot of the peer's, also one that is only read
+  // (MappedSlot::status).
+  std::vector<std::atomic<bool>*> mapping_ends;
   std::uint64_t areas_shown = 0;   // one bit for each: the peer can read it (set_areas_shown)
   std::uint64_t areas_wanted = 0;  // whoever keeps the links should show them
 

@@ -33,20 +33,20 @@ MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, library::Impo
   size_ = answer.bound;
   area_size_ = answer.memory.size();
   generation_word_ = static_cast<std::uint64_t*>(answer.page.data());
-  generation_.store(answer.generation, std::memory_order_relaxed);  // nobody else knows it yet
+  generation_ = answer.generation;
   area_ = static_cast<std::byte*>(answer.memory.data());
   base_ = area_ + answer.offset;
   {
     const base::RunLockGuard guard(engine.lock());
     interface::Link* link = guard ? engine.core().find_link(peer_) : nullptr;
     if (link == nullptr) {  // it has ended since the owner's answer came
-      generation_.store(base::Generation<>::kEnded, std::memory_order_relaxed);
+      ended_.store(true, std::memory_order_relaxed);
     } else {
-      link->mapping_generations.reserve(link->mapping_generations.size() + 1);
+      link->mapping_ends.reserve(link->mapping_ends.size() + 1);
       if (can_write_)
         link->mapped.push_back({this, ticket.slot, ticket.generation, ticket.key, base_, size_,
                                 generation_word_, answer.generation});
-      link->mapping_generations.push_back(&generation_);  // nothing throws behind this
+      link->mapping_ends.push_back(&ended_);  // nothing throws behind this
     }
   }
   answer.memory.release();
@@ -60,16 +60,11 @@ MappedSlot::~MappedSlot() {
     if (!guard) return;  // a forked child has inherited neither mapping
     if (interface::Link* link = engine.core().find_link(peer_)) {
       std::erase_if(link->mapped, [&](const auto& target) { return target.owner == this; });
-      std::erase(link->mapping_generations, &generation_);
+      std::erase(link->mapping_ends, &ended_);
     }
   }
   const shm::Mapping area(area_, area_size_);
   const shm::Mapping page(generation_word_, sizeof(shm::Page));
-}
-
-Status MappedSlot::why_not_current() const noexcept {
-  const bool ended = generation_.load(std::memory_order_relaxed) == base::Generation<>::kEnded;
-  return ended ? Status::link_ended : Status::stale;
 }
 
 // --- one that nobody waits for

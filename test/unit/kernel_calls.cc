@@ -23,6 +23,15 @@ bool news = false;  // the listener's, not yet followed by an accept
 std::uint64_t row = 0;
 std::uint64_t row_sent = 0;
 timespec stands{};
+long last_look = 0;  // in ms
+
+void count_time(bool looks) {
+  timespec now{};
+  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  const long ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  if (looks && ms == last_look) ++kernel_calls().again;
+  last_look = ms;
+}
 
 void count_look(const epoll_event* events, int got) {
   for (int i = 0; i < got; ++i) news |= events[i].data.u64 == kListener;
@@ -67,6 +76,7 @@ int epoll_wait(int epoll, epoll_event* events, int most, int milliseconds) {
   if (test::counted) ++(milliseconds != 0 ? calls.waits : calls.looks);
   int got = static_cast<int>(
       ::syscall(SYS_epoll_pwait, epoll, events, most, full ? 0 : milliseconds, nullptr, sizeof(sigset_t)));
+  if (test::counted) test::count_time(milliseconds == 0);
   if (test::counted) test::count_look(events, got);
   for (; full && got >= 0 && got < most; ++got) {
     events[got] = {};

@@ -11,6 +11,7 @@ struct KernelCalls {
   std::atomic<std::uint64_t> accepts{0};
   std::atomic<std::uint64_t> waits{0};        // for events that may take time
   std::atomic<std::uint64_t> looks{0};        // for events that are there
+  std::atomic<std::uint64_t> again{0};        // looks in the millisecond of the look or wait before
   std::atomic<std::uint64_t> burials{0};      // threads that have taken a table of their own
   std::atomic<std::uint64_t> in_vain{0};      // sends that met no room
   std::atomic<std::uint64_t> descriptors{0};  // that were sent

@@ -45,20 +45,22 @@ class MappedSlot {
   // Whether it is of the kind mapped_read_write.
   bool can_write() const noexcept { return can_write_; }
 
-  // Whether the owner still uses this memory, and the link by which it was mapped is there. What was read is
-  // good if it says so afterwards; what was written before it stopped saying so may be lost.
+  // Whether the owner has not left this memory for other. What was read is good if it says so afterwards;
+  // what was written before it stopped saying so may be lost.
   [[nodiscard]] bool current() const noexcept {
     // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
     // word, which the owner moves before it leaves this memory. The word pairs with Generation::move in
-    // Control::renew_mapped_area, `generation_` with Core::end_link.
+    // Control::renew_mapped_area.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) ==
-           generation_.load(std::memory_order_relaxed);
+    return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
   }
-  // ok while it is `current`; stale: the owner has left this memory for other, or it is no slot any more;
-  // link_ended: the owner's process has ended, or the link by which the slot was mapped. Map it again to go
-  // on.
-  [[nodiscard]] Status status() const noexcept { return current() ? Status::ok : why_not_current(); }
+  // ok: it is `current`, and the owner is there as far as is known; stale: it is not; link_ended: the owner's
+  // process has ended, or the link by which the slot was mapped. Its bytes stay as they are then. Map it
+  // again to go on.
+  [[nodiscard]] Status status() const noexcept {
+    if (ended_.load(std::memory_order_relaxed)) return Status::link_ended;  // pairs with Core::end_link
+    return current() ? Status::ok : Status::stale;
+  }
 
   // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
   // compare_exchange and the rest, atomic against everybody who maps it and against its owner, who are its
@@ -69,8 +71,6 @@ class MappedSlot {
   }
 
  private:
-  Status why_not_current() const noexcept;
-
   Interface& interface_;
   std::uint64_t peer_;
   std::byte* area_ = nullptr;
@@ -78,7 +78,8 @@ class MappedSlot {
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t* generation_word_ = nullptr;  // read-only memory
-  std::atomic<std::uint64_t> generation_{0};  // none that the word can have, once the link has ended
+  std::uint64_t generation_ = 0;
+  std::atomic<bool> ended_{false};  // the link by which it was mapped has
   bool can_write_ = false;
 };
 
