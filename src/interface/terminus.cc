@@ -433,7 +433,7 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   return Status::ok;
 }
 
-void Terminus::link_ended(const Link& link, bool gone) noexcept {
+void Terminus::link_ended(const Link& link) noexcept {
   for (auto* const works : {&lent_, &left_}) {
     for (Work *work = works->first(), *next; work != nullptr; work = next) {
       next = works->next(*work);
@@ -441,7 +441,6 @@ void Terminus::link_ended(const Link& link, bool gone) noexcept {
     }
   }
   end_untold_ |= link.peer == fast_peer_;
-  if (gone && link.peer == fast_peer_) gone_peer_ = link.peer;
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next)
     wait->ended |= link.peer == wait->peer;
 }
@@ -451,7 +450,6 @@ bool Terminus::take_end(std::uint64_t peer) noexcept {
 }
 
 Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
-  if (gone_peer_ == peer && peer != 0) return Status::link_ended;
   if (refused_peer_ == peer && peer != 0) {
     refused_peer_ = 0;
     return refused_answer_;
@@ -461,8 +459,7 @@ Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
   return Status::connecting;
 }
 
-void Terminus::link_refused(std::uint64_t peer, Status status, bool gone) noexcept {
-  if (gone && fast_peer_ == peer) gone_peer_ = peer;
+void Terminus::link_refused(std::uint64_t peer, Status status) noexcept {
   if (asked_peer_ == peer) {
     refused_peer_ = std::exchange(asked_peer_, 0);
     refused_answer_ = status;

@@ -18,7 +18,7 @@ namespace hamlyn::internal_::library {
 
 namespace {
 
-constexpr std::uint64_t kOwnEvent = 1;
+constexpr std::uint64_t kThreadEvent = 1;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ FarThread::FarThread(Engine& engine) : engine_(engine) {
   epoll_.adopt(std::move(epoll));
   epoll_event watched{};
   watched.events = EPOLLIN;
-  watched.data.u64 = kOwnEvent;
+  watched.data.u64 = kThreadEvent;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own_event_.get(), &watched) != 0)
     base::throw_system("epoll_ctl");
 }
@@ -115,7 +115,7 @@ void FarThread::main() noexcept {
 void FarThread::watch_arrivals_once() noexcept {
   epoll_event event{};
   if (epoll_.ours()) epoll_wait(epoll_.get(), &event, 1, -1);
-  if (event.data.u64 == kOwnEvent && own_event_.ours()) {
+  if (event.data.u64 == kThreadEvent && own_event_.ours()) {
     std::uint64_t number;
     [[maybe_unused]] const ssize_t got = read(own_event_.get(), &number, sizeof number);
   }
