@@ -5,7 +5,7 @@
 
 namespace hamlyn::internal_::base {
 
-// What moves between cores at a time. (The standard's constant makes gcc warn in headers.)
+// Bytes that move between cores at a time. (The standard's constant makes gcc warn in headers.)
 inline constexpr std::size_t kCacheLine = 64;
 
 }  // namespace hamlyn::internal_::base

@@ -106,7 +106,7 @@ void Foreign::refuse(FileDescriptor fd, std::uint32_t user) {
       one->done = true;
     }).detach();
   } catch (const std::system_error&) {
-    // It stays open, and counts.
+    // The descriptor stays open, and counts.
   }
 }
 
@@ -159,7 +159,7 @@ void Foreign::close_pending() {
       steps->taken.release();
       steps->closed.acquire();
     }).detach();
-    // This wait is for a thread of ours that nothing foreign can hold up.
+    // Waits for a thread of ours that nothing foreign can hold up.
     steps->taken.acquire();
     if (steps->alone) grave_.clear();  // none of these is the last
     steps->closed.release();

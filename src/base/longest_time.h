@@ -7,7 +7,7 @@
 
 namespace hamlyn::internal_::base {
 
-// Of one that is longer nobody sees the end, and the clock may not hold it.
+// Nobody sees the end of a longer time, and the clock may not hold it.
 inline constexpr std::chrono::milliseconds kLongestTime = std::chrono::years{100};
 
 constexpr std::chrono::milliseconds within_clock(std::chrono::milliseconds time) noexcept {

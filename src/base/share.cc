@@ -40,7 +40,8 @@ Status GroupShares::next(Share& share, Limits part) noexcept {
   const std::uint32_t number = members_ - left_;
   const std::uint32_t apart = number / 2 + 1;
   std::uint32_t count = left_ == 1 ? rest_ : number % 2 == 0 ? fair - apart : fair + apart;
-  // What the division leaves goes to the largest, so that an odd one out has what is fair and no other has.
+  // The remainder of the division goes to the largest, so that an odd one out has what is fair and no other
+  // has.
   if (left_ == 2 && members_ % 2 == 1) count += kWhole % members_;
   if (packets_at_most(bytes) > count) return Status::share_too_small;
   const std::uint64_t base = ticket_.base + part.base;

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kShortSlice = 100'000;  // nanoseconds: the short
 // share of the processor stays what it was. Nothing comes of it on kernels before 6.12.
 void ask_for_short_slices() noexcept;
 
-// What the kernel says of the calling thread; false: nothing.
+// Asks the kernel for the attributes of the calling thread; false: it tells nothing.
 bool scheduling_of_thread(SchedulingAttributes& attributes) noexcept;
 
 }  // namespace hamlyn::internal_::base

@@ -99,7 +99,7 @@ SocketState send_message(int fd, std::span<const std::byte> bytes, std::span<con
   do sent = ::sendmsg(fd, &message, flags | MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent >= 0) return SocketState::ok;
-  // It passes when others read, of whom this socket tells nothing.
+  // The limit passes when others read, of whom this socket tells nothing.
   if (errno == ETOOMANYREFS) return SocketState::crowded;
   if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return SocketState::again;
   if (errno == EMSGSIZE || errno == EINVAL || errno == EBADF) return SocketState::malformed;

@@ -13,7 +13,7 @@
 namespace hamlyn::daemon {
 namespace {
 
-// What the clerk's process starts with: its socket, and no other descriptor or signal mask of the daemon's.
+// Starts the clerk's process with its socket, and with no other descriptor or signal mask of the daemon's.
 class Spawn {
  public:
   explicit Spawn(int socket) {

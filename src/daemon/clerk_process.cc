@@ -81,7 +81,7 @@ bool ClerkProcess::send(const ClerkMessage& message) {
 bool ClerkProcess::say(const ClerkMessage& message) {
   if (!socket_) return false;
   if (message.kind == ClerkKind::read) return unsaid_.empty() && send(message);
-  // Of tables only the last one counts, and its memory is the one that is there.
+  // Only the last table counts, and its memory is the one that is there.
   std::erase_if(unsaid_, [&](const ClerkMessage& each) { return each.kind == message.kind; });
   unsaid_.push_back(message);
   flush();
@@ -126,7 +126,7 @@ node::Time ClerkProcess::deadline(node::Time now) const {
   return now + node::Time{std::max<std::int64_t>(left / 1'000'000 + 1, 0)};
 }
 
-// It is of no use without its socket, and answers to nobody: it is not asked to end.
+// A clerk is of no use without its socket, and answers to nobody: it is not asked to end.
 void ClerkProcess::end() {
   if (process_ > 0) {
     machine_.end(process_);

@@ -16,11 +16,12 @@ namespace hamlyn::daemon {
 // The descriptor of the daemon's connection in a clerk's process.
 inline constexpr int kClerksSocket = 3;
 
-// What starts clerks' processes and ends them, memory that they share with the daemon, and the clock: the
+// Starts clerks' processes and ends them, has memory that they share with the daemon, and a clock: the
 // machine, or a simulation of one.
 class ClerkMachine {
  public:
-  // Of a clerk at the other end of `socket`; `node`: where processes attach. Its number; -1: it could not be.
+  // Starts a clerk at the other end of `socket`; `node`: where processes attach. Returns its number; -1: it
+  // could not be.
   virtual pid_t start(base::FileDescriptor socket, const std::string& node) = 0;
   virtual void end(pid_t process) noexcept = 0;
   // Memory of that descriptor, as the daemon has it and writes it; empty: there is none.

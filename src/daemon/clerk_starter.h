@@ -40,7 +40,7 @@ class ClerkStarter final : public ClerkMachine {
   pid_t process_;
 };
 
-// This process may change users no more, unless it is root's. What else it may stays.
+// Has this process change users no more, unless it is root's. Its other rights stay.
 void give_up_changing_users() noexcept;
 
 }  // namespace hamlyn::daemon

@@ -27,7 +27,7 @@ class DatagramPort {
 
   // The most bytes that one datagram carries.
   virtual std::size_t limit() const noexcept = 0;
-  // What another port needs to name this one.
+  // The words by which another port names this one.
   virtual std::span<const std::byte> address() const noexcept = 0;
   // Names a port by its address, once; kNobody: that is no address. May throw std::bad_alloc.
   virtual Peer insert(std::span<const std::byte> address) = 0;
@@ -37,7 +37,7 @@ class DatagramPort {
   // Copies the next datagram that has come into `into`, of limit() bytes at least. Nothing: there is none
   // now.
   virtual std::optional<Arrival> receive(std::span<std::byte> into) noexcept = 0;
-  // What has come and was no datagram of a peer: torn, forged, or from a port that was not named.
+  // Counts what has come and was no datagram of a peer: torn, forged, or from a port that was not named.
   virtual std::uint64_t refused() const noexcept = 0;
 };
 

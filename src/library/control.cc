@@ -68,7 +68,7 @@ Control::Control(Engine& engine, const Interface::Options& options)
 Control::~Control() {
   const base::Uncancelled guard;
   stop_.store(true);
-  knocked_.store(false);
+  called_.store(false);
   attention();
   if (thread_.joinable()) thread_.join();
 }
@@ -93,7 +93,7 @@ void Control::main(std::exception_ptr& failure) {
     watch(handed_out_.descriptor(), EPOLLIN, kHandedOut);
     engine_.counters_.consent = consent_word(options_.consent);
     node_socket_ = client_->socket();
-    watch(wake_event_.descriptor(), EPOLLIN, kKnock);
+    watch(wake_event_.descriptor(), EPOLLIN, kWake);
     watch(client_->descriptor(), EPOLLIN, kNode);
     watch_signals();
     leave_folder();
@@ -183,10 +183,10 @@ void Control::loop() {
     std::vector<std::uint64_t> served;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t about = events[i].data.u64;
-      if (about == kKnock) {
+      if (about == kWake) {
         wake_event_.take();
-        knocked_.store(false);
-        do_errands();
+        called_.store(false);
+        do_delegated_calls();
         serve_imports();
         serve_requests();
         introduce_wanted();
@@ -216,10 +216,10 @@ int Control::wait_for_events(std::span<epoll_event> events) {
   const auto put_off = pace_.wait(std::chrono::steady_clock::now());
   if (put_off.count() == 0)
     return epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pause_until_next_look());
-  pollfd knock{wake_event_.descriptor(), POLLIN, 0};
+  pollfd wake{wake_event_.descriptor(), POLLIN, 0};
   const timespec time{0, static_cast<long>(put_off.count())};
-  if (ppoll(&knock, 1, &time, nullptr) <= 0) return 0;
-  events[0].data.u64 = kKnock;
+  if (ppoll(&wake, 1, &time, nullptr) <= 0) return 0;
+  events[0].data.u64 = kWake;
   return 1;
 }
 
@@ -237,14 +237,14 @@ void Control::serve_link(std::uint64_t about, std::vector<std::uint64_t>& served
 }
 
 int Control::pause_until_next_look() const noexcept {
-  if (foreign_.pending_closes() != 0) return kBuryAgain;
+  if (foreign_.pending_closes() != 0) return kCloseAgain;
   if (!client_) return static_cast<int>(kAttachPause.count());
   const auto pause = stall_watch_.pause();
   return !pause || (keepers_.empty() && far_keepers_.empty()) ? -1 : static_cast<int>(pause->count());
 }
 
 void Control::attention() noexcept {
-  if (knocked_.exchange(true)) return;
+  if (called_.exchange(true)) return;
   wake_event_.ring();
 }
 

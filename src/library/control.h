@@ -98,7 +98,7 @@ class Control final : public HostServices {
   void look_at_served(const std::vector<std::uint64_t>& served);
   int pause_until_next_look() const noexcept;
 
-  void do_errands();
+  void do_delegated_calls();
   void serve_imports();
   void answer_imports(LinkKeeper& keeper);
   bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
@@ -182,9 +182,9 @@ class Control final : public HostServices {
   const std::uint32_t own_uid_ = ::geteuid();
   ControlPace pace_{own_uid_};
   std::uint64_t interface_id_ = 0;
-  WakeEvent wake_event_;              // something in wanted_, requests_, or of a link, wants to be looked at
-  std::atomic<bool> knocked_{false};  // attention sets it before it rings, loop clears it before it looks
-  std::atomic<bool> stop_{false};     // by the destructor, to loop
+  WakeEvent wake_event_;             // something in wanted_, requests_, or of a link, wants to be looked at
+  std::atomic<bool> called_{false};  // attention sets it before it rings, loop clears it before it looks
+  std::atomic<bool> stop_{false};    // by the destructor, to loop
 
   std::vector<std::uint64_t> wanted_;  // links that messages wait for; under the run lock
 

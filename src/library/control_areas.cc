@@ -17,7 +17,7 @@ void Control::have_done(const std::function<void()>& call) {
   if (mine.failure) std::rethrow_exception(mine.failure);
 }
 
-void Control::do_errands() {
+void Control::do_delegated_calls() {
   DelegatedCall* next = nullptr;
   {
     const std::lock_guard lock(requests_mutex_);

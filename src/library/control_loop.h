@@ -9,7 +9,7 @@
 namespace hamlyn::internal_::library {
 
 // Meaning of an epoll event: one of these, or twice a link keeper's serial number, and 1 more for its pidfd.
-inline constexpr std::uint64_t kKnock = 2;
+inline constexpr std::uint64_t kWake = 2;
 inline constexpr std::uint64_t kNode = 4;
 inline constexpr std::uint64_t kHandedOut = 6;
 inline constexpr std::uint64_t kSignals = 8;
@@ -19,6 +19,6 @@ inline std::uint64_t tag(const LinkKeeper& keeper) noexcept { return keeper.seri
 
 inline constexpr std::chrono::milliseconds kAttachPause{200};  // between two tries to find a daemon again
 inline constexpr std::chrono::milliseconds kCutOff{500};       // after so long without one it is told
-inline constexpr int kBuryAgain = 5;  // ms, while sockets wait to be closed by a thread of their own
+inline constexpr int kCloseAgain = 5;  // ms, while sockets wait to be closed by a thread of their own
 
 }  // namespace hamlyn::internal_::library

@@ -522,13 +522,7 @@ void Engine::rearm(interface::Queue& queue) noexcept {
 
 void Engine::signal(interface::Queue& queue) noexcept {
   if (!queue.event_wanted) return;
-  if (has_left_descriptors()) {
-    // In its table of descriptors the queue's number means another file, or none.
-    signals_due_.store(true);
-    thread_word_.fetch_add(1);
-    wake(thread_word_);
-    return;
-  }
+  if (has_left_descriptors()) return leave_signals();
   queue.event_wanted = false;
   if (!queue.descriptor.ours()) return;
   const base::Uncancelled guard;
@@ -536,14 +530,17 @@ void Engine::signal(interface::Queue& queue) noexcept {
   [[maybe_unused]] const ssize_t written = write(queue.event, &one, sizeof one);
 }
 
+// In the control thread's table of descriptors the number of an event means another file, or none.
+void Engine::leave_signals() noexcept {
+  signals_due_.store(true);
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
+}
+
 void Engine::signal_what_is_due() noexcept {
-  if (change_due_.exchange(false)) {
-    lock_.enter_as_other();
-    if (change_wanted_) signal_change();
-    lock_.leave();
-  }
   if (!signals_due_.exchange(false)) return;
   lock_.enter_as_other();
+  if (change_wanted_) signal_change();
   for (const auto& queue : core_.queues()) {
     if (!queue->empty()) signal(*queue);
   }
@@ -572,12 +569,7 @@ void Engine::arm_change_descriptor() noexcept {
 }
 
 void Engine::signal_change() noexcept {
-  if (has_left_descriptors()) {
-    change_due_.store(true);
-    thread_word_.fetch_add(1);
-    wake(thread_word_);
-    return;
-  }
+  if (has_left_descriptors()) return leave_signals();
   change_wanted_ = false;
   count_waiting(-1);
   if (!change_descriptor_.ours()) return;

@@ -193,7 +193,8 @@ class Engine final : public interface::Surroundings {
   void must_sync(interface::Store& store) noexcept override;
   // Wakes those who sleep beside the one who notices arrivals, and that one: any of them may wait for it.
   void settled() noexcept override { wake_everybody(); }
-  // Signals the descriptors of queues, which the control thread has left to the interface thread.
+  // Signals the descriptors, of queues and of changes, that the control thread has left to the interface
+  // thread.
   void signal_what_is_due() noexcept;
 
   using PendingWork = Waiting::PendingWork;
@@ -258,6 +259,7 @@ class Engine final : public interface::Surroundings {
   }
   class WaitsForChanges;
   void arm_change_descriptor() noexcept;
+  void leave_signals() noexcept;  // to the interface thread
   void signal_change() noexcept;
   // Fails the entries whose time has come. True if there were any. Under the lock.
   bool expire() noexcept;
@@ -315,7 +317,6 @@ class Engine final : public interface::Surroundings {
   // Each is set before thread_word_ moves, and looked at by the interface thread after it has read that.
   std::atomic<bool> stop_{false};
   std::atomic<bool> signals_due_{false};
-  std::atomic<bool> change_due_{false};
   std::atomic<bool> help_wanted_{false};
   std::atomic<bool> signals_wait_{false};
   std::atomic<Clock::rep> help_at_{kNoHelp};

@@ -34,7 +34,7 @@ class HostServices {
 
   // Has whoever keeps the links do something, and waits for it. What it throws is thrown here.
   virtual void have_done(const std::function<void()>& call) = 0;
-  // For errands: send buffer areas.
+  // For calls in the control thread: send buffer areas.
   virtual shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) = 0;
   virtual void drop_area(std::uint32_t number) noexcept = 0;
 
@@ -43,7 +43,7 @@ class HostServices {
   virtual void take_area_bytes(std::uint64_t bytes) = 0;
   virtual void give_back_area_bytes(std::uint64_t bytes) noexcept = 0;
 
-  // For errands: message areas that others may map (MappedAreas).
+  // For calls in the control thread: message areas that others may map (MappedAreas).
   virtual std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
                                       const std::uint64_t** generation) = 0;
   virtual void renew_mapped_area(std::byte* data) = 0;

@@ -28,8 +28,8 @@ Status Waiting::until(base::FunctionRef<Status()> ready, Deadline deadline, std:
 
 std::uint32_t Waiting::cancels() const noexcept { return engine_.cancels(); }
 void Waiting::changed() noexcept { engine_.look_again(); }
-bool Waiting::somebody_waits() const noexcept { return engine_.somebody_waits(); }
 void Waiting::changed(const Locked&) noexcept { engine_.wake_everybody(); }
+bool Waiting::somebody_waits() const noexcept { return engine_.somebody_waits(); }
 bool Waiting::close_and_drain(base::PendingCalls& calls) noexcept { return engine_.close_and_drain(calls); }
 void Waiting::set_pending_work(PendingWork* work) noexcept { engine_.set_pending_work(work); }
 void Waiting::want_help() noexcept { engine_.want_help(); }
@@ -117,9 +117,6 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
   if (lock_.forked()) return Status::forked;
   if (ready()) return Status::ok;
   bool over = deadline && Clock::now() >= *deadline;
-  PendingWork* const work = pending_work_.load();
-  const Status may = work == nullptr ? Status::ok : work->before_wait();
-  if (may != Status::ok) return over ? Status::timed_out : may;
   const WaitsForChanges counted(*this);
   for (;;) {
     std::uint64_t seen = 0;
@@ -130,7 +127,11 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
       if (over) arm_change_descriptor();
     }
     if (ready()) return Status::ok;
+    // Each look may have put small records together.
+    PendingWork* const work = pending_work_.load();
+    const Status may = work == nullptr ? Status::ok : work->before_wait();
     if (over) return Status::timed_out;
+    if (may != Status::ok) return may;
     const auto changed = [&] { return changes_ != seen ? Status::ok : Status::pending; };
     const Status status = wait_on(changed, deadline, cancels, ReadyUnder::run_lock);
     if (status != Status::ok && status != Status::timed_out) return status;

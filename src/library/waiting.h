@@ -78,9 +78,9 @@ class Waiting final {
   // State that somebody's `ready` looks at has changed without an arrival: all who wait look again. The
   // change is made before, under the lock that `ready` looks under.
   void changed() noexcept;
+  void changed(const Locked&) noexcept;
   // Whether there is anybody to hear of a change. For who made it, under the lock that `ready` looks under.
   bool somebody_waits() const noexcept;
-  void changed(const Locked&) noexcept;
 
   // Ends the calls that wait on an object which is about to go, and waits until they have left. False in a
   // forked child, where nothing is to be freed.

@@ -195,7 +195,7 @@ class Node {
     std::string unreached;                  // why they cannot, as it says
     bool reach_again = false;               // who wants it next has it tried again
     std::map<std::uint64_t, Held> waiting;  // what has no answer yet, by request
-    std::size_t knocking = 0;               // introductions among them
+    std::size_t introductions = 0;          // introductions among them
   };
 
   struct Name {
@@ -397,7 +397,7 @@ class Node {
   void take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer = std::nullopt);
   std::optional<Obstacle> obstacle_to(std::uint64_t id, const Connection& connection, std::uint64_t number);
   void try_introduction(const PendingIntroductions::Key& key);
-  void try_knocks_between(std::uint64_t one, std::uint64_t other);
+  void try_introductions_between(std::uint64_t one, std::uint64_t other);
   void happened(std::uint64_t user, Due due);
   void name_happened(std::uint32_t uid, std::string_view name);
   void peer_happened(std::uint32_t uid, std::uint64_t interface);
@@ -435,8 +435,8 @@ class Node {
   static constexpr std::uint64_t kNodes = std::uint64_t{1} << 32;  // turns of a node, beside those of users
   static constexpr int kAtOnce = 16;  // requests that are taken up by what happens, or are over by the clock
 
-  // What is over by now, so many at once: `work` takes the first out. The next look is due at once for the
-  // rest.
+  // Ends what is over by now, so many at once: `work` takes the first out. The next look is due at once for
+  // the rest.
   template <class Deadlines, class Work>
   void each_over(Deadlines& deadlines, Work work) {
     for (int left = kAtOnce; left > 0 && !deadlines.empty() && deadlines.begin()->first <= now_; --left) {
@@ -469,7 +469,7 @@ class Node {
   PendingIntroductions introductions_;
   bool in_turn_ = false;            // whoever waited is looked at
   std::optional<Time> held_until_;  // of what is taken up
-  std::set<std::pair<Time, Waiting>> knock_deadlines_;
+  std::set<std::pair<Time, Waiting>> introduction_deadlines_;
   std::set<std::pair<Time, std::pair<std::uint64_t, std::uint64_t>>> adoptions_;  // connections and links
   std::map<std::uint64_t, Due> dues_;
   std::set<std::tuple<Due::What, std::uint64_t, std::string>> due_;

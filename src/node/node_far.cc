@@ -447,7 +447,7 @@ void Node::node_came(NodeId node, Time now) {
     if (Connection& connection = connections_.at(id); connection.outward)
       have_way_opened(id, connection, node);
   }
-  // What was looked for there before it had gone is looked for there again.
+  // Searches that asked this node before it went ask it again.
   for (auto& [number, gone] : gone_nodes_) {
     if (gone.node != node) continue;
     for (const std::uint64_t serial : std::exchange(gone.searches, {})) {

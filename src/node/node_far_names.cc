@@ -158,7 +158,7 @@ void Node::close_search(Search& search) {
   search.reading.clear();
 }
 
-// Those who wait are told in turns of their user.
+// Tells those who wait, in turns of their user.
 void Node::end_search(Search& search) {
   close_search(search);
   happened(search.what.uid, {.what = Due::What::search, .of = search.what.serial});

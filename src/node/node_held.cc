@@ -9,10 +9,10 @@
 namespace hamlyn::node {
 namespace {
 
-constexpr std::size_t kMaxWaiting = 256;   // requests of a process that have no answer yet
-constexpr std::size_t kMaxKnocking = 256;  // introductions among them, beside the others
-constexpr Time kKnockTime{10000};          // for which an introduction waits
-constexpr std::size_t kLinksOfAStep = 8;   // ends of links that are given back
+constexpr std::size_t kMaxWaiting = 256;        // requests of a process that have no answer yet
+constexpr std::size_t kMaxIntroductions = 256;  // introductions among them, beside the others
+constexpr Time kIntroductionTime{10000};        // for which an introduction waits
+constexpr std::size_t kLinksOfAStep = 8;        // ends of links that are given back
 constexpr std::uint64_t kFirst = 0;
 
 // What a request counts as while it has no answer.
@@ -26,10 +26,10 @@ Resource waiting_for(RequestKind kind) {
 // Keeps a request that cannot be answered yet. Strangers decide how many introductions wait: they leave room
 // for the rest.
 void Node::hold(std::uint64_t id, Connection& connection, const Request& request) {
-  const bool introductions = request.kind == RequestKind::introduce;
-  const std::size_t most = introductions ? kMaxKnocking : kMaxWaiting;
+  const bool introduces = request.kind == RequestKind::introduce;
+  const std::size_t most = introduces ? kMaxIntroductions : kMaxWaiting;
   const std::size_t has =
-      introductions ? connection.knocking : connection.waiting.size() - connection.knocking;
+      introduces ? connection.introductions : connection.waiting.size() - connection.introductions;
   if (has >= most) {
     throw Refused{ErrorCode::out_of_memory,
                   std::to_string(most) + " requests of this process wait already: cancel some"};
@@ -37,10 +37,10 @@ void Node::hold(std::uint64_t id, Connection& connection, const Request& request
   accounts_.take(connection.who.uid, waiting_for(request.kind), 1);
   Held& held = connection.waiting[request.request];
   held.request = request;
-  if (!introductions) return;
-  ++connection.knocking;
-  held.until = held_until_.value_or(now_ + kKnockTime);
-  knock_deadlines_.insert({held.until, {id, request.request}});
+  if (!introduces) return;
+  ++connection.introductions;
+  held.until = held_until_.value_or(now_ + kIntroductionTime);
+  introduction_deadlines_.insert({held.until, {id, request.request}});
 }
 
 // Takes it out of what waits; false if it no longer did.
@@ -49,8 +49,8 @@ bool Node::release(std::uint64_t id, Connection& connection, std::uint64_t numbe
   if (found == connection.waiting.end()) return false;
   const Request& request = found->second.request;
   if (request.kind == RequestKind::introduce) {
-    --connection.knocking;
-    knock_deadlines_.erase({found->second.until, {id, number}});
+    --connection.introductions;
+    introduction_deadlines_.erase({found->second.until, {id, number}});
     introductions_.remove({id, request.number}, number);
   } else if (const auto awaited = awaited_.find(name_of(request)); awaited != awaited_.end()) {
     awaited->second.erase({id, number});
@@ -130,7 +130,7 @@ void Node::try_introduction(const PendingIntroductions::Key& key) {
 }
 
 // Something has happened between these two interfaces.
-void Node::try_knocks_between(std::uint64_t one, std::uint64_t other) {
+void Node::try_introductions_between(std::uint64_t one, std::uint64_t other) {
   for (const auto& [mine, theirs] : {std::pair{one, other}, std::pair{other, one}}) {
     const auto asker = interfaces_.find(mine);
     if (asker == interfaces_.end()) continue;
@@ -251,7 +251,7 @@ void Node::end_grace() {
 }
 
 void Node::tick_held() {
-  each_over(knock_deadlines_, [this](const Waiting& waiting) {
+  each_over(introduction_deadlines_, [this](const Waiting& waiting) {
     refuse_waiting(waiting,
                    {ErrorCode::timed_out,
                     "that process has not read its introductions, or ended an earlier link, within 10 s"});
@@ -261,7 +261,7 @@ void Node::tick_held() {
     Connection& connection = connections_.at(id);
     const std::uint64_t peer = connection.links.at(link).peer;
     close_side(connection, link);
-    try_knocks_between(connection.interface, peer);
+    try_introductions_between(connection.interface, peer);
   });
   go_on(kAtOnce);
 }
@@ -269,7 +269,7 @@ void Node::tick_held() {
 std::optional<Time> Node::held_deadline() const {
   if (has_more()) return now_;
   Time out = Time::max();
-  if (!knock_deadlines_.empty()) out = knock_deadlines_.begin()->first;
+  if (!introduction_deadlines_.empty()) out = introduction_deadlines_.begin()->first;
   if (!adoptions_.empty()) out = std::min(out, adoptions_.begin()->first);
   return out == Time::max() ? std::nullopt : std::optional{out};
 }

@@ -116,7 +116,7 @@ void Node::link_ended(Connection& connection, std::uint64_t link) {
   if (far(peer)) tell_far_end(connection, link, found->second.why);
   const std::uint32_t uid = connection.who.uid;
   close_side(connection, link);
-  try_knocks_between(self, peer);
+  try_introductions_between(self, peer);
   if (!far(peer)) return;
   arrivals_happened(uid, self);
   go_on(kAtOnce);

@@ -5,13 +5,13 @@ namespace hamlyn::node {
 void PendingIntroductions::add(const Key& key, std::uint32_t uid, std::uint64_t request,
                                const Obstacle& obstacle) {
   const auto [found, fresh] = introductions_.try_emplace(key);
-  Pending& knock = found->second;
-  knock.requests.insert(request);
+  Pending& pending = found->second;
+  pending.requests.insert(request);
   if (!fresh) return;
-  knock.uid = uid;
-  knock.obstacle = obstacle;
+  pending.uid = uid;
+  pending.obstacle = obstacle;
   by_peer_.insert({key.second, key.first});
-  enter(key, knock);
+  enter(key, pending);
 }
 
 void PendingIntroductions::remove(const Key& key, std::uint64_t request) {
@@ -32,17 +32,17 @@ void PendingIntroductions::move(const Key& key, const Obstacle& obstacle) {
   enter(key, found->second);
 }
 
-void PendingIntroductions::enter(const Key& key, Pending& knock) {
-  knock.serial = next_serial_++;
-  if (knock.obstacle.kind == Obstacle::Kind::reading)
-    queues_[knock.obstacle.connection].users[knock.uid][knock.serial] = key;
+void PendingIntroductions::enter(const Key& key, Pending& pending) {
+  pending.serial = next_serial_++;
+  if (pending.obstacle.kind == Obstacle::Kind::reading)
+    queues_[pending.obstacle.connection].users[pending.uid][pending.serial] = key;
 }
 
-void PendingIntroductions::leave(const Pending& knock) {
-  if (knock.obstacle.kind != Obstacle::Kind::reading) return;
-  const auto queue = queues_.find(knock.obstacle.connection);
-  const auto user = queue->second.users.find(knock.uid);
-  user->second.erase(knock.serial);
+void PendingIntroductions::leave(const Pending& pending) {
+  if (pending.obstacle.kind != Obstacle::Kind::reading) return;
+  const auto queue = queues_.find(pending.obstacle.connection);
+  const auto user = queue->second.users.find(pending.uid);
+  user->second.erase(pending.serial);
   if (user->second.empty()) queue->second.users.erase(user);
   if (queue->second.users.empty()) queues_.erase(queue);
 }

@@ -54,8 +54,8 @@ class PendingIntroductions {
     std::uint32_t last = 0;                                       // whose turn it was
   };
 
-  void enter(const Key& key, Pending& knock);
-  void leave(const Pending& knock);
+  void enter(const Key& key, Pending& pending);
+  void leave(const Pending& pending);
 
   std::map<Key, Pending> introductions_;
   std::set<Key> by_peer_;  // the other way round

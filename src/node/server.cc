@@ -248,7 +248,7 @@ void Server::take(const epoll_event& event) {
   const auto found = peers_.find(about);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
-  // What waits for it is sent in a turn of its user's, too.
+  // Replies that wait for room are sent in a turn of the peer's user, too.
   if ((event.events & EPOLLOUT) != 0 && !std::exchange(peer.room_in_turn, true))
     turns_.add(peer.who.uid, about | kRoom);
   const bool over = peer.in_turn && (event.events & (EPOLLHUP | EPOLLERR)) != 0;
@@ -316,8 +316,8 @@ void Server::look_after_others() {
 
 // Each time costs a thread and a look at all descriptors: many sockets go together.
 void Server::close_pending(Time time) {
-  if (foreign_.pending_closes() < kManyToBury && time < next_burial_) return;
-  next_burial_ = time + kLookAgain;
+  if (foreign_.pending_closes() < kManyToClose && time < next_closing_) return;
+  next_closing_ = time + kLookAgain;
   foreign_.close_pending();
 }
 
@@ -325,7 +325,7 @@ void Server::close_pending(Time time) {
 int Server::wait_time() const {
   Time until = Time::max();
   if (!full_.empty() || !crowded_.empty()) until = next_look_;
-  if (foreign_.pending_closes() != 0) until = std::min(until, next_burial_);
+  if (foreign_.pending_closes() != 0) until = std::min(until, next_closing_);
   if (const auto deadline = node_->deadline()) until = std::min(until, *deadline);
   if (options_.idle_exit.count() > 0 && node_->empty())
     until = std::min(until, idle_since_ + options_.idle_exit);

@@ -136,9 +136,9 @@ class Server final : public NodeEnvironment {
   int wait_time() const;
   Time now() const;
 
-  // While somebody's reading or a descriptor is waited for, and between two burials.
+  // While somebody's reading or a descriptor is waited for, and between two rounds of closing.
   static constexpr Time kLookAgain{5};
-  static constexpr std::size_t kManyToBury = 64;
+  static constexpr std::size_t kManyToClose = 64;
 
   const ServerOptions options_;
   const std::uint64_t descriptors_;  // that it may have
@@ -165,7 +165,7 @@ class Server final : public NodeEnvironment {
   std::set<std::uint32_t> full_;  // and their users
   std::uint32_t last_full_ = 0;   // the user that was looked at last
   Time next_look_{};
-  Time next_burial_{};
+  Time next_closing_{};
   Time looked_{-1};
   UserTurns turns_;
   bool held_in_turn_ = false;

@@ -138,10 +138,7 @@ class Dispatcher final : private library::Waiting::PendingWork {
   }
 
   // Settles those before a wait for anything of the manager's that does not run it. Takes the lock.
-  void settle_before_other_wait() noexcept {
-    const Guard guard(*this);
-    if (guard && !guard.nested()) settle_before_wait();
-  }
+  void settle_before_other_wait() noexcept { static_cast<void>(before_wait()); }
   // Settles those before a wait.
   void settle_before_wait() noexcept {
     if (!before_wait_.empty()) settle_all_before_wait();

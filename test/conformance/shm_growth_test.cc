@@ -82,7 +82,7 @@ TEST_P(ShmGrowth, waits_for_the_peer_to_leave_the_former_ring_and_is_told) {
 
 INSTANTIATE_TEST_SUITE_P(fabric, ShmGrowth, testing::Values(FabricKind{"shm", make_shm_fabric}), fabric_name);
 
-// Whoever finds room in a link that somebody has asked for in vain tells those who wait: the peer rings for
+// A thread that finds room in a link that others have asked for in vain tells them: the peer rings for
 // it no more.
 struct Waiters final : interface::Surroundings {
   std::uint64_t random_key() override { return 1; }

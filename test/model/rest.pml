@@ -39,7 +39,7 @@ byte taken;     /* of that, by the peer */
 
 byte word;    /* on which the interface thread sleeps */
 bool queued;  /* it does, in the kernel's queue */
-bool knocked; /* the control thread was called, and has not heard yet */
+bool called; /* the control thread was called, and has not heard yet */
 bool knock;   /* there is something to read at its descriptor */
 bool polls;   /* the application, for ever */
 
@@ -59,7 +59,7 @@ inline move_word(thread) {
 /* An exchange, and a write to the descriptor. */
 inline call(thread) {
   fence(thread);
-  d_step { was = knocked; knocked = true };
+  d_step { was = called; called = true };
   if
   :: !was -> knock = true
   :: else
@@ -257,7 +257,7 @@ proctype control() {
      look();
 #endif
      fence(CONTROL);
-     knocked = false
+     called = false
   :: atomic { /* by the clock. A look that would change nothing is left out, so that who only looks stands still */
        !quiet && memory[LOCK] == 0 && buffer[CONTROL].used == 0 &&
          (SLEEP != last || taken != seen || QUIET) ->

@@ -110,7 +110,7 @@ inline take_in() {
   fi
 }
 
-/* Whoever polls relieves who sleeps. */
+/* A thread that polls relieves the one that sleeps. */
 inline poll() {
   activity = true;
   relieve();

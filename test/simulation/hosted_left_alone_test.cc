@@ -137,8 +137,8 @@ TEST(HostedStreams, deliver_what_found_no_room_while_their_sender_does_something
   }
 }
 
-// What the program gives to a receiver may be what the rest has waited for: the interface thread looks again,
-// though nothing has come since it looked.
+// A notification that the program gives to a receiver may be what the rest has waited for: the interface
+// thread looks again, though nothing has come since it looked.
 TEST(HostedStreams, that_wait_for_room_are_looked_at_when_the_program_gives_something_to_a_receiver) {
   Hosted hosted;
   hosted.add([](Hosted& all) {

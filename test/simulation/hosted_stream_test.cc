@@ -155,6 +155,30 @@ TEST(HostedStreams, leave_before_a_name_is_waited_for) {
   expect_to_leave_before(wait, answer);
 }
 
+// The record is put together by a look, and not before the wait.
+TEST(HostedStreams, leave_before_each_sleep_of_a_wait_for_any_of_several) {
+  Hosted hosted;
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("s", receiver.make_seed());
+    Record record;
+    all.expect(receiver.receive(record, 300ms) == Status::ok, "what a look has put together has not left");
+  });
+  hosted.add([](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s), {.linger = StreamSender::kOnlyOnFlush});
+    int looks = 0;
+    const auto says_something = [&] {
+      if (++looks == 2) all.expect(sender.send("here") == Status::ok, "not sent");
+      return false;
+    };
+    const Status status = manager.interface().wait_any(says_something, 500ms);
+    all.expect(looks > 1 && status == Status::timed_out, "it has not waited");
+  });
+  hosted.run();
+}
+
 // A batch is on its way that takes long; its receiver closes, and its sender goes before all of it has left.
 TEST(HostedStreams, are_closed_by_their_receiver_though_the_last_batch_never_comes) {
   Hosted hosted({.least_delay = 50'000, .most_delay = 50'000, .mtu = 128, .window = 2});

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
 LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "daemon", "c", "tool")
-# What of the library only the library itself includes: the layers above wait by library/waiting.h. Beside it the simulation
+# Headers of the library that only the library itself includes: the layers above wait by library/waiting.h. Beside it the simulation
 # does, which stands in the place of the control thread, and a meter of what a refusal costs.
 ENGINE = "src/library/engine.h"
 ENGINES_OWN = ("src/library/", "src/simulation/host/", "src/tool/perf/our_refusal.cc")

@@ -60,7 +60,7 @@ def waits(text):
         yield from ((kind, match.start()) for match in pattern.finditer(text))
     for match in LOOP.finditer(text):
         loop = body(text, match.start())
-        # What goes through what stands in a queue has an end by itself, and waits for nothing.
+        # A loop over what stands in a queue has an end by itself, and waits for nothing.
         if WAITS.search(loop) and not re.search(r"(?:left|most) != 0", loop[:80]):
             yield "loop", match.start()
 

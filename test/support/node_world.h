@@ -49,7 +49,7 @@ class NodeWorld final : public node::NodeEnvironment {
     node.tick(now);
   }
 
-  // The same, and all that is over then, a few at a time.
+  // Lets the time come, and all that is over then end, a few at a time.
   void pass_all(node::Time time) {
     for (pass(time); node.deadline() && *node.deadline() <= now;) node.tick(now);
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +21,15 @@ namespace hamlyn::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+template <class Ready>
+concept WaitedFor = requires(Interface& interface, Ready ready) {
+  interface.wait_any(ready, 1s);
+};
+static_assert(WaitedFor<bool (*)()> && WaitedFor<std::function<bool()>>);
+// A status is no answer: ok is 0, and what it says of "not yet" differs from call to call.
+static_assert(!WaitedFor<Status (*)()> && !WaitedFor<int (*)()> && !WaitedFor<bool (*)(int)> &&
+              !WaitedFor<bool>);
 
 bool readable(int descriptor, std::chrono::milliseconds within) {
   pollfd wait{descriptor, POLLIN, 0};
@@ -201,6 +211,24 @@ TEST_F(WaitAny, is_refused_inside_process_arrival_and_in_a_forked_child) {
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   });
+}
+
+// The control thread hears of that, which has no descriptors of the process.
+TEST_F(WaitAny, has_its_descriptor_tell_of_a_daemon_that_has_gone) {
+  if (nodes != nullptr) GTEST_SKIP() << "SKIPPED: the daemons are those of other tests, too";
+  Actor child([&](Line& line) {
+    Interface interface(options());
+    const int descriptor = interface.descriptor();
+    const auto detached = [&] { return !interface.attachment().attached; };
+    EXPECT_EQ(interface.wait_any(detached, 0s), Status::timed_out);
+    line.put('r');
+    while (interface.wait_any(detached, 0s) != Status::ok && !HasFailure())
+      EXPECT_TRUE(readable(descriptor, kPatience)) << "nothing was told";
+    return HasFailure() ? 1 : 0;
+  });
+  ASSERT_TRUE(child.line().take<char>());
+  daemon_.kill();
+  EXPECT_EQ(child.wait(), 0);
 }
 
 // Whatever changes before the last look is seen by it, whatever changes later is told.

@@ -190,7 +190,7 @@ TEST(FarTurns, LookUpsOfANameThatComesAreAnsweredAFewAtATimeAndUsersTakeTurns) {
   EXPECT_LE(steps, kMany + 1);
 }
 
-// What `far` has told the processes of node 1 from 1000 on.
+// The words that `far` has said to the processes of node 1 from 1000 on.
 std::uint64_t told(FarWorld& far) {
   std::uint64_t out = 0;
   for (std::uint64_t i = 0; i < kMany; ++i) out += far.at(1).quiet(1000 + i) ? 0u : 1u;

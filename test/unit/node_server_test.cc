@@ -179,7 +179,7 @@ TEST_F(NodeServer, WithoutDescriptorsEachWhoComesIsToldSo) {
   }
 }
 
-// What each has said lies in its socket, which is closed at once by a thread that ends: its place is the
+// Each one's words lie in its socket, which is closed at once by a thread that ends: its place is the
 // spare descriptor's. The clock would never have it closed.
 TEST_F(NodeServer, WithoutDescriptorsASocketIsClosedAtOnceForTheNextWhoComes) {
   serve(64, 0);

@@ -113,9 +113,9 @@ class Interface {
   // invalid: inside `process_arrival` of a receiver, where nothing may wait.
   // Small records of streams leave before the wait.
   template <class Ready>
-  [[nodiscard]] Status wait_any(Ready&& ready, std::chrono::nanoseconds timeout) {
-    return wait_any([](void* of) -> bool { return (*static_cast<std::remove_reference_t<Ready>*>(of))(); },
-                    const_cast<void*>(static_cast<const void*>(std::addressof(ready))), timeout);
+  requires std::is_invocable_v<Ready&> && std::is_same_v < std::invoke_result_t<Ready&>,
+  bool > [[nodiscard]] Status wait_any(Ready ready, std::chrono::nanoseconds timeout) {
+    return wait_any([](void* of) { return (*static_cast<Ready*>(of))(); }, std::addressof(ready), timeout);
   }
   // Has all that wait look again. Called by a thread that has changed a state of the program's own, at which
   // a `ready` looks.

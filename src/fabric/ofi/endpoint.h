@@ -28,7 +28,7 @@ class Endpoint final : public Wire {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  // What others need to send here.
+  // The engine's name and the address, which others need to send here.
   const std::string& engine() const noexcept;
   const std::vector<std::byte>& address() const noexcept;
 

@@ -25,7 +25,7 @@ constexpr const char* kEngines[] = {"efa", "verbs;ofi_rxm", "net", "tcp", "tcp;o
 
 bool by_rxm(std::string_view provider) { return provider.find("ofi_rxm") != std::string_view::npos; }
 
-// Those who can reach another address of this host can be anybody.
+// Anybody may be behind another address of this host.
 bool is_loopback(const std::string& address) {
   in_addr v4{};
   in6_addr v6{};
@@ -111,7 +111,7 @@ EngineChoice explain_engine() {
   try {
     choice = choose_engine({});
     if (choice.info != nullptr) libfabric().freeinfo(std::exchange(choice.info, nullptr));
-    // What a node could ask for, at loopback addresses.
+    // An engine that a node could ask for, at loopback addresses.
     EngineChoice asked = choose_engine("127.0.0.1", "tcp;ofi_rxm");
     if (asked.info != nullptr) {
       libfabric().freeinfo(asked.info);

@@ -26,9 +26,9 @@ class Exchange final : public interface::Gate, private Sink {
   bool pump() noexcept;
   // Sends what is ready and owed. Before sleep, with `all`: also what would wait for company.
   void send_due(bool all) noexcept;
-  // What the time asks for: heartbeats, what is to be sent again, links that are over. A link ends only after
-  // a look at the wire that began when its time was up: who was held up itself may find its clock before what
-  // waits to be read.
+  // Does what the time asks for: heartbeats, frames that are to be sent again, links that are over. A link
+  // ends only after a look at the wire that began when its time was up: a process that was held up itself may
+  // find its clock before what waits to be read.
   void look_at_clocks(std::uint64_t now) noexcept;
   // When it must be run at the latest; kNever.
   std::uint64_t next_time() const noexcept;

@@ -1,6 +1,6 @@
 #pragma once
-// What travels between two hosts: a header of 64 bytes, then packets (packets.h). Little-endian, whatever the
-// machine: docs/wire.md has every byte.
+// Frames, which travel between two hosts: a header of 64 bytes, then packets (packets.h). Little-endian,
+// whatever the machine: docs/wire.md has every byte.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kFrameMagic = 0x49464F48;  // "HOFI"
 inline constexpr std::uint8_t kFrameVersion = 3;
 inline constexpr std::size_t kFrameHeader = 64;
 
-// What the packets of a frame are. Urgent ones and replies do not stand behind bulk.
+// The kind of a frame's packets. Urgent ones and replies do not stand behind bulk.
 enum class Lane : std::uint8_t { normal = 0, urgent = 1, replies = 2, none = 3 };
 inline constexpr std::size_t kLanes = 3;  // with packets
 constexpr std::size_t index_of(Lane lane) noexcept { return static_cast<std::size_t>(lane); }

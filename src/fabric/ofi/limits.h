@@ -13,13 +13,13 @@ inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // which nothing was used costs nothing.
 inline constexpr std::size_t kFrameLimit = 262144;
 inline constexpr std::size_t kFarMtu = 8064;
-// What one urgent packet can carry, as on every fabric.
+// Bytes that one urgent packet can carry, as on every fabric.
 inline constexpr std::size_t kUrgentPayload = 320;
 // The most frames of one direction that may be unacknowledged; the receiver remembers so many numbers.
 inline constexpr std::uint32_t kMostWindow = 32;
 
-// What a wire should have for so many links, so that those whose peers take nothing leave the others room:
-// the least window of each, and what the first few may have beyond it.
+// Buffers that a wire should have for so many links, so that those whose peers take nothing leave the others
+// room: the least window of each, and what the first few may have beyond it.
 inline constexpr std::uint32_t kLeastWindow = 8;
 constexpr std::uint32_t frames_for(std::uint32_t links) noexcept { return 128 + kLeastWindow * links; }
 
@@ -30,8 +30,8 @@ struct Limits {
   std::uint32_t least_window = kLeastWindow;  // the same where there are many links
   std::uint32_t shared = 64;                  // frames that all links share until there are so many
   std::uint64_t dead = 1000 * kMillisecond;   // without a sign of life the other side is dead
-  // The same once its node has gone, or has said that it leaves: what it had sent may still be on its way.
-  // TCP sends again what was lost after 200 ms at the earliest.
+  // Silence that ends a link once the peer's node has gone, or has said that it leaves: what the peer had
+  // sent may still be on its way. TCP sends again what was lost after 200 ms at the earliest.
   std::uint64_t farewell = 300 * kMillisecond;
   // And however much comes: a process lives on, and talks, when it is only its daemon that has died.
   std::uint64_t farewell_most = 1000 * kMillisecond;

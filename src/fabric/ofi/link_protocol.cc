@@ -9,7 +9,7 @@
 namespace hamlyn::ofi {
 
 namespace {
-// What each side may send before it has heard of the other, and always.
+// Frames that each side may send before it has heard of the other, and always.
 constexpr std::uint32_t kFirstWindow = 8;
 static_assert(kMostWindow < 64, "the frames that came out of order have a bit each");
 

@@ -1,13 +1,13 @@
 #pragma once
-// What makes a link of a wire that may lose, repeat and reorder, and whose other end may go without a word: a
+// Makes a link of a wire that may lose, repeat and reorder, and whose other end may go without a word: a
 // state machine that is told the time and keeps numbers only. libfabric promises less than it seems to: a
 // completed send may be lost with its connection, a dead peer is not told of, and a restarted one is
 // connected to again in silence.
 //
 // Each frame with packets has a sequence number. The receiver takes each once, acknowledges all up to one,
 // and says how many of each lane it has handed over, which bounds how many can stand there; the sender keeps
-// what is not acknowledged and sends it again. Whoever has nothing to send says so now and then; whoever
-// hears nothing for too long declares the other side dead.
+// what is not acknowledged and sends it again. A side with nothing to send says so now and then; one that
+// hears nothing for too long declares the other dead.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace hamlyn::ofi {
 
-// Of one link, as the two nodes have told both ends.
+// The identity of one link, as the two nodes have told both ends.
 struct LinkIdentity {
   std::uint64_t number = 0;  // random, known to the two ends and their nodes alone
   std::uint64_t own_incarnation = 0;
@@ -33,7 +33,7 @@ constexpr std::uint32_t share_of(Lane lane, std::uint32_t window) noexcept {
 
 class LinkProtocol {
  public:
-  // What a frame is to its receiver.
+  // How a receiver judges a frame.
   enum class Verdict : std::uint8_t {
     fresh,        // to be handed over
     repeated,     // it has come before: nothing is to be done
@@ -80,7 +80,7 @@ class LinkProtocol {
   // Something was received that the other side has not been told of long enough, or is to be told at once.
   bool owes_acknowledgement(std::uint64_t now) const noexcept;
   bool heartbeat_due(std::uint64_t now) const noexcept { return may_speak() && now >= spoke_ + heartbeat_; }
-  // What is unacknowledged is to be sent again, or the first words if nobody has answered them.
+  // Whether unacknowledged frames are to be sent again, or the first words if nobody has answered them.
   bool resend_due(std::uint64_t now) const noexcept { return now >= resend_at_; }
   void resent(std::uint64_t now) noexcept;
   // When one of these may next be so, or the link be over.

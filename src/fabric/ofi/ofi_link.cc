@@ -61,7 +61,7 @@ std::uint32_t OfiLink::open_frames() const noexcept {
 }
 
 bool OfiLink::may_open(Lane lane) const noexcept {
-  // Those that are open will need a number, too.
+  // Frames that are open will need a number, too.
   const bool number = protocol_.kept() + open_frames() < exchange_.window();
   return number && protocol_.room(lane) != 0 && exchange_.wire().frame_free();
 }
@@ -132,9 +132,9 @@ void OfiLink::seal(Lane lane) noexcept {
   lane_of_[frame->sequence % kMostWindow] = lane;
 }
 
-// What was put leaves now, if nothing has left lately: then nobody else can be expected to join it. Otherwise
-// it waits for the next run, for which whoever sleeps is woken, or until its frame is full. The last frame
-// that the other side has room for is filled while those before it are under way.
+// Sends a packet that was put now, if nothing has left lately: then nobody else can be expected to join it.
+// Otherwise the packet waits for the next run, for which a sleeping thread is woken, or until its frame is
+// full. The last frame that the other side has room for is filled while those before it are under way.
 void OfiLink::leave(Lane lane) noexcept {
   exchange_.sending_waits_ = true;
   if (exchange_.running_ || !protocol_.may_speak()) return;
@@ -221,7 +221,7 @@ WhyNoLink OfiLink::why_over(WhyNoLink node) const noexcept {
   if (broken) return {LinkReason::protocol_broken, false};
   const WhyNoLink said = protocol_.last_word();
   if (said.told) return said;
-  // That an end has gone says nothing of why no word of it has ever come.
+  // The end of the process says nothing of why no word of it has ever come.
   const bool vague = node.reason == LinkReason::none || node.reason == LinkReason::ended ||
                      node.reason == LinkReason::stalled;
   if (!protocol_.heard() && vague) return {LinkReason::no_connection, false};

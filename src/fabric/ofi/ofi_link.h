@@ -58,7 +58,7 @@ class OfiLink final : public interface::Link {
   // Frames that have come for it and were refused.
   std::uint64_t refused_frames() const noexcept { return counters->bad_frames; }
 
-  // What both ends have: frames that were given a number, and how many of the other side's have come.
+  // The numbers that both ends have: frames that were given one, and how many of the other side's have come.
   const LinkProtocol& protocol() const noexcept { return protocol_; }
   const LinkIdentity& identity() const noexcept { return identity_; }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What carries frames: the endpoint (endpoint.h), or the tests' wire, which loses, repeats and reorders. It
-// owns all buffers; nothing is allocated while frames travel.
+// The wire that carries frames: the endpoint (endpoint.h), or the tests' wire, which loses, repeats and
+// reorders. A wire owns all buffers; nothing is allocated while frames travel.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class OfiLink;
 using Destination = std::uint64_t;
 inline constexpr Destination kNowhere = ~Destination{0};
 
-// What a wire keeps of a frame that it has, in its own way, and how it knows which kind it was.
+// The wire's own record of a frame that it has, and of which kind that was.
 struct WireContext {
   alignas(std::uint64_t) std::array<std::byte, 64> own{};
   bool comes;
@@ -46,7 +46,7 @@ struct Arrival : WireContext {
   base::ChainLinks<Arrival> in_lane;
 };
 
-// Who hears of what the wire does.
+// Hears of what the wire does.
 class Sink {
  public:
   virtual void arrived(Arrival& arrival) noexcept = 0;  // to be given back
@@ -75,7 +75,7 @@ class Wire {
   virtual void forget(Destination to) noexcept = 0;
   // Sends a frame, which is under way then. False: not now, try again later.
   virtual bool send(Destination to, Frame& frame) noexcept = 0;
-  // The same for a frame without packets, which is copied, and whose loss does not matter.
+  // Sends a frame without packets, which is copied, and whose loss does not matter.
   virtual bool send_short(Destination to, std::span<const std::byte> frame) noexcept = 0;
   // Tells the sink what has happened. True if anything has.
   virtual bool poll(Sink& sink) noexcept = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What a reader tells its writer: how many cells of the ring it has taken. They are the writer's again, who
-// is told behind the reader's last look at them.
+// Credits, by which a reader tells its writer how many cells of the ring it has taken. They are the writer's
+// again, who is told behind the reader's last look at them.
 #include <cstdint>
 
 #include "base/memory.h"

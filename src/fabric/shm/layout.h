@@ -29,7 +29,7 @@ struct alignas(64) PageHeader {
   std::uint8_t reserved[40];
 };
 
-// What the owner of the page, as a receiver, tells the sender at the other side.
+// Credits that the owner of the page, as a receiver, tells the sender at the other side.
 struct alignas(64) Credits {
   std::uint64_t taken;          // cells of the opposite main ring taken since the link was made
   std::uint64_t replies_taken;  // likewise of the opposite reply ring

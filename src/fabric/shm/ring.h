@@ -102,7 +102,7 @@ class RingWriter {
   // behind the cell is to be cleared. Known by one comparison, so that the shortest way need not look at
   // each.
   bool cached_room() const noexcept { return next_ != cached_end_; }
-  // The same for a packet of several cells: there is room, and it does not wrap.
+  // Whether a packet of several cells may be published: there is room, and it does not wrap.
   bool cached_room(std::uint32_t cells) const noexcept { return index() + cells < count_ && has_room(cells); }
 
   // Writes and publishes one packet of that shape (below), from registers; when cached_room() says so.
@@ -260,7 +260,7 @@ class RingReader {
     return static_cast<std::uint32_t>(lead) == turn_ + (wraps ? 1 : 0);
   }
 
-  // What the next packet may be, if it is there. For a first guess: nothing may rest on it.
+  // The kind that the next packet may have, if it is there. For a first guess: nothing may rest on it.
   std::uint64_t next_lead() const noexcept { return Memory::load_relaxed(words()[0]); }
 
   // Copies the next packet's cell to private memory; false if there is none. Nothing in it is checked. Each

@@ -57,7 +57,7 @@ ForeignMemory refused(const char* why, bool no_memory = false) noexcept {
   return {Mapping{}, why, no_memory};
 }
 
-// What mmap and madvise say of a process that has no more memory, addresses, or pages that it may lock.
+// Errors of mmap and madvise in a process that has no more memory, addresses, or pages that it may lock.
 bool short_of_memory(int error) noexcept { return error == ENOMEM || error == EAGAIN; }
 
 }  // namespace
@@ -114,7 +114,7 @@ ForeignMemory map_foreign_memory(const base::FileDescriptor& memfd, std::size_t 
   ForeignMemory mapped{Mapping(data, bytes)};
   if (writers == Writers::both_ends && fcntl(memfd.get(), F_ADD_SEALS, kReadersSeals) != 0)
     return refused("the memory cannot be sealed");
-  // They cannot go again: the seals see to that.
+  // Pages that are there cannot go again: the seals see to that.
   if (!whole(memfd, bytes)) return refused("the memory has holes");
   if (madvise(data, bytes, MADV_DONTFORK) != 0 || madvise(data, bytes, MADV_POPULATE_READ) != 0)
     return refused("the memory cannot be populated", short_of_memory(errno));

@@ -33,12 +33,12 @@ struct OwnedMemory {
   base::FileDescriptor memfd;  // to be shown to the reader, then closed
 };
 
-// Who may write it: its owner alone; a ring's two ends, of which the reader can spoil nothing but what it is
-// to read itself; or whoever it is handed to.
+// Says who may write memory: its owner alone; a ring's two ends, of which the reader can spoil nothing but
+// what it is to read itself; or whoever it is handed to.
 //
-// Why a ring's reader maps it writable: some processors leave a line that is read through a read-only mapping
-// shared, and its writer must call it back. Packets from 4 KiB on are up to twice as fast without
-// (docs/performance.md).
+// A ring's reader maps it writable for the following reason. Some processors leave a line that is read
+// through a read-only mapping shared, and its writer must call it back. Packets from 4 KiB on are up to twice
+// as fast without (docs/performance.md).
 enum class Writers { owner, both_ends, everybody };
 
 // Throws Error(out_of_memory or system). Of memory that both ends write the reader maps it first and then

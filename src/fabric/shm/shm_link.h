@@ -26,7 +26,7 @@ class ShmLink final : public interface::Link {
 
   // A page to show to a peer.
   static OwnedMemory prepare_page(std::uint64_t interface, std::size_t mtu);
-  // What a peer's page says of itself, read once; `refusal` if no link with `peer` can be made of it.
+  // A peer's page as it describes itself, read once; `refusal` if no link with `peer` can be made of it.
   struct PageCheck {
     const char* refusal;
     std::size_t mtu;
@@ -41,7 +41,7 @@ class ShmLink final : public interface::Link {
   //
   // Whether a packet of one cell may be published: there is room, and nobody waits for it (others_wait).
   bool cached_room() const noexcept { return out_.cached_room(); }
-  // The same for one of several: short enough for the ring, too.
+  // Whether a packet of several cells may be published: short enough for the ring, too.
   bool cached_room(const FastBlock& block) const noexcept {
     return block.length <= payload_limit_ && block.cells() <= out_.count() / kPacketsAhead &&
            out_.cached_room(block.cells());
@@ -95,7 +95,7 @@ class ShmLink final : public interface::Link {
     }
     return Taken::taken;
   }
-  // What the next packet seems to be: of several ways in, which to try first.
+  // The kind that the next packet seems to have: of several ways in, which to try first.
   std::uint64_t next_lead() const noexcept { return in_.next_lead(); }
   // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
   // which there is room and a place, so that the sender goes on meanwhile. 0: too few.

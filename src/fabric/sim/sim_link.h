@@ -48,7 +48,7 @@ class SimLink final : public interface::Link {
   bool cut() const noexcept { return cut_; }
   // Packets that came here before one that had left earlier.
   std::uint64_t overtaken() const noexcept { return overtaken_; }
-  // It is cut when so many more packets were put: in the middle of what is being sent.
+  // Cuts the link when so many more packets were put: in the middle of what is being sent.
   void cut_after(std::uint64_t packets) noexcept { left_ = packets; }
 
   std::uint64_t* arrivals = nullptr;  // counts what arrives, if anybody wants to know

@@ -52,7 +52,7 @@ class SimNet {
   std::pair<std::unique_ptr<SimLink>, std::unique_ptr<SimLink>> join(std::uint64_t one, std::uint64_t other);
   // One that leads back to the interface that it comes from.
   std::unique_ptr<SimLink> join_oneself(std::uint64_t one);
-  // What is under way on a link is lost from now on; what has arrived stays with its ends.
+  // Loses what is under way on a link, and all that comes later; what has arrived stays with its ends.
   void cut(SimLink& end) noexcept;
   // Its process has gone. What it had put arrives, as out of memory that outlives its writer; the other end
   // is not told: whoever keeps the links there ends it when everything has come.

@@ -66,7 +66,7 @@ class GatheredMessages final : public MessageBook<Message> {
   void check_rest() override;
 
  private:
-  // What a process sends from.
+  // The areas that a process sends from.
   struct Place {
     std::array<Source*, kSources> sources{};
     std::array<interface::Terminus*, 2> termini{};
