@@ -42,6 +42,15 @@ base::FileDescriptor find(const ClientOptions& options, std::string& path) {
   return connect_to_own(own_places(), path);
 }
 
+// Says what a program can do about it that no daemon listens there, and that none is started.
+std::string nobody_at(const std::string& path, bool named) {
+  std::error_code failed;
+  if (!std::filesystem::exists(std::filesystem::path(path).parent_path(), failed) && !failed)
+    return "no node daemon can listen at " + path + ": its folder is not there";
+  const std::string nobody = "no node daemon answers at " + path;
+  return named ? nobody + ": 'hamlynd --socket " + path + "' starts one" : nobody + ": start hamlynd";
+}
+
 void check(const Welcome& welcome, const std::string& path) {
   if (welcome.magic != kMagic) {
     throw Error(ErrorCode::version_mismatch, "what answers at " + path + " is no node daemon");
@@ -111,7 +120,7 @@ Greeted greet(const ClientOptions& options, const Hello& hello, int counters) {
     } else if (may_start(options, out.path)) {
       start_daemon(out.path, options.daemon, deadline);
     } else {
-      throw Error(ErrorCode::node_unreachable, "no node daemon answers at " + out.path + ": start hamlynd");
+      throw Error(ErrorCode::node_unreachable, nobody_at(out.path, !options.socket.empty()));
     }
     if (Clock::now() >= deadline) {
       throw Error(ErrorCode::timed_out, "the node daemon at " + out.path + " closed every connection");

@@ -30,7 +30,7 @@ CLI::Validator between(double low, double high) {
 void add_node_option(CLI::App& command, std::string& node) {
   command
       .add_option("--node", node,
-                  "The node daemon's socket; by default the service's, else your own daemon's")
+                  "The socket of a node daemon that runs; by default the service's, else your own daemon's")
       ->type_name("SOCKET")
       ->check(not_empty());
 }

@@ -24,6 +24,7 @@ Receiver::Receiver(const ReceiveOptions& options, Output& output, Stop& stop)
     : options_(options),
       output_(output),
       manager_({.interface = {.node = options.node,
+                              .start_node = options.node.empty(),
                               .timeout = for_daemon(options.timeout),
                               .stall = std::chrono::milliseconds{0}}}),
       cancels_(stop, manager_),

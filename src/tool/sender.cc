@@ -95,6 +95,7 @@ Sender::Sender(const SendOptions& options, Input& input, Stop& stop)
       input_(input),
       deadline_(Deadline::in(options.timeout)),
       manager_({.interface = {.node = options.node,
+                              .start_node = options.node.empty(),
                               .timeout = for_daemon(options.timeout),
                               .stall = std::chrono::milliseconds{0}}}),
       cancels_(stop, manager_),

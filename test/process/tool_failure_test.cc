@@ -71,6 +71,18 @@ TEST(ToolFailure, NoDaemonCanBeStarted) {
   }
 }
 
+// A daemon that is named was meant to be there: another one in its place would meet nobody.
+TEST(ToolFailure, NoDaemonIsStartedAtASocketThatIsNamed) {
+  World world;
+  for (const std::string command : {"send", "receive"}) {
+    const Finished finished = world.run({command, "toy", "--node", world.file("node")}, {.input = "x"});
+    EXPECT_EQ(finished.status, 1);
+    expect_line(finished, command,
+                "'hamlynd --socket " + world.file("node") + "' starts one (node_unreachable)");
+    EXPECT_FALSE(std::filesystem::exists(world.file("node")));
+  }
+}
+
 TEST(ToolFailure, WithoutStandardDescriptorsNothingElseIsReadOrWritten) {
   World world;
   const Daemon daemon{world.file("node")};
