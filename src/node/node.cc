@@ -116,7 +116,7 @@ void Node::disconnected(std::uint64_t id) {
 // Most often the process is about to end, which is seen a moment later.
 void Node::broken(std::uint64_t id) {
   forget(id, true, LinkReason::none);
-  if (undecided_.contains(id)) undecided_until_.emplace_back(now_ + kDying, id);
+  if (undecided_.contains(id) || leaving_.contains(id)) undecided_until_.emplace_back(now_ + kDying, id);
 }
 
 void Node::too_slow(std::uint64_t id) {
@@ -405,13 +405,7 @@ void Node::forget(std::uint64_t id, bool keep_names, LinkReason why) {
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   const std::uint32_t uid = connection.who.uid;
-  for (auto& [link, side] : connection.links) {
-    if (far(side.peer) && why != LinkReason::none) tell_far_end(connection, link, why);
-    if (far(side.peer) && why == LinkReason::none && !side.gone)
-      undecided_[id].push_back({link, connection.interface, side.peer});
-    if (side.unproven) adoptions_.erase({*side.unproven, {id, link}});
-    side.unproven.reset();
-  }
+  connection.leaves = why;
   for (const std::string& name : connection.names) {
     names_.erase(name);
     // One that is kept for its owner stands where it is read, too: its ticket is as good as before.
@@ -431,7 +425,7 @@ void Node::forget(std::uint64_t id, bool keep_names, LinkReason why) {
   if (connection.stage == Stage::attached) interfaces_.erase(interface);
   if (connection.stage == Stage::watcher) watches_.erase(id);
   if (!stays) forget_deadline(id, connection);
-  close_some(connection);
+  close_some(id, connection);
   if (connection.links.empty()) {
     connections_.erase(found);
   } else {  // what a stranger decides how many they are is given back in turns

@@ -168,6 +168,7 @@ class Node {
     std::uint64_t refused = 0;           // packets of the peer, as this end has reported
     LinkReason why = LinkReason::ended;  // this end is about to end the link, as it says
     std::optional<Time> unproven{};      // until then the other end has to tell of it, too
+    std::uint64_t presence = 0;          // of the other end's node, in which it was opened
   };
 
   struct Held {
@@ -194,6 +195,7 @@ class Node {
     char engine[kMaxEngine]{};
     std::string unreached;                  // why they cannot, as it says
     bool reach_again = false;               // who wants it next has it tried again
+    LinkReason leaves = LinkReason::none;   // why it has gone; none: that is not known yet
     std::map<std::uint64_t, Held> waiting;  // what has no answer yet, by request
     std::size_t introductions = 0;          // introductions among them
   };
@@ -221,16 +223,17 @@ class Node {
     std::uint64_t link = 0;
     std::array<std::byte, 32> key{};
     Time until{};
+    std::uint64_t presence = 0;  // of that node, in which it was asked
   };
   // For a name, among the other nodes. Processes of one user that wait for the same have one search: the
   // others are told once, and hold it once.
   struct Search {
     FarLookup what;
     std::set<Waiting> waiters;
-    std::set<NodeId> open;     // they have not answered
-    std::set<NodeId> reading;  // of those, whose registry is being read: they have not been asked
-    bool hinted = false;       // only the likely one is looked at so far
-    bool patient = false;      // "nobody has it" is no answer: it may come yet, there or here
+    std::map<NodeId, std::uint64_t> open;  // they have not answered; in which presence of theirs
+    std::set<NodeId> reading;              // of those, whose registry is being read: they have not been asked
+    bool hinted = false;                   // only the likely one is looked at so far
+    bool patient = false;                  // "nobody has it" is no answer: it may come yet, there or here
     bool not_permitted = false;
     Time until = Time::max();
     // How it has ended, for those who have not been told yet.
@@ -238,35 +241,40 @@ class Node {
     std::optional<Refused> refused{};
     bool over() const noexcept { return found || refused; }
   };
-  // A node that has gone, and whom that concerns who has not been told yet.
-  struct GoneNode {
-    struct End {
-      std::uint64_t connection = 0;
-      std::uint64_t link = 0;
-      std::uint64_t peer = 0;
-    };
-    NodeId node = 0;
-    std::string text;
-    std::vector<End> links;
-    std::vector<std::pair<Waiting, std::uint64_t>> asks;  // with the serial of each
-    std::vector<std::uint64_t> searches;
+  // A node has gone, or come: whoever that concerns is looked for, one after the other. What belongs to an
+  // earlier presence of the node is over.
+  struct NodeNews {
+    enum class Part : std::uint8_t { links, asks, searches, introductions, lookups, ways, again, none };
+    Part part = Part::links;
+    std::pair<std::uint64_t, std::uint64_t> after{};  // who of this part was looked at last
+    std::string why;                                  // it has gone
+    bool back = false;
+  };
+  // Ends of links to other nodes of a connection that was closed; none: why is not known yet.
+  struct Undecided {
+    std::uint32_t uid = 0;
+    std::vector<FarEnded> links;
+    LinkReason reason = LinkReason::none;
   };
   using Wanted =
       std::tuple<std::string, std::uint32_t, std::uint32_t>;  // a name, and by which user and group
   struct Arrival {  // an introduction that another node asks for, and that cannot be made yet
     FarIntroduce what;
     Time until{};
-    FairOrder::Place place;  // among those for the same interface
+    FairOrder::Place place;      // among those for the same interface
+    std::uint64_t presence = 0;  // of that node, which has gone if there is a later one
   };
   struct FarWaiter {  // a look-up of another node's process that has no answer yet
     FarLookup what;
     FairOrder::Place place;  // among those of the same name
+    std::uint64_t presence = 0;
   };
   // Something has happened that more may have waited for than are taken up at once.
   struct Due {
     // The last three are what requests of other nodes wait for: something at an interface, a name, and room
     // for messages to a node.
-    // Before them: a search that is over, and a node that has gone.
+    // Before them: a search that is over, a node that has gone or come, a process whose end is known, and the
+    // end of the time in which processes of the run before come back.
     enum class What : std::uint8_t {
       reading,
       peer,
@@ -274,15 +282,19 @@ class Node {
       leaving,
       search,
       node,
+      ends,
+      grace,
       arrivals,
       far_name,
       room,
     };
     What what{};
-    std::uint64_t of = 0;  // reading: a connection; peer, arrivals: an interface; leaving, search, node: its
-                           // number there; room: a node
+    std::uint64_t of = 0;  // reading, ends: a connection; peer, arrivals: an interface; leaving, search: its
+                           // number there; node, room: a node
     std::string name{};
     Waiting after{};  // request, or place of one, that was looked at last
+    // (Of grace, `after` has the kind of those who wait, and the last that was looked at is in `of` or
+    // `name`.)
   };
   struct Watch {  // by a process, of the nodes
     std::uint64_t request = 0;
@@ -338,9 +350,19 @@ class Node {
   bool step_far_name(Due& due);
   bool step_room(const Due& due);
   bool step_search(const Due& due);
-  bool step_gone_node(const Due& due);
-  bool step_gone_node(GoneNode& gone);
-  void end_grace_of_far();
+  bool step_node(const Due& due);
+  std::optional<bool> tell_next(NodeId node, NodeNews& news);
+  std::optional<bool> tell_next_link(NodeId node, NodeNews& news);
+  std::optional<bool> tell_next_ask(NodeId node, NodeNews& news);
+  std::optional<bool> tell_next_search(NodeId node, NodeNews& news);
+  std::optional<bool> forget_next_arrival(NodeId node, NodeNews& news);
+  std::optional<bool> forget_next_lookup(NodeId node, NodeNews& news);
+  std::optional<bool> open_next_way(NodeId node, NodeNews& news);
+  std::optional<bool> ask_next_again(NodeId node, NodeNews& news);
+  static bool next_part(NodeId node, NodeNews& news);
+  std::uint64_t presence_of(NodeId node) const;
+  bool step_ends(const Due& due);
+  bool step_grace(Due& due);
   void take_introduced(NodeId node, const FarIntroduced& what);
   void take_refused(NodeId node, const FarRefused& what);
   void take_ended(NodeId node, const FarEnded& what);
@@ -403,7 +425,7 @@ class Node {
   void peer_happened(std::uint32_t uid, std::uint64_t interface);
   void go_on(int steps);
   bool step(Due& due);
-  void close_some(Connection& connection);
+  void close_some(std::uint64_t id, Connection& connection);
   void end_grace();
   void tick_held();
   std::optional<Time> held_deadline() const;
@@ -459,7 +481,7 @@ class Node {
   // Ends of links to other nodes of a connection that was closed, until it is known whether its process has
   // died, or so long.
   static constexpr Time kDying{100};
-  std::map<std::uint64_t, std::vector<FarEnded>> undecided_;
+  std::map<std::uint64_t, Undecided> undecided_;
   std::deque<std::pair<Time, std::uint64_t>> undecided_until_;
   std::set<std::pair<std::uint64_t, std::string>> kept_of_;  // by connection
   std::set<std::pair<std::uint64_t, std::string>> kept_at_;  // by interface
@@ -476,8 +498,11 @@ class Node {
   UserTurns due_turns_;
   std::uint64_t next_due_ = 0;
   std::map<std::uint64_t, Connection> leaving_;  // that have gone, but for their links
-  std::map<std::uint64_t, GoneNode> gone_nodes_;
-  std::uint64_t next_gone_node_ = 1;
+  bool in_steps_ = false;                        // what happens in a step has its own later
+  std::map<NodeId, NodeNews> node_news_;
+  std::map<NodeId, std::uint64_t> presences_;  // how often each node has gone
+  // Links to each other node, by interface and number.
+  std::map<NodeId, std::set<std::pair<std::uint64_t, std::uint64_t>>> links_to_;
   OtherNodes* const others_;
   Clerk* clerk_ = nullptr;
   std::uint32_t clerk_pid_ = 0;

@@ -145,6 +145,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   ask.serial = next_serial_++;
   ask.peer = request.number;
   ask.until = now_ + kAskTime;
+  ask.presence = presence_of(node);
   while (ask.link == 0 || connection.links.contains(ask.link))
     others_->random(std::as_writable_bytes(std::span{&ask.link, 1}));
   others_->random(ask.key);
@@ -201,16 +202,19 @@ void Node::have_way_opened(std::uint64_t id, Connection& connection, NodeId towa
 }
 
 void Node::take_introduce(NodeId node, FarIntroduce what) {
-  if (node_of(what.asker) != node || what.link == 0 || arrivals_.contains({node, what.serial})) {
+  const FarKey key{node, what.serial};
+  const auto same = arrivals_.find(key);
+  const bool stale = same != arrivals_.end() && same->second.presence != presence_of(node);
+  if (node_of(what.asker) != node || what.link == 0 || (same != arrivals_.end() && !stale)) {
     ++malformed_;
     return;
   }
+  if (stale) forget_arrival(key);
   if (take_up(node, what)) return;
-  const FarKey key{node, what.serial};
   if (!take_for(key, what.end.uid, Resource::introductions)) return;
   const FairOrder::Place place = arrivals_at_[what.peer].add({node, what.end.uid}, key);
   arrivals_of_[{node, what.link, what.peer, what.serial}] = key;
-  arrivals_[key] = {std::move(what), now_ + kArrivalTime, place};
+  arrivals_[key] = {std::move(what), now_ + kArrivalTime, place, presence_of(node)};
   arrival_deadlines_.insert({now_ + kArrivalTime, key});
 }
 
@@ -304,7 +308,8 @@ void Node::take_up_arrival(FarKey key) {
   const auto found = arrivals_.find(key);
   if (found == arrivals_.end()) return;
   const FarIntroduce what = found->second.what;
-  if (take_up(key.first, what)) forget_arrival(key);
+  const bool stale = found->second.presence != presence_of(key.first);
+  if (stale || take_up(key.first, what)) forget_arrival(key);
 }
 
 void Node::open_far(std::uint64_t id, Connection& connection, std::uint64_t request, std::uint64_t peer,
@@ -399,12 +404,13 @@ void Node::tell_far_end(Connection& connection, std::uint64_t link, LinkReason r
 
 // Tells other nodes of a process whose connection was closed: it has died, or goes on without one.
 void Node::tell_undecided(std::uint64_t id, LinkReason reason) {
-  const auto found = undecided_.extract(id);
-  if (found.empty()) return;
-  for (FarEnded& each : found.mapped()) {
-    each.reason = reason;
-    tell(node_of(each.yours), each);
-  }
+  const auto leaving = leaving_.find(id);  // those that are not there yet are told of as they are closed
+  if (leaving != leaving_.end() && leaving->second.leaves == LinkReason::none)
+    leaving->second.leaves = reason;
+  const auto found = undecided_.find(id);
+  if (found == undecided_.end() || found->second.reason != LinkReason::none) return;
+  found->second.reason = reason;
+  happened(found->second.uid, {.what = Due::What::ends, .of = id});
 }
 
 void Node::take_ended(NodeId node, const FarEnded& what) {
@@ -443,51 +449,29 @@ void Node::forget_far_request(Waiting waiting) {
 
 void Node::node_came(NodeId node, Time now) {
   now_ = now;
-  for (const auto& [number, id] : interfaces_) {
-    if (Connection& connection = connections_.at(id); connection.outward)
-      have_way_opened(id, connection, node);
+  const auto [found, fresh] = node_news_.try_emplace(node);
+  NodeNews& news = found->second;
+  news.back = true;
+  if (fresh || news.part >= NodeNews::Part::ways) {  // else whom its end concerns is told before
+    news.part = NodeNews::Part::ways;
+    news.after = {};
   }
-  // Searches that asked this node before it went ask it again.
-  for (auto& [number, gone] : gone_nodes_) {
-    if (gone.node != node) continue;
-    for (const std::uint64_t serial : std::exchange(gone.searches, {})) {
-      const auto search = searches_.find(serial);
-      if (search != searches_.end() && search->second.open.contains(node)) searched(serial, node);
-    }
-  }
-  for (auto& [serial, search] : searches_) {
-    if (!search.what.wait || search.hinted || search.over()) continue;
-    search.open.insert(node);
-    unsaid_[node].insert(serial);
-  }
-  tell_lookups(node);
+  happened(kNodes | node, {.what = Due::What::node, .of = node});
+  go_on(kAtOnce);
 }
 
 void Node::node_gone(NodeId node, const char* why, Time now) {
   now_ = now;
   if (clerk_ != nullptr) clerk_->node_gone(node);
-  GoneNode gone{node, "node " + std::to_string(node) + ": " + why, {}, {}, {}};
-  for (const auto& [id, connection] : connections_) {
-    for (const auto& [link, side] : connection.links) {
-      if (node_of(side.peer) == node && far(side.peer)) gone.links.push_back({id, link, side.peer});
-    }
-  }
-  const auto first_of = [node](auto& map) { return map.lower_bound({node, 0}); };
-  for (auto at = first_of(arrivals_); at != arrivals_.end() && at->first.first == node;)
-    forget_arrival((at++)->first);
-  for (auto at = first_of(far_waiters_); at != far_waiters_.end() && at->first.first == node;)
-    forget_far_waiter((at++)->first);
-  unsaid_.erase(node);
-  for (const auto& [waiting, ask] : asks_) {
-    if (node_of(ask.peer) == node) gone.asks.emplace_back(waiting, ask.serial);
-  }
-  for (const auto& [serial, search] : searches_) {
-    if (search.open.contains(node)) gone.searches.push_back(serial);
-  }
-  const std::uint64_t number = next_gone_node_++;
-  gone_nodes_.emplace(number, std::move(gone));
-  happened(kNodes | node, {.what = Due::What::node, .of = number});
+  ++presences_[node];
+  node_news_[node] = {.why = "node " + std::to_string(node) + ": " + why};
+  happened(kNodes | node, {.what = Due::What::node, .of = node});
   go_on(kAtOnce);
+}
+
+std::uint64_t Node::presence_of(NodeId node) const {
+  const auto found = presences_.find(node);
+  return found == presences_.end() ? 0 : found->second;
 }
 
 void Node::tick_far() {
@@ -499,8 +483,9 @@ void Node::tick_far() {
     refuse_search(serial, ErrorCode::timed_out, "some node has not said in time whether it has the name");
   });
   each_over(arrival_deadlines_, [this](const FarKey& key) {
-    refuse_far(key.first, key.second,
-               {ErrorCode::timed_out, "the process there does not say where it is reached"});
+    if (arrivals_.at(key).presence == presence_of(key.first))
+      refuse_far(key.first, key.second,
+                 {ErrorCode::timed_out, "the process there does not say where it is reached"});
     forget_arrival(key);
   });
   each_over(undecided_until_, [this](std::uint64_t id) {

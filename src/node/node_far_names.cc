@@ -57,7 +57,10 @@ std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool 
 
 // Has its registry read, or else asks it when it takes that.
 void Node::look_at(std::uint64_t serial, Search& search, NodeId node) {
-  if (!search.open.insert(node).second) return;
+  const auto [asked, fresh] = search.open.try_emplace(node, presence_of(node));
+  if (!fresh && asked->second == presence_of(node)) return;
+  asked->second = presence_of(node);
+  search.reading.erase(node);
   if (clerk_ != nullptr && clerk_->read(serial, node, search.what.name)) {
     search.reading.insert(node);
     return;
@@ -77,7 +80,9 @@ void Node::tell_lookups(NodeId node) {
   if (found == unsaid_.end()) return;
   auto& serials = found->second;
   while (!serials.empty() && others_->has_room(node)) {
-    const FarLookup& what = searches_.at(serials.extract(serials.begin()).value()).what;
+    Search& search = searches_.at(serials.extract(serials.begin()).value());
+    search.open[node] = presence_of(node);
+    const FarLookup& what = search.what;
     if (clerk_ != nullptr && !what.wait) clerk_->asked(what.serial, node);
     tell(node, what);
   }
@@ -87,7 +92,9 @@ void Node::tell_lookups(NodeId node) {
 bool Node::was_asked(NodeId node, std::uint64_t serial) const {
   const auto search = searches_.find(serial);
   const auto unsaid = unsaid_.find(node);  // (nodes of one that is over are not open)
-  return search != searches_.end() && search->second.open.contains(node) &&
+  if (search == searches_.end()) return false;
+  const auto asked = search->second.open.find(node);
+  return asked != search->second.open.end() && asked->second == presence_of(node) &&
          !search->second.reading.contains(node) &&
          (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
 }
@@ -149,7 +156,7 @@ void Node::close_search(Search& search) {
   const std::uint64_t serial = search.what.serial;
   search_deadlines_.erase({search.until, serial});
   if (search.what.wait) shared_.erase({search.what.name, search.what.uid, search.what.gid});
-  for (const NodeId node : search.open) {
+  for (const auto& [node, presence] : search.open) {
     if (search.reading.contains(node)) continue;
     const auto unsaid = unsaid_.find(node);
     if (unsaid == unsaid_.end() || unsaid->second.erase(serial) == 0) tell(node, FarCancel{serial});
@@ -167,13 +174,16 @@ void Node::end_search(Search& search) {
 
 void Node::take_lookup(NodeId node, const FarLookup& what) {
   const FarKey key{node, what.serial};
-  if (far_waiters_.contains(key)) {
-    ++malformed_;
-    return;
+  if (const auto same = far_waiters_.find(key); same != far_waiters_.end()) {
+    if (same->second.presence == presence_of(node)) {
+      ++malformed_;
+      return;
+    }
+    forget_far_waiter(key);
   }
   if (answer_far_lookup(node, what)) return;
   if (!take_for(key, what.uid, Resource::lookups)) return;
-  far_waiters_[key] = {what, far_awaited_[what.name].add({node, what.uid}, key)};
+  far_waiters_[key] = {what, far_awaited_[what.name].add({node, what.uid}, key), presence_of(node)};
 }
 
 void Node::forget_far_waiter(FarKey key) {
@@ -203,7 +213,9 @@ bool Node::answer_far_lookup(NodeId node, const FarLookup& what) {
 
 void Node::answer_far_waiter(FarKey key) {
   const auto found = far_waiters_.find(key);
-  if (found != far_waiters_.end() && answer_far_lookup(key.first, found->second.what)) forget_far_waiter(key);
+  if (found == far_waiters_.end()) return;
+  const bool stale = found->second.presence != presence_of(key.first);
+  if (stale || answer_far_lookup(key.first, found->second.what)) forget_far_waiter(key);
 }
 
 void Node::take_found(NodeId node, const FarFound& what) {

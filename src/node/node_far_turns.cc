@@ -71,38 +71,136 @@ bool Node::step_search(const Due& due) {
   return searches_.contains(due.of);
 }
 
-// One of those whom the end of a node concerns. Whether there is more.
-bool Node::step_gone_node(const Due& due) {
-  const auto found = gone_nodes_.find(due.of);
-  if (step_gone_node(found->second)) return true;
-  gone_nodes_.erase(found);
+// Tells one of those whom the end or the coming of a node concerns, or looks at some whom it does not.
+// Whether there is more.
+bool Node::step_node(const Due& due) {
+  const auto node = static_cast<NodeId>(due.of);
+  NodeNews& news = node_news_.at(node);
+  for (int looks = 0; looks < kAtOnce; ++looks) {
+    const auto told = tell_next(node, news);
+    if (told == true) return true;
+    if (told || next_part(node, news)) continue;
+    node_news_.erase(node);
+    return false;
+  }
+  return true;
+}
+
+// False: there is none.
+bool Node::next_part(NodeId node, NodeNews& news) {
+  using Part = NodeNews::Part;
+  news.part = static_cast<Part>(static_cast<std::uint8_t>(news.part) + 1);
+  const bool by_node = news.part == Part::introductions || news.part == Part::lookups;
+  news.after =
+      by_node ? std::pair{std::uint64_t{node} - 1, kNoSerial} : std::pair<std::uint64_t, std::uint64_t>{};
+  return news.part < (news.back ? Part::none : Part::ways);
+}
+
+// Whether somebody was told; nothing: all of this part were looked at.
+std::optional<bool> Node::tell_next(NodeId node, NodeNews& news) {
+  switch (news.part) {
+    case NodeNews::Part::links:
+      return tell_next_link(node, news);
+    case NodeNews::Part::asks:
+      return tell_next_ask(node, news);
+    case NodeNews::Part::searches:
+      return tell_next_search(node, news);
+    case NodeNews::Part::introductions:
+      return forget_next_arrival(node, news);
+    case NodeNews::Part::lookups:
+      return forget_next_lookup(node, news);
+    case NodeNews::Part::ways:
+      return open_next_way(node, news);
+    case NodeNews::Part::again:
+      return ask_next_again(node, news);
+    case NodeNews::Part::none:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Node::tell_next_link(NodeId node, NodeNews& news) {
+  const auto links = links_to_.find(node);
+  if (links == links_to_.end()) return std::nullopt;
+  const auto next = links->second.upper_bound(news.after);
+  if (next == links->second.end()) return std::nullopt;
+  news.after = *next;
+  const auto [interface, link] = *next;
+  const auto there = interfaces_.find(interface);
+  if (there == interfaces_.end()) return false;
+  Connection& connection = connections_.at(there->second);
+  const auto side = connection.links.find(link);
+  if (side == connection.links.end() || side->second.gone || side->second.presence == presence_of(node))
+    return false;
+  tell_gone(connection, link, side->second.peer, LinkReason::node_missing, news.why);
+  return true;
+}
+
+std::optional<bool> Node::tell_next_ask(NodeId node, NodeNews& news) {
+  const auto next = asks_.upper_bound(news.after);
+  if (next == asks_.end()) return std::nullopt;
+  news.after = next->first;
+  if (node_of(next->second.peer) != node || next->second.presence == presence_of(node)) return false;
+  refuse_waiting(Waiting{next->first}, {ErrorCode::peer_died, news.why});
+  return true;
+}
+
+std::optional<bool> Node::tell_next_search(NodeId node, NodeNews& news) {
+  const auto next = searches_.upper_bound(news.after.first);
+  if (next == searches_.end()) return std::nullopt;
+  news.after.first = next->first;
+  const auto asked = next->second.open.find(node);
+  if (asked == next->second.open.end() || asked->second == presence_of(node)) return false;
+  if (const auto unsaid = unsaid_.find(node); unsaid != unsaid_.end()) {
+    unsaid->second.erase(next->first);
+    if (unsaid->second.empty()) unsaid_.erase(unsaid);
+  }
+  searched(next->first, node);
+  return true;
+}
+
+// Forgets an introduction that a node had asked for before it went.
+std::optional<bool> Node::forget_next_arrival(NodeId node, NodeNews& news) {
+  const auto next = arrivals_.upper_bound({static_cast<NodeId>(news.after.first), news.after.second});
+  if (next == arrivals_.end() || next->first.first != node) return std::nullopt;
+  news.after = next->first;
+  if (next->second.presence != presence_of(node)) forget_arrival(FarKey{next->first});
   return false;
 }
 
-bool Node::step_gone_node(GoneNode& gone) {
-  if (!gone.links.empty()) {
-    const auto [id, link, peer] = gone.links.back();
-    gone.links.pop_back();
-    const auto connection = connections_.find(id);
-    if (connection == connections_.end()) return true;
-    const auto side = connection->second.links.find(link);
-    if (side != connection->second.links.end() && side->second.peer == peer)
-      tell_gone(connection->second, link, peer, LinkReason::node_missing, gone.text);
-    return true;
-  }
-  if (!gone.asks.empty()) {
-    const auto [waiting, serial] = gone.asks.back();
-    gone.asks.pop_back();
-    const auto ask = asks_.find(waiting);
-    if (ask != asks_.end() && ask->second.serial == serial)
-      refuse_waiting(waiting, {ErrorCode::peer_died, gone.text});
-    return true;
-  }
-  if (gone.searches.empty()) return false;
-  const std::uint64_t serial = gone.searches.back();
-  gone.searches.pop_back();
-  const auto search = searches_.find(serial);
-  if (search != searches_.end() && search->second.open.contains(gone.node)) searched(serial, gone.node);
+// Likewise a look-up.
+std::optional<bool> Node::forget_next_lookup(NodeId node, NodeNews& news) {
+  const auto next = far_waiters_.upper_bound({static_cast<NodeId>(news.after.first), news.after.second});
+  if (next == far_waiters_.end() || next->first.first != node) return std::nullopt;
+  news.after = next->first;
+  if (next->second.presence != presence_of(node)) forget_far_waiter(FarKey{next->first});
+  return false;
+}
+
+// Has a process that is likely to talk to others say where it is reached.
+std::optional<bool> Node::open_next_way(NodeId node, NodeNews& news) {
+  const auto next = interfaces_.upper_bound(news.after.first);
+  if (next == interfaces_.end()) return std::nullopt;
+  news.after.first = next->first;
+  Connection& connection = connections_.at(next->second);
+  if (!connection.outward || connection.reach != Reach::unasked) return false;
+  have_way_opened(next->second, connection, node);
+  return true;
+}
+
+// Asks a node that has come for a name that somebody waits for.
+std::optional<bool> Node::ask_next_again(NodeId node, NodeNews& news) {
+  const auto next = searches_.upper_bound(news.after.first);
+  if (next == searches_.end()) return std::nullopt;
+  news.after.first = next->first;
+  auto& [serial, search] = *next;
+  const auto asked = search.open.find(node);
+  if (!search.what.wait || search.hinted || search.over() ||
+      (asked != search.open.end() && asked->second == presence_of(node)))
+    return false;
+  search.open[node] = presence_of(node);
+  unsaid_[node].insert(serial);
+  tell_lookups(node);
   return true;
 }
 
@@ -125,12 +223,6 @@ void Node::go_on_telling() {
     if (others_->has_room(at->first))
       happened(kNodes | at->first, {.what = Due::What::room, .of = at->first});
   }
-}
-
-// Nobody of the run before comes back any more.
-void Node::end_grace_of_far() {
-  for (const auto& [interface, waiting] : arrivals_at_) arrivals_happened(options_.uid, interface);
-  for (const auto& [name, waiting] : far_awaited_) far_name_happened(options_.uid, name);
 }
 
 }  // namespace hamlyn::node

@@ -150,9 +150,10 @@ void Node::happened(std::uint64_t user, Due due) {
 void Node::go_on() { go_on(1); }
 
 void Node::go_on(int steps) {
+  if (std::exchange(in_steps_, true)) return;
   for (; steps > 0; --steps) {
     const auto turn = due_turns_.next();
-    if (!turn) return;
+    if (!turn) break;
     due_turns_.charge(*turn, 1);
     const auto found = dues_.find(turn->what);
     Due due = std::move(found->second);
@@ -164,6 +165,7 @@ void Node::go_on(int steps) {
     dues_.emplace(turn->what, std::move(due));
     due_turns_.add(turn->user, turn->what);
   }
+  in_steps_ = false;
 }
 
 // One request, or so. Whether there is more.
@@ -194,7 +196,7 @@ bool Node::step(Due& due) {
     }
     case Due::What::leaving: {
       Connection& connection = leaving_.at(due.of);
-      close_some(connection);
+      close_some(due.of, connection);
       if (!connection.links.empty()) return true;
       leaving_.erase(due.of);
       return false;
@@ -202,7 +204,11 @@ bool Node::step(Due& due) {
     case Due::What::search:
       return step_search(due);
     case Due::What::node:
-      return step_gone_node(due);
+      return step_node(due);
+    case Due::What::ends:
+      return step_ends(due);
+    case Due::What::grace:
+      return step_grace(due);
     case Due::What::arrivals:
       return step_arrivals(due);
     case Due::What::far_name:
@@ -213,9 +219,35 @@ bool Node::step(Due& due) {
   return false;
 }
 
-void Node::close_some(Connection& connection) {
-  for (std::size_t i = 0; i < kLinksOfAStep && !connection.links.empty(); ++i)
-    close_side(connection, connection.links.begin()->first);
+void Node::close_some(std::uint64_t id, Connection& connection) {
+  for (std::size_t i = 0; i < kLinksOfAStep && !connection.links.empty(); ++i) {
+    auto& [link, side] = *connection.links.begin();
+    if (far(side.peer) && connection.leaves != LinkReason::none) {
+      tell_far_end(connection, link, connection.leaves);
+    } else if (far(side.peer) && !side.gone) {
+      Undecided& undecided = undecided_[id];
+      undecided.uid = connection.who.uid;
+      undecided.links.push_back({link, connection.interface, side.peer});
+    }
+    if (side.unproven) adoptions_.erase({*side.unproven, {id, link}});
+    side.unproven.reset();
+    close_side(connection, std::uint64_t{link});
+  }
+}
+
+// Some of the ends of links of a process, now that it is known why they have ended. Whether there is more.
+bool Node::step_ends(const Due& due) {
+  const auto found = undecided_.find(due.of);
+  auto& [uid, links, reason] = found->second;
+  for (std::size_t i = 0; i < kLinksOfAStep && !links.empty(); ++i) {
+    FarEnded ended = links.back();
+    links.pop_back();
+    ended.reason = reason;
+    tell(node_of(ended.yours), ended);
+  }
+  if (!links.empty()) return true;
+  undecided_.erase(found);
+  return false;
 }
 
 // A name has been given to somebody, or is kept for nobody any more.
@@ -244,10 +276,40 @@ void Node::peer_happened(std::uint32_t uid, std::uint64_t interface) {
 // Nobody of the run before comes back any more.
 void Node::end_grace() {
   grace_ = false;
-  for (auto peer = introductions_.next_peer(kFirst); peer; peer = introductions_.next_peer(*peer))
-    happened(options_.uid, {.what = Due::What::peer, .of = *peer});
-  for (const auto& [name, waiting] : awaited_) name_happened(options_.uid, name);
-  end_grace_of_far();
+  happened(options_.uid, {.what = Due::What::grace});
+}
+
+// The next peer or name that somebody waits for. Whether there is more.
+bool Node::step_grace(Due& due) {
+  enum Kind : std::uint64_t { peers, names, far_peers, far_names, all };
+  auto& [kind, none] = due.after;
+  for (; kind < all; ++kind, due.of = kFirst, due.name.clear()) {
+    if (kind == peers) {
+      const auto peer = introductions_.next_peer(due.of);
+      if (!peer) continue;
+      due.of = *peer;
+      happened(options_.uid, {.what = Due::What::peer, .of = due.of});
+      return true;
+    }
+    if (kind == far_peers) {
+      const auto peer = arrivals_at_.upper_bound(due.of);
+      if (peer == arrivals_at_.end()) continue;
+      due.of = peer->first;
+      arrivals_happened(options_.uid, due.of);
+      return true;
+    }
+    const bool far = kind == far_names;
+    const auto next = [&](const auto& awaited) {
+      const auto name = awaited.upper_bound(due.name);
+      if (name == awaited.end()) return false;
+      due.name = name->first;
+      return true;
+    };
+    if (!(far ? next(far_awaited_) : next(awaited_))) continue;
+    far ? far_name_happened(options_.uid, due.name) : name_happened(options_.uid, due.name);
+    return true;
+  }
+  return false;
 }
 
 void Node::tick_held() {
@@ -258,7 +320,12 @@ void Node::tick_held() {
   });
   each_over(adoptions_, [this](const auto& end) {
     const auto [id, link] = end;
-    Connection& connection = connections_.at(id);
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) {  // it is leaving
+      adoptions_.erase(adoptions_.begin());
+      return;
+    }
+    Connection& connection = found->second;
     const std::uint64_t peer = connection.links.at(link).peer;
     close_side(connection, link);
     try_introductions_between(connection.interface, peer);

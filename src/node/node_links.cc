@@ -85,13 +85,18 @@ void Node::check_peers_room(std::uint32_t uid, std::uint32_t asker) const {
 
 void Node::open_side(Connection& connection, std::uint64_t link, const Side& side) {
   const std::uint32_t uid = connection.who.uid;
-  connection.links[link] = side;
+  Side& opened = connection.links[link];
+  opened = side;
   connection.with[side.peer] = link;
   connection.bytes += side.bytes;
   accounts_.add(uid, Resource::bytes, side.bytes);
   accounts_.add(uid, Resource::links, 1);
   if (side.asker && *side.asker != uid) accounts_.add_foreign(uid, *side.asker);
-  if (side.asker && far(side.peer)) visitors(node_of(side.peer)).add(*side.asker, Resource::links, 1);
+  if (!far(side.peer)) return;
+  const NodeId node = node_of(side.peer);
+  opened.presence = presence_of(node);
+  links_to_[node].insert({connection.interface, link});
+  if (side.asker) visitors(node).add(*side.asker, Resource::links, 1);
 }
 
 void Node::close_side(Connection& connection, std::uint64_t link) {
@@ -100,6 +105,11 @@ void Node::close_side(Connection& connection, std::uint64_t link) {
   const std::uint32_t uid = connection.who.uid;
   if (side.unproven) adoptions_.erase({*side.unproven, {interfaces_.at(connection.interface), link}});
   connection.bytes -= side.bytes;
+  if (far(side.peer)) {
+    const auto links = links_to_.find(node_of(side.peer));
+    links->second.erase({connection.interface, link});
+    if (links->second.empty()) links_to_.erase(links);
+  }
   if (side.asker && far(side.peer)) give_for(node_of(side.peer), *side.asker, Resource::links);
   if (side.asker && *side.asker != uid) accounts_.give_foreign(uid, *side.asker);
   accounts_.give(uid, Resource::bytes, side.bytes);

@@ -195,7 +195,7 @@ TEST(NodeHeld, ANameThatIsGivenWhileThoseWhoWaitForItAreLookedAtCostsNoMoreSteps
     EXPECT_TRUE(world.quiet(1000 + i)) << "it is kept";
   }
   world.node.disconnected(1);
-  std::uint64_t steps = 2 * kAtOnce;  // for the name and for the process
+  std::uint64_t steps = kAtOnce;  // what a step makes happen waits for its own
   for (; world.node.has_more(); ++steps) world.node.go_on();
   EXPECT_EQ(steps, kClaims + 1) << "one for each, and one that finds nobody";
   for (std::uint64_t i = 0; i < kClaims; ++i)
