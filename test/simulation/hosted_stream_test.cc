@@ -8,6 +8,7 @@
 #include "hamlyn/protocols/loan.h"
 #include "hamlyn/protocols/stream.h"
 #include "hamlyn/protocols/tagged_write.h"
+#include "library/setting.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
@@ -177,6 +178,57 @@ TEST(HostedStreams, leave_before_each_sleep_of_a_wait_for_any_of_several) {
     all.expect(looks > 1 && status == Status::timed_out, "it has not waited");
   });
   hosted.run();
+}
+
+// How long the last records waited, in virtual time, that their sender has put together before it computes.
+std::chrono::nanoseconds left_alone(std::chrono::nanoseconds linger, int batches) {
+  constexpr int kLast = 3;
+  Hosted hosted;
+  std::chrono::nanoseconds longest{0};
+  library::Clock::time_point sent;
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    StreamReceiver receiver(manager);
+    manager.publish("s", receiver.make_seed());
+    int last = 0;
+    for (const Record& record : receiver) {
+      if (record.text() != "last") continue;
+      longest = std::max<std::chrono::nanoseconds>(longest, library::Clock::now() - sent);
+      ++last;
+    }
+    all.expect(last == kLast, "records are lost");
+  });
+  hosted.add([&](Hosted& all) {
+    Manager manager;
+    StreamSender sender(manager, manager.lookup("s", 1s), {.linger = linger});
+    const auto send = [&](const std::string& text, int times) {
+      for (int i = 0; i < times; ++i) all.expect(sender.send(bytes_of(text), 1s) == Status::ok, "not sent");
+    };
+    for (int i = 0; i < batches; ++i) {  // as large as batches get, and closer to each other than the looks
+      send(std::string(1000, 'x'), 9);
+      all.host.pause(10'000);
+    }
+    sent = library::Clock::now();
+    send("last", kLast);
+    all.host.pause(100 * kMillisecond);
+    all.expect(longest != 0ns, "the last have not left by themselves");
+    all.expect(sender.close(1s) == Status::ok, "not closed");
+  });
+  hosted.run();
+  return longest;
+}
+
+// An allowance for what wakes the thread and brings the packet, each of a microsecond here.
+constexpr std::chrono::nanoseconds kOnTheWay = 10us;
+
+TEST(HostedStreams, leave_by_themselves_within_twice_the_time_that_they_linger) {
+  EXPECT_LE(left_alone(50us, 0), 100us + kOnTheWay);
+  EXPECT_LE(left_alone(400us, 0), 800us + kOnTheWay);
+}
+
+TEST(HostedStreams, leave_by_themselves_within_sixteen_times_it_behind_many_batches) {
+  for (const int batches : {1, 10, 100, 101, 107, 150})
+    EXPECT_LE(left_alone(50us, batches), 800us + kOnTheWay) << batches;
 }
 
 // A batch is on its way that takes long; its receiver closes, and its sender goes before all of it has left.
