@@ -125,7 +125,8 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
   shm::Sleeper<>::armed();
   if (far_ != nullptr && !words_only_ && (watched.count != 0 || links_demoted_)) {
     words_only_ = true;
-    sleepers_.wake_all();  // the thread that helps those on words cannot hear of them any more
+    // The thread that helps those on words cannot hear of them any more.
+    if (!sleepers_.wake_all()) far_thread_->relay();
   }
   FarSleepers::Sleeper* const sleeper =
       far_ != nullptr && !words_only_ ? sleepers_.take(far_->descriptor()) : nullptr;
@@ -162,11 +163,7 @@ bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& wor
 void Engine::wake(std::atomic<std::uint32_t>& word) noexcept {
   futex_wake(word);
   if (!sleepers_.any(word)) return;  // after the word has moved, which is sequentially consistent
-  if (has_left_descriptors()) {
-    far_thread_->relay();
-  } else {
-    sleepers_.wake(word);
-  }
+  if (has_left_descriptors() || !sleepers_.wake(word)) far_thread_->relay();
 }
 
 void Engine::far_came() noexcept {
@@ -482,6 +479,11 @@ void Engine::close_far() noexcept {
   if (far_ == nullptr) return;
   const base::Uncancelled guard;
   FarSleepers::Sleeper* sleeper = nullptr;
+  if (sleepers_.closed()) {  // libfabric would close what is the program's by now
+    core_.set_gate(nullptr);
+    (void)far_.release();
+    return;
+  }
   // Each link of those that close goes at its own time, and none is added to them any more.
   while (far_->exchange().closing()) {
     if (sleeper == nullptr && (sleeper = sleepers_.take(far_->descriptor())) == nullptr) break;

@@ -17,14 +17,20 @@ namespace {
 
 constexpr std::uint64_t kOwnEvent = 1;
 
-}  // namespace
-
-void raise(const base::MarkedDescriptor& event) noexcept {
-  if (!event.ours()) return;
+void raise(int event) noexcept {
   const base::Uncancelled guard;
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(event.get(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = write(event, &one, sizeof one);
 }
+
+// False: the program has closed it.
+bool raise(const base::MarkedDescriptor& event) noexcept {
+  if (!event.ours()) return false;
+  raise(event.get());
+  return true;
+}
+
+}  // namespace
 
 bool watch_arrivals(int epoll, int descriptor) noexcept {
   epoll_event event{};
@@ -100,16 +106,39 @@ bool FarSleepers::any(const Word& word) const noexcept {
                      [&](const Sleeper& sleeper) { return sleeper.word_.load() == &word; });
 }
 
-void FarSleepers::wake(const Word& word) noexcept {
+bool FarSleepers::wake(const Word& word) noexcept {
+  bool all = true;
   for (const Sleeper& sleeper : sleepers_) {
-    if (sleeper.word_.load() == &word) raise(sleeper.event_);
+    if (sleeper.word_.load() == &word) all &= raise(sleeper.event_);
+  }
+  return all;
+}
+
+bool FarSleepers::wake_all() noexcept {
+  bool all = true;
+  for (const Sleeper& sleeper : sleepers_) {
+    if (sleeper.word_.load() != nullptr) all &= raise(sleeper.event_);
+  }
+  return all;
+}
+
+FarSleepers::Events FarSleepers::events() const noexcept {
+  Events out;
+  std::ranges::transform(sleepers_, out.begin(), [](const Sleeper& sleeper) {
+    return sleeper.event_.ours() ? sleeper.event_.get() : -1;
+  });
+  return out;
+}
+
+void FarSleepers::wake_all(const Events& events) noexcept {
+  for (std::size_t i = 0; i < kPlaces; ++i) {
+    if (sleepers_[i].word_.load() != nullptr) raise(events[i]);
   }
 }
 
-void FarSleepers::wake_all() noexcept {
-  for (const Sleeper& sleeper : sleepers_) {
-    if (sleeper.word_.load() != nullptr) raise(sleeper.event_);
-  }
+bool FarSleepers::closed() const noexcept {
+  return !std::ranges::all_of(
+      sleepers_, [](const Sleeper& sleeper) { return sleeper.event_.ours() && sleeper.epoll_.ours(); });
 }
 
 }  // namespace hamlyn::internal_::library

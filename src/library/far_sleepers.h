@@ -17,9 +17,6 @@ namespace hamlyn::internal_::library {
 // memory.
 bool watch_arrivals(int epoll, int descriptor) noexcept;
 
-// Makes that eventfd readable, if the program has not closed it.
-void raise(const base::MarkedDescriptor& event) noexcept;
-
 class FarSleepers {
  public:
   using Word = std::atomic<std::uint32_t>;
@@ -48,13 +45,22 @@ class FarSleepers {
 
   // After the word has moved. False: nobody sleeps for it here.
   bool any(const Word& word) const noexcept;
-  // Wakes those who sleep for it, or all of them. From threads that have the process's descriptors.
-  void wake(const Word& word) noexcept;
-  void wake_all() noexcept;
+  // Wakes those who sleep for it, or all of them. From threads that have the process's descriptors. False:
+  // the program has closed one that was needed.
+  bool wake(const Word& word) noexcept;
+  bool wake_all() noexcept;
+
+  // The interface thread, one that sleeps in a wait, and those that are on their way out.
+  static constexpr std::size_t kPlaces = 4;
+  // For a thread with a table of its own, in which they have the same numbers; -1: the program has closed it.
+  using Events = std::array<int, kPlaces>;
+  Events events() const noexcept;
+  void wake_all(const Events& events) noexcept;
+  // Whether the program has closed any descriptor of these.
+  bool closed() const noexcept;
 
  private:
-  // The interface thread, one that sleeps in a wait, and those that are on their way out.
-  std::array<Sleeper, 4> sleepers_;
+  std::array<Sleeper, kPlaces> sleepers_;
 };
 
 }  // namespace hamlyn::internal_::library

@@ -1,6 +1,9 @@
 #pragma once
 // The thread that opens the way to other hosts, which takes up to a second the first time, and then helps
 // those who sleep: a thread cannot wait for words of memory and for a descriptor at once.
+//
+// When the way is open it has a table of its own, with what it needs of its own and of those who sleep on
+// descriptors: whatever the program closes, they are woken, and it can be stopped.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -8,6 +11,8 @@
 
 #include "base/marked_descriptor.h"
 #include "base/namespaces.h"
+#include "library/far_sleepers.h"
+#include "library/wake_event.h"
 
 namespace hamlyn::internal_::library {
 
@@ -33,7 +38,8 @@ class FarThread {
   // words, and is to be woken through them when something comes from another host; or on the descriptor.
   void watch() noexcept;
   void watch_no_more() noexcept;
-  // Wakes whoever sleeps on the descriptor, for a thread that does not have the process's descriptors.
+  // Wakes whoever sleeps on the descriptor, for a thread that does not have the process's descriptors, or
+  // when the program has closed them.
   void relay() noexcept;
 
  private:
@@ -42,11 +48,15 @@ class FarThread {
 
   void main() noexcept;
   void open() noexcept;
+  void leave_process();
   void watch_arrivals_once() noexcept;
   void call() noexcept;
 
   Engine& engine_;
-  base::MarkedDescriptor own_event_, epoll_;
+  base::MarkedDescriptor epoll_;
+  int own_epoll_ = -1;                  // in the thread's table
+  FarSleepers::Events own_events_{};    // likewise
+  WakeEvent event_;                     // of the thread while it watches
   std::atomic<std::uint32_t> word_{0};  // call to main, which reads it before those that were set
   std::atomic<bool> stop_{false}, relay_{false};
   std::atomic<Watch> watch_{Watch::none};

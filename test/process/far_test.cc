@@ -19,6 +19,7 @@
 #include "library/engine.h"
 #include "library/far_fabric.h"
 #include "test/process/managers.h"
+#include "test/process/own_files.h"
 #include "test/support/actor.h"
 #include "test/support/two_nodes.h"
 #include "test/threads/beside.h"
@@ -315,6 +316,41 @@ TEST_F(FarRelay, wakes_a_sleeper_behind_one_that_slept_on_words) {
   EXPECT_TRUE(eventually([&] { return over.load(); })) << "it sleeps through what the control thread says";
   one.interface.cancel();
   waits.join();
+}
+
+// The way to other nodes is open, and has no link yet. The interface's thread sleeps on the way's descriptor,
+// or on words, if the process has links here, while another thread sleeps on the descriptor.
+TEST_F(Far, a_program_that_closes_all_descriptors_ends_and_finds_nothing_written_into_its_files) {
+  for (const bool links_here : {false, true}) {
+    Actor program([&](Line&) {
+      auto one = std::make_unique<Party>(nodes->at(1));
+      auto beside = std::make_unique<Party>(nodes->at(1));
+      library::Engine& engine = one->interface.engine();
+      one->interface.publish(links_here ? "words" : "way", one->slot.ticket());
+      const auto is_open = [&] {
+        const base::RunLockGuard guard(engine.lock());
+        return engine.*reveal(EngineFar{}) != nullptr;
+      };
+      if (!eventually(is_open)) return 1;
+      const auto message = [&](std::uint64_t word) {
+        return beside->terminus.connect(one->slot.ticket(), kPatience) == Status::ok &&
+               beside->terminus.send_fast(one->slot.ticket(), {}, word) == Status::ok &&
+               one->next().word == word;
+      };
+      if (links_here && !message(1)) return 2;
+      const auto& role = engine.*reveal(EngineRole{});
+      if (!eventually([&] { return role.load() == SleeperRole::interface_thread; })) return 3;
+      if (::close_range(3, ~0u, 0) != 0) return 4;
+      const OwnFiles files;
+      if (!message(2)) return 5;
+      if (one->queue.descriptor() < 0) return 6;
+      if (!message(3)) return 7;
+      one.reset();
+      beside.reset();
+      return files.untouched() ? 0 : 8;
+    });
+    EXPECT_EQ(program.wait(), 0) << links_here;
+  }
 }
 
 TEST_F(Far, a_process_that_leaves_says_so) {
