@@ -26,7 +26,8 @@ Multicast::~Multicast() {
 
 Status Multicast::check(std::span<const Ticket> recipients, std::span<const std::byte> data,
                         const SendOptions& options) const noexcept {
-  if (recipients.size() > most_ || options.metadata.size() > interface::kMetadataLimit)
+  if (recipients.size() > most_ || options.metadata.size() > interface::kMetadataLimit ||
+      data.size() > 0xFFFFFFFFu)
     return Status::too_long;
   if (!interface::is_element(options.element)) return Status::invalid;
   for (const Ticket& ticket : recipients) {

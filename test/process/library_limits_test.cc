@@ -44,6 +44,22 @@ TEST_F(Library, WhatNoHeaderNamesIsRefused) {
   });
 }
 
+// Nobody looks at the data.
+TEST_F(Library, MessagesOfFourGiBAreTooLong) {
+  in_child([&] {
+    ReceivingEnd to(options());
+    Interface from(options());
+    Terminus terminus(from);
+    Multicast many(from);
+    auto* const nowhere = reinterpret_cast<const std::byte*>(std::uintptr_t{4096});
+    const std::span data(nowhere, std::size_t{1} << 32);
+    const Ticket ticket = to.slot.ticket(0);
+    EXPECT_EQ(terminus.send(ticket, data), Status::too_long);
+    EXPECT_EQ(terminus.send(ticket, data.first(data.size() - 1)), Status::out_of_bounds) << "of that slot";
+    EXPECT_EQ(many.send(std::vector{ticket}, data), Status::too_long);
+  });
+}
+
 // The thread that attaches has a table of descriptors of its own: its numbers are others here.
 TEST(Attachment, ThatFailsClosesNoDescriptorOfTheApplication) {
   const Folder folder;
