@@ -301,6 +301,19 @@ TEST_F(SegmentsRefuse, imports_for_an_access_that_there_is_not) {
   });
 }
 
+TEST_F(SegmentsRefuse, to_have_no_size) {
+  with_two([](Interface& exporter, Interface&) {
+    std::string text;
+    try {
+      const Segment segment(exporter, {.name = "s"});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      text = error.what();
+    }
+    EXPECT_NE(text.find("SegmentOptions::bytes"), std::string::npos) << text;
+  });
+}
+
 TEST_F(SegmentsRefuse, controls_that_there_are_not) {
   with_two([](Interface& exporter, Interface&) {
     constexpr Control kNone = static_cast<Control>(3);
