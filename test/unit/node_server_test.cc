@@ -149,7 +149,8 @@ class NodeServer : public testing::Test {
     EXPECT_EQ(::waitpid(daemon_->pid(), &status, WUNTRACED), daemon_->pid());
   }
   void go_on() const { ::kill(daemon_->pid(), SIGCONT); }
-  // Threads that it has beside the one that serves. ThreadSanitizer has two of its own, by fork and by the first thread.
+  // Threads that it has beside the one that serves. ThreadSanitizer has two of its own, by fork and by the
+  // first thread.
   std::size_t threads() const {
     const auto tasks =
         std::filesystem::directory_iterator("/proc/" + std::to_string(daemon_->pid()) + "/task");
