@@ -353,6 +353,27 @@ TEST_F(Far, a_program_that_closes_all_descriptors_ends_and_finds_nothing_written
   }
 }
 
+// It is not allowed, for what libfabric has open there may get the numbers of sockets of the program's.
+TEST_F(Far, a_program_that_closes_all_descriptors_with_links_writes_into_no_file_and_ends_too) {
+  Party two(nodes->at(2));
+  const Ticket far = two.slot.ticket();
+  Actor program([&](Line& line) {
+    auto one = std::make_unique<Party>(nodes->at(1));
+    if (one->terminus.connect(far, kPatience) != Status::ok) return 1;
+    if (one->terminus.send_fast(far, {}, 1) != Status::ok || !line.take<char>()) return 2;
+    if (::close_range(3, ~0u, 0) != 0) return 3;
+    const OwnFiles files;
+    static_cast<void>(one->terminus.send_fast(far, {}, 2));  // it may say anything
+    one->interface.run();
+    one.reset();
+    return files.untouched() ? 0 : 4;
+  });
+  EXPECT_EQ(two.next().word, 1u);
+  ASSERT_TRUE(program.line().put('.'));
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(two.next().kind, Notification::Kind::link_ended);
+}
+
 TEST_F(Far, a_process_that_leaves_says_so) {
   Party one(nodes->at(1));
   auto other = std::make_unique<Party>(nodes->at(2));
