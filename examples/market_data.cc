@@ -12,7 +12,6 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <future>
 #include <list>
 #include <memory>
 #include <string>
@@ -31,6 +30,7 @@ constexpr std::size_t kSubscribers = 4;
 constexpr std::uint32_t kHeld = 16;      // books that one subscriber may have at a time
 constexpr std::size_t kNewcomers = 16;   // are let in at a time; others knock again
 constexpr auto kNewcomersPatience = 1s;  // what a newcomer has for its first look
+using Clock = std::chrono::steady_clock;
 
 // What is published, as it stands in memory. Every level says in which update it was written, so that a
 // subscriber can tell that it has not read half of one and half of another.
@@ -60,10 +60,12 @@ struct Subscription {
 
 struct Subscriber {
   Subscriber(hamlyn::LoanPool& pool, const Subscription& wish)
-      : sender(pool, wish.books, {.most = kHeld, .timeout = kNewcomersPatience}),
+      : sender(pool, wish.books, {.most = kHeld}, hamlyn::kBegin),
+        knocked(Clock::now()),
         news(wish.news.ticket),
         name(wish.name) {}
-  hamlyn::LoanSender sender;
+  hamlyn::LoanSender sender;  // begun
+  Clock::time_point knocked;
   hamlyn::Ticket news;
   std::string name;
   std::uint64_t missed = 0;
@@ -79,8 +81,8 @@ void write(std::span<std::byte> bytes, std::uint64_t update) {
 
 using Subscribers = std::list<std::unique_ptr<Subscriber>>;
 
-// Lets newcomers in. To open a way to one takes until its program looks, so a thread of its own does it: a
-// newcomer that never looks holds up neither the publisher nor anybody else.
+// Lets newcomers in. A way to one opens when its program looks, which may be never: so it is begun, looked at
+// by and by, and given up after a while. One that never looks holds up neither the publisher nor the others.
 class Door {
  public:
   Door(hamlyn::Manager& manager, hamlyn::LoanPool& pool)
@@ -92,17 +94,15 @@ class Door {
     hamlyn::Datagram wish;
     if (coming_.size() < kNewcomers) take(wish, door_.receive(wish, patience));
     for (auto each = coming_.begin(); each != coming_.end();) {
-      if (each->wait_for(0s) != std::future_status::ready) {
-        ++each;
-        continue;
+      const auto newcomer = each++;
+      const hamlyn::Status status = (*newcomer)->sender.opened(0s);
+      if (status == hamlyn::Status::ok) {
+        subscribers.splice(subscribers.end(), coming_, newcomer);
+      } else if (status != hamlyn::Status::timed_out ||
+                 Clock::now() - (*newcomer)->knocked > kNewcomersPatience) {
+        give_up(**newcomer);
+        coming_.erase(newcomer);
       }
-      try {
-        subscribers.push_back(each->get());
-      } catch (
-          const hamlyn::Error& error) {  // it has gone, does not look, or its seed is no good: its own loss
-        std::fprintf(stderr, "market_data: a newcomer: %s\n", error.what());
-      }
-      each = coming_.erase(each);
     }
   }
 
@@ -114,16 +114,30 @@ class Door {
     if (status == hamlyn::Status::ok && wish.bytes.size() == sizeof subscription) {
       std::copy_n(wish.bytes.data(), sizeof subscription, reinterpret_cast<std::byte*>(&subscription));
       subscription.name[sizeof subscription.name - 1] = 0;
-      coming_.push_back(std::async(std::launch::async, [this, subscription] {
-        return std::make_unique<Subscriber>(pool_, subscription);
-      }));
+      begin(subscription);
     }
     check(door_.make_ready());
   }
 
+  void begin(const Subscription& subscription) {
+    try {
+      coming_.push_back(std::make_unique<Subscriber>(pool_, subscription));
+    } catch (const hamlyn::Error& error) {  // its seed is no good: its own loss
+      std::fprintf(stderr, "market_data: a newcomer: %s\n", error.what());
+    }
+  }
+
+  static void give_up(Subscriber& newcomer) {
+    try {
+      newcomer.sender.open(0s);
+    } catch (const hamlyn::Error& error) {  // it has gone, does not look, or its seed is used or stale
+      std::fprintf(stderr, "market_data: a newcomer: %s\n", error.what());
+    }
+  }
+
   hamlyn::LoanPool& pool_;
   hamlyn::DatagramReceiver door_;
-  std::list<std::future<std::unique_ptr<Subscriber>>> coming_;
+  Subscribers coming_;
 };
 
 // Returns how many have it in their memory. One that has died since the last look is none of them, and is not

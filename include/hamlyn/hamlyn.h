@@ -29,6 +29,7 @@
 #include "hamlyn/segment/segment.h"
 #include "hamlyn/segment/sure_swap.h"
 #include "hamlyn/segment/versioned.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/consent.h"
 #include "hamlyn/values/error.h"
 #include "hamlyn/values/limits.h"

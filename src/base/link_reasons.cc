@@ -268,6 +268,8 @@ Status status_of(LinkReason reason) noexcept {
   return row(reason).gone ? Status::link_ended : Status::refused;
 }
 
+bool has_gone(LinkReason reason) noexcept { return reason == no_process || reason == left || reason == died; }
+
 ErrorCode error_of(WhyNoLink why) noexcept {
   const Row& found = row(why.reason);
   // A reason that the other side gives is about its limits, and not about those of this process.

@@ -12,6 +12,12 @@ namespace hamlyn::internal_::base {
 // Returns link_ended where nobody is there any more, refused where somebody does not want the link or cannot
 // have it.
 Status status_of(LinkReason reason) noexcept;
+// Whether the process at the other side has gone for good: a number of an interface is never given again.
+bool has_gone(LinkReason reason) noexcept;
+// Returns the word of an outcome that says so (Outcome::why reads it).
+inline std::uint64_t word_of(WhyNoLink why) noexcept {
+  return static_cast<std::uint64_t>(why.reason) | std::uint64_t{why.told} << 16;
+}
 // Returns the code with which setting up fails.
 ErrorCode error_of(WhyNoLink why) noexcept;
 // Returns the reason for which a daemon has refused a link, if it has named none but this code.

@@ -122,6 +122,10 @@ hamlyn_status hamlyn_write_flush(hamlyn_import* import, std::int64_t timeout, st
   return number(status);
 }
 
+hamlyn_status hamlyn_write_why(const hamlyn_import* import, std::uint32_t* reason, std::uint32_t* told) {
+  return answer(__func__, {import, reason, told}, [&] { tell(import->it.why(), *reason, *told); });
+}
+
 hamlyn_status hamlyn_write_signal(hamlyn_import* import, std::size_t offset, const void* data,
                                   std::size_t length, std::size_t signal, std::uint64_t value,
                                   std::uint32_t how, std::int64_t timeout) {

@@ -64,11 +64,7 @@ hamlyn_status hamlyn_interface_run(hamlyn_interface* interface) {
 
 hamlyn_status hamlyn_interface_why(const hamlyn_interface* interface, std::uint64_t peer,
                                    std::uint32_t* reason, std::uint32_t* told) {
-  return answer(__func__, {interface, reason, told}, [&] {
-    const hamlyn::WhyNoLink why = interface->it.why(peer);
-    *reason = static_cast<std::uint32_t>(why.reason);
-    *told = why.told ? 1 : 0;
-  });
+  return answer(__func__, {interface, reason, told}, [&] { tell(interface->it.why(peer), *reason, *told); });
 }
 
 hamlyn_status hamlyn_interface_wait_any(hamlyn_interface* interface, hamlyn_ready ready, void* context,

@@ -77,6 +77,15 @@ hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticke
                 [&] { return tell(terminus->it.flush(from(*ticket), time_of(timeout)), *outcome); });
 }
 
+hamlyn_status hamlyn_outcome_why(const hamlyn_outcome* outcome, std::uint32_t* reason, std::uint32_t* told) {
+  return answer(__func__, {outcome, reason, told}, [&] {
+    const bool ended = outcome->status == HAMLYN_LINK_ENDED;
+    const hamlyn::Outcome said{ended ? hamlyn::Status::link_ended : hamlyn::Status::ok, hamlyn::Refusal::none,
+                               outcome->value};
+    tell(said.why(), *reason, *told);
+  });
+}
+
 hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* terminus, hamlyn_remote_handle handle,
                                     hamlyn_outcome* outcome) {
   return answer(__func__, {terminus, outcome},

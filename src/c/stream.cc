@@ -60,19 +60,41 @@ hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver, st
   return answer(__func__, {receiver, sender}, [&] { *sender = receiver->it.sender(); });
 }
 
-hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
-                                        const hamlyn_stream_sender_options* options,
-                                        hamlyn_stream_sender** made) {
+namespace {
+
+// Makes a sender that is open, or one that has begun. `begin`: nothing, or hamlyn::kBegin.
+template <class... Begin>
+hamlyn_status make_sender(const char* call, hamlyn_manager* manager, const hamlyn_seed* seed,
+                          const hamlyn_stream_sender_options* options, hamlyn_stream_sender** made,
+                          const Begin&... begin) {
   if (manager == nullptr || seed == nullptr || made == nullptr)
-    return invalid_argument(__func__, "a NULL argument");
+    return invalid_argument(call, "a NULL argument");
   hamlyn_stream_sender_options asked;
   if (const char* const wrong = take_options(options, asked, offsetof(hamlyn_stream_sender_options, linger)))
-    return invalid_argument(__func__, wrong);
+    return invalid_argument(call, wrong);
   hamlyn::StreamSender::Options how;
   if (asked.together != 0) how.together = asked.together;
   if (asked.timeout != 0) how.timeout = time_of(asked.timeout);
   if (asked.linger != 0) how.linger = time_of(asked.linger);
-  return make(__func__, made, manager->uses, manager->it, from(*seed), how);
+  return make(call, made, manager->uses, manager->it, from(*seed), how, begin...);
+}
+
+}  // namespace
+
+hamlyn_status hamlyn_stream_sender_begin(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                         const hamlyn_stream_sender_options* options,
+                                         hamlyn_stream_sender** made) {
+  return make_sender(__func__, manager, seed, options, made, hamlyn::kBegin);
+}
+
+hamlyn_status hamlyn_stream_sender_open(hamlyn_stream_sender* sender, std::int64_t timeout) {
+  return answer(__func__, {sender}, [&] { sender->it.open(time_of(timeout)); });
+}
+
+hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                        const hamlyn_stream_sender_options* options,
+                                        hamlyn_stream_sender** made) {
+  return make_sender(__func__, manager, seed, options, made);
 }
 
 hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender) {

@@ -65,6 +65,17 @@ hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* de
   return answer(__func__, {receiver, descriptor}, [&] { *descriptor = receiver->it.descriptor(); });
 }
 
+hamlyn_status hamlyn_tagged_sender_begin(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                         hamlyn_tagged_sender** made) {
+  if (manager == nullptr || seed == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return make(__func__, made, manager->uses, manager->it, from(*seed), hamlyn::kBegin);
+}
+
+hamlyn_status hamlyn_tagged_sender_open(hamlyn_tagged_sender* sender, std::int64_t timeout) {
+  return answer(__func__, {sender}, [&] { sender->it.open(time_of(timeout)); });
+}
+
 hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
                                         std::int64_t timeout, hamlyn_tagged_sender** made) {
   if (manager == nullptr || seed == nullptr || made == nullptr)

@@ -7,6 +7,7 @@
 
 #include "hamlyn/c.h"
 #include "hamlyn/core/terminus.h"
+#include "hamlyn/values/link_reason.h"
 #include "hamlyn/values/notification.h"
 #include "hamlyn/values/put.h"
 #include "hamlyn/values/remote.h"
@@ -39,6 +40,10 @@ inline hamlyn_notification to(const Notification& from) noexcept {
           {}};
 }
 
+inline void tell(WhyNoLink why, std::uint32_t& reason, std::uint32_t& told) noexcept {
+  reason = static_cast<std::uint32_t>(why.reason);
+  told = why.told ? 1 : 0;
+}
 inline hamlyn_status tell(const Outcome& from, hamlyn_outcome& outcome) noexcept {
   outcome = {static_cast<hamlyn_status>(from.status), static_cast<std::uint32_t>(from.cause), from.value};
   return outcome.status;

@@ -3,6 +3,7 @@
 // packets between two interfaces, never twice, none lost while it lives (design, section 6).
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -334,8 +335,11 @@ class Link {
   std::uint64_t lost_before = 0;  // termini, a bit each: puts of theirs to this peer may be lost (LostPuts)
   std::uint64_t questions = 0;    // that were asked for them so far
   std::vector<MappedTarget> mapped;  // slots of the peer that data is stored to straight away
-  std::uint64_t areas_shown = 0;     // one bit for each: the peer can read it (set_areas_shown)
-  std::uint64_t areas_wanted = 0;    // whoever keeps the links should show them
+  // Told of the link's end: each mapping of a slot of the peer's, also one that is only read
+  // (MappedSlot::status).
+  std::vector<std::atomic<bool>*> mapping_ends;
+  std::uint64_t areas_shown = 0;   // one bit for each: the peer can read it (set_areas_shown)
+  std::uint64_t areas_wanted = 0;  // whoever keeps the links should show them
 
   RemoteWork remote;                     // of both sides
   Priority arriving = Priority::normal;  // level of what is being handed over

@@ -5,21 +5,13 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/link_reasons.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
 #include "interface/put_packet.h"
 #include "interface/terminus.h"
 
 namespace hamlyn::internal_::interface {
-
-namespace {
-
-// As Outcome::why reads it.
-std::uint64_t value_of(WhyNoLink why) noexcept {
-  return static_cast<std::uint64_t>(why.reason) | std::uint64_t{why.told} << 16;
-}
-
-}  // namespace
 
 Requests::Requests(Core& core, Terminus& terminus, std::size_t entries)
     : core_(core), terminus_(terminus), entries_(entries), records_(std::bit_ceil(entries)) {}
@@ -268,7 +260,7 @@ Status Requests::settle_fence(Asked& asked, Status status, std::uint64_t& value)
   if (!answered || asked.lost_by.reason == LinkReason::none) return status;
   if (asked.given_up) asked.credit->lose_with_link(asked.fenced_by, asked.lost_by);
   if (asked.given_up || status != Status::ok) return status;
-  value = value_of(asked.lost_by);
+  value = base::word_of(asked.lost_by);
   return Status::link_ended;
 }
 

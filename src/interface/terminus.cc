@@ -433,7 +433,7 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   return Status::ok;
 }
 
-void Terminus::link_ended(const Link& link) noexcept {
+void Terminus::link_ended(const Link& link, bool gone) noexcept {
   for (auto* const works : {&lent_, &left_}) {
     for (Work *work = works->first(), *next; work != nullptr; work = next) {
       next = works->next(*work);
@@ -441,6 +441,7 @@ void Terminus::link_ended(const Link& link) noexcept {
     }
   }
   end_untold_ |= link.peer == fast_peer_;
+  if (gone && link.peer == fast_peer_) gone_peer_ = link.peer;
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next)
     wait->ended |= link.peer == wait->peer;
 }
@@ -450,6 +451,7 @@ bool Terminus::take_end(std::uint64_t peer) noexcept {
 }
 
 Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
+  if (gone_peer_ == peer && peer != 0) return Status::link_ended;
   if (refused_peer_ == peer && peer != 0) {
     refused_peer_ = 0;
     return refused_answer_;
@@ -459,7 +461,8 @@ Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
   return Status::connecting;
 }
 
-void Terminus::link_refused(std::uint64_t peer, Status status) noexcept {
+void Terminus::link_refused(std::uint64_t peer, Status status, bool gone) noexcept {
+  if (gone && fast_peer_ == peer) gone_peer_ = peer;
   if (asked_peer_ == peer) {
     refused_peer_ = std::exchange(asked_peer_, 0);
     refused_answer_ = status;

@@ -136,14 +136,14 @@ class Terminus {
   bool take_back() noexcept;
   // Goes on with messages that wait for room to await their acknowledgement.
   bool go_on_with_held() noexcept;
-  void link_ended(const Link& link) noexcept;
+  void link_ended(const Link& link, bool gone) noexcept;  // `gone`: its process has, for good
   // The receiving interface has spoken of a message that asked for it.
   void delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept;
   void forget_link() noexcept {
     last_ = last_in_level_ = {};
     forget_answer();
   }
-  void link_refused(std::uint64_t peer, Status status) noexcept;
+  void link_refused(std::uint64_t peer, Status status, bool gone) noexcept;
 
   // Somebody who waits for a link without a message that waits with it. Told here if there will be none
   // (link_ended: nobody is there; refused), and if one that there was has ended.
@@ -157,10 +157,13 @@ class Terminus {
   void add(LinkWait& wait) noexcept;
   void remove(LinkWait& wait) noexcept;
   // Asks for a link with `peer`, for who does not wait: connecting; or once link_ended or refused, if there
-  // will be none by what was answered to the last one who asked so.
+  // will be none by what was answered to the last one who asked so. With a process that this terminus had a
+  // link with and that has gone for good: link_ended each time, and nobody is asked.
   Status ask_for_link(std::uint64_t peer) noexcept;
   // Somebody begins to wait for one: what was answered before is no answer to that.
   void forget_answer() noexcept { refused_peer_ = 0; }
+  // Likewise, and whoever was found gone is asked for again (Terminus::connect).
+  void ask_anew() noexcept { refused_peer_ = gone_peer_ = 0; }
   // Whether the link by which the last message in fast mode went to `peer`, or was to go, has ended, and
   // there is no other. Once.
   bool take_end(std::uint64_t peer) noexcept;
@@ -324,6 +327,7 @@ class Terminus {
   Status refused_answer_ = Status::ok;    // and what it is to be told
   std::uint64_t fast_peer_ = 0;           // to whom the last message in fast mode went, or was to go
   bool end_untold_ = false;               // that link has ended since
+  std::uint64_t gone_peer_ = 0;           // the process of such a message, once it has gone; 0: none has
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
   base::PendingCalls calls_;

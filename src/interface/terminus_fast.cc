@@ -28,6 +28,7 @@ Status Terminus::remember(const Ticket& ticket) noexcept {
   if (link == nullptr) return ask_for_link(ticket.interface);
   core_.warm(*link);
   fast_peer_ = link->peer;
+  if (gone_peer_ == link->peer) gone_peer_ = 0;
   end_untold_ = false;
   SendCredit* credit = core_.credit(*link, ticket);
   if (credit == nullptr)

@@ -68,6 +68,10 @@ class Control final : public HostServices {
   void renew_mapped_area(std::byte* data) override;
   void drop_mapped_area(std::byte* data, bool stays) noexcept override;
   ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
+  std::shared_ptr<MappingRequest> begin_import(const Ticket& ticket) override;
+  bool import_done(const MappingRequest& import) const noexcept override;
+  ImportAnswer end_import(const std::shared_ptr<MappingRequest>& import) override;
+  void give_up_import(const std::shared_ptr<MappingRequest>& import) noexcept override;
 
   void want_link(std::uint64_t peer) noexcept override;
   void attention() noexcept override;
@@ -104,6 +108,7 @@ class Control final : public HostServices {
   bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
   void fail_imports(std::uint64_t peer, WhyNoLink why);
+  void tell_of_imports() noexcept;
   void finish(MappingRequest& import, ErrorCode error);  // under requests_mutex_
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   std::string asked_node() const;

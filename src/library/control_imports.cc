@@ -71,17 +71,45 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
 
 ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
   const base::Uncancelled guard;
+  const Deadline deadline = deadline_in(timeout);
+  const std::shared_ptr<MappingRequest> import = begin_import(ticket);
+  const auto done = [&] { return import->done; };
+  {
+    std::unique_lock lock(requests_mutex_);
+    if (deadline) {
+      request_done_.wait_until(lock, *deadline, done);
+    } else {
+      request_done_.wait(lock, done);
+    }
+  }
+  return end_import(import);
+}
+
+std::shared_ptr<MappingRequest> Control::begin_import(const Ticket& ticket) {
+  const base::Uncancelled guard;
   auto import = std::make_shared<MappingRequest>();
   import->ticket = ticket;
-  std::unique_lock lock(requests_mutex_);
+  const std::lock_guard lock(requests_mutex_);
   imports_.push_back(import);
   attention();
-  const Deadline deadline = deadline_in(timeout);
-  const auto done = [&] { return import->done; };
-  const bool in_time =
-      deadline ? request_done_.wait_until(lock, *deadline, done) : (request_done_.wait(lock, done), true);
+  return import;
+}
+
+bool Control::import_done(const MappingRequest& import) const noexcept {
+  const base::Uncancelled guard;
+  const std::lock_guard lock(requests_mutex_);
+  return import.done;
+}
+
+void Control::give_up_import(const std::shared_ptr<MappingRequest>& import) noexcept {
+  const base::Uncancelled guard;
+  const std::lock_guard lock(requests_mutex_);
   imports_.remove(import);
-  if (!in_time) throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
+}
+
+ImportAnswer Control::end_import(const std::shared_ptr<MappingRequest>& import) {
+  give_up_import(import);  // from here on nobody else knows of it
+  if (!import->done) throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
   if (const WhyNoLink why = import->answer.why; why.reason != LinkReason::none)
     throw_no_link("a slot was not mapped", why);
   if (import->answer.error == ErrorCode::out_of_memory)
@@ -95,12 +123,14 @@ ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::millisecond
 
 void Control::serve_imports() {
   std::vector<std::uint64_t> missing;
+  bool some_done = false;
   {
     const std::lock_guard lock(requests_mutex_);
     for (const auto& import : imports_) {
       if (import->keeper != nullptr || import->done) continue;
       if (is_far(import->ticket.interface)) {  // nobody maps the memory of another host
         finish(*import, ErrorCode::not_permitted);
+        some_done = true;
         continue;
       }
       LinkKeeper* keeper = keeper_of(import->ticket.interface);
@@ -112,20 +142,31 @@ void Control::serve_imports() {
       }
     }
   }
+  if (some_done) tell_of_imports();
   if (missing.empty()) return;
   engine_.lock_.enter_as_other();
   for (const std::uint64_t peer : missing) want_link(peer);
   engine_.lock_.leave();
 }
 
+// Wakes everybody who waits: some may wait for a mapping among other things.
+void Control::tell_of_imports() noexcept {
+  engine_.lock_.enter_as_other();
+  engine_.wake_everybody();
+  engine_.lock_.leave();
+}
+
 void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
-  const std::lock_guard lock(requests_mutex_);
-  for (const auto& import : imports_) {
-    if (import->keeper == nullptr || import->answer.number != number) continue;
-    import->answer = std::move(answer);
-    import->done = true;
+  std::unique_lock lock(requests_mutex_);
+  const auto asked = std::ranges::find_if(imports_, [&](const auto& import) {
+    return import->keeper != nullptr && import->answer.number == number;
+  });
+  if (asked != imports_.end()) {
+    (*asked)->answer = std::move(answer);
+    (*asked)->done = true;
     request_done_.notify_all();
-    return;
+    lock.unlock();
+    return tell_of_imports();
   }
   // Nobody waits any more for what may be long.
   const std::size_t bytes = answer.memory.size();

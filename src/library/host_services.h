@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "base/namespaces.h"
@@ -50,6 +51,13 @@ class HostServices {
   virtual void drop_mapped_area(std::byte* data, bool stays) noexcept = 0;
   // Maps a peer's slot; waits for its answer. Throws Error.
   virtual ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) = 0;
+  // Asks for one without a wait, and has everybody who waits look again when it is done. Throws
+  // std::bad_alloc.
+  virtual std::shared_ptr<MappingRequest> begin_import(const Ticket& ticket) = 0;
+  virtual bool import_done(const MappingRequest& import) const noexcept = 0;
+  // Throws Error: what came of it, or timed_out if it is not done.
+  virtual ImportAnswer end_import(const std::shared_ptr<MappingRequest>& import) = 0;
+  virtual void give_up_import(const std::shared_ptr<MappingRequest>& import) noexcept = 0;
 
   // Under the run lock, from the data path: never waits, never throws.
   virtual void want_link(std::uint64_t peer) noexcept = 0;

@@ -1,5 +1,6 @@
 #include "hamlyn/core/terminus.h"
 
+#include "base/link_reasons.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "interface/terminus.h"
@@ -36,7 +37,7 @@ Status wait_for_link(library::Engine& engine, interface::Terminus& terminus, con
     const base::RunLockGuard guard(engine.lock());
     if (!guard) return Status::forked;
     call.begin();
-    terminus.forget_answer();
+    terminus.ask_anew();
     terminus.add(link);
   }
   const auto ready = [&] { return link.refused ? link.answer : try_again(look(link)); };
@@ -213,6 +214,11 @@ Status Terminus::connect(const Ticket& ticket, std::chrono::nanoseconds timeout)
                        [&](const auto&) { return terminus_->ready(ticket); });
 }
 
+Status Terminus::try_connect(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->ready(ticket) : Status::forked;
+}
+
 Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   patience.deadline();  // it runs from here on
@@ -294,9 +300,13 @@ Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, Remot
 
 Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   interface::Requests::Mark mark;
-  return ask(ticket, timeout, [&](RemoteHandle* handle) {
+  Outcome outcome = ask(ticket, timeout, [&](RemoteHandle* handle) {
     return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
   });
+  // A fence that could not leave, or was under way, does not know it.
+  if (outcome.status == Status::link_ended && outcome.why().reason == LinkReason::none)
+    outcome.value = base::word_of(interface_.why(ticket.interface));
+  return outcome;
 }
 
 Outcome Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,

@@ -5,6 +5,7 @@
 // The lock is of the kind that the interface has: plain stores for the thread that came first. It is taken
 // before the interface's own, never inside it. A thread that is inside `process_arrival` holds it already.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -158,6 +159,17 @@ class Dispatcher final : private library::Waiting::PendingWork {
     });
   }
 
+  // Shows `see` the same for an object that is about to go, under the manager's lock alone: it may send.
+  template <class See>
+  void hear_last(std::uint32_t slot, See see) noexcept {
+    std::array<Notification, kMostAtOnce> standing;
+    std::size_t count = 0;
+    overhear(slot, [&](const Notification& each) {
+      if (count != standing.size()) standing[count++] = each;
+    });
+    for (std::size_t i = 0; i != count; ++i) see(standing[i]);
+  }
+
   // Gives everything that has come if some of it came at that slot. An arrival that is only overheard keeps
   // its place in the queue, and its sender has but a few.
   void hear(std::uint32_t slot) noexcept {
@@ -185,7 +197,11 @@ class Dispatcher final : private library::Waiting::PendingWork {
   // Waits as `wait` does, but looks first at what is there already: without the clock if that will do, or if
   // there is no time to wait.
   template <class Ready>
-  Status receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept;
+  Status receive(base::PendingCalls& on, Ready ready, std::chrono::nanoseconds timeout) noexcept;
+  template <class Ready>
+  Status receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
+    return receive(*on.calls_, ready, timeout);
+  }
   // Has all other threads that wait look again. Whoever changes, under the lock, what a `ready` looks at
   // calls it.
   void look_again() noexcept {
@@ -249,8 +265,8 @@ class Dispatcher final : private library::Waiting::PendingWork {
 };
 
 template <class Ready>
-Status Dispatcher::receive(Receiver& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
-  PendingCall call(*this, *on.calls_);
+Status Dispatcher::receive(base::PendingCalls& on, Ready ready, std::chrono::nanoseconds timeout) noexcept {
+  PendingCall call(*this, on);
   {
     const Guard guard(*this);
     if (!guard) return Status::forked;

@@ -67,6 +67,7 @@ class LibraryPort {
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
   bool linked(std::uint64_t peer) noexcept { return dispatcher_.linked(peer); }
+  Status connect(const Ticket& ticket) noexcept { return terminus_.try_connect(ticket); }
   std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
     return std::make_unique<Landing>(dispatcher_, owner_, bytes, options);
   }

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <exception>
 
 #include "hamlyn/core/mapped_slot.h"
 #include "hamlyn/protocols/loan.h"
 #include "library/no_link.h"
+#include "library/pending_mapping.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/library_port.h"
@@ -12,9 +14,7 @@
 
 namespace hamlyn {
 
-using library::Deadline;
 using protocols::Dispatcher;
-using protocols::left_until;
 using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
@@ -32,18 +32,28 @@ constexpr int kArrivals = 64;
 namespace internal_::protocols {
 
 // A pool's record of one receiver. It lives longer than its LoanSender if something is still lent.
-struct LoanHolder final : Receiver {
-  enum class State : std::uint8_t { asked, answered, refused };
+struct LoanHolder final : Receiver, Due {
+  // Steps of the opening, each of which may have to wait for the receiver's side.
+  enum class State : std::uint8_t { fresh, asked, refused, answered, mapping, reaching, open };
 
-  LoanHolder(Manager& manager, LoanBook& the_book, std::uint64_t the_peer, std::uint32_t the_most)
+  LoanHolder(Manager& manager, LoanBook& the_book, const Ticket& the_door, std::uint32_t the_most)
       : Receiver(manager),
         book(the_book),
-        peer(the_peer),
+        door(the_door),
+        peer(the_door.interface),
         most(the_most),
         desk(manager.inside(), *this, 64, {.entries = 1, .places = 8}),
-        terminus(manager.interface(), {.entries = 2}) {}
+        terminus(manager.interface(), {.entries = 2}) {
+    manager.inside().expect_due();
+  }
+  ~LoanHolder() override { manager().inside().remove(*this); }
 
   void process_arrival(const Notification& arrival) override {
+    hear(arrival);
+    if (!opened() && !settle()) manager().inside().add(*this);
+  }
+
+  void hear(const Notification& arrival) noexcept {
     if (arrival.kind == Notification::Kind::failed) return finish(Status::link_ended);
     // Only by the receiver's doing can somebody have a ticket to the entry by which we hear of its end.
     if (!arrival.fast) return finish(Status::broken);
@@ -74,6 +84,91 @@ struct LoanHolder final : Receiver {
     book.clear(shelf);
   }
 
+  // --- the opening, under the manager's lock
+
+  bool opened() const noexcept { return state == State::open; }
+  bool answered() const noexcept { return state >= State::answered; }
+  // Goes on as far as can be. pending: not open yet; ok; otherwise why it never will be.
+  Status go_on_opening() noexcept {
+    if (end == Status::ok && state == State::fresh) ask();
+    if (end == Status::ok && state == State::asked) look_whether_it_was_taken();
+    if (end == Status::ok && state == State::refused) finish(Status::refused);
+    if (end == Status::ok && state == State::answered) begin_mapping();
+    if (end == Status::ok && state == State::mapping && mapping->done()) take_mapping();
+    if (end == Status::ok && state == State::reaching) reach();
+    if (end != Status::ok) return end;
+    return opened() ? Status::ok : Status::pending;
+  }
+  // True: the opening is over, or nothing but an answer of the receiver's can bring it on.
+  bool settle() noexcept override {
+    const bool over = go_on_opening() != Status::pending;
+    return over || (state == State::asked && terminus.status(asked) != Status::pending);
+  }
+
+  // Asks over a link that is watched: from there on its end fails the desk's entry, which is how we hear of
+  // it. Otherwise the answer, its link's end and another link with the same peer may all be there at the next
+  // look, and that link's end would tell nothing.
+  void ask() noexcept {
+    const Status linked = terminus.try_connect(door);
+    if (for_now(linked)) return;
+    if (linked != Status::ok) return finish(linked);
+    if (desk.expect(0, peer) != Status::ok) return;  // it has ended: another one is asked for
+    const Status sent =
+        terminus.send(door, std::as_bytes(std::span{&opener, 1}), {.acknowledged = true}, &asked);
+    if (sent == Status::queue_full) return;
+    if (sent != Status::ok && sent != Status::pending) return finish(sent);
+    state = State::asked;
+  }
+  void look_whether_it_was_taken() noexcept {
+    const Status taken = terminus.status(asked);
+    if (taken == Status::refused) refusal = terminus.refusal(asked);
+    if (taken != Status::ok && taken != Status::pending) finish(taken);
+  }
+  void begin_mapping() noexcept {
+    fail_with_errors([&] {
+      mapping = std::make_unique<library::PendingMapping>(manager().interface(), answer.returns(peer));
+      state = State::mapping;
+    });
+  }
+  void take_mapping() noexcept {
+    fail_with_errors([&] {
+      page = mapping->take();
+      state = State::reaching;
+    });
+    mapping.reset();
+    if (page == nullptr) return;
+    const std::span<const std::byte> bytes = page->bytes();
+    if (bytes.size() < sizeof(LoanReturns) ||
+        reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(LoanReturns) != 0)
+      finish(Status::broken);
+  }
+  void reach() noexcept {
+    const Ticket ticket = answer.landing(peer);
+    const Status reached = terminus.try_connect(ticket);
+    if (for_now(reached)) return;
+    if (reached != Status::ok) return finish(reached);
+    landing = ticket;
+    numbers = reinterpret_cast<const LoanReturns*>(page->bytes().data())->numbers;
+    state = State::open;
+  }
+  template <class Work>
+  void fail_with_errors(Work work) noexcept {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      finish(Status::no_buffer);
+    } catch (const Error& error) {
+      const bool no_memory = error.code() == ErrorCode::out_of_memory;
+      const bool gone = error.code() == ErrorCode::peer_died || !manager().inside().linked(peer);
+      // A slot that cannot be mapped is none that an honest receiver names.
+      const bool wrong = error.code() == ErrorCode::not_permitted;
+      finish(no_memory ? Status::no_buffer
+             : gone    ? Status::link_ended
+             : wrong   ? Status::broken
+                       : Status::refused);
+    }
+  }
+
   void collect() noexcept {
     if (numbers == nullptr) return;
     book.collect(shelf, [&](std::uint32_t index) { return LoanWords<>::given_back(numbers[index]); });
@@ -82,16 +177,21 @@ struct LoanHolder final : Receiver {
   bool over() const noexcept { return orphan && (end != Status::ok || shelf.count() == 0); }
 
   LoanBook& book;
+  const Ticket door;
   const std::uint64_t peer;
   const std::uint32_t most;
   LibraryPort::Landing desk;  // where the receiver answers
+  LoanOpen opener;            // for it, until that has left
   Terminus terminus;
   LoanBook::Shelf shelf;
+  SendHandle asked;
+  Refusal refusal = Refusal::none;
+  std::unique_ptr<library::PendingMapping> mapping;
   Ticket landing;                          // where loans are told
   std::unique_ptr<MappedSlot> page;        // the receiver's
   const std::uint32_t* numbers = nullptr;  // that it has given back, there
   LoanAnswer answer;
-  State state = State::asked;
+  State state = State::fresh;
   Status end = Status::ok;
   bool orphan = false;  // its LoanSender has gone
 };
@@ -138,12 +238,13 @@ struct LoanPool::Inside {
     holders.push_back(std::move(holder));
     return holders.back().get();
   }
-  // One that could not be opened. Its receiver may answer, or have answered, when nobody is here any more.
+  // One that is not open. Its receiver may answer when nobody is here any more, or have answered, which
+  // nobody has heard yet.
   void remove(LoanHolder* gone) noexcept {
     dispatcher.interface.run();
     gone->desk.change_key();
-    dispatcher.give_all();
-    if (gone->state == LoanHolder::State::answered && gone->end == Status::ok)
+    dispatcher.hear_last(gone->desk.number(), [&](const Notification& each) { gone->hear(each); });
+    if (gone->answered() && (gone->end == Status::ok || gone->end == Status::link_ended))
       dispatcher.farewell(gone->answer.landing(gone->peer), protocols::kLoansClosed);
     std::erase_if(holders, [&](const auto& holder) { return holder.get() == gone; });
   }
@@ -291,6 +392,10 @@ std::uint32_t LoanPool::free_buffers() noexcept {
 namespace {
 
 [[noreturn]] void throw_unopened(LoanHolder& holder, Status status) {
+  if (status == Status::refused && holder.refusal != Refusal::none)
+    protocols::throw_refused_seed(holder.refusal);
+  if (status == Status::invalid) protocols::throw_nested("a loan sender");
+  if (status == Status::no_buffer) library::throw_no_memory("the pages of a receiver of loans");
   library::throw_if_no_link("nothing can be lent there", holder.manager().interface(), holder.peer);
   switch (status) {
     case Status::refused:
@@ -311,103 +416,26 @@ namespace {
 }
 
 bool may_change(Status status) noexcept {
-  return status == Status::no_buffer || status == Status::no_place || status == Status::queue_full;
-}
-
-// From here on the end of the link fails the desk's entry, which is how we hear of it. False: there is no
-// link.
-bool watch(LoanHolder& holder) {
-  const Dispatcher::Guard guard(holder.manager().inside());
-  return guard && holder.desk.expect(0, holder.peer) == Status::ok;
-}
-
-// Asks over a link that is watched. Otherwise the answer, its link's end and another link with the same peer
-// may all be there when this thread looks again, and that link's end would tell it nothing.
-void ask(LoanHolder& holder, const Seed& seed, const protocols::LoanOpen& open, Deadline deadline) {
-  holder.manager().inside().settle_before_other_wait();
-  Status status = holder.terminus.connect(seed.ticket, left_until(deadline));
-  if (status == Status::ok && !watch(holder)) status = Status::link_ended;
-  if (status != Status::ok) throw_unopened(holder, status);
-  SendHandle handle;
-  const protocols::LoanOpen said = protocols::in_wire_order(open);
-  status =
-      holder.terminus.send(seed.ticket, std::as_bytes(std::span{&said, 1}), {.acknowledged = true}, &handle);
-  if (status == Status::pending) status = holder.terminus.wait(handle, left_until(deadline));
-  // Cannot fail: no part of it lies in an area that the receiver still reads.
-  if (status == Status::timed_out || status == Status::cancelled)
-    static_cast<void>(holder.terminus.cancel(handle));
-  if (status != Status::refused) {
-    if (status != Status::ok) throw_unopened(holder, status);
-    return;
-  }
-  const Refusal refusal = holder.terminus.refusal(handle);
-  if (refusal == Refusal::none) throw_unopened(holder, status);
-  protocols::throw_refused_seed(refusal);
-}
-
-void await_answer(LoanHolder& holder, Deadline deadline) {
-  Dispatcher& dispatcher = holder.manager().inside();
-  const auto answered = [&] {
-    if (holder.end != Status::ok) return holder.end;
-    return holder.state == LoanHolder::State::asked ? Status::pending : Status::ok;
-  };
-  const Status status = dispatcher.wait(holder, answered, deadline);
-  if (status != Status::ok) throw_unopened(holder, status);
-  if (holder.state == LoanHolder::State::refused) throw_unopened(holder, Status::refused);
-}
-
-void reach(LoanHolder& holder, Deadline deadline) {
-  const auto time = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{1});
-  auto page = std::make_unique<MappedSlot>(holder.manager().interface(), holder.answer.returns(holder.peer),
-                                           std::chrono::duration_cast<std::chrono::milliseconds>(time));
-  if (page->bytes().size() < sizeof(protocols::LoanReturns) ||
-      reinterpret_cast<std::uintptr_t>(page->bytes().data()) % alignof(protocols::LoanReturns) != 0)
-    throw_unopened(holder, Status::broken);
-  const Ticket landing = holder.answer.landing(holder.peer);
-  if (const Status status = holder.terminus.connect(landing, left_until(deadline)); status != Status::ok)
-    throw_unopened(holder, status);
-  const Dispatcher::Guard guard(holder.manager().inside());
-  if (!guard) throw_forked();
-  holder.landing = landing;
-  holder.numbers = reinterpret_cast<const protocols::LoanReturns*>(page->bytes().data())->numbers;
-  holder.page = std::move(page);
+  return status == Status::no_buffer || status == Status::no_place || status == Status::queue_full ||
+         status == Status::connecting;
 }
 
 }  // namespace
 
-LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options) try : pool_(pool) {
+LoanSender::LoanSender(LoanPool& pool, const Seed& seed, const Options& options, Begin) try : pool_(pool) {
   protocols::check_seed(seed, SeedKind::loan);
   if (options.most == 0)
     throw Error(ErrorCode::invalid_argument, "a receiver of loans may have at least one buffer");
   LoanPool::Inside& inside = *pool.inside_;
-  const Deadline deadline = library::deadline_in(options.timeout);
-  protocols::LoanOpen open;
-  {
-    const Dispatcher::Guard guard(inside.dispatcher);
-    if (!guard) throw_forked();
-    if (guard.nested())
-      throw Error(ErrorCode::invalid_argument, "a loan sender cannot be opened inside process_arrival");
-    inside.forget_those_done();
-    holder_ = inside.add(
-        std::make_unique<LoanHolder>(pool.manager(), inside.book, seed.ticket.interface, options.most));
-    open.desk = holder_->desk.ticket();
-    open.area = inside.slot.ticket();
-    open.cuts = inside.cuts;
-  }
-  try {
-    ask(*holder_, seed, open, deadline);
-    await_answer(*holder_, deadline);
-    try {
-      reach(*holder_, deadline);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::not_permitted) throw_unopened(*holder_, Status::broken);
-      throw;
-    }
-  } catch (...) {
-    const Dispatcher::Guard guard(inside.dispatcher);
-    if (guard) inside.remove(holder_);
-    throw;
-  }
+  const Dispatcher::Guard guard(inside.dispatcher);
+  if (!guard) throw_forked();
+  if (!guard.nested()) inside.forget_those_done();
+  holder_ = inside.add(std::make_unique<LoanHolder>(pool.manager(), inside.book, seed.ticket, options.most));
+  holder_->opener.desk = holder_->desk.ticket();
+  holder_->opener.area = inside.slot.ticket();
+  holder_->opener.cuts = inside.cuts;
+  holder_->opener = protocols::in_wire_order(holder_->opener);
+  if (!holder_->settle()) inside.dispatcher.add(*holder_);
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a sender of loans");
 }
@@ -416,11 +444,24 @@ LoanSender::~LoanSender() {
   LoanPool::Inside& inside = *pool_.inside_;
   if (!inside.dispatcher.close_and_drain(Dispatcher::calls_of(*holder_))) return;
   const Dispatcher::Guard guard(inside.dispatcher);
+  if (!holder_->opened()) {
+    inside.remove(holder_);
+    return;
+  }
   if (holder_->end == Status::ok) inside.dispatcher.farewell(holder_->landing, protocols::kLoansClosed);
   holder_->collect();
   holder_->orphan = true;
   inside.dispatcher.look_again();
   if (!guard.nested()) inside.forget_those_done();
+}
+
+Status LoanSender::opened(std::chrono::nanoseconds timeout) noexcept {
+  return pool_.inside_->dispatcher.receive(
+      *holder_, [&] { return holder_->go_on_opening(); }, timeout);
+}
+
+void LoanSender::open(std::chrono::nanoseconds timeout) {
+  if (const Status status = opened(timeout); status != Status::ok) throw_unopened(*holder_, status);
 }
 
 // Under the lock.
@@ -442,6 +483,7 @@ Status LoanSender::try_send(const Loan& loan, std::size_t length) noexcept {
     return status;
   }
   if (status == Status::no_place || status == Status::queue_full) return status;
+  if (!holder.opened()) return Status::connecting;  // there is no landing yet
   // The link that it was opened on has gone, or the slot there.
   holder.finish(status == Status::refused ? Status::closed : Status::link_ended);
   return holder.end;

@@ -140,9 +140,10 @@ struct LoanReceiver::Inside {
       if (state == State::knocked) [[unlikely]]
         return Status::not_ready;
       Notification next;
-      if (!take(next, standing)) return Status::pending;
+      if (!take(next, standing)) return met ? Status::pending : look_for_who_gave_up();
       if (next.fast && next.slot == landing.number()) [[likely]] {
         if (state != State::open || next.peer != sender) continue;
+        met = true;
         message = protocols::loan_of(next.word);
         if (good(message, next.offset, lender->places)) [[likely]] {
           index = static_cast<std::uint32_t>(next.offset);
@@ -154,6 +155,19 @@ struct LoanReceiver::Inside {
       }
     }
     more = true;
+    return Status::pending;
+  }
+
+  // A sender that gave up while it was answered has never heard of that, and says nothing more: its desk
+  // takes no words any more, of which its interface tells ours. Nothing that it has sent is overtaken by that
+  // news but in the look before: so the second look counts.
+  Status look_for_who_gave_up() noexcept {
+    if (state != State::open || terminus.try_connect(lender->desk) != Status::refused) return Status::pending;
+    if (std::exchange(desk_gone, true)) {
+      finish(Status::closed);
+      return end;
+    }
+    dispatcher.waiting.changed();
     return Status::pending;
   }
 
@@ -203,10 +217,10 @@ struct LoanReceiver::Inside {
     }
     if (made == nullptr || !watch()) {
       delete made;
+      state = State::offered;
+      open_door();  // before the sender hears of it, which may come again at once
       // A sender that cannot be told has its own time-out.
       static_cast<void>(terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse)));
-      state = State::offered;
-      open_door();
       return;
     }
     lender = made;
@@ -215,8 +229,10 @@ struct LoanReceiver::Inside {
     made->returns = numbers();
     made->rung = RealMemory::load_relaxed(made->header.wanted);
     sender = asked.opener;
+    met = desk_gone = false;
     state = State::open;
-    if (!tell(open.desk)) finish(Status::link_ended);
+    // A sender that cannot be told has gone, or given up.
+    if (!tell(open.desk)) finish(dispatcher.linked(sender) ? Status::closed : Status::link_ended);
   }
 
   // An entry that nobody can fill: it fails with the link, which is how we hear of the end. It is the one
@@ -280,7 +296,9 @@ struct LoanReceiver::Inside {
   std::uint64_t sender = 0;
   LoanLender* lender = nullptr;
   Opening opening;
-  bool more = false;  // a look ended before the queue did
+  bool met = true;         // nobody is to be looked for who gave up
+  bool desk_gone = false;  // of a sender of whom nothing has come
+  bool more = false;       // a look ended before the queue did
   base::PendingCalls calls;
 };
 

@@ -39,6 +39,9 @@ concept Port = Landing<typename T::Landing> &&
   { port.status(*handle) } -> std::same_as<Status>;
   { port.refusal(*handle) } -> std::same_as<Refusal>;
   { port.linked(word) } -> std::same_as<bool>;  // with that interface
+  // Asks for a link with the ticket's interface. ok: there is one; connecting: not yet; or once why there
+  // will be none.
+  { port.connect(ticket) } -> std::same_as<Status>;
   // Throws std::bad_alloc or Error.
   { port.make_landing(std::size_t{}, slot) } -> std::same_as<std::unique_ptr<typename T::Landing>>;
 };

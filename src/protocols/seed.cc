@@ -44,6 +44,11 @@ void throw_refused_seed(Refusal cause) {
   }
 }
 
+void throw_nested(const char* what) {
+  throw Error(ErrorCode::invalid_argument,
+              std::string("inside process_arrival nobody can wait until ") + what + " is open");
+}
+
 }  // namespace internal_::protocols
 
 }  // namespace hamlyn

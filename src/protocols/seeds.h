@@ -11,5 +11,7 @@ Seed make_seed(Ticket ticket, SeedKind kind) noexcept;
 void check_seed(const Seed& seed, SeedKind kind);
 // The receiving interface has refused it. Throws Error: seed_stale, seed_used, seed_forged.
 [[noreturn]] void throw_refused_seed(Refusal cause);
+// Throws Error: inside process_arrival nobody waits until `what` is open.
+[[noreturn]] void throw_nested(const char* what);
 
 }  // namespace hamlyn::internal_::protocols

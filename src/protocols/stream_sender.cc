@@ -45,12 +45,25 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   using Receiver::retire;
   void process_arrival(const Notification& arrival) override {
     source.arrived(arrival);
+    if (opening) [[unlikely]]
+      static_cast<void>(go_on_opening());
     say_what_is_due();
+  }
+  // As StreamSource::open, and whoever waits for anything of this manager hears how it ends.
+  Status go_on_opening() noexcept {
+    const Status status = source.open();
+    if (opening && !protocols::for_now(status)) {
+      opening = false;
+      far = status == Status::ok && library::is_far(dispatcher.interface, source.peer());
+    }
+    return status;
   }
   void say_what_is_due() noexcept {
     if (!source.settle()) dispatcher.add(*this);
   }
   bool settle() noexcept override {
+    if (opening) [[unlikely]]
+      return !protocols::for_now(go_on_opening()) || source.awaits_answer();
     const bool flushed = !source.staged() || leaves([&] { return source.flush(); });
     return source.settle() && flushed;
   }
@@ -89,12 +102,11 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     return now - before >= std::min<std::chrono::nanoseconds>(kClose, linger) && leave_early();
   }
 
-  // The receiver may agree, or have agreed, when nobody is here any more.
+  // The receiver may agree when nobody is here any more, or have agreed, which nobody has heard yet.
   void give_up() noexcept {
     dispatcher.interface.run();
     source.give_up();
-    dispatcher.give_all();
-    say_farewell();
+    dispatcher.hear_last(source.answers(), [&](const Notification& answer) { source.arrived(answer); });
   }
   void say_farewell() noexcept {
     Ticket ticket;
@@ -106,6 +118,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   protocols::LibraryPort port;
   protocols::StreamSource<protocols::LibraryPort> source;
   const std::chrono::nanoseconds linger;
+  bool opening = true;          // neither open nor in vain
   bool far = false;             // what is put waits for company in this process
   Clock::time_point left_at{};  // a record that found none under way
 };
@@ -127,41 +140,62 @@ Status StreamSender::drive(Step step, std::chrono::nanoseconds timeout) noexcept
   }
   // For an arrival, a place, room in the link or a piece, whichever it wants. Also without time to wait what
   // has come is heard once: nobody else may run the manager.
+  bool opening = false;
   const auto again = [&] {
     status = step();
+    opening = inside_->opening;
     return protocols::for_now(status) ? Status::pending : status;
   };
-  return dispatcher.wait(call, again, library::deadline_in(timeout));
+  status = dispatcher.wait(call, again, library::deadline_in(timeout));
+  return status == Status::timed_out && opening ? Status::connecting : status;
 }
 
-StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options) try
+StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& options, Begin) try
     : manager_(manager) {
   protocols::check_seed(seed, SeedKind::stream);
   if (options.together < 2048 || options.together > 65536)
     throw Error(ErrorCode::invalid_argument, "small records are gathered in 2048 to 65536 bytes");
   if (options.linger < 0ns || (options.linger > kLongestLinger && options.linger != kOnlyOnFlush))
     throw Error(ErrorCode::invalid_argument, "small records linger for up to a second, or kOnlyOnFlush");
-  {
-    const Dispatcher::Guard guard(manager.inside());
-    if (!guard) throw_forked();
-    if (guard.nested())
-      throw Error(ErrorCode::invalid_argument, "a stream cannot be opened inside process_arrival");
-    inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
-  }
-  const Status status = drive([&] { return inside_->source.open(); }, options.timeout);
-  if (status == Status::ok) {
-    inside_->far = library::is_far(manager.interface(), seed.ticket.interface);
+  const Dispatcher::Guard guard(manager.inside());
+  if (!guard) throw_forked();
+  inside_ = std::make_unique<Inside>(manager, seed.ticket, options);
+  if (!inside_->settle()) inside_->dispatcher.add(*inside_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of streams");
+}
+
+StreamSender::~StreamSender() {
+  if (const Dispatcher::Guard guard(manager_.inside()); guard && !inside_->source.opened())
+    inside_->give_up();
+  inside_->retire();
+  const Dispatcher::Guard guard(manager_.inside());
+  if (!guard) {
+    (void)inside_.release();  // all of it is the parent's
     return;
   }
-  Refusal refusal;
-  {
-    const Dispatcher::Guard guard(manager.inside());
-    refusal = inside_->source.refusal();
-    if (guard) inside_->give_up();
-    inside_.reset();
-  }
+  inside_->say_farewell();
+  inside_.reset();
+}
+
+Status StreamSender::opened(std::chrono::nanoseconds timeout) noexcept {
+  const auto ready = [&] {
+    const Status status = inside_->go_on_opening();
+    return protocols::for_now(status) ? Status::pending : status;
+  };
+  return inside_->dispatcher.receive(*inside_, ready, timeout);
+}
+
+void StreamSender::open(std::chrono::nanoseconds timeout) {
+  if (const Status status = opened(timeout); status != Status::ok) throw_unopened(status);
+}
+
+void StreamSender::throw_unopened(Status status) {
+  Refusal refusal = Refusal::none;
+  if (const Dispatcher::Guard guard(inside_->dispatcher); guard) refusal = inside_->source.refusal();
   if (refusal != Refusal::none && status == Status::refused) protocols::throw_refused_seed(refusal);
-  library::throw_if_no_link("no stream was opened", manager.interface(), seed.ticket.interface);
+  if (status == Status::invalid) protocols::throw_nested("a stream");
+  library::throw_if_no_link("no stream was opened", manager_.interface(), inside_->source.peer());
   switch (status) {
     case Status::refused:
       throw Error(ErrorCode::peer_refused, "the receiver does not want this sender");
@@ -174,20 +208,6 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
     default:
       throw Error(ErrorCode::peer_died, "the receiver's process has ended, or its link has");
   }
-} catch (const std::bad_alloc&) {
-  library::throw_no_memory("a sender of streams");
-}
-
-StreamSender::~StreamSender() {
-  if (inside_ == nullptr) return;
-  inside_->retire();
-  const Dispatcher::Guard guard(manager_.inside());
-  if (!guard) {
-    (void)inside_.release();  // all of it is the parent's
-    return;
-  }
-  inside_->say_farewell();
-  inside_.reset();
 }
 
 Status StreamSender::send(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept {
@@ -326,12 +346,16 @@ void StreamSender::say_end() noexcept {
 
 std::size_t StreamSender::longest() const noexcept {
   const Dispatcher::Guard guard(inside_->dispatcher);
-  return std::max<std::size_t>(inside_->source.most(), 1);
+  return inside_->source.most();  // 0 until it is open
 }
 
 Status StreamSender::write(std::span<const std::byte> data) noexcept {
   while (!data.empty()) {
     const std::size_t most = std::min(kWritten, longest());
+    if (most == 0) {
+      if (const Status status = opened(std::chrono::nanoseconds::max()); status != Status::ok) return status;
+      continue;
+    }
     const std::span<const std::byte> part = data.first(std::min(data.size(), most));
     if (const Status status = send(part); status != Status::ok) return status;
     data = data.subspan(part.size());

@@ -36,9 +36,12 @@ class StreamSource {
   Status open() noexcept {
     if (end_ != Status::ok) return end_;
     if (state_ == State::fresh) {
+      const Status linked = port_.connect(door_);
+      if (for_now(linked)) return Status::connecting;
+      if (linked != Status::ok) return finished(linked);
       // The link that we ask over is watched before: the answer, its end and another link with the same peer
       // may all be there when we look again, and that one's end would tell us nothing.
-      watch();
+      if (!watch()) return Status::connecting;
       const Status sent =
           port_.send(door_, std::as_bytes(std::span{&open_, 1}), {.acknowledged = true}, &asked_);
       if (sent == Status::queue_full) return Status::connecting;
@@ -49,11 +52,16 @@ class StreamSource {
       const Status asked = port_.status(asked_);
       if (asked == Status::refused) refusal_ = port_.refusal(asked_);
       if (asked != Status::ok && asked != Status::pending) return finished(asked);
-      if (!watch() && asked == Status::ok) return finished(Status::link_ended);
     }
     return state_ == State::asked ? Status::connecting : Status::ok;
   }
   Refusal refusal() const noexcept { return refusal_; }
+  // Whether it was open once.
+  bool opened() const noexcept { return state_ == State::open || state_ == State::ending; }
+  // Whether nothing but an answer of the receiver's can bring the opening on.
+  bool awaits_answer() const noexcept {
+    return state_ == State::asked && port_.status(asked_) != Status::pending;
+  }
 
   // Gives the opening up: a receiver that has not agreed yet will be answered that nobody is here. What it
   // has said before is still to be given to `arrived`; then `farewell` knows.
@@ -202,7 +210,10 @@ class StreamSource {
   // A message, or a failure, at a slot of ours.
   void arrived(const Notification& arrival) noexcept {
     // A receiver that stops at once may be heard before it has said where its ring is.
-    if (end_ != Status::ok && !(stopping_ && state_ == State::asked)) return;
+    if (end_ != Status::ok && !(stopping_ && state_ == State::asked)) {
+      if (state_ == State::asked && arrival.fast && arrival.peer == peer()) turn_down(arrival);
+      return;
+    }
     if (arrival.kind == Notification::Kind::failed) {
       finish(Status::link_ended);
       return;
@@ -414,6 +425,16 @@ class StreamSource {
   // From here on the end of the link fails the answers' entry, which is how we hear of it. False: there is no
   // link.
   bool watch() noexcept { return watches_ = watches_ || answers_->expect(0, peer()) == Status::ok; }
+
+  // The receiver agrees, and the opening has failed here: it is told, or it would wait for records.
+  void turn_down(const Notification& arrival) noexcept {
+    if (message_of(arrival.word).what != StreamWord::accept) return;
+    const auto ring = copy_of<StreamRing>(answers_->bytes().subspan(arrival.offset, arrival.length));
+    if (!ring || !good(*ring)) return;
+    ticket_ = ring->ticket(peer());
+    cut_ = true;
+    settle();
+  }
 
   void take_ring(StreamWord what, const Notification& arrival) noexcept {
     const auto ring = copy_of<StreamRing>(answers_->bytes().subspan(arrival.offset, arrival.length));

@@ -11,6 +11,7 @@
 
 namespace hamlyn {
 
+using protocols::Dispatcher;
 using protocols::throw_forked;
 
 TaggedReceiver::TaggedReceiver(Manager& manager, std::size_t bytes, const Options& options) try
@@ -100,12 +101,61 @@ bool TaggedReceiver::put_aside(const Tagged& tagged) noexcept {
   }
 }
 
-TaggedSender::TaggedSender(Manager& manager, const Seed& seed, std::chrono::nanoseconds timeout)
+// Goes on with the help of whoever runs the manager.
+struct TaggedSender::Opening final : protocols::Due {
+  Opening(Dispatcher& of, const Ticket& to, Terminus& by) : dispatcher(of), ticket(to), terminus(by) {
+    dispatcher.expect_due();
+  }
+  ~Opening() override { dispatcher.remove(*this); }
+
+  // Under the manager's lock. pending: not yet; otherwise how it has ended.
+  Status look() noexcept {
+    if (status == Status::pending) status = terminus.try_connect(ticket);
+    if (protocols::for_now(status)) status = Status::pending;
+    return status;
+  }
+  bool settle() noexcept override { return look() != Status::pending; }
+
+  Dispatcher& dispatcher;
+  const Ticket ticket;
+  Terminus& terminus;
+  Status status = Status::pending;
+  base::PendingCalls calls;
+};
+
+TaggedSender::TaggedSender(Manager& manager, const Seed& seed, Begin) try
     : ticket_(seed.ticket), terminus_(manager.interface(), {.entries = 1}) {
   protocols::check_seed(seed, SeedKind::tagged);
-  const Status status = terminus_.connect(ticket_, timeout);
+  Dispatcher& dispatcher = manager.inside();
+  const Dispatcher::Guard guard(dispatcher);
+  if (!guard) throw_forked();
+  opening_ = std::make_unique<Opening>(dispatcher, ticket_, terminus_);
+  if (!opening_->settle()) dispatcher.add(*opening_);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of tagged writes");
+}
+
+TaggedSender::~TaggedSender() {
+  Dispatcher& dispatcher = opening_->dispatcher;
+  if (!dispatcher.close_and_drain(opening_->calls)) {
+    (void)opening_.release();  // all of it is the parent's
+    return;
+  }
+  const Dispatcher::Guard guard(dispatcher);
+  opening_.reset();
+}
+
+Status TaggedSender::opened(std::chrono::nanoseconds timeout) noexcept {
+  Dispatcher& dispatcher = opening_->dispatcher;
+  return dispatcher.receive(
+      opening_->calls, [&] { return opening_->look(); }, timeout);
+}
+
+void TaggedSender::open(std::chrono::nanoseconds timeout) {
+  const Status status = opened(timeout);
   if (status == Status::ok) return;
-  library::throw_if_no_link("no tagged writes can be sent there", manager.interface(), ticket_.interface);
+  if (status == Status::invalid) protocols::throw_nested("a sender of tagged writes");
+  library::throw_if_no_link("no tagged writes can be sent there", terminus_.interface(), ticket_.interface);
   switch (status) {
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver's host did not answer in time");

@@ -163,12 +163,12 @@ Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> d
   const std::size_t chunk = options.strides != nullptr ? options.strides->chunk : data.size();
   if (!interface::is_element(options.element)) return Status::invalid;
   if (!interface::element_divides(options.element, chunk, ticket_.base + offset)) return Status::misaligned;
-  if (!mapped_->current()) return Status::stale;
+  if (const Status how = mapped_->status(); how != Status::ok) return how;
   for (std::size_t at = 0; at != data.size(); at += chunk) {
     const std::size_t place = options.strides != nullptr ? interface::place_of(*options.strides, at) : 0;
     base::copy_to_shared(memory() + offset + place, data.data() + at, chunk);
   }
-  return mapped_->current() ? Status::ok : Status::stale;
+  return mapped_->status();
 }
 
 Status Import::write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options,
@@ -213,14 +213,26 @@ Status Import::ended(const Outcome& outcome) noexcept {
   return is_stale(outcome.cause) ? Status::stale : Status::refused;
 }
 
+void Import::note_why(WhyNoLink why) noexcept {
+  why_.store(static_cast<std::uint32_t>(why.reason) | (why.told ? kTold : 0), std::memory_order_relaxed);
+}
+
+WhyNoLink Import::why() const noexcept {
+  const std::uint32_t why = why_.load(std::memory_order_relaxed);
+  return {static_cast<LinkReason>(why & ~kTold), (why & kTold) != 0};
+}
+
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
     if (forked(interface_)) return Status::forked;
     base::Generation<>::stored();
-    return mapped_->current() ? Status::ok : Status::stale;
+    const Status how = mapped_->status();
+    if (how == Status::link_ended) note_why(interface_.why(ticket_.interface));
+    return how;
   }
   const Outcome outcome = terminus_.flush(ticket_, timeout);
   Status how = ended(outcome);
+  if (how == Status::link_ended) note_why(outcome.why());
   // Its protection was changed, and writes that were on their way may be lost; nobody has taken it back.
   if (how == Status::stale &&
       terminus_.confirm(ticket_, std::min<std::chrono::nanoseconds>(timeout, kConfirm)) == Status::ok)
@@ -248,7 +260,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   } else {
     word.fetch_add(value, std::memory_order_release);
   }
-  return mapped_->current() ? Status::ok : Status::stale;
+  return mapped_->status();
 }
 
 // --- reading
@@ -261,7 +273,7 @@ Status Import::load_by_mapping(std::size_t offset, std::span<std::byte> into,
     const std::size_t place = strides != nullptr ? interface::place_of(*strides, at) : 0;
     base::copy_from_shared(into.data() + at, memory() + offset + place, chunk);
   }
-  return mapped_->current() ? Status::ok : Status::stale;
+  return mapped_->status();
 }
 
 // A run from a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
@@ -369,15 +381,12 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
   if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
   if (access_ != Access::read_write) return {Status::refused, Refusal::none, 0};
-  if (writes_by_stores()) {
+  // One that the exporter is told of goes by a packet, mapped or not: it is done and told of, or neither.
+  if (writes_by_stores() && !options.notify) {
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
-    if (!mapped_->current()) return {Status::stale, Refusal::none, 0};
-    if (options.notify && never_told()) return {Status::refused, Refusal::none, 0};
+    if (const Status how = mapped_->status(); how != Status::ok) return {how, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
-    Status status = mapped_->current() ? Status::ok : Status::stale;
-    if (status == Status::ok && options.notify)
-      status = terminus_.put(ticket_, {}, told_of(offset, fetch.bytes, nullptr, Touched::swapped), timeout);
-    return {status, Refusal::none, before};
+    return {mapped_->status(), Refusal::none, before};
   }
   Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset, .notify = options.notify}, timeout);
   outcome.status = ended(outcome);

@@ -91,6 +91,7 @@ class Bench {
   Status status(SendHandle) const noexcept { return Status::ok; }
   Refusal refusal(SendHandle) const noexcept { return Refusal::none; }
   bool linked(std::uint64_t) noexcept { return !chance(20); }
+  Status connect(const Ticket&) noexcept { return chance(20) ? Status::connecting : Status::ok; }
   std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
     if (chance(50)) throw std::bad_alloc();
     return std::make_unique<Landing>(*this, bytes, options);

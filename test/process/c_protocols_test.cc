@@ -272,6 +272,43 @@ TEST_F(CInterface, a_stream_ends_from_the_receivers_side_and_senders_are_refused
   });
 }
 
+TEST_F(CInterface, senders_open_while_their_program_does_other_work) {
+  in_child([&] {
+    TwoManagers both(node().options());
+    hamlyn_stream_receiver* receiver = nullptr;
+    ASSERT_OK(hamlyn_stream_receiver_make(both.receiver, nullptr, &receiver));
+    hamlyn_tagged_receiver* board = nullptr;
+    ASSERT_OK(hamlyn_tagged_receiver_make(both.receiver, 4096, nullptr, &board));
+    hamlyn_seed seed{}, tag_seed{};
+    ASSERT_OK(hamlyn_stream_make_seed(receiver, &seed));
+    ASSERT_OK(hamlyn_tagged_make_seed(board, &tag_seed));
+    hamlyn_stream_sender* sender = nullptr;
+    hamlyn_tagged_sender* writes = nullptr;
+    EXPECT_EQ(hamlyn_stream_sender_begin(both.sender, &tag_seed, nullptr, &sender), HAMLYN_SEED_WRONG_KIND);
+    EXPECT_EQ(hamlyn_tagged_sender_begin(both.sender, nullptr, &writes), HAMLYN_INVALID_ARGUMENT);
+    ASSERT_OK(hamlyn_stream_sender_begin(both.sender, &seed, nullptr, &sender));
+    ASSERT_OK(hamlyn_tagged_sender_begin(both.sender, &tag_seed, &writes));
+    EXPECT_EQ(hamlyn_stream_sender_open(sender, 0), HAMLYN_TIMED_OUT) << "nobody has looked";
+    EXPECT_EQ(hamlyn_stream_send(sender, "x", 1, 0), HAMLYN_CONNECTING);
+    EXPECT_OK(hamlyn_tagged_sender_open(writes, kLong));
+    EXPECT_OK(hamlyn_tagged_send(writes, "x", 1, 0, 7, 0));
+    EXPECT_TRUE(eventually([&] {
+      int given = 0;
+      EXPECT_OK(hamlyn_manager_poll(both.receiver, &given));
+      return hamlyn_stream_sender_open(sender, 0) == HAMLYN_OK;
+    }));
+    EXPECT_OK(hamlyn_stream_sender_free(sender));
+    hamlyn_stream_sender* again = nullptr;
+    ASSERT_OK(hamlyn_stream_sender_begin(both.sender, &seed, nullptr, &again));
+    EXPECT_EQ(hamlyn_stream_sender_open(again, kLong), HAMLYN_SEED_USED);
+    EXPECT_NE(text_at(hamlyn_last_error(), std::strlen(hamlyn_last_error())), "");
+    EXPECT_OK(hamlyn_stream_sender_free(again));
+    EXPECT_OK(hamlyn_tagged_sender_free(writes));
+    EXPECT_OK(hamlyn_stream_receiver_free(receiver));
+    EXPECT_OK(hamlyn_tagged_receiver_free(board));
+  });
+}
+
 TEST_F(CInterface, tags_are_taken_in_turn_or_by_number) {
   in_child([&] {
     TwoManagers both(node().options());

@@ -55,6 +55,18 @@ TEST_F(CSegments, tell_their_exporter) {
       [](auto* one, auto* other) { EXPECT_EQ(c_segment_control(one, other), 0) << hamlyn_last_error(); });
 }
 
+TEST_F(CSegments, say_why_the_link_has_ended_with_which_writes_may_be_lost) {
+  in_child([&] {
+    hamlyn_interface *one = nullptr, *other = nullptr;
+    const Node here(options().node), there(other_options().node);
+    const hamlyn_interface_options of_one = here.options(), of_other = there.options();
+    ASSERT_OK(hamlyn_interface_make(&of_one, &one));
+    ASSERT_OK(hamlyn_interface_make(&of_other, &other));
+    EXPECT_EQ(c_reason_of_flush(one, other), 0) << hamlyn_last_error();  // frees `one`
+    EXPECT_OK(hamlyn_interface_free(other));
+  });
+}
+
 TEST_F(CSegments, refuse_what_cannot_be) {
   with_two(
       [](auto* one, auto* other) { EXPECT_EQ(c_segment_refusals(one, other), 0) << hamlyn_last_error(); });
@@ -108,6 +120,9 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_write_wait(nullptr, 0, "x", 1, nullptr, 0),
       hamlyn_write_state(nullptr, {}),
       hamlyn_write_flush(nullptr, 0, nullptr),
+      hamlyn_write_why(nullptr, &value, &value),
+      hamlyn_outcome_why(nullptr, &value, &value),
+      hamlyn_outcome_why(&outcome, nullptr, &value),
       hamlyn_write_signal(nullptr, 0, "x", 1, 0, 1, HAMLYN_SIGNAL_SET, 0),
       hamlyn_read(nullptr, 0, &word, 8, nullptr, 0),
       hamlyn_read_into(nullptr, 0, nullptr, 0, 8, nullptr, nullptr),

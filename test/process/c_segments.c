@@ -438,3 +438,43 @@ int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   OK(hamlyn_import_free(import));
   return 0;
 }
+
+int c_reason_of_flush(hamlyn_interface* exporter, hamlyn_interface* importer) {
+  hamlyn_segment_options options = {.size = sizeof options, .name = "reasons", .bytes = BYTES};
+  hamlyn_segment* segment = NULL;
+  hamlyn_import* import = NULL;
+  hamlyn_terminus* terminus = NULL;
+  hamlyn_ticket ticket;
+  OK(hamlyn_segment_make(exporter, &options, &segment));
+  OK(hamlyn_segment_ticket(segment, &ticket));
+  OK(hamlyn_import_make(importer, "reasons", NULL, &import));
+  OK(hamlyn_terminus_make(importer, NULL, &terminus));
+  OK(hamlyn_write_wait(import, 0, "x", 1, NULL, LONG));
+  OK(hamlyn_put_wait(terminus, &ticket, "x", 1, NULL, LONG));
+  uint32_t reason = 1, told = 1;
+  OK(hamlyn_write_flush(import, LONG, NULL));
+  OK(hamlyn_write_why(import, &reason, &told));
+  CHECK(reason == HAMLYN_REASON_NONE && told == 0);
+  OK(hamlyn_write_wait(import, 0, "y", 1, NULL, LONG));
+  OK(hamlyn_segment_free(segment));
+  OK(hamlyn_interface_free(exporter));
+  // (stale: it is not known yet that its process has gone as well.)
+  hamlyn_status status;
+  do {
+    status = hamlyn_write_flush(import, LONG, NULL);
+  } while (status == HAMLYN_STALE || status == HAMLYN_OK);
+  CHECK(status == HAMLYN_LINK_ENDED);
+  OK(hamlyn_write_why(import, &reason, &told));
+  CHECK(reason == HAMLYN_REASON_LEFT);
+  reason = 0;
+  hamlyn_outcome outcome;
+  CHECK(hamlyn_flush(terminus, &ticket, LONG, &outcome) == HAMLYN_LINK_ENDED);
+  OK(hamlyn_outcome_why(&outcome, &reason, &told));
+  CHECK(reason == HAMLYN_REASON_LEFT || reason == HAMLYN_REASON_NO_PROCESS);
+  outcome.status = HAMLYN_OK;
+  OK(hamlyn_outcome_why(&outcome, &reason, &told));
+  CHECK(reason == HAMLYN_REASON_NONE && told == 0);
+  OK(hamlyn_terminus_free(terminus));
+  OK(hamlyn_import_free(import));
+  return 0;
+}

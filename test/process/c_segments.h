@@ -15,6 +15,8 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
 int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer);
 // A word of three users, in a segment of that kind.
 int c_sure_swap(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
+// Frees the exporter's interface.
+int c_reason_of_flush(hamlyn_interface* exporter, hamlyn_interface* importer);
 int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer);
 
 #ifdef __cplusplus

@@ -362,5 +362,53 @@ TEST_F(Segments, of_a_process_that_is_killed_end_what_goes_on_there) {
   }
 }
 
+// One answer from then on, however often and by which call it is asked for, and of every kind alike.
+TEST_F(Segments, of_a_process_that_has_died_answer_link_ended_until_they_are_imported_anew) {
+  for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
+    SCOPED_TRACE(static_cast<int>(sharing));
+    Actor exporter([&](Line& line) {
+      Interface interface(options());
+      Segment segment(interface, {.name = "mortal", .bytes = 65536, .sharing = sharing});
+      line.put('e');
+      line.take<char>();
+      return 0;
+    });
+    ASSERT_TRUE(exporter.line().take<char>());
+    Actor importer([&](Line& line) {
+      Interface interface(other_options());
+      NotificationQueue queue(interface);
+      Import import(interface, "mortal");
+      std::uint64_t word = 7;
+      if (import.store(64, word) != Status::ok || import.load(64, word, kPatience) != Status::ok) return 1;
+      const bool mapped = import.reads_by_loads();
+      line.put('i');
+      Notification news;
+      do {  // until it is known here, too
+        if (queue.receive(news, kPatience) != Status::ok) return 2;
+      } while (news.kind != Notification::Kind::link_ended);
+      for (int i = 0; i < 100; ++i) {
+        if (const Status how = import.store(64, word); how != Status::link_ended)
+          return 10 + static_cast<int>(how);
+        if (const Status how = import.load(64, word, kPatience); how != Status::link_ended)
+          return 40 + static_cast<int>(how);
+        if (const Status how = import.fetch(64, {.operand = 1}, kPatience).status; how != Status::link_ended)
+          return 70 + static_cast<int>(how);
+        if (const Status how = import.flush(kPatience); how != Status::link_ended)
+          return 100 + static_cast<int>(how);
+        if (const Status how = import.write(0, numbers(100), kPatience); how != Status::link_ended)
+          return 130 + static_cast<int>(how);
+        import.run();
+      }
+      if (import.why().reason != LinkReason::died) return 3;
+      if (mapped && import.mapping()->status() != Status::link_ended) return 4;
+      return 0;
+    });
+    ASSERT_TRUE(importer.line().take<char>());
+    exporter.signal(SIGKILL);
+    EXPECT_EQ(exporter.wait(), 128 + SIGKILL);
+    EXPECT_EQ(importer.wait(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -91,6 +91,23 @@ TEST_F(Segments, tell_who_has_read_and_swapped_where) {
   });
 }
 
+// Whatever kind the segment is of: a swap without room for its record is not done.
+TEST_F(Segments, swap_and_tell_or_do_neither) {
+  with_each_kind(
+      [](Segment& segment, Import& import, Interface&) {
+        constexpr std::chrono::milliseconds kSoon{1};
+        SegmentRecord record;
+        EXPECT_EQ(import.fetch(8, {.operand = 1}, kPatience, {.notify = true}).status, Status::ok);
+        EXPECT_EQ(import.fetch(8, {.operand = 1}, kSoon, {.notify = true}).status, Status::timed_out);
+        EXPECT_EQ(import.compare_and_swap(8, 1, 5, kSoon, {.notify = true}).status, Status::timed_out);
+        EXPECT_EQ(segment.at<std::uint64_t>(8).load(), 1u) << "nothing was done";
+        EXPECT_EQ(segment.wait(record, kPatience), Status::ok);
+        EXPECT_EQ(import.fetch(8, {.operand = 1}, kPatience, {.notify = true}).value, 1u);
+        EXPECT_EQ(segment.at<std::uint64_t>(8).load(), 2u);
+      },
+      {.places = 1});
+}
+
 // Whoever waits with epoll for edges looks until there is nothing.
 TEST_F(Segments, give_records_that_stand_behind_news_of_refused_packets) {
   with_two([this](Interface& exporter, Interface& importer) {

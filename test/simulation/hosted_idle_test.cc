@@ -196,6 +196,50 @@ TEST(HostedIdle, who_sends_a_stream_that_nobody_reads) {
   }
 }
 
+// Of a program that does not look, or is stopped.
+TEST(HostedIdle, who_waits_for_a_sender_to_open) {
+  for (const bool stops : {false, true}) {
+    expect_idle(
+        [](Manager& manager) {
+          const Seed seed = manager.lookup("stream", 1s);
+          peer_is_stopped();
+          StreamSender sender(manager, seed, kBegin);
+          return sender.opened(kIdleWait);
+        },
+        stops);
+    expect_idle(
+        [](Manager& manager) {
+          const Seed seed = manager.lookup("loan", 1s);
+          peer_is_stopped();
+          LoanPool pool(manager, {{64, 1}});
+          LoanSender sender(pool, seed, kBegin);
+          return sender.opened(kIdleWait);
+        },
+        stops);
+    // Nor do those that are opening wake who waits for something else.
+    expect_idle(
+        [](Manager& manager) {
+          const Seed seed = manager.lookup("stream", 1s), lent = manager.lookup("loan", 1s);
+          const Seed tag = manager.lookup("tagged", 1s);
+          peer_is_stopped();
+          LoanPool pool(manager, {{64, 1}});
+          const StreamSender stream(manager, seed, kBegin);
+          const LoanSender loan(pool, lent, kBegin);
+          const TaggedSender tagged(manager, tag, kBegin);
+          DatagramReceiver receiver(manager, 64);
+          Datagram datagram;
+          return receiver.receive(datagram, kIdleWait);
+        },
+        stops);
+  }
+  expect_idle_while_peer_is_stopped([](Manager& manager) {
+    const Seed tag = manager.lookup("tagged", 1s);
+    peer_is_stopped();
+    TaggedSender sender(manager, tag, kBegin);
+    return sender.opened(kIdleWait);
+  });
+}
+
 TEST(HostedIdle, who_waits_for_a_piece) {
   expect_idle_while_peer_is_stopped([](Manager& manager) {
     StreamSender sender(manager, manager.lookup("stream", 1s));

@@ -102,6 +102,7 @@ class SimPort {
   void bind(std::uint32_t area) { EXPECT_EQ(terminus_.bind(0, area), Status::ok); }
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   Refusal refusal(SendHandle handle) const noexcept { return terminus_.refusal(handle); }
+  Status connect(const Ticket& ticket) noexcept { return terminus_.ready(ticket); }
   bool linked(std::uint64_t peer) noexcept { return node_.party.core.find_link(peer) != nullptr; }
   std::unique_ptr<Landing> make_landing(std::size_t bytes, const Slot::Options& options) {
     auto landing = std::make_unique<Landing>(node_, bytes, options);

@@ -157,13 +157,23 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_stream_receiver_close(hamlyn_stream_receiv
 HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_of(const hamlyn_stream_receiver* receiver,
                                                        uint64_t* sender);
 
-// Opens the stream: waits until the receiver's program has looked, and agreed.
+// Begins to open the stream, and waits for nobody: for hamlyn_stream_sender_open, or a send that waits. The
+// options' timeout says nothing here.
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_begin(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                                          const hamlyn_stream_sender_options* options,
+                                                          hamlyn_stream_sender** made);
+// Waits until the receiver's program has looked, and agreed (0: one look). ok: it is open; timed_out,
+// cancelled: it goes on opening. Any other is final: seed_used, seed_stale, seed_forged, peer_refused,
+// peer_died.
+HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_open(hamlyn_stream_sender* sender, int64_t timeout);
+// Begins, and waits up to the options' timeout. Whoever is not open by then is not made.
 HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
                                                          const hamlyn_stream_sender_options* options,
                                                          hamlyn_stream_sender** made);
 // Without a close before it the receiver is told abandoned.
 HAMLYN_NODISCARD hamlyn_status hamlyn_stream_sender_free(hamlyn_stream_sender* sender);
-// Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`.
+// Sends a record; ok: the buffer is free. Waits for room until it begins, up to `timeout`. connecting: the
+// stream is not open yet.
 HAMLYN_NODISCARD hamlyn_status hamlyn_stream_send(hamlyn_stream_sender* sender, const void* data,
                                                   size_t length, int64_t timeout);
 // Names an area by a tag of this sender, 0 to 7, in the place of what it named before. The area is of an
@@ -236,12 +246,18 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_get_specific_tag(hamlyn_tagged_receiver* r
 // the receiver.
 HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_descriptor(hamlyn_tagged_receiver* receiver, int* descriptor);
 
-// Makes the link, and gets places, for which it waits. seed_invalid, seed_wrong_kind, seed_stale,
-// peer_died, timed_out, cancelled.
+// Begins to make the link and to get places, and waits for nobody. seed_invalid, seed_wrong_kind.
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_begin(hamlyn_manager* manager, const hamlyn_seed* seed,
+                                                          hamlyn_tagged_sender** made);
+// Waits until there are both (0: one look). ok: it is open; timed_out, cancelled: it goes on opening. Any
+// other is final: seed_stale, peer_refused, peer_died.
+HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_open(hamlyn_tagged_sender* sender, int64_t timeout);
+// Begins, and waits up to `timeout`. Whoever is not open by then is not made.
 HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_make(hamlyn_manager* manager, const hamlyn_seed* seed,
                                                          int64_t timeout, hamlyn_tagged_sender** made);
 HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_sender_free(hamlyn_tagged_sender* sender);
-// Writes up to one packet at `offset`. Waits for a place, up to `timeout`; 0: no_place or queue_full instead.
+// Writes up to one packet at `offset`. Waits for a place, up to `timeout`; 0: no_place, queue_full or
+// connecting (it is not open yet) instead.
 HAMLYN_NODISCARD hamlyn_status hamlyn_tagged_send(hamlyn_tagged_sender* sender, const void* data,
                                                   size_t length, uint64_t offset, uint64_t tag,
                                                   int64_t timeout);

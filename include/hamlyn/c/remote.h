@@ -86,6 +86,11 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_remote_outcome(const hamlyn_terminus* term
 // Waits until it is over; also timed_out, cancelled.
 HAMLYN_NODISCARD hamlyn_status hamlyn_remote_wait(hamlyn_terminus* terminus, hamlyn_remote_handle handle,
                                                   int64_t timeout, hamlyn_outcome* outcome);
+// Why the link has ended with which puts may be lost: of the outcome of a fence or a flush that is
+// link_ended, as enum hamlyn_link_reason; `told` becomes 1 if the process at the other side has said so. Of
+// another: 0.
+HAMLYN_NODISCARD hamlyn_status hamlyn_outcome_why(const hamlyn_outcome* outcome, uint32_t* reason,
+                                                  uint32_t* told);
 
 #ifdef __cplusplus
 }

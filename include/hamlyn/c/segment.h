@@ -38,7 +38,8 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_put_wait(hamlyn_terminus* terminus, const 
 HAMLYN_NODISCARD hamlyn_status hamlyn_fence(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                             const hamlyn_remote_options* options,
                                             hamlyn_remote_handle* handle);
-// Flushes, and waits for the answer: ok; refused: a part was refused, and `outcome->cause` is why.
+// Flushes, and waits for the answer: ok; refused: a part was refused, and `outcome->cause` is why;
+// link_ended: hamlyn_outcome_why says why.
 HAMLYN_NODISCARD hamlyn_status hamlyn_flush(hamlyn_terminus* terminus, const hamlyn_ticket* ticket,
                                             int64_t timeout, hamlyn_outcome* outcome);
 
@@ -231,8 +232,11 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_write_wait(hamlyn_import* import, size_t o
 // As hamlyn_send_state.
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_state(const hamlyn_import* import, hamlyn_send_handle handle);
 // Waits until all that was written here has landed. refused: some was, and `cause` (enum hamlyn_refusal, may
-// be NULL) is why.
+// be NULL) is why. link_ended: hamlyn_write_why says why, as enum hamlyn_link_reason, as
+// hamlyn_interface_why.
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_flush(hamlyn_import* import, int64_t timeout, uint32_t* cause);
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_why(const hamlyn_import* import, uint32_t* reason,
+                                                uint32_t* told);
 // Put with signal: `data`, and when all of it and all before has landed, `value` is set or added to (enum
 // hamlyn_signal) the 8-byte word at `signal`.
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_signal(hamlyn_import* import, size_t offset, const void* data,

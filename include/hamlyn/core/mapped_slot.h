@@ -16,9 +16,14 @@
 
 #include "hamlyn/core/interface.h"
 #include "hamlyn/values/plain.h"
+#include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
 
 namespace hamlyn {
+
+namespace internal_::library {
+struct ImportAnswer;
+}
 
 class MappedSlot {
  public:
@@ -26,6 +31,8 @@ class MappedSlot {
   // a ticket that is not good, or another user's mapped_read_write), peer_died or peer_refused (no link: the
   // text says why), out_of_memory, timed_out, forked.
   MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout);
+  // For the library alone.
+  MappedSlot(Interface& interface, const Ticket& ticket, internal_::library::ImportAnswer&& answer);
   ~MappedSlot();
   MappedSlot(const MappedSlot&) = delete;
   MappedSlot& operator=(const MappedSlot&) = delete;
@@ -38,14 +45,21 @@ class MappedSlot {
   // Whether it is of the kind mapped_read_write.
   bool can_write() const noexcept { return can_write_; }
 
-  // Whether the owner still uses this memory. What was read is good if it says so afterwards; what was
-  // written before it stopped saying so may be lost.
+  // Whether the owner has not left this memory for other. What was read is good if it says so afterwards;
+  // what was written before it stopped saying so may be lost.
   [[nodiscard]] bool current() const noexcept {
     // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
     // word, which the owner moves before it leaves this memory. The word pairs with Generation::move in
     // Control::renew_mapped_area.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::atomic_ref<std::uint64_t>(*generation_word_).load(std::memory_order_acquire) == generation_;
+  }
+  // ok: it is `current`, and the owner is there as far as is known; stale: it is not; link_ended: the owner's
+  // process has ended, or the link by which the slot was mapped. Its bytes stay as they are then. Map it
+  // again to go on.
+  [[nodiscard]] Status status() const noexcept {
+    if (ended_.load(std::memory_order_relaxed)) return Status::link_ended;  // pairs with Core::end_link
+    return current() ? Status::ok : Status::stale;
   }
 
   // A word of the slot, `offset` bytes from its base, inside it and aligned: load, store, fetch_add,
@@ -65,6 +79,7 @@ class MappedSlot {
   std::size_t size_ = 0;
   std::uint64_t* generation_word_ = nullptr;  // read-only memory
   std::uint64_t generation_ = 0;
+  std::atomic<bool> ended_{false};  // the link by which it was mapped has
   bool can_write_ = false;
 };
 

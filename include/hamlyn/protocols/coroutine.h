@@ -87,6 +87,11 @@ class Loop {
 
   // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
   // time-out. What they name must live until they are over.
+  // `open` awaits a sender that was begun, of streams, loans or tagged writes, and answers as its `opened`.
+  template <class Sender>
+  auto open(Sender& sender) {
+    return Wait(*this, [&sender] { return sender.opened(std::chrono::nanoseconds{0}); });
+  }
   auto receive(StreamReceiver& from, Record& out) {
     return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
   }

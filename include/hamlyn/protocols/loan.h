@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hamlyn/protocols/manager.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/seed.h"
 
 namespace hamlyn {
@@ -103,7 +104,7 @@ class LoanPool {
 
 struct LoanSenderOptions {
   std::uint32_t most = 1024;  // buffers that this receiver may have at a time, at least 1
-  std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening
+  std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening, where that waits
 };
 
 // Tells one receiver of loans.
@@ -111,25 +112,42 @@ class LoanSender {
  public:
   using Options = LoanSenderOptions;
 
-  // Waits until the receiver's program has looked, and has mapped the pool. Throws Error: seed_invalid,
-  // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused (it does not want this sender, or
-  // cannot map the pool, or the node makes no link), peer_died, timed_out, cancelled, out_of_memory, forked;
-  // invalid_argument: inside process_arrival, or no buffer may be had.
+  // Begins to open it, and waits for nobody. The opening goes on while any thread runs the manager. May stand
+  // inside process_arrival. Throws Error: seed_invalid, seed_wrong_kind, out_of_memory, forked;
+  // invalid_argument: no buffer may be had.
+  LoanSender(LoanPool& pool, const Seed& seed, Begin) : LoanSender(pool, seed, Options{}, kBegin) {}
+  LoanSender(LoanPool& pool, const Seed& seed, const Options& options, Begin);
+  // Begins, and waits as `open` does, up to `options.timeout`. Throws Error: what either throws.
   LoanSender(LoanPool& pool, const Seed& seed) : LoanSender(pool, seed, Options{}) {}
-  LoanSender(LoanPool& pool, const Seed& seed, const Options& options);
+  LoanSender(LoanPool& pool, const Seed& seed, const Options& options)
+      : LoanSender(pool, seed, options, kBegin) {
+    open(options.timeout);
+  }
   // Waits end with `cancelled`. The receiver is told `closed` after what was sent. What it has stays lent
-  // until it gives it back or goes.
+  // until it gives it back or goes. One that is not open yet is given up, without a wait.
   ~LoanSender();
   LoanSender(const LoanSender&) = delete;
   LoanSender& operator=(const LoanSender&) = delete;
+
+  // Waits until the receiver's program has looked, and has mapped the pool (0: one look). ok: it is open;
+  // timed_out, cancelled: it goes on opening; forked; invalid: inside process_arrival, with a time-out. Any
+  // other is final, and why it never will be: refused (by the receiver or the node, or the seed is no good),
+  // link_ended, closed, broken, no_buffer (no memory to map with). `open` says more.
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  // Waits as `opened` does. Throws Error unless it is open: timed_out, cancelled: may be called again;
+  // seed_used, seed_stale, seed_forged, peer_refused (it does not want this sender, or cannot map the pool,
+  // or the node makes no link), peer_died, out_of_memory, forked; invalid_argument: inside process_arrival,
+  // with a time-out.
+  void open(std::chrono::nanoseconds timeout);
 
   // Lends the first `length` bytes of `loan`. Never waits: ok; no_buffer (the receiver has as many as it
   // may), no_place, queue_full: nothing was done, try again; closed (the receiver has gone),
   // link_ended, broken (it has said what no receiver says): nobody will read it; too_long: the loan has fewer
   // bytes; invalid: a loan of another pool, or one that this receiver was told of before; forked.
+  // connecting: it is not open yet; or, as `opened` says, it never will be.
   Status send(const Loan& loan, std::size_t length) noexcept;
   Status send(const Loan& loan) noexcept { return send(loan, loan.bytes().size()); }
-  // Sends, waiting. Also timed_out, cancelled; invalid: inside process_arrival.
+  // Sends, waiting, also for the opening. Also timed_out, cancelled; invalid: inside process_arrival.
   Status send(const Loan& loan, std::size_t length, std::chrono::nanoseconds timeout) noexcept;
 
   // Takes back, by force, everything that this receiver has.

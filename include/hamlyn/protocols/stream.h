@@ -23,6 +23,7 @@
 
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/protocols/receiver.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/seed.h"
 
 namespace hamlyn {
@@ -156,21 +157,40 @@ class StreamSender {
     // that, and up to sixteen times where the program stops in the midst of a dense stream. To a second, or
     // kOnlyOnFlush. 0: every record leaves at once.
     std::chrono::nanoseconds linger = std::chrono::microseconds{50};
-    std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening
+    std::chrono::nanoseconds timeout = std::chrono::seconds{10};  // for the opening, where that waits
   };
 
-  // Opens the stream: waits until the receiver's program has looked, and agreed. Throws Error: seed_invalid,
-  // seed_wrong_kind, seed_used, seed_stale, seed_forged, peer_refused, peer_died, timed_out, cancelled,
-  // out_of_memory, forked; invalid_argument: inside process_arrival, or sizes.
+  // Begins to open the stream, and waits for nobody. The opening goes on while any thread runs the manager.
+  // May stand inside process_arrival. Throws Error: seed_invalid, seed_wrong_kind, invalid_argument (sizes),
+  // out_of_memory, forked.
+  StreamSender(Manager& manager, const Seed& seed, Begin) : StreamSender(manager, seed, Options{}, kBegin) {}
+  StreamSender(Manager& manager, const Seed& seed, const Options& options, Begin);
+  // Begins, and waits as `open` does, up to `options.timeout`. Throws Error: what either throws.
   StreamSender(Manager& manager, const Seed& seed) : StreamSender(manager, seed, Options{}) {}
-  StreamSender(Manager& manager, const Seed& seed, const Options& options);
-  ~StreamSender();  // without close: what was not flushed may be lost, the receiver is told `abandoned`
+  StreamSender(Manager& manager, const Seed& seed, const Options& options)
+      : StreamSender(manager, seed, options, kBegin) {
+    open(options.timeout);
+  }
+  // Without close: what was not flushed may be lost, the receiver is told `abandoned`. One that is not open
+  // yet is given up, without a wait: a receiver that agrees later has an abandoned stream.
+  ~StreamSender();
   StreamSender(const StreamSender&) = delete;
   StreamSender& operator=(const StreamSender&) = delete;
+
+  // Waits until the receiver's program has looked, and agreed (0: one look). ok: it is open; timed_out,
+  // cancelled: it goes on opening; forked; invalid: inside process_arrival, with a time-out. Any other is
+  // final, and why there will be no stream: refused (by the receiver or the node, or the seed is no good),
+  // link_ended, or how the receiver has ended it. `open` says more.
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  // Waits as `opened` does. Throws Error unless it is open: timed_out, cancelled: may be called again;
+  // seed_used, seed_stale, seed_forged, peer_refused, peer_died, forked; invalid_argument: inside
+  // process_arrival, with a time-out.
+  void open(std::chrono::nanoseconds timeout);
 
   // Sends a record, which may be empty. Returns when the buffer is free: waits for room and for memory of
   // the receiver's, up to `timeout` until it begins (0: one look). ok; timed_out, cancelled,
   // too_long: nothing was sent; or how the stream has ended: closed, abandoned, link_ended, broken.
+  // connecting: the time is over and the stream is not open yet; or, as `opened` says, it never will be.
   // invalid: inside process_arrival it may not wait. Cancelled in the middle of a long record that the
   // receiving side does not take within half a second: `cancelled`, and the stream has ended, `abandoned`
   // at both sides.
@@ -213,6 +233,7 @@ class StreamSender {
   struct Inside;
   std::size_t longest() const noexcept;
   Status send_or_wait(std::span<const std::byte> data, std::chrono::nanoseconds timeout) noexcept;
+  [[noreturn]] void throw_unopened(Status status);
   void say_end() noexcept;
   Status await_leaving(SendHandle handle, std::uint32_t sequence) noexcept;
   Status why_over(Status status) noexcept;

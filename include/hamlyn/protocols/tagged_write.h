@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/protocols/manager.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/seed.h"
 
 namespace hamlyn {
@@ -104,25 +106,44 @@ class TaggedReceiver {
 // Writes into the buffer of the receiver whose seed it has grown from.
 class TaggedSender {
  public:
-  // Makes the link, and gets places, waiting up to `timeout`. Throws Error: seed_invalid, seed_wrong_kind,
-  // peer_died, seed_stale (or forged: nothing is granted for it), timed_out, cancelled, forked.
+  // Begins to make the link and to get places, and waits for nobody. Throws Error: seed_invalid,
+  // seed_wrong_kind, out_of_memory, forked.
+  TaggedSender(Manager& manager, const Seed& seed, Begin);
+  // Begins, and waits as `open` does. Throws Error: what either throws.
   TaggedSender(Manager& manager, const Seed& seed,
-               std::chrono::nanoseconds timeout = std::chrono::seconds{10});
+               std::chrono::nanoseconds timeout = std::chrono::seconds{10})
+      : TaggedSender(manager, seed, kBegin) {
+    open(timeout);
+  }
+  ~TaggedSender();
   TaggedSender(const TaggedSender&) = delete;
   TaggedSender& operator=(const TaggedSender&) = delete;
 
+  // Waits until there are a link and places (0: one look): from the receiver's library, which its program
+  // need not run. ok: it is open; timed_out, cancelled: it goes on opening; forked; invalid: inside
+  // process_arrival, with a time-out. Any other is final, and why it never will be: link_ended, refused.
+  // `open` says more.
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  // Waits as `opened` does. Throws Error unless it is open: timed_out, cancelled: may be called again;
+  // peer_refused, peer_died, seed_stale (or forged: nothing is granted for it), forked; invalid_argument:
+  // inside process_arrival, with a time-out.
+  void open(std::chrono::nanoseconds timeout);
+
   // Writes `data` at `offset` of the receiver's buffer. Never waits: ok (the buffer is free); no_place,
-  // queue_full: nothing was done, poll and try again, or use the other one; out_of_bounds, too_long,
-  // link_ended, refused (the receiver has gone), forked.
+  // queue_full: nothing was done, poll and try again, or use the other one; connecting: it is not open yet;
+  // out_of_bounds, too_long, link_ended, refused (the receiver has gone), forked.
   Status send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag) noexcept {
     return terminus_.send_fast(ticket_, data, tag, offset);
   }
-  // Sends, waiting for a place. Also timed_out, cancelled.
+  // Sends, waiting for a place, also for the opening. Also timed_out, cancelled.
   Status send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,
               std::chrono::nanoseconds timeout) noexcept;
 
  private:
+  struct Opening;
+
   Ticket ticket_;
+  std::unique_ptr<Opening> opening_;
   Terminus terminus_;  // goes first, and sees off who waits
 };
 

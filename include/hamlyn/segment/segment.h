@@ -23,6 +23,7 @@
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "hamlyn/values/link_reason.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/protection.h"
 #include "hamlyn/values/put.h"
@@ -214,8 +215,9 @@ class Import {
   bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
 
   // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
-  // successor; link_ended if its process has gone, of a mapped one by what notifies alone; refused if its
-  // rights do not allow it; out_of_bounds. An operation and a revocation at the same time may go either way.
+  // successor; link_ended, from then on always, once it is known that its process has gone, of a mapped one
+  // once the link has ended; refused if its rights do not allow it; out_of_bounds. An operation and a
+  // revocation, or a death, at the same time may go either way.
   //
   // WRITE (paper 4, section 3.3). ok: the data is on its way, and the buffer free; `flush` says whether it
   // has landed. pending: as ok, but the buffer is in use until `status(*handle)` says otherwise. queue_full,
@@ -229,9 +231,10 @@ class Import {
   // Status of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
-  // `refusal` says why.
+  // `refusal` says why. link_ended: the link has ended with what may be lost; `why` says why.
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
+  WhyNoLink why() const noexcept;
   // Change that `write_signal` makes to the word.
   using Signal = hamlyn::Signal;
   // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
@@ -266,8 +269,7 @@ class Import {
   // Fetch-and-op and compare-and-swap on an aligned word of 4 or 8 bytes. The outcome's value is what stood
   // there before. After link_ended nobody knows whether it was done; after timed_out and cancelled neither,
   // and it may still be done (docs/remote-memory.md; hamlyn/segment/sure_swap.h has a swap that can be
-  // asked). no_place, and timed_out of one that notifies, of a mapped one: it is done, and the exporter has
-  // not been told.
+  // asked). One that notifies goes by a packet, mapped or not. no_place: it is not done.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
   // Compares and swaps 8 bytes, as `fetch`: the word becomes `desired` if it is `expected`.
@@ -310,6 +312,8 @@ class Import {
   Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                           const WriteOptions& options) noexcept;
   bool never_told() noexcept;
+  static constexpr std::uint32_t kTold = std::uint32_t{1} << 16;
+  void note_why(WhyNoLink why) noexcept;
   static Status ended(const Outcome& outcome) noexcept;
   // Memory that the ticket opens, mapped.
   std::byte* memory() const noexcept {
@@ -325,6 +329,7 @@ class Import {
   Terminus terminus_;
   std::unique_ptr<MappedSlot> mapped_;
   std::atomic<Refusal> refusal_{Refusal::none};
+  std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
   // Where reads land that go to memory of no segment; made at the first of them.
   struct Landing;
   const Access access_;

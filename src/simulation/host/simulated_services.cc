@@ -129,6 +129,14 @@ void SimulatedServices::show_areas(std::uint64_t peer) {
 
 library::ImportAnswer SimulatedServices::import_slot(const Ticket& ticket,
                                                      std::chrono::milliseconds timeout) {
+  const MappingRequest import = begin_import(ticket);
+  const library::Setting::Time until = host_.now() + base::within_clock(timeout);
+  while (!import->done && wait(until)) {
+  }
+  return end_import(import);
+}
+
+std::shared_ptr<library::MappingRequest> SimulatedServices::begin_import(const Ticket& ticket) {
   const auto import = std::make_shared<library::MappingRequest>();
   import->ticket = ticket;
   imports_.push_back(import);
@@ -137,11 +145,16 @@ library::ImportAnswer SimulatedServices::import_slot(const Ticket& ticket,
   } else {
     want_link(ticket.interface);
   }
-  const library::Setting::Time until = host_.now() + base::within_clock(timeout);
-  while (!import->done && wait(until)) {
-  }
+  return import;
+}
+
+void SimulatedServices::give_up_import(const MappingRequest& import) noexcept {
   imports_.remove(import);
   import->given_up = true;
+}
+
+library::ImportAnswer SimulatedServices::end_import(const MappingRequest& import) {
+  give_up_import(import);
   if (!import->done && process_.alive)
     throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
   if (!import->done || import->answer.error != ErrorCode{})
@@ -192,6 +205,7 @@ void SimulatedServices::finish(library::MappingRequest& import, ErrorCode error)
   import.answer.error = error;
   import.done = true;
   move();
+  engine_.look_again();
 }
 
 void SimulatedServices::link_made(std::uint64_t peer) {

@@ -34,6 +34,10 @@ class SimulatedServices final : public library::HostServices, public interface::
   void renew_mapped_area(std::byte* data) override { areas_.renew(data); }
   void drop_mapped_area(std::byte* data, bool stays) noexcept override { areas_.drop(data, stays); }
   library::ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
+  std::shared_ptr<library::MappingRequest> begin_import(const Ticket& ticket) override;
+  bool import_done(const library::MappingRequest& import) const noexcept override { return import.done; }
+  library::ImportAnswer end_import(const std::shared_ptr<library::MappingRequest>& import) override;
+  void give_up_import(const std::shared_ptr<library::MappingRequest>& import) noexcept override;
   void want_link(std::uint64_t peer) noexcept override;
   void attention() noexcept override;
 

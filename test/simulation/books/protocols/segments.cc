@@ -411,7 +411,7 @@ class Importing {
   // Of all but a write it goes on: what is answered late hurts nobody.
   void ended(Status how, bool torn = false) {
     ++stage_.counts.failed;
-    // (no_place: a word of a mapped one was swapped, and the exporter was not told.)
+    // (no_place: it was not done, or, of a write to a mapped one, the exporter was not told.)
     if (how == Status::timed_out || how == Status::no_place) {
       if (torn) import_.reset();
       return;
