@@ -8,6 +8,7 @@ namespace hamlyn::internal_::protocols {
 namespace {
 
 constexpr std::size_t kMostFarewells = 4096;
+constexpr std::size_t kMostLeaving = 64;
 constexpr std::chrono::milliseconds kLastWords{100};
 // The interface thread found the manager in use: it comes back after so long.
 constexpr std::chrono::microseconds kInUse{50};
@@ -21,13 +22,17 @@ Dispatcher::Dispatcher(const Manager::Options& options)
       waiting(interface.waiting()),
       queue(interface, options.places),
       terminus(interface) {
+  leaving_.reserve(kMostLeaving);
   waiting.set_pending_work(this);
 }
 
 // The last words of those who have gone may still want for a place: if they left with the link, their peers
 // would take a good end for a death.
 Dispatcher::~Dispatcher() {
-  if (lock_.forked()) return;
+  if (lock_.forked()) {
+    for (std::unique_ptr<Due>& each : leaving_) (void)each.release();  // all of it is the parent's
+    return;
+  }
   const auto all_said = [&] { return farewells_.empty() ? Status::ok : Status::pending; };
   base::PendingCalls last;
   PendingCall call(*this, last);
@@ -36,6 +41,8 @@ Dispatcher::~Dispatcher() {
   // The call that was seen off last may be in the lock's mutex still, which the owner of the lock does not
   // take.
   if (lock_.enter_as_other()) lock_.leave();
+  const Guard guard(*this);
+  leaving_.clear();
 }
 
 // --- who hears of what
@@ -260,6 +267,14 @@ bool Dispatcher::settle_farewells() noexcept {
   return farewells_.empty();
 }
 
+// Destroys those that were settled, on a thread of the program's.
+void Dispatcher::keep_until_settled(std::unique_ptr<Due> leaving) noexcept {
+  std::erase_if(leaving_, [](const auto& each) { return each->settle(); });
+  if (leaving_.size() == kMostLeaving) leaving_.erase(leaving_.begin());
+  leaving_.push_back(std::move(leaving));
+  waiting.want_help();
+}
+
 Dispatcher::Left Dispatcher::try_again() noexcept {
   if (!lock_.try_enter_as_other()) {
     if (lock_.forked()) return {};
@@ -271,6 +286,7 @@ Dispatcher::Left Dispatcher::try_again() noexcept {
   if (!lingering_.empty()) left = look_at_those_who_linger();
   settle_dues();
   left.for_room |= !dues_.empty() || !farewells_.empty();
+  for (const auto& each : leaving_) left.for_room |= !each->settle();
   // Notifications that were given to a receiver may have made room for those that linger.
   helper_waits_ = left.for_room;
   if (helper_waits_) ++waiters_;

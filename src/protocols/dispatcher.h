@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -186,6 +187,10 @@ class Dispatcher final : private library::Waiting::PendingWork {
   // Says `word` at `ticket`, now or when there is room, on behalf of an object that is about to go.
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 
+  // Takes over an object that its owner has given up while an answer to it may be on its way. The interface
+  // thread goes on with it until its `settle` says that none is. Of too many the first goes at once.
+  void keep_until_settled(std::unique_ptr<Due> leaving) noexcept;
+
   // Runs the manager until `ready()`, called under the lock, says something else than pending: whatever it
   // looks at, arrivals, places, room in a link, or what another thread does. Also timed_out, cancelled,
   // forked; invalid inside process_arrival. `call` counts as one that waits, unless it does already.
@@ -259,6 +264,7 @@ class Dispatcher final : private library::Waiting::PendingWork {
   std::vector<Due*> lingering_;
   std::size_t expected_dues_ = 0;
   std::vector<Farewell> farewells_;
+  std::vector<std::unique_ptr<Due>> leaving_;
   // Threads in `wait`, but for the one that looks just now; and the interface thread, if it left something.
   std::uint32_t waiters_ = 0;
   bool helper_waits_ = false;  // the interface thread is among them

@@ -44,6 +44,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
 
   using Receiver::retire;
   void process_arrival(const Notification& arrival) override {
+    if (given_up) return hear_late(arrival);
     source.arrived(arrival);
     if (opening) [[unlikely]]
       static_cast<void>(go_on_opening());
@@ -62,6 +63,11 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     if (!source.settle()) dispatcher.add(*this);
   }
   bool settle() noexcept override {
+    if (given_up) [[unlikely]] {
+      // The interface thread gives nothing to receivers, so it leaves the answer where it is.
+      dispatcher.hear_last(source.answers(), [&](const Notification& answer) { hear_late(answer); });
+      return !source.may_be_answered();
+    }
     if (opening) [[unlikely]]
       return !protocols::for_now(go_on_opening()) || source.awaits_answer();
     const bool flushed = !source.staged() || leaves([&] { return source.flush(); });
@@ -102,11 +108,19 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
     return now - before >= std::min<std::chrono::nanoseconds>(kClose, linger) && leave_early();
   }
 
-  // The receiver may agree when nobody is here any more, or have agreed, which nobody has heard yet.
-  void give_up() noexcept {
+  // Gives up what is not open. The receiver may have agreed, which nobody has heard yet. True: it may agree
+  // yet, and is to be told then.
+  bool give_up() noexcept {
     dispatcher.interface.run();
-    source.give_up();
     dispatcher.hear_last(source.answers(), [&](const Notification& answer) { source.arrived(answer); });
+    given_up = source.may_be_answered();
+    return given_up;
+  }
+  // An answer may be heard twice: where it stands, and when it is given.
+  void hear_late(const Notification& answer) noexcept {
+    if (!source.may_be_answered()) return;
+    source.arrived(answer);
+    if (source.opened()) say_farewell();
   }
   void say_farewell() noexcept {
     Ticket ticket;
@@ -119,6 +133,7 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
   protocols::StreamSource<protocols::LibraryPort> source;
   const std::chrono::nanoseconds linger;
   bool opening = true;          // neither open nor in vain
+  bool given_up = false;        // its owner has gone, and the receiver may not know that
   bool far = false;             // what is put waits for company in this process
   Clock::time_point left_at{};  // a record that found none under way
 };
@@ -166,10 +181,18 @@ StreamSender::StreamSender(Manager& manager, const Seed& seed, const Options& op
 }
 
 StreamSender::~StreamSender() {
-  if (const Dispatcher::Guard guard(manager_.inside()); guard && !inside_->source.opened())
-    inside_->give_up();
+  Dispatcher& dispatcher = inside_->dispatcher;
+  bool given_up = false;
+  if (const Dispatcher::Guard guard(dispatcher); guard && !inside_->source.opened())
+    given_up = inside_->give_up();
+  if (given_up) {  // goes on hearing what comes for it
+    static_cast<void>(dispatcher.close_and_drain(Dispatcher::calls_of(*inside_)));  // no forked child
+    const Dispatcher::Guard guard(dispatcher);
+    dispatcher.keep_until_settled(std::move(inside_));
+    return;
+  }
   inside_->retire();
-  const Dispatcher::Guard guard(manager_.inside());
+  const Dispatcher::Guard guard(dispatcher);
   if (!guard) {
     (void)inside_.release();  // all of it is the parent's
     return;

@@ -63,9 +63,12 @@ class StreamSource {
     return state_ == State::asked && port_.status(asked_) != Status::pending;
   }
 
-  // Gives the opening up: a receiver that has not agreed yet will be answered that nobody is here. What it
-  // has said before is still to be given to `arrived`; then `farewell` knows.
-  void give_up() noexcept { answers_->change_key(); }
+  // Whether the receiver may agree yet, or refuse.
+  bool may_be_answered() const noexcept {
+    if (state_ != State::asked || end_ != Status::ok) return false;
+    const Status asked = port_.status(asked_);
+    return asked == Status::ok || asked == Status::pending;
+  }
 
   // Takes a small record, if it only needs to be put to others. False: nothing was done.
   bool gather(std::span<const std::byte> data) noexcept {

@@ -197,6 +197,42 @@ TEST(HostedOpenings, that_are_given_up_at_any_time_leave_nothing_behind) {
   EXPECT_GT(never, 10u);
 }
 
+// With packets that overtake each other, and between hosts, whose wire loses some: the answer may come after
+// the sender has gone.
+TEST(HostedOpenings, of_streams_that_are_given_up_over_a_rough_way_leave_nobody_waiting) {
+  unsigned let_in = 0;
+  for (std::uint64_t seed = 0; seed != 5 * kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    const bool far = seed % 3 == 2;
+    bool over = false;
+    hosted.host.come_at(far ? 1 : 0, [&](simulation::Inhabitant&) {
+      Manager manager;
+      StreamReceiver receiver(manager, {.first = 1024, .most = 1024, .parcels = 4});
+      manager.publish("stream", receiver.make_seed());
+      Record record;
+      Status status = Status::timed_out;
+      while (!over && status == Status::timed_out) status = receiver.receive(record, 100us);
+      if (status == Status::timed_out) status = receiver.receive(record, 20ms);
+      hosted.expect(status == Status::abandoned || receiver.sender() == 0, "it waits for who has gone");
+      let_in += status == Status::abandoned;
+      over = true;
+    });
+    hosted.host.come_at(far ? 2 : 0, [&](simulation::Inhabitant&) {
+      Manager manager;
+      const Seed to = manager.lookup("stream", 1s);
+      {
+        const StreamSender sender(manager, to, kBegin);
+        hosted.host.pause(hosted.host.chance().between(0, far ? 4'000'000 : 1'500'000));
+      }
+      over = true;
+      hosted.host.pause(30 * kMillisecond);  // and nobody runs its manager
+    });
+    hosted.run();
+  }
+  EXPECT_GT(let_in, kRoughSeeds);
+}
+
 // --- many, of whom one is stopped
 
 template <class Sender>
