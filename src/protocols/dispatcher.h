@@ -218,7 +218,8 @@ class Dispatcher final : private library::Waiting::PendingWork {
     return of.close_and_drain<Guard>(*this, [this] { look_again(); });
   }
   void cancel() noexcept;
-  std::uint32_t waiters() const noexcept { return waiters_; }
+  // Counts the threads of the program's in `wait`.
+  std::uint32_t waiters() const noexcept { return waiters_ - (helper_waits_ ? 1 : 0); }
 
   // Notifications that are given while the lock is held once.
   static constexpr int kMostAtOnce = 64;

@@ -460,8 +460,10 @@ Status LoanSender::opened(std::chrono::nanoseconds timeout) noexcept {
       *holder_, [&] { return holder_->go_on_opening(); }, timeout);
 }
 
-void LoanSender::open(std::chrono::nanoseconds timeout) {
+void LoanSender::open(std::chrono::nanoseconds timeout) try {
   if (const Status status = opened(timeout); status != Status::ok) throw_unopened(*holder_, status);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of loans");
 }
 
 // Under the lock.

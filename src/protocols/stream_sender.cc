@@ -209,8 +209,10 @@ Status StreamSender::opened(std::chrono::nanoseconds timeout) noexcept {
   return inside_->dispatcher.receive(*inside_, ready, timeout);
 }
 
-void StreamSender::open(std::chrono::nanoseconds timeout) {
+void StreamSender::open(std::chrono::nanoseconds timeout) try {
   if (const Status status = opened(timeout); status != Status::ok) throw_unopened(status);
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of streams");
 }
 
 void StreamSender::throw_unopened(Status status) {

@@ -151,7 +151,7 @@ Status TaggedSender::opened(std::chrono::nanoseconds timeout) noexcept {
       opening_->calls, [&] { return opening_->look(); }, timeout);
 }
 
-void TaggedSender::open(std::chrono::nanoseconds timeout) {
+void TaggedSender::open(std::chrono::nanoseconds timeout) try {
   const Status status = opened(timeout);
   if (status == Status::ok) return;
   if (status == Status::invalid) protocols::throw_nested("a sender of tagged writes");
@@ -169,6 +169,8 @@ void TaggedSender::open(std::chrono::nanoseconds timeout) {
       throw Error(ErrorCode::seed_stale,
                   std::string("the receiver has gone, or grants nothing for this seed: ") + name(status));
   }
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a sender of tagged writes");
 }
 
 Status TaggedSender::send(std::span<const std::byte> data, std::uint64_t offset, std::uint64_t tag,

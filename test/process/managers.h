@@ -67,11 +67,11 @@ class OwnReceiver final : public Receiver {
 class Deafened {
  public:
   Deafened(Manager& manager, Manager& other)
-      : receiver_(manager, [](const Notification&) {}, {.places = kMessages}),
-        guard_(std::in_place, manager.inside()) {
+      : receiver_(manager, [](const Notification&) {}, {.places = kMessages}) {
     Terminus terminus(other.interface());
     const Ticket ticket = receiver_.ticket();
     EXPECT_EQ(terminus.wait_for_place(ticket, kPatience), Status::ok);
+    guard_.emplace(manager.inside());
     for (std::uint64_t i = 0; i < kMessages; ++i) {
       Status status = terminus.send_fast(ticket, {}, i);
       for (; status == Status::queue_full; status = terminus.send_fast(ticket, {}, i))
