@@ -190,6 +190,8 @@ class Dispatcher final : private library::Waiting::PendingWork {
   // Takes over an object that its owner has given up while an answer to it may be on its way. The interface
   // thread goes on with it until its `settle` says that none is. Of too many the first goes at once.
   void keep_until_settled(std::unique_ptr<Due> leaving) noexcept;
+  // Counts the objects that are kept so, settled ones among them.
+  std::size_t leaving() const noexcept { return leaving_.size(); }
 
   // Runs the manager until `ready()`, called under the lock, says something else than pending: whatever it
   // looks at, arrivals, places, room in a link, or what another thread does. Also timed_out, cancelled,

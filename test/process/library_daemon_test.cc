@@ -97,7 +97,7 @@ TEST_F(Library, WaitsForAPlaceEndWithTheLinkAlsoWithoutADaemon) {
       if (status != Status::no_place) return 1;
       line.put('f');
       if (before && !line.take<char>()) return 2;
-      while (before && status != Status::connecting) status = terminus.send_fast(ticket, {});
+      while (before && status == Status::no_place) status = terminus.send_fast(ticket, {});
       status = terminus.wait_for_place(ticket, kPatience);
       if (status != Status::link_ended) return 10 + static_cast<int>(status);
       return terminus.wait_for_place(ticket, 1ms) == Status::timed_out ? 0 : 3;  // it is said once

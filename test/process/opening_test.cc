@@ -282,6 +282,36 @@ TEST_F(Openings, that_are_given_up_leave_the_receiver_free) {
   });
 }
 
+// A receiver that never answers cannot have a manager keep ever more of those who gave up.
+TEST_F(Openings, that_are_given_up_and_never_answered_are_kept_64_times) {
+  NEEDS_TWO("whoever asks looks");
+  with_both([](Managers& both) {
+    const auto leaving = [&] {
+      const protocols::Dispatcher::Guard guard(both.sender.inside());
+      return both.sender.inside().leaving();
+    };
+    std::vector<std::unique_ptr<StreamReceiver>> receivers;
+    // One that was given up before it could ask is not kept.
+    for (int full = 0; full != 20;) {
+      receivers.push_back(std::make_unique<StreamReceiver>(both.receiver));
+      {
+        StreamSender sender{both.sender, receivers.back()->make_seed(), kBegin};
+        EXPECT_EQ(sender.opened(1ms), Status::timed_out);
+      }
+      ASSERT_LE(leaving(), 64u);
+      full += leaving() == 64;
+    }
+    // They are answered, and go with the next one that is given up.
+    const Looks looks([&] { static_cast<void>(both.receiver.wait(1ms)); });
+    EXPECT_TRUE(comes_true([&] {
+      StreamReceiver more{both.receiver};
+      { const StreamSender sender{both.sender, more.make_seed(), kBegin}; }
+      static_cast<void>(both.sender.wait(1ms));
+      return leaving() < 32;
+    }));
+  });
+}
+
 // From a thread that waits for them: the wait ends, and nothing is used afterwards.
 TEST_F(Openings, end_for_who_waits_when_they_are_cancelled) {
   NEEDS_TWO("whoever asks looks");
