@@ -14,6 +14,11 @@ namespace hamlyn::internal_::base {
 Status status_of(LinkReason reason) noexcept;
 // Whether the process at the other side has gone for good: a number of an interface is never given again.
 bool has_gone(LinkReason reason) noexcept;
+// Whether a reason that was given later says less of the same process than the one before: a process that has
+// left or died is not there any more.
+inline bool says_less(WhyNoLink later, WhyNoLink before) noexcept {
+  return later.reason == LinkReason::no_process && has_gone(before.reason);
+}
 // Returns the word of an outcome that says so (Outcome::why reads it).
 inline std::uint64_t word_of(WhyNoLink why) noexcept {
   return static_cast<std::uint64_t>(why.reason) | std::uint64_t{why.told} << 16;

@@ -155,7 +155,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
   for (std::atomic<bool>* ended : std::exchange(link.mapping_ends, {}))
     ended->store(true, std::memory_order_relaxed);
   departures_.link_ended(link);
-  for (Terminus* terminus : termini_) terminus->link_ended(link, base::has_gone(why.reason));
+  for (Terminus* terminus : termini_) terminus->link_ended(link, why);
   forget_abandons(link);
   fail_requests(link, why);
   fail_entries(link);
@@ -229,7 +229,7 @@ void Core::refuse_link(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
   if (!asked && !why.told && base::is_own_lack(why.reason)) note_lack(peer, why);
   const Status status = base::status_of(why.reason);
   departures_.link_refused(peer, status);
-  for (Terminus* terminus : termini_) terminus->link_refused(peer, status, base::has_gone(why.reason));
+  for (Terminus* terminus : termini_) terminus->link_refused(peer, why);
 }
 
 // --- queues

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/link_reasons.h"
 #include "base/namespaces.h"
 #include "hamlyn/values/link_reason.h"
 
@@ -16,6 +17,7 @@ class LinkEnds {
 
   // `asked`: this process wanted that link.
   void remember(std::uint64_t peer, WhyNoLink why, bool asked) noexcept {
+    if (base::says_less(why, of(peer))) return;
     forget(peer);
     if (why.reason == LinkReason::none) return;
     Ring& ring = rings_[asked ? 1 : 0];

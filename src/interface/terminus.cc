@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/link_reasons.h"
 #include "interface/element.h"
 #include "interface/gathering.h"
 
@@ -433,7 +434,7 @@ Status Terminus::cancel(SendHandle handle) noexcept {
   return Status::ok;
 }
 
-void Terminus::link_ended(const Link& link, bool gone) noexcept {
+void Terminus::link_ended(const Link& link, WhyNoLink why) noexcept {
   for (auto* const works : {&lent_, &left_}) {
     for (Work *work = works->first(), *next; work != nullptr; work = next) {
       next = works->next(*work);
@@ -441,7 +442,7 @@ void Terminus::link_ended(const Link& link, bool gone) noexcept {
     }
   }
   end_untold_ |= link.peer == fast_peer_;
-  if (gone && link.peer == fast_peer_) gone_peer_ = link.peer;
+  note_no_link(link.peer, why);
   for (LinkWait* wait = link_waits_; wait != nullptr; wait = wait->next)
     wait->ended |= link.peer == wait->peer;
 }
@@ -461,8 +462,19 @@ Status Terminus::ask_for_link(std::uint64_t peer) noexcept {
   return Status::connecting;
 }
 
-void Terminus::link_refused(std::uint64_t peer, Status status, bool gone) noexcept {
-  if (gone && fast_peer_ == peer) gone_peer_ = peer;
+void Terminus::note_no_link(std::uint64_t peer, WhyNoLink why) noexcept {
+  if (last_without_link_ != peer || !base::says_less(why, why_no_link_)) why_no_link_ = why;
+  last_without_link_ = peer;
+  if (peer == fast_peer_ && base::has_gone(why.reason)) gone_peer_ = peer;
+}
+
+WhyNoLink Terminus::why_no_link(std::uint64_t peer) const noexcept {
+  return last_without_link_ == peer ? why_no_link_ : WhyNoLink{LinkReason::ended, false};
+}
+
+void Terminus::link_refused(std::uint64_t peer, WhyNoLink why) noexcept {
+  const Status status = base::status_of(why.reason);
+  note_no_link(peer, why);
   if (asked_peer_ == peer) {
     refused_peer_ = std::exchange(asked_peer_, 0);
     refused_answer_ = status;

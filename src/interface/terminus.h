@@ -12,6 +12,7 @@
 #include "base/chain.h"
 #include "base/namespaces.h"
 #include "base/pending_calls.h"
+#include "hamlyn/values/link_reason.h"
 #include "hamlyn/values/priority.h"
 #include "hamlyn/values/send.h"
 #include "hamlyn/values/share.h"
@@ -136,14 +137,14 @@ class Terminus {
   bool take_back() noexcept;
   // Goes on with messages that wait for room to await their acknowledgement.
   bool go_on_with_held() noexcept;
-  void link_ended(const Link& link, bool gone) noexcept;  // `gone`: its process has, for good
+  void link_ended(const Link& link, WhyNoLink why) noexcept;
   // The receiving interface has spoken of a message that asked for it.
   void delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept;
   void forget_link() noexcept {
     last_ = last_in_level_ = {};
     forget_answer();
   }
-  void link_refused(std::uint64_t peer, Status status, bool gone) noexcept;
+  void link_refused(std::uint64_t peer, WhyNoLink why) noexcept;
 
   // Somebody who waits for a link without a message that waits with it. Told here if there will be none
   // (link_ended: nobody is there; refused), and if one that there was has ended.
@@ -160,6 +161,9 @@ class Terminus {
   // will be none by what was answered to the last one who asked so. With a process that this terminus had a
   // link with and that has gone for good: link_ended each time, and nobody is asked.
   Status ask_for_link(std::uint64_t peer) noexcept;
+  // Returns why the last link with that peer has ended, or none could be had, also when there is one again;
+  // `ended`, if another peer's has since.
+  WhyNoLink why_no_link(std::uint64_t peer) const noexcept;
   // Somebody begins to wait for one: what was answered before is no answer to that.
   void forget_answer() noexcept { refused_peer_ = 0; }
   // Likewise, and whoever was found gone is asked for again (Terminus::connect).
@@ -169,6 +173,8 @@ class Terminus {
   bool take_end(std::uint64_t peer) noexcept;
 
  private:
+  void note_no_link(std::uint64_t peer, WhyNoLink why) noexcept;
+
   // So much of a message goes straight into the link; the rest takes its turns.
   static constexpr std::size_t kDirectBytes = 65536;
 
@@ -328,6 +334,8 @@ class Terminus {
   std::uint64_t fast_peer_ = 0;           // to whom the last message in fast mode went, or was to go
   bool end_untold_ = false;               // that link has ended since
   std::uint64_t gone_peer_ = 0;           // the process of such a message, once it has gone; 0: none has
+  std::uint64_t last_without_link_ = 0;   // peer whose link was the last to end, or could not be had
+  WhyNoLink why_no_link_;                 // with that peer
   std::unique_ptr<Gathering> gathering_;  // once an area was bound
   Requests requests_;
   base::PendingCalls calls_;

@@ -55,12 +55,13 @@ void Control::introduce(std::uint64_t peer) {
   client_->introduce(number, peer);
 }
 
-// Forgets that a link has ended: one is asked for anew. Why none could be had stands until there is one; the
-// next answer may come after the patience of whoever asks.
+// Forgets that a link has ended: one is asked for anew. Two reasons stand until there is one, because the next
+// answer may come after the patience of whoever asks: why none could be had, and that the process has gone.
 void Control::forget_end(std::uint64_t peer) noexcept {
   engine_.lock_.enter_as_other();
   interface::LinkEnds& ends = engine_.core_.link_ends();
-  if (base::status_of(ends.of(peer).reason) == Status::link_ended) ends.forget(peer);
+  const LinkReason why = ends.of(peer).reason;
+  if (base::status_of(why) == Status::link_ended && !base::has_gone(why)) ends.forget(peer);
   engine_.lock_.leave();
 }
 

@@ -303,9 +303,10 @@ Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) 
   Outcome outcome = ask(ticket, timeout, [&](RemoteHandle* handle) {
     return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
   });
-  // A fence that could not leave, or was under way, does not know it.
-  if (outcome.status == Status::link_ended && outcome.why().reason == LinkReason::none)
-    outcome.value = base::word_of(interface_.why(ticket.interface));
+  if (outcome.status != Status::link_ended || outcome.why().reason != LinkReason::none) return outcome;
+  // A fence that could not leave does not know it.
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (guard) outcome.value = base::word_of(terminus_->why_no_link(ticket.interface));
   return outcome;
 }
 
