@@ -6,7 +6,6 @@
 #include <atomic>
 
 #include "base/assert.h"
-#include "base/link_reasons.h"
 #include "hamlyn/values/remote.h"
 #include "interface/deposit.h"
 #include "interface/element.h"
@@ -318,7 +317,7 @@ void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
       if (asked.by_slot) asked.credit->lost |= asked.fenced_by;
       if (!asked.by_slot) asked.credit->lose_with_link(asked.fenced_by, why);
     }
-    finish(link, asked, Status::link_ended, base::word_of(why));
+    finish(link, asked, Status::link_ended, 0);
   }
   link.remote.owed_busy = 0;
 }

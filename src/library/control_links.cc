@@ -55,8 +55,9 @@ void Control::introduce(std::uint64_t peer) {
   client_->introduce(number, peer);
 }
 
-// Forgets that a link has ended: one is asked for anew. Two reasons stand until there is one, because the next
-// answer may come after the patience of whoever asks: why none could be had, and that the process has gone.
+// Forgets that a link has ended: one is asked for anew. Two reasons stand until there is one, because the
+// next answer may come after the patience of whoever asks: why none could be had, and that the process has
+// gone.
 void Control::forget_end(std::uint64_t peer) noexcept {
   engine_.lock_.enter_as_other();
   interface::LinkEnds& ends = engine_.core_.link_ends();

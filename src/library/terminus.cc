@@ -304,7 +304,7 @@ Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) 
     return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
   });
   if (outcome.status != Status::link_ended || outcome.why().reason != LinkReason::none) return outcome;
-  // A fence that could not leave does not know it.
+  // A fence that could not leave, or was under way, does not know it.
   const base::RunLockGuard guard(interface_.engine().lock());
   if (guard) outcome.value = base::word_of(terminus_->why_no_link(ticket.interface));
   return outcome;
