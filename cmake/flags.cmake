@@ -46,7 +46,7 @@ function(hamlyn_fast_way first)
   endif()
 endfunction()
 
-# A layer is a folder and a link target: hamlyn_layer(name SOURCES ... NEEDS ...).
+# A layer is a link target of one folder's sources: hamlyn_layer(name SOURCES ... NEEDS ...).
 function(hamlyn_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;NEEDS;NEEDS_PRIVATE" ${ARGN})
   add_library(hamlyn_${name} STATIC ${LAYER_SOURCES})
