@@ -110,6 +110,28 @@ Status Link::put_fast(const FastTarget& target, std::uint64_t offset, std::uint6
 
 // --- links
 
+// Makes every set of links longer, where there are more links than bits. Not on the way of a packet.
+void Core::make_link_indices() {
+  const std::size_t words = link_words_ == 0 ? 1 : 2 * link_words_;
+  std::vector<std::vector<std::uint64_t>> longer(slots_.size());
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    SlotRecord& slot = slots_[s];
+    if (slot.live) slot.fillers.resize(blocks_of(slot.entry_count), words);
+    if (slot.links.empty()) continue;
+    longer[s].resize(slot.entry_count * words);
+    for (std::size_t i = 0; i < slot.links.size(); ++i)
+      longer[s][i / link_words_ * words + i % link_words_] = slot.links[i];
+  }
+  filled_slots_.resize(slots_.size(), words);
+  by_index_.resize(words * kBits);
+  ended_.reserve(words * kBits);
+  free_link_indices_.reserve(words * kBits);  // so that giving one back never allocates
+  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].links.swap(longer[s]);
+  for (std::size_t i = words * kBits; i-- > link_words_ * kBits;)
+    free_link_indices_.push_back(static_cast<std::uint32_t>(i));
+  link_words_ = words;
+}
+
 void Core::add_link(Link& link) {
   if (free_link_indices_.empty()) make_link_indices();
   link.index = free_link_indices_.back();

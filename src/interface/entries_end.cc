@@ -1,4 +1,4 @@
-// Effect of a link's end on the metadata entries that it was to fill: they fail. Entries of other links are
+// End of the metadata entries that a link was to fill when it ended: they fail. Entries of other links are
 // not looked at, and of many only some in one run, so that no peer chooses for how long the run lock is held.
 #include <algorithm>
 
@@ -64,28 +64,6 @@ void Core::fail_block(const Ended& link, std::uint32_t slot_index, std::size_t b
                                                               : waits && entry.link == link.serial;
     if (its_own) fail(slot, slot_index, e, Failure::link_ended, link.peer);
   }
-}
-
-// More links than there are bits for: every set of links gets longer. Not on the way of a packet.
-void Core::make_link_indices() {
-  const std::size_t words = link_words_ == 0 ? 1 : 2 * link_words_;
-  std::vector<std::vector<std::uint64_t>> longer(slots_.size());
-  for (std::size_t s = 0; s < slots_.size(); ++s) {
-    SlotRecord& slot = slots_[s];
-    if (slot.live) slot.fillers.resize(blocks_of(slot.entry_count), words);
-    if (slot.links.empty()) continue;
-    longer[s].resize(slot.entry_count * words);
-    for (std::size_t i = 0; i < slot.links.size(); ++i)
-      longer[s][i / link_words_ * words + i % link_words_] = slot.links[i];
-  }
-  filled_slots_.resize(slots_.size(), words);
-  by_index_.resize(words * kBits);
-  ended_.reserve(words * kBits);
-  free_link_indices_.reserve(words * kBits);  // so that giving one back never allocates
-  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].links.swap(longer[s]);
-  for (std::size_t i = words * kBits; i-- > link_words_ * kBits;)
-    free_link_indices_.push_back(static_cast<std::uint32_t>(i));
-  link_words_ = words;
 }
 
 }  // namespace hamlyn::internal_::interface
