@@ -1,6 +1,7 @@
 #pragma once
-// Where packets of several links come in together, as at the endpoint of a network: the interface asks it
-// once in each run, and not each of its links.#include "base/namespaces.h"
+// Gate at which packets of several links come in together, as at the endpoint of a network: the interface
+// asks it once in each run, and not each of its links.
+#include "base/namespaces.h"
 
 namespace hamlyn::internal_::interface {
 

@@ -8,7 +8,7 @@
 The pages of the groups Learn and Do of docs/index.md, and the README, are for someone who writes programs. They are few,
 have no such sentence at all, and each but the README has a picture. Of all else two things are counted. A comment block that begins with a pronoun or points at the line above does not say what it is
 about: a comment starts with the thing that it describes, or with a verb in the third person. A sentence of more than 25
-words in a page is two sentences.
+words in a page is two sentences. No comment has an #include in it: that is a line which has lost its beginning.
 """
 import re
 import sys
@@ -44,6 +44,11 @@ def comment_blocks(text):
 
 def vague(text):
     return [(number, first) for number, first in comment_blocks(text) if VAGUE.match(first)]
+
+
+def swallowed(text):
+    """Lines whose comment has swallowed an #include."""
+    return [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if re.search(r"//.*#\s*include\b", line)]
 
 
 def sentences(page, ends=".!?:;"):
@@ -97,6 +102,8 @@ def self_test():
     comments = [("// It is.\nint a;", 1), ("// Returns a.\n// It is.\nint a;", 0), ("int a;  // who waits", 0), ("int a;  // Who waits", 1),
                 ("// Italic.\n", 0), ("// The same of b.\nint b;\n  // Those.\n", 2), ('f("http://It")', 0)]
     found += [f"comments: {text!r}" for text, count in comments if len(vague(text)) != count]
+    hidden = [("// a link.#include \"a.h\"", 1), ("#include \"a.h\"  // of b", 0), ("int a;  // # include <a>", 1), ("// includes a", 0)]
+    found += [f"includes: {text!r}" for text, count in hidden if len(swallowed(text)) != count]
     long = "word " * LONGEST
     pages = [(f"{long}end.", 1), (f"{long.strip()}.", 0), (f"| {long} end. |", 0), (f"```\n{long} end.\n```", 0), (f"Short. {long}end.", 1),
              (f"- {long}\n- end.", 0), (f"{long.strip()}; end.", 0), (f"- a\n  {long}end.", 1), (f"# {long} end", 0), ("`" + long + "` end.", 0)]
@@ -126,6 +133,8 @@ def main():
     print(f"sentences of more than {LONGEST} words in users' pages: {len(lines)}, at most {MOST_SENTENCES}")
     over = [what for what, count, most in (("comments", len(comments), MOST_COMMENTS), ("sentences", len(lines), MOST_SENTENCES)) if count > most]
     hard = list(for_users(lambda name: (tree.ROOT / name).read_text()))
+    hard += [f"{path.relative_to(tree.ROOT)}:{number}: a comment has an #include in it: {line}"
+             for path in tree.cpp_files() for number, line in swallowed(path.read_text())]
     tree.finish(hard + [f"more {what} fall short than did before: prose.py --list names them" for what in over], "prose")
 
 
