@@ -8,7 +8,7 @@ using namespace hamlyn::c;
 
 namespace {
 
-// What is wrong with `given`, or null.
+// Says what is wrong with `given`, or null.
 const char* read_datagram_options(const hamlyn_datagram_options* given, hamlyn::DatagramOptions& options) {
   hamlyn_datagram_options asked;
   if (const char* const wrong = take_options(given, asked)) return wrong;

@@ -36,7 +36,7 @@ hamlyn_status write_with(const char* call, const hamlyn_write_options* options, 
                                            .element = element_in(given.flags)}));
 }
 
-// The same of reads.
+// Reads with the options that the caller gave.
 template <class Read>
 hamlyn_status read_with(const char* call, const hamlyn_read_options* options, Read&& read) noexcept {
   hamlyn_read_options given;

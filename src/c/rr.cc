@@ -175,7 +175,7 @@ int answer(Status status, Refusal cause = Refusal::none) noexcept {
   return status == Status::ok || status == Status::pending ? 0 : fail(error_of(status, cause));
 }
 
-// What `work` throws, as errno; 0: nothing.
+// Runs `work`, and returns what it throws as errno; 0: nothing.
 template <class Work>
 int error_in(const char* call, Work work) noexcept {
   try {
@@ -257,7 +257,8 @@ Status start_read(Imported& source, Segment& into, std::size_t from, std::size_t
     if (!later || library::Clock::now() > end) return status;
     if (status == Status::connecting) {
       if (refused) return Status::link_ended;
-      // That there will be no link, or that the segment has gone: then the read that finds a link says so.
+      // `refused` says that there will be no link, or that the segment has gone: the read that finds a link
+      // says which.
       const Status linked = source.link.connect(source.import.ticket(), kPatience);
       refused = linked == Status::refused;
       if (!refused && linked != Status::ok) return linked;

@@ -10,7 +10,7 @@
 using namespace hamlyn::c;
 using hamlyn::SegmentRecord;
 
-// What a descriptor gives is what hamlyn_segment_wait gives.
+// A descriptor gives the records that hamlyn_segment_wait gives: both structures are alike.
 static_assert(sizeof(hamlyn_segment_record) == sizeof(SegmentRecord) &&
               offsetof(hamlyn_segment_record, count) == offsetof(SegmentRecord, count) &&
               offsetof(hamlyn_segment_record, offset) == offsetof(SegmentRecord, offset) &&
@@ -24,7 +24,7 @@ static_assert(HAMLYN_WRITTEN == static_cast<int>(SegmentRecord::Kind::written) &
 
 namespace {
 
-// What is wrong, or null. Throws std::bad_alloc.
+// Says what is wrong with `given`, or null. Throws std::bad_alloc.
 const char* read_segment_options(const hamlyn_segment_options* given, hamlyn::SegmentOptions& options) {
   hamlyn_segment_options asked;
   if (const char* const wrong = take_options(given, asked)) return wrong;

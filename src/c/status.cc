@@ -14,7 +14,7 @@ namespace {
 
 constexpr hamlyn_status kFirstError = 100;
 
-// Of this thread. No string: that it cannot be kept is no reason to answer something else.
+// Last error of this thread. No string, whose memory could fail: that is no reason to answer something else.
 thread_local char last_error[256];
 
 hamlyn_status fail(hamlyn_status status, const char* call, const char* what) noexcept {
@@ -28,7 +28,7 @@ bool is_error(hamlyn_status status) noexcept {
 
 }  // namespace
 
-// What set-up and data path have in common has one number.
+// Gives an error of set-up the number of its status, where the data path has it, too.
 hamlyn_status number(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::timed_out:

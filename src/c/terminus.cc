@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostPieces = 16;
 
-// What is wrong with `given`, or null. The metadata's length is the terminus's to judge.
+// Says what is wrong with `given`, or null. The metadata's length is the terminus's to judge.
 const char* read_send_options(const hamlyn_send_options* given, hamlyn::SendOptions& options) {
   if (given == nullptr) return nullptr;  // the usual way, without a copy
   hamlyn_send_options asked;

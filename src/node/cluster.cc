@@ -20,7 +20,7 @@ constexpr Time kToBeMet{2000};    // of which others tell: longer than two nodes
 constexpr Time kAside{5000};      // longer than two halves of a cluster need to find each other
 constexpr std::uint32_t kIncarnations = 1'000'000;  // of a second
 
-// Of one row, for a sum over all of them that two nodes can compare.
+// Hash of one row, for a sum over all of them that two nodes can compare.
 std::uint64_t hash_of(const Member& member) {
   const auto mix = [](std::uint64_t x) {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -47,8 +47,9 @@ Cluster::Cluster(const ClusterOptions& options, ClusterEnvironment& environment,
   for (const Member& member : options.known) await(member);
 }
 
-// They still hold this node for the one before it, miss that one first, and then greet this node as their
-// boot server: not the other way, for who has not been told of this incarnation takes none from it.
+// Waits for a member that a boot server knew before it was started again. That member still holds this node
+// for the one before it, and misses that one first. Then it greets this node as its boot server. This node
+// does not greet: a member that was not told of this incarnation takes nothing from it.
 void Cluster::await(const Member& member) {
   if (member.id == options_.id || !learn(member)) return;
   Other& other = others_.at(member.id);
@@ -382,7 +383,7 @@ void Cluster::tick(Time now) {
   }
 }
 
-// Who is told nothing cannot say why; people can look.
+// Tells people, once, that nobody answers there. A node that is told nothing cannot say why.
 void Cluster::notice_silence(Target& target) {
   if (!target.silent) target.silent = now_;
   if (now_ - *target.silent < kSilent) return;

@@ -93,7 +93,8 @@ void Cluster::take_hello(const Address& from, const Handshake& hello) {
   environment_.send(from, keys_.encode(challenge));
 }
 
-// It can be made again when the answer comes, unless a pair has begun meanwhile, and by nobody else.
+// Makes the challenge to that hello. This node alone can make it again when the answer comes, unless a pair
+// has begun meanwhile.
 std::array<std::byte, 32> Cluster::challenge_for(const Address& from, NodeId id, std::uint64_t incarnation,
                                                  std::span<const std::byte, 24> asked,
                                                  std::int64_t moment) const {
@@ -224,7 +225,8 @@ void Cluster::take_refusal(const Handshake& refusal) {
     say_once(refusal.from, refusal.reason,
              who + " does not let this node in: " + reason_text(refusal.reason));
   }
-  // Those that are not to let it in need not know it.
+  // A refusal by a node of `cluster.join`, or because this id is alive, says why this node is kept out.
+  // Others have no say in that.
   if (alive().empty() && (target != nullptr || refusal.reason == Reason::id_alive))
     kept_out_ = refusal.reason;
   if (refusal.reason == Reason::old_incarnation && refusal.known >= incarnation_)

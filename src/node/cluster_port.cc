@@ -208,7 +208,7 @@ void ClusterPort::keep_known() {
   }
 }
 
-// What the network does not take now is lost, like what it loses later.
+// Sends what the network takes now. The rest is lost, like what the network loses later.
 void ClusterPort::send(const Address& to, std::span<const std::byte> packet) {
   if (loopback_only_ && !loopback(to)) return;
   if (family_ == AF_INET && !is_v4(to)) return;

@@ -79,7 +79,7 @@ std::optional<std::vector<OwnedName>> NameFile::left_at(const std::string& socke
 
 NameFile::NameFile(const std::string& socket, const std::optional<std::vector<OwnedName>>& names)
     : path_(file_of(socket)), complete_(names.has_value()) {
-  // It is there whole, or as it was before.
+  // A daemon that reads the file finds this one whole, or the one before.
   const std::string fresh = path_ + ".new";
   ::unlink(fresh.c_str());
   file_.reset(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -90,7 +90,7 @@ void Node::received(std::uint64_t id, std::span<const std::byte> message, bool c
   handle(id, connection, request);
 }
 
-// Whoever asks for it was built with a later daemon in mind, and does no harm.
+// Refuses a request that a later daemon may know: the process was built with that in mind, and does no harm.
 void Node::refuse_unknown(std::uint64_t id, const Request& request) {
   ++refused_;
   Reply reply = make_reply(ReplyKind::refused, request.request);
@@ -302,7 +302,7 @@ void Node::handle(std::uint64_t id, Connection& connection, const Request& reque
 void Node::answer(std::uint64_t id, const Reply& reply) { environment_.send(id, bytes_of(reply)); }
 
 void Node::cancel(std::uint64_t id, Connection& connection, const Request& request) {
-  // What no longer waits has its answer under way.
+  // A request that no longer waits has its answer under way.
   const auto ask = asks_.find({id, request.request});
   const std::uint64_t peer = ask == asks_.end() ? 0 : ask->second.peer;
   const auto held = connection.waiting.find(request.request);

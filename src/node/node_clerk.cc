@@ -32,7 +32,7 @@ std::vector<std::string> Node::names() const {
   return out;
 }
 
-// What other nodes have, and was read lately.
+// Answers with what was read lately of other nodes' names.
 bool Node::answer_from_cache(std::uint64_t id, const Connection& connection, const Request& request) {
   if (clerk_ == nullptr || (request.flags & Request::kCached) == 0) return false;
   const RegisteredName* hit = clerk_->cached(name_of(request), static_cast<NodeId>(request.number));
@@ -50,7 +50,7 @@ void Node::name_read(std::uint64_t serial, NodeId node, NameSays says, const Reg
   if (says == NameSays::found && permitted) return found_far(search, node, what);
   search.not_permitted |= says == NameSays::found;
   if (says != NameSays::unknown && (!search.what.wait || search.not_permitted)) return searched(serial, node);
-  // It is asked, and tells when the name comes. So are all others: this one may never.
+  // That node is asked, and tells when the name comes. All others are asked, too: this one may never have it.
   unsaid_[node].insert(serial);
   tell_lookups(node);
   if (search.hinted && search.what.wait) look_everywhere(serial, search);

@@ -68,7 +68,7 @@ void Node::node_said(NodeId node, std::span<const std::byte> message, Time now) 
   if (!whole) ++malformed_;
 }
 
-// What another node's processes hold here: each user within a quota, and all within a part of what those of
+// Accounts of another node's processes here: each user within a quota, and all within a part of what those of
 // this node may have. That node has the cluster's secret, and may have gone mad.
 Accounts& Node::visitors(NodeId node) {
   const Quotas& total = options_.total;
@@ -157,7 +157,7 @@ void Node::introduce_far(std::uint64_t id, Connection& connection, const Request
   tell(node, FarIntroduce{ask.serial, connection.interface, ask.peer, ask.link, ask.key, end_of(connection)});
 }
 
-// What a process has asked for a link with that peer, if it has.
+// Finds what a process has asked for a link with that peer, if it has.
 std::map<Node::Waiting, Node::Ask>::iterator Node::find_ask(std::uint64_t id, std::uint64_t peer) {
   for (auto at = asks_.lower_bound({id, 0}); at != asks_.end() && at->first.first == id; ++at) {
     if (at->second.peer == peer) return at;
@@ -251,7 +251,7 @@ bool Node::take_up(NodeId node, const FarIntroduce& what) {
   return true;
 }
 
-// The same for the process that is asked for, which is attached here.
+// Takes it up for the process that is asked for, which is attached here. False if it cannot be answered yet.
 bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
   Connection& peer = connections_.at(id);
   if (peer.shunned.contains(what.asker)) {
@@ -259,7 +259,7 @@ bool Node::take_up_at(std::uint64_t id, NodeId node, const FarIntroduce& what) {
                   "that process has refused so many packets of this one that the link was cut",
                   LinkReason::shunned};
   }
-  // Whoever asks for the link itself consents to it.
+  // A process that asks for the link itself consents to it.
   const bool asks_too = find_ask(id, what.asker) != asks_.end();
   if (!asks_too) check_consent(peer, what.end.uid, what.end.gid, what.end.clerk);
   // Both want the link at once: that of the lower number counts.

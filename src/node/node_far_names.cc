@@ -48,7 +48,8 @@ std::uint64_t Node::begin_search(std::uint64_t id, const Request& request, bool 
   const auto likely = static_cast<NodeId>(request.number);
   if (likely != 0 && others_->incarnation_of(likely) != 0) {
     look_at(serial, search, likely);
-    // Whoever waits there, and is not found, would hear nothing of the others.
+    // A look-up that waits at the likely node alone, and is not found there, would hear nothing of the
+    // others.
     search.hinted = !search.patient || search.reading.contains(likely);
   }
   if (!search.hinted) look_everywhere(serial, search);
@@ -99,7 +100,7 @@ bool Node::was_asked(NodeId node, std::uint64_t serial) const {
          (unsaid == unsaid_.end() || !unsaid->second.contains(serial));
 }
 
-// That node does not have it, or is not there.
+// Notes that this node does not have the name, or is not there.
 void Node::searched(std::uint64_t serial, NodeId node) {
   Search& search = searches_.at(serial);
   if (search.hinted) look_everywhere(serial, search);
@@ -130,7 +131,7 @@ std::string Node::missing_nodes() const {
   return (count == 1 ? "node " : "nodes ") + missing + (count == 1 ? " is" : " are") + " not there";
 }
 
-// It ends with the last of those who wait for it.
+// Refuses the search to all who wait for it. The search ends with the last of them.
 void Node::refuse_search(std::uint64_t serial, ErrorCode code, std::string_view text) {
   Search& search = searches_.at(serial);
   if (search.over()) return;

@@ -15,7 +15,7 @@ constexpr Time kIntroductionTime{10000};        // for which an introduction wai
 constexpr std::size_t kLinksOfAStep = 8;        // ends of links that are given back
 constexpr std::uint64_t kFirst = 0;
 
-// What a request counts as while it has no answer.
+// Resource that a request counts as while it has no answer.
 Resource waiting_for(RequestKind kind) {
   if (kind == RequestKind::lookup) return Resource::lookups;
   return kind == RequestKind::publish ? Resource::claims : Resource::introductions;
@@ -76,7 +76,8 @@ void Node::take_up(Waiting waiting) {
   held_until_.reset();
 }
 
-// Those of one process for links with other nodes: something they waited for may have happened.
+// Takes up one process's requests for links with other nodes: something that they waited for may have
+// happened.
 void Node::take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
@@ -91,7 +92,7 @@ void Node::take_up_far(std::uint64_t id, std::optional<std::uint64_t> peer) {
   for (const std::uint64_t number : numbers) take_up({id, number});
 }
 
-// What stands in the way of a link between these two; nothing if it can be made, or refused.
+// Finds the obstacle to a link between these two; nothing if it can be made, or refused.
 std::optional<Obstacle> Node::obstacle_to(std::uint64_t id, const Connection& connection,
                                           std::uint64_t number) {
   const auto there = interfaces_.find(number);
@@ -138,7 +139,7 @@ void Node::try_introductions_between(std::uint64_t one, std::uint64_t other) {
   }
 }
 
-// What has happened, and is dealt with in turns.
+// Events that have happened, and are dealt with in turns.
 
 void Node::happened(std::uint64_t user, Due due) {
   if (!due_.insert({due.what, due.of, due.name}).second) return;  // it is looked at already
@@ -160,7 +161,7 @@ void Node::go_on(int steps) {
     dues_.erase(found);
     due_.erase({due.what, due.of, due.name});
     if (!step(due)) continue;
-    // It may have happened once more meanwhile: then everything is looked at again.
+    // The same may have happened once more meanwhile: then the later one looks at everything again.
     if (!due_.insert({due.what, due.of, due.name}).second) continue;
     dues_.emplace(turn->what, std::move(due));
     due_turns_.add(turn->user, turn->what);

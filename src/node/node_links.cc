@@ -162,7 +162,8 @@ void Node::change_bytes(std::uint32_t uid, std::uint64_t& from, std::uint64_t to
   from = to;
 }
 
-// Of send buffer areas, and of message areas that others map: the process's own word, like that on links.
+// Counts the bytes of send buffer areas, and of message areas that others map: the process's own word, like
+// that on links.
 void Node::area_bytes(std::uint64_t id, Connection& connection, const Request& request) {
   change_bytes(connection.who.uid, connection.area_bytes, request.bytes);
   answer(id, make_reply(ReplyKind::granted, request.request));
@@ -203,9 +204,9 @@ void Node::prove(Connection& connection, std::uint64_t link) {
   adoptions_.insert({*side.unproven, {interfaces_.at(connection.interface), link}});
 }
 
-// What a process says of others is its own word: it costs it its own link with them and nobody else anything
-// (paper 1, section 3.6). The peer may not ask for the next one; the reporter may, and then it is heard
-// again.
+// Hears a report of refused packets. A report is the process's own word: it costs the reporter its link with
+// the peer, and nobody else anything (paper 1, section 3.6). The peer may not ask for the next link. The
+// reporter may, and then the peer is heard again.
 void Node::report(std::uint64_t id, Connection& connection, const Request& request) {
   const auto found = connection.links.find(request.number);
   if (found == connection.links.end()) return;  // it has ended meanwhile
@@ -242,7 +243,7 @@ void Node::shun(Connection& connection, std::uint64_t peer) {
   accounts_.add(uid, Resource::shunned, 1);
 }
 
-// It asks for a link with that one itself.
+// Lets the peer ask again: the process asks for a link with that one itself.
 void Node::hear_again(Connection& connection, std::uint64_t peer) {
   if (connection.shunned.erase(peer) != 0) accounts_.give(connection.who.uid, Resource::shunned, 1);
 }

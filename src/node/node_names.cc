@@ -141,7 +141,7 @@ void Node::keep_name(const std::string& name, const Kept& kept) {
   kept_at_.insert({kept.interface, name});
 }
 
-// It is kept for nobody any more. Who has asked for it meanwhile has it now.
+// Keeps the name for nobody any more. A process that has asked for it meanwhile has it now.
 void Node::give_up_name(const std::string& name) {
   const auto kept = kept_.find(name);
   const std::uint32_t uid = kept->second.uid;

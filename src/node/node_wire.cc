@@ -27,7 +27,7 @@ bool mapped(const Address& address) noexcept {
   return std::equal(kMapped.begin(), kMapped.end(), address.ip.begin());
 }
 
-// What both ends have said, and so what keys are made of.
+// Everything that both ends have said, and so the stuff that keys are made of.
 std::vector<std::byte> both_said(const char* purpose, NodeId asker, std::uint64_t asker_incarnation,
                                  NodeId answerer, std::uint64_t answerer_incarnation,
                                  std::span<const std::byte, 24> asked,

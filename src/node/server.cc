@@ -224,8 +224,8 @@ void Server::run(const sigset_t& signals) {
   }
 }
 
-// What has happened is taken in before the next turn, so that a user who has been quiet has it. Each
-// connection is told of once, and again when it has been served.
+// Takes in what has happened before the next turn, so that a user who has been quiet has it. Each connection
+// is told of once, and again when it has been served.
 void Server::take_events() {
   std::array<epoll_event, 64> events;
   for (int batch = 0; batch < kMaxBatches; ++batch) {
@@ -581,7 +581,7 @@ void Server::end(std::uint64_t id) {
   departures_.insert({until, id});
   peers_.erase(found);
   in_flight_.look(id, uid);
-  // Who comes and goes without end would fill the table of descriptors; the oldest is not waited for.
+  // Processes that come and go without end would fill the table of descriptors: the oldest is not waited for.
   if (departed_.size() > kMaxDeparted) forget(departures_.begin()->second);
 }
 

@@ -85,7 +85,8 @@ bool Server::has_read(std::uint64_t id) {
   return true;
 }
 
-// What waits for somebody to read: looked at by the clock, because no socket tells, and so many at a time.
+// Looks whether those who were slow have read: by the clock, because no socket tells, and at so many at a
+// time.
 void Server::look_who_has_read(Time time) {
   if (time < next_look_ || (full_.empty() && crowded_.empty())) return;
   next_look_ = time + kLookAgain;
@@ -122,7 +123,7 @@ void Server::flush_crowded() {
   }
 }
 
-// Whoever reads least has to go. (What it has not read stays counted until its process ends.)
+// Drops the connection that reads least. (What it has not read stays counted until its process ends.)
 void Server::drop_slowest() {
   for (int looks = 0; looks < kLooksOfUser; ++looks) {
     const auto most = in_flight_.unread().largest();
@@ -161,9 +162,9 @@ void Server::flush(std::uint64_t id) {
   bool no_room = false;  // in its socket
   while (!peer.queue.empty()) {
     Outgoing& next = peer.queue.front();
-    // What was queued is counted when it leaves: many may begin to read at the same time. An introduction
-    // waits then, a list comes without that page. One that has not waited was asked for with room for it, and
-    // goes to both sides or to none.
+    // A queued message is counted when it leaves: many may begin to read at the same time. Without room an
+    // introduction waits, and a list comes without that page. An introduction that has not waited was asked
+    // for with room for it, and goes to both sides or to none.
     if (next.end && next.waited && !has_room(id, uid)) break;
     if (!next.end && next.memory && !in_flight_.has_room(id, uid)) next.memory.reset();
     std::array<int, 2> fds{};

@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 // The descriptor through which a started daemon says that it listens.
 constexpr int kReady = 3;
 
-// What lies where the daemon's log is to be may be somebody's, as `--node` may name anything. Our own has the
-// sticky bit, which says nothing else of a file.
+// Mode of the daemon's log. A file that lies at its place may be somebody's, as `--node` may name anything.
+// Our own has the sticky bit, which says nothing else of a file.
 constexpr mode_t kLogMode = S_ISVTX | S_IRUSR | S_IWUSR;
 // A descriptor of the starter's above all that the daemon's table begins with.
 constexpr int kAbove = kReady + 1;

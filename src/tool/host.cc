@@ -49,7 +49,7 @@ bool line_has(const std::string& path, const std::string& key, const std::string
   return false;
 }
 
-// Of a line of choices, the one in brackets.
+// Finds, in a line of choices, the one in brackets.
 std::string chosen_in(const std::string& line) {
   const std::size_t from = line.find('['), to = line.find(']');
   return from < to && to != std::string::npos ? line.substr(from + 1, to - from - 1) : "";

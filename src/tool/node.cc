@@ -32,7 +32,8 @@ ProcessView view_of(const node::AttachedProcess& process) {
   return view;
 }
 
-// Of a process on another host this node knows nothing, but the link with it was introduced with its name.
+// Looks for the peer among the links of this process. Of a process on another host the node knows nothing,
+// but the link with it was introduced with its name.
 void find_among_own_links(const node::AttachedProcess& self, Peer& peer) {
   const ProcessView view = view_of(self);
   if (!view.details) return;

@@ -35,7 +35,7 @@ const ProcessView* find(const NodeView& node, std::uint64_t interface) {
   return found == node.processes.end() ? nullptr : &*found;
 }
 
-// Who the peer is, from the daemon if it is still attached, otherwise as the link's owner remembers it.
+// Names the peer: by the daemon if it is still attached, otherwise as the link's owner remembers it.
 std::string peer_text(const NodeView& node, const LinkView& link) {
   const ProcessView* peer = find(node, link.peer);
   const std::uint32_t uid = peer ? peer->uid : link.peer_uid, pid = peer ? peer->pid : link.peer_pid;

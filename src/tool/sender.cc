@@ -114,7 +114,8 @@ Report Sender::run() {
 }
 
 void Sender::find_receiver() {
-  // That receiver has ended, or taken another sender. Either side may start first: wait for the next.
+  // A receiver that was found may have ended, or taken another sender. Either side may start first: wait for
+  // the next.
   while (!open(lookup_receiver())) ::poll(nullptr, 0, static_cast<int>(kAgain.count()));
   const Greeting greeting{.expected = input_.size().value_or(kUnknownSize), .verdict = verdicts_.make_seed()};
   const Greeting sent = travelling(greeting);
@@ -259,7 +260,7 @@ void Sender::await_verdict() {
   }
 }
 
-// What anybody else says of it does not count.
+// Looks for the receiver's verdict. Nobody else's counts.
 bool Sender::look_for_verdict(const Deadline& deadline) {
   while (!verdict_) {
     Datagram datagram;

@@ -1,5 +1,5 @@
-// What the kernel moves between the same two files and processes by itself: a Unix socket, and a pipe, with
-// as large a buffer as it gives.
+// Limit of a transfer: what the kernel moves between the same two files and processes by itself, through a
+// Unix socket, and a pipe with as large a buffer as it gives.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -23,7 +23,7 @@ void stream(Party& party, Room&) {
   }
 }
 
-// The same in rows.
+// Sends the same messages in rows.
 void stream_rows(Party& party, Room&) {
   constexpr std::size_t kRow = 16;
   static_assert((kWarmUp + kTimed) % kRow == 0);

@@ -16,7 +16,7 @@ constexpr std::uint64_t kWarmUp = 2000;
 constexpr std::uint64_t kTimed = 20000;
 constexpr std::uint32_t kMost = 32;  // messages of a turn: they wait in the link's first ring together
 
-// What the two tell each other between turns (turns.h).
+// Words that sender and receiver tell each other between turns (turns.h).
 struct Turns {
   alignas(64) std::atomic<std::uint64_t> begun{0};  // by the receiver: its entries are armed
   alignas(64) std::atomic<std::uint64_t> sent{0};   // by the sender: all messages of the turn

@@ -1,5 +1,5 @@
-// What a process costs that is blocked in `receive` and has a link on which nothing comes: how often any of
-// its threads is switched to and fro meanwhile, as the kernel counts it.
+// Cost of a process that is blocked in `receive` and has a link on which nothing comes: how often any of its
+// threads is switched to and fro meanwhile, as the kernel counts it.
 #include <unistd.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kFallsAsleep = 2s;
 constexpr auto kStretch = 1s;
 
-// Of all threads, of their own accord or not.
+// Counts switches of all threads, of their own accord or not.
 std::uint64_t switches_of(pid_t process) {
   std::uint64_t sum = 0;
   unsigned lines = 0;

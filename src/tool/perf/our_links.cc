@@ -136,7 +136,7 @@ void ask_beside(Room& room, unsigned forged, const std::string& meeting) {
 void ask_alone(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 0, meeting); }
 void ask_beset(Room& room, std::size_t, const std::string& meeting) { ask_beside(room, 512, meeting); }
 
-// The same to a receiver that sleeps whenever it finds nothing.
+// Sends the busy link's messages, beside the other link, to a receiver that sleeps whenever it finds nothing.
 void ask_asleep(Room& room, unsigned forged, const std::string& meeting) {
   Peers peers{2, meeting};
   std::vector<double> trips;

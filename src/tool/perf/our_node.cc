@@ -1,7 +1,7 @@
-// What an honest process waits for the node daemon's answer, alone and while others ask without end: a name
-// is looked up that the asker has registered itself. Daemon and honest process share one processor. The
-// attackers have the other one, or both. Where root measures, attackers are another user's: of one user the
-// daemon serves first who comes first.
+// Time that an honest process waits for the node daemon's answer, alone and while others ask without end. It
+// looks up a name that it has registered itself. Daemon and honest process share one processor. The attackers
+// have the other one, or both. Where root measures, attackers are another user's: of one user the daemon
+// serves first who comes first.
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>

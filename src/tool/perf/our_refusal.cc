@@ -20,11 +20,11 @@ using std::chrono::seconds;
 constexpr std::uint64_t kWarmUp = 2000;
 constexpr std::uint64_t kTimed = 20000;
 constexpr std::uint32_t kForged = 24;  // of a turn: they wait in the link's first ring together
-// What is good behind them keeps the link from being demoted: it would be looked at rarely then.
+// Good messages behind the forged ones keep the link from being demoted: it would be looked at rarely then.
 constexpr std::uint32_t kGood = 16;
 constexpr std::size_t kBytes = 16;
 
-// What the two tell each other between turns (turns.h).
+// Words that sender and receiver tell each other between turns (turns.h).
 struct Turns {
   alignas(64) std::atomic<std::uint64_t> begun{0};    // by the receiver
   alignas(64) std::atomic<std::uint64_t> forged{0};   // by the sender: all of the turn have left

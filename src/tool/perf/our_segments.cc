@@ -62,7 +62,7 @@ class Exporter {
     write(std::as_bytes(std::span(&over, 1)), {}, offset);
   }
 
-  // Of any length, the buffer free when it returns.
+  // Writes a block of any length; the buffer is free when it returns.
   void write_block(std::span<const std::byte> data) {
     expect(other_.write(0, data, seconds{10}) == Status::ok, "a block was not written");
   }
@@ -89,7 +89,7 @@ std::vector<double> run_sides(Cores cores, std::size_t results, Place place, Sha
       cores, {.results = results}, [&](Room& room) { side(room, 0); }, [&](Room& room) { side(room, 1); });
 }
 
-// What is written: its number, and numbers that follow from it.
+// Written data: its number, and numbers that follow from it.
 class Cell {
  public:
   explicit Cell(std::uint64_t number) {
@@ -180,7 +180,7 @@ void write_blocks(Exporter& side, Room& room, std::size_t bytes) {
   side.say_over(bytes);
 }
 
-// What it waits for is landed, or stored, behind the last block by the other side's write.
+// Waits for the word behind the last block, which the other side's write lands or stores.
 void take_blocks(Exporter& side, std::size_t bytes) {
   const auto over = side.own().at<std::uint64_t>(bytes);
   while (over.load(std::memory_order_acquire) == 0) {

@@ -15,7 +15,7 @@ constexpr std::uint64_t kExchanges = 20000;
 constexpr std::size_t kBulk = 1 << 20;  // bytes of a message
 constexpr std::uint64_t kLast = ~std::uint64_t{0};
 
-// What a side has for the urgent level, beside its party, whose terminus and queue are for bulk.
+// Terminus and queue of a side for the urgent level, beside its party, whose own are for bulk.
 struct Urgent {
   explicit Urgent(Interface& interface)
       : area{interface, 4096}, queue{interface}, terminus{interface, {.priority = Priority::urgent}} {}

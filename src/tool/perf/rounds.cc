@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kTries = 3;
 
-// What has been measured of one figure in one of its styles.
+// Measurements of one figure in one of its styles.
 struct Style {
   std::vector<double> all;
   std::array<std::vector<double>, kDistances.size()> at;
 };
 
-// What has been measured of one figure so far.
+// Measurements of one figure so far.
 struct Series {
   std::vector<Style> styles;
   std::string failure;  // not empty: it failed, and is not measured again
