@@ -50,7 +50,8 @@ struct StreamSender::Inside final : Receiver, protocols::Due {
       static_cast<void>(go_on_opening());
     say_what_is_due();
   }
-  // As StreamSource::open, and whoever waits for anything of this manager hears how it ends.
+  // Goes on with StreamSource::open, and notes when the opening is over. The dispatcher wakes those who wait:
+  // after an arrival, and when this due is settled.
   Status go_on_opening() noexcept {
     const Status status = source.open();
     if (opening && !protocols::for_now(status)) {

@@ -77,7 +77,7 @@ TEST_P(Termini, refuse_what_cannot_be_sent_before_anything_leaves) {
   EXPECT_FALSE(alice.core.departures_wait());
 }
 
-// Direct I/O goes behind earlier entries to the same destination (design, section 11).
+// Direct I/O goes behind earlier entries to the same destination (design, section 5).
 TEST_P(Termini, keep_the_order_of_messages_to_one_destination) {
   TestSlot slot(bob, area, queue, {.entries = 40});
   Terminus terminus(alice.core, 63);

@@ -1,5 +1,5 @@
-// Limit of a transfer: what the kernel moves between the same two files and processes by itself, through a
-// Unix socket, and a pipe with as large a buffer as it gives.
+// Limit of a transfer: what the kernel moves between the same two files and processes by itself. One way is a
+// Unix socket, the other a pipe with as large a buffer as the kernel gives.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
