@@ -86,7 +86,7 @@ void Host::forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why) {
   library::Engine& engine = process.services->engine();
   engine.lock().enter_as_other();
   engine.core().end_link(end.link(), why);
-  // Who is dead says nothing more.
+  // A dead process says nothing more.
   if (process.alive) {
     process.exchange->retire(std::move(end.far), why);
   } else {
@@ -99,7 +99,8 @@ void Host::forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why) {
   trace_.note(time(), process.number, "ends its link to %", {peer});
 }
 
-// It leaves, or has died. The others hear of that from its node, or from its silence.
+// Ends a far link of a process that leaves, or has died. Others hear of that from the process's node, or from
+// its silence.
 void Host::leave_far(Inhabitant& process, std::uint64_t peer) {
   const std::uint64_t number = process.links.at(peer).number;
   forget_far(process, peer, {LinkReason::left, false});

@@ -69,8 +69,8 @@ Fiber::Fiber(std::function<void()> main) : main_(std::move(main)), stack_(stacks
   makecontext(&own_.context, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self),
               static_cast<unsigned>(self >> 32));
 #ifdef __SANITIZE_ADDRESS__
-  // What it knows of the stack's last user is cleared once, and not with every switch, as it does to the
-  // stack that a context names: half of a simulation's time.
+  // Clears once what the sanitizer knows of the stack's last user. Otherwise it does so with every switch to
+  // a stack that a context names: half of a simulation's time.
   own_.context.uc_stack.ss_size = 0;
   __asan_unpoison_memory_region(stack_, kStack);
 #endif

@@ -101,7 +101,7 @@ bool Host::ready(const Thread& thread, bool look) const noexcept {
   const bool came = thread.arrivals != kNever &&
                     (thread.arrivals != thread.process->arrivals || far_next(*thread.process) <= time());
   if (told || came || thread.until <= time() || (thread.main && !thread.process->alive)) return true;
-  // What the kernel has for it was put there by another thread here, so it is the same in every run.
+  // Readable descriptors were made so by another thread here, so they are the same in every run.
   return look && !thread.descriptors.empty() &&
          ::poll(thread.descriptors.data(), thread.descriptors.size(), 0) > 0;
 }
@@ -369,7 +369,7 @@ void Host::introduce(std::uint64_t from, std::uint64_t to) {
   if (one.links.count(to) != 0) return one.services->wants_no_more(to);
   const bool there = other != nullptr && other->alive && other->services != nullptr && !other->leaves;
   const bool busy = there && (one.stopped || other->stopped || other->links.count(from) != 0);
-  // Of another host, who has not found out yet that there is no link is told by its node.
+  // A process of another host that has not found out yet that there is no link is told so by its node.
   if (there && !other->stopped && one.host != other->host && other->links.count(from) != 0)
     forget_far(*other, from, {LinkReason::ended, false});
   if (busy) return after(soon(), [=, this] { introduce(from, to); });
@@ -432,7 +432,7 @@ void Host::add(Inhabitant& process, std::uint64_t peer) {
   process.services->link_made(peer);
 }
 
-// Of one that was cut, or whose other side has gone: everything has come that will.
+// Ends a link that was cut, or whose other side has gone, when everything has come that will.
 void Host::look_at_end(std::uint64_t number, std::uint64_t peer) {
   Inhabitant& process = inhabitant(number);
   const auto found = process.links.find(peer);
@@ -456,7 +456,8 @@ void Host::look_at_end(std::uint64_t number, std::uint64_t peer) {
   trace_.note(time(), number, "ends its link to %", {peer});
 }
 
-// It leaves, or has died: what it had put arrives, and then the others hear of it.
+// Ends the links of a process that leaves, or has died: what it had put arrives, and then the others hear of
+// it.
 void Host::end_links(Inhabitant& process) {
   while (!process.links.empty()) {
     const auto first = process.links.begin();
