@@ -50,7 +50,7 @@ void Node::name_read(std::uint64_t serial, NodeId node, NameSays says, const Reg
   if (says == NameSays::found && permitted) return found_far(search, node, what);
   search.not_permitted |= says == NameSays::found;
   if (says != NameSays::unknown && (!search.what.wait || search.not_permitted)) return searched(serial, node);
-  // That node is asked, and tells when the name comes. All others are asked, too: this one may never have it.
+  // Asks that node, which tells when the name comes. All others are asked, too: this one may never have it.
   unsaid_[node].insert(serial);
   tell_lookups(node);
   if (search.hinted && search.what.wait) look_everywhere(serial, search);

@@ -161,7 +161,7 @@ void Node::go_on(int steps) {
     dues_.erase(found);
     due_.erase({due.what, due.of, due.name});
     if (!step(due)) continue;
-    // The same may have happened once more meanwhile: then the later one looks at everything again.
+    // An event may have happened once more meanwhile: then the later one looks at everything again.
     if (!due_.insert({due.what, due.of, due.name}).second) continue;
     dues_.emplace(turn->what, std::move(due));
     due_turns_.add(turn->user, turn->what);
