@@ -122,6 +122,10 @@ __attribute__((always_inline)) inline bool find_places(const Records& records, c
 
 inline bool has_place(const ReceiveCredit& places) noexcept { return places.standing < places.granted; }
 
+// Whether a place is there because as many have stood before: the mark is never beyond what was granted. If
+// not, Core::rise asks has_place and moves the mark.
+inline bool below_mark(const ReceiveCredit& places) noexcept { return places.standing < places.most; }
+
 // --- messages with an entry
 
 inline Refusal check_incarnation(const MetadataEntry& entry, std::uint64_t word) noexcept {

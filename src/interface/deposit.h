@@ -49,7 +49,7 @@ __attribute__((always_inline)) inline Refusal Core::deposit(Link& link, const Pa
   if (!find_places(records_, link, packet.delta, packet.slot, packet.generation, record)) [[unlikely]]
     return Refusal::no_place;
   ReceiveCredit& places = records_[record];
-  if (places.standing >= places.most && !rise(places)) [[unlikely]]
+  if (!below_mark(places) && !rise(places)) [[unlikely]]
     return Refusal::no_place;
   ++places.standing;
   move_bytes(slot.base + packet.offset, packet, payload);
@@ -84,8 +84,7 @@ __attribute__((always_inline)) inline bool Core::land_cached(const CachedWrite& 
 
 __attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, const Words& words) noexcept {
   const CachedWrite& same = link.cached.write;
-  if (same.queue == nullptr || same.places->standing >= same.places->most || !land_cached(same, words))
-      [[unlikely]] {
+  if (same.queue == nullptr || !below_mark(*same.places) || !land_cached(same, words)) [[unlikely]] {
     return false;
   }
   ++same.places->standing;

@@ -46,7 +46,7 @@ void Core::push_told(std::uint32_t record, Puts::Kind kind, std::uint64_t begin,
   const std::uint32_t index = records_[record].slot;
   const SlotRecord& slot = slots_[index];
   ReceiveCredit& places = records_[record];
-  if (places.standing >= places.most) rise(places);
+  if (!below_mark(places)) rise(places);
   HAMLYN_ASSERT(places.standing < places.granted, "the requester holds a place");
   ++places.standing;
   slot.queue->push_told(record, kKindsTold[kind], slot.number(index), begin, length, peer);
