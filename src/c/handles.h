@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind the handles. Each keeps those that it was made from in use, so that they are not freed
+// Objects behind the handles. Each keeps those that it was made from in use, so that they are not freed
 // before it.
 #include <atomic>
 #include <cstdint>

@@ -17,8 +17,8 @@ inline std::uint32_t element_in(std::uint64_t flags) noexcept {
   return static_cast<std::uint32_t>(flags & kElements);
 }
 
-// What is wrong with `given`, or null; then `options` has what it says, 0 where it says nothing. `first` is
-// the size of the structure's first version.
+// Says what is wrong with `given`, or null; then `options` has what it says, 0 where it says nothing. `first`
+// is the size of the structure's first version.
 template <class Options>
 const char* take_options(const Options* given, Options& options,
                          std::size_t first = sizeof(Options)) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// What the owner of a slot says of puts, and what it is told.
+// Calls of the owner of a slot: what it says of puts, and what it is told.
 #include <iterator>
 #include <span>
 
@@ -14,7 +14,7 @@ namespace hamlyn::c {
 inline constexpr Control kControls[] = {Control::conditional, Control::never, Control::always};
 inline constexpr std::uint32_t kControlCount = std::size(kControls);
 
-// What is wrong with `given`, which may be NULL, or null; then `protection` has what it says. Throws
+// Says what is wrong with `given`, which may be NULL, or null; then `protection` has what it says. Throws
 // std::bad_alloc.
 inline const char* read_protection(const hamlyn_protection* given, Protection& protection) {
   constexpr std::uint32_t kBits = 0777, kRead = 4, kWrite = 2;
@@ -29,7 +29,7 @@ inline const char* read_protection(const hamlyn_protection* given, Protection& p
   return nullptr;
 }
 
-// Of a slot or a segment.
+// Takes a held put of a slot or a segment.
 template <class Owner>
 hamlyn_status take_held(Owner& owner, hamlyn_held_put* held, void* into, std::size_t room) noexcept {
   HeldPut taken;

@@ -5,7 +5,7 @@
 
 namespace hamlyn::c {
 
-// What is wrong with `given`, or null; then `options` has what it says. Throws std::bad_alloc.
+// Says what is wrong with `given`, or null; then `options` has what it says. Throws std::bad_alloc.
 const char* read_options(const hamlyn_interface_options* given, Interface::Options& options);
 
 }  // namespace hamlyn::c

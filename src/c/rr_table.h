@@ -12,7 +12,8 @@
 
 namespace hamlyn::c {
 
-// What threads share of a number. The two atomics are values of their own, and nothing is read by them.
+// Segment that threads share by its number. The two atomics are values of their own, and nothing is read by
+// them.
 struct Exported {
   Exported(Interface& interface, const SegmentOptions& options) : segment(interface, options) {}
   Segment segment;
@@ -30,7 +31,7 @@ class BegunReads {
     reads_[(first_ + count_) % kMost] = read;
     ++count_;
   }
-  // Of those that are over: how the first has ended that was not done, and not told of before; ok: none.
+  // Tells how the first read has ended that is over, was not done, and was not told of before; ok: none.
   Outcome first_failure(const Import& import) noexcept {
     const std::lock_guard guard(mutex_);
     while (count_ != 0) {

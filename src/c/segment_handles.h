@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind the handles of segments.
+// Objects behind the handles of segments.
 #include "c/handles.h"
 #include "hamlyn/c/segment.h"
 #include "hamlyn/segment/segment.h"

@@ -16,7 +16,7 @@ hamlyn_status number(ErrorCode code) noexcept;
 __attribute__((cold)) hamlyn_status invalid_argument(const char* call, const char* what) noexcept;
 // The thread's last error, for what is none but has a sentence.
 void remember(const char* call, const char* what) noexcept;
-// Of the exception that is being handled.
+// Turns the exception that is being handled into a status.
 __attribute__((cold)) hamlyn_status caught(const char* call) noexcept;
 
 // Runs `work`, which answers a hamlyn_status and may throw.

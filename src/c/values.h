@@ -60,7 +60,7 @@ inline Strides from(const hamlyn_strides& strides) noexcept {
 inline Fetch fetch_of(const hamlyn_fetch_request& request) noexcept {
   return {static_cast<FetchOp>(request.op), request.bytes, request.operand, request.compare};
 }
-// What is wrong with strides that may be NULL, or null.
+// Says what is wrong with strides that may be NULL, or null.
 inline const char* strides_fault(const hamlyn_strides* strides) noexcept {
   return strides != nullptr && strides->reserved != 0 ? "a reserved member of the strides is not 0" : nullptr;
 }
@@ -69,7 +69,7 @@ inline std::span<const std::byte> bytes_at(const void* data, std::size_t length)
   return {static_cast<const std::byte*>(data), length};
 }
 
-// What a call is given as data: nothing needs no address.
+// Whether a call can read its data: nothing needs no address.
 inline bool readable(const void* data, std::size_t length) noexcept { return data != nullptr || length == 0; }
 
 inline std::chrono::nanoseconds time_of(std::int64_t timeout) noexcept {

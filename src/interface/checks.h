@@ -110,7 +110,8 @@ __attribute__((always_inline)) inline Refusal check_fast(const SlotRecord& slot,
   return check_bounds(slot, offset, length);
 }
 
-// The record of notification places that the sender names. False: it is none of this link's at that slot.
+// Finds the record of notification places that the sender names. False: this link has none of that name at
+// that slot.
 __attribute__((always_inline)) inline bool find_places(const Records& records, const Link& link,
                                                        std::uint32_t name, std::uint32_t slot,
                                                        std::uint32_t generation,

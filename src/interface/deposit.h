@@ -98,9 +98,10 @@ __attribute__((always_inline)) inline bool Core::deposit_cached(Link& link, cons
   return true;
 }
 
-// Takes the packet when the queue is empty and its owner asks for the next notification: it need not stand in
-// the queue. Nothing of the link stands there, so the link has a place, which is free again. places_due says
-// what follows, and the caller that the queue does not wrap here (an open run).
+// Takes the packet when the queue is empty and its owner asks for the next notification, which need not stand
+// in the queue then. Nothing of the link stands there, so the link has a place, and has it back at once. The
+// caller asks places_due whether the sender is to be told. The caller has seen, too, that the queue does not
+// wrap here: a run is open.
 __attribute__((always_inline)) inline bool Core::take_cached(Link& link, const Words& words, Queue& queue,
                                                              Notification& out) noexcept {
   const CachedWrite& same = link.cached.write;

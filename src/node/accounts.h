@@ -1,6 +1,6 @@
 #pragma once
-// What users hold of a node: each of them within its quota, and all together within what the node holds at
-// all. Kernels let one user be many (a range of subordinate users), so quotas alone bound nothing.
+// Accounts of what users hold of a node: each of them within its quota, and all together within what the node
+// holds at all. Kernels let one user be many (a range of subordinate users), so quotas alone bound nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace hamlyn::node {
 
-// What one user, or all together, may have at a time.
+// Most that one user, or all together, may have at a time.
 struct Quotas {
   std::uint64_t interfaces = 4096;
   std::uint64_t links = 8192;  // ends of links; other users may open at most half of one user's
@@ -68,9 +68,9 @@ class Accounts {
     return within_quota(uid, what, more) && within_all(uid, what, more);
   }
   bool within_quota(std::uint32_t uid, Resource what, std::uint64_t more) const;
-  // Whoever has as much already as is left is refused, so that the last is for those who have little.
+  // Refuses a user who has as much already as is left, so that the last is for those who have little.
   bool within_all(std::uint32_t uid, Resource what, std::uint64_t more) const;
-  // What cannot be refused.
+  // Adds what cannot be refused.
   void add(std::uint32_t uid, Resource what, std::uint64_t more);
   void give(std::uint32_t uid, Resource what, std::uint64_t less);
 

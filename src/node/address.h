@@ -36,10 +36,10 @@ base::FileDescriptor connect_to_own(const OwnPlaces& places, std::string& path);
 // Whether a daemon run by `uid` may be this process's operating system: this user's own, root's or the
 // service's.
 bool trusted(unsigned uid);
-// Of these, root's or the service's: every user's processes believe it.
+// Whether root or the service runs it: every user's processes believe that one.
 bool serves_all(unsigned uid);
 
-// What is to be replaced by a daemon's socket is an old socket, or nothing: whoever has named a file of his
+// Checks that an old socket, or nothing, lies where a daemon's socket is to be: a user who has named a file
 // by mistake keeps it. Throws Error(invalid_argument).
 void check_place(const std::string& path);
 

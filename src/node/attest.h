@@ -1,5 +1,5 @@
 #pragma once
-// Who is at the other end of a connection, from the kernel and nobody else.
+// Attests who is at the other end of a connection, from the kernel and nobody else.
 #include <cstdint>
 #include <optional>
 

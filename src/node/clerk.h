@@ -14,7 +14,7 @@ namespace hamlyn::node {
 // Registered at a node: what the largest registry takes.
 inline constexpr std::size_t kMostNames = 327'680;
 
-// What is registered under a name.
+// Entry of the registry, by its name.
 struct RegisteredName {
   Ticket ticket;
   std::uint64_t generation = 0;  // counts registrations at its node: a later one is of a higher number
@@ -45,8 +45,8 @@ class Clerk {
   // A name of this node has come, or gone, or stands for something else: Node::registered says what.
   virtual void changed(std::string_view name) = 0;
 
-  // Of other nodes. What was read lately, of that node alone unless it is 0: null if it has to be looked for.
-  // Good until the next call.
+  // Gives what was read lately of other nodes' names, of that node alone unless it is 0. Null: the name has
+  // to be looked for. Good until the next call.
   virtual const RegisteredName* cached(std::string_view name, NodeId node) = 0;
   // Reads it there. True: the node is told (Node::name_read); false: ask that node, which is better now.
   virtual bool read(std::uint64_t serial, NodeId node, std::string_view name) = 0;
@@ -54,7 +54,7 @@ class Clerk {
   virtual void asked(std::uint64_t serial, NodeId node) = 0;
   virtual void answered(std::uint64_t serial, NodeId node) = 0;
 
-  // What that node's clerk has to say to this one's.
+  // Words of that node's clerk for this one's.
   virtual void registry_wanted(NodeId node, std::uint32_t version) = 0;
   virtual void registry_told(NodeId node, const FarRegistry& registry) = 0;
   virtual void node_gone(NodeId node) = 0;

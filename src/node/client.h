@@ -38,8 +38,8 @@ struct ClientOptions {
   Consent consent = {};  // who may open links with this process; a daemon that knows no consent takes none
 };
 
-// What a process takes to a daemon that was started again: its number, its names, and its links, which went
-// on without the daemon.
+// Standing that a process takes to a daemon that was started again: its number, its names, and its links,
+// which went on without the daemon.
 struct Standing {
   struct Name {
     Rights rights;
@@ -57,7 +57,7 @@ struct Standing {
   std::uint64_t area_bytes = 0;
 };
 
-// What a process needs to reach one of another node, and to know it again.
+// Facts by which a process reaches one of another node, and knows it again.
 struct Far {
   std::uint64_t peer_incarnation = 0;  // of the peer's node
   std::uint64_t own_incarnation = 0;   // of this node
@@ -99,8 +99,8 @@ struct Event {
   std::uint32_t peer_pid = 0;
   std::uint64_t link = 0;  // the node's number of the link; never reused
   bool initiator = false;  // this end asked
-  // This end of a SOCK_SEQPACKET pair with the peer. What the peer has sent lies in it: end it by way of
-  // base::Foreign.
+  // Socket: this process's end of a SOCK_SEQPACKET pair with the peer. What the peer has sent lies in it: end
+  // it by way of base::Foreign.
   base::FileDescriptor socket;
   base::FileDescriptor pidfd;  // of the peer
   Ticket ticket;
@@ -146,18 +146,18 @@ class Client {
               bool cached = false);
   // If `request` still waits, its answer is `cancelled`. (Otherwise its answer is under way.)
   bool cancel(std::uint64_t request);
-  // This end of a link has ended. No answer. Every introduced link is ended by one such call, whoever noticed
-  // first.
+  // Says that this process's end of a link has ended. No answer. Every introduced link is ended by one such
+  // call, whoever noticed first.
   bool link_ended(std::uint64_t link);
   // Why this end of a link to another node is about to end it, for the other end to hear. No answer. Before
   // `link_ended`.
   bool end_reason(std::uint64_t link, LinkReason reason);
-  // This end of a link wants to hold `bytes` of memory in all (it starts with kLinkBytes): granted, or
-  // refused: quota_bytes, and the old figure stays.
+  // Asks that this process's end of a link may hold `bytes` of memory in all (it starts with kLinkBytes):
+  // granted, or refused: quota_bytes, and the old figure stays.
   bool link_bytes(std::uint64_t request, std::uint64_t link, std::uint64_t bytes);
 
-  // This process wants to have `bytes` in all areas that others may be shown: granted, or refused:
-  // quota_bytes, and the old figure stays.
+  // Asks for `bytes` in all areas that others may be shown: granted, or refused: quota_bytes, and the old
+  // figure stays.
   bool area_bytes(std::uint64_t request, std::uint64_t bytes);
 
   // So many packets of a link's other end were refused since it was made. No answer. The node may have a rule

@@ -31,7 +31,7 @@ struct ClusterOptions {
   Time dead_after{1000};      // without a sign; heartbeats come five times as often
 };
 
-// Whoever runs it. None of these calls back, but for Cluster::tell.
+// Environment of the one who runs the cluster. None of these calls back, but for Cluster::tell.
 class ClusterEnvironment {
  public:
   virtual ~ClusterEnvironment() = default;
@@ -47,7 +47,7 @@ class ClusterEnvironment {
 
 class Cluster {
  public:
-  // What was refused, by cause.
+  // Packets and handshakes that were refused, by cause.
   struct Counts {
     std::uint64_t strangers = 0;  // packets that nobody with the secret has made, or that are no packets
     std::uint64_t forged = 0;     // sealed, but not by the other end of the pair
@@ -85,12 +85,12 @@ class Cluster {
 
   NodeId id() const noexcept { return options_.id; }
   std::uint64_t incarnation() const noexcept { return incarnation_; }
-  // Of a node that there is a pair with; otherwise 0.
+  // Incarnation of a node that there is a pair with; otherwise 0.
   std::uint64_t incarnation_of(NodeId node) const;
   // Where packets for it go; of a node that there is a pair with.
   std::optional<Address> place_of(NodeId node) const;
   std::vector<NodeId> alive() const;
-  // Those, and who is awaited: whose id nobody else may have.
+  // Nodes that are alive, and those that are awaited, whose id nobody else may have.
   std::vector<Member> living() const;
   std::vector<Row> rows() const;
   const Counts& counts() const noexcept { return counts_; }

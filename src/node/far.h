@@ -1,6 +1,6 @@
 #pragma once
-// What two daemons say to each other about their processes: introductions, ends of links, look-ups of names.
-// Bodies of messages of a pair (node_wire.h); those that are not exactly of their kind are refused.
+// Messages of two daemons about their processes: introductions, ends of links, look-ups of names. They are
+// bodies of messages of a pair (node_wire.h). A body that is not exactly of its kind is refused.
 #include <array>
 #include <cstdint>
 #include <optional>

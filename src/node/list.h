@@ -1,5 +1,5 @@
 #pragma once
-// Who is attached to a node, for `hamlyn node`.
+// List of who is attached to a node, for `hamlyn node`.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -15,8 +15,8 @@ namespace hamlyn::node {
 
 class NameFile {
  public:
-  // What the daemon before has left, without the names of processes that have ended since: they are free.
-  // Nothing: it is not known which names there were.
+  // Reads what the daemon before has left, without the names of processes that have ended since: they are
+  // free. Nothing: it is not known which names there were.
   static std::optional<std::vector<OwnedName>> left_at(const std::string& socket);
 
   // Begins anew, with these. What then is not known to be all is not told to the next daemon, before
@@ -25,7 +25,7 @@ class NameFile {
 
   void put(const OwnedName& name);
   void remove(std::string_view name);
-  // Whoever had one has come back, or will not.
+  // Notes that whoever had a name has come back, or will not.
   void complete();
   // Nobody had any.
   void discard();

@@ -34,7 +34,7 @@ namespace hamlyn::node {
 
 using Key = std::array<std::byte, 32>;
 
-// Of one process, as the kernel attests it.
+// Identity of one process, as the kernel attests it.
 struct Identity {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
@@ -42,8 +42,8 @@ struct Identity {
   std::string program;  // only for people to read
 };
 
-// Who may attach, or open links: everyone, or these users and members (by primary group) of these groups.
-// Root always may.
+// Rights to attach, or to open links: everyone, or these users and members (by primary group) of these
+// groups. Root always may.
 using AttachRights = Consent;
 
 // A name, and whose it is.
@@ -76,7 +76,7 @@ struct NodeOptions {
       0;  // the daemon's limit, where it is what total.interfaces comes from; 0: it is not
 };
 
-// Whoever runs the node. None of these calls the node back.
+// Environment of the one who runs the node. None of these calls the node back.
 class NodeEnvironment {
  public:
   virtual ~NodeEnvironment() = default;
@@ -94,7 +94,7 @@ class NodeEnvironment {
   // Somebody has a name, and is told so next; and has it no more, nor is it kept for anybody.
   virtual void name_given(const OwnedName& /*name*/) {}
   virtual void name_freed(std::string_view /*name*/) {}
-  // It has said why processes of other nodes cannot reach it.
+  // Tells that this process has said why processes of other nodes cannot reach it.
   virtual void not_reached(std::uint64_t /*connection*/, const std::string& /*why*/) {}
 };
 
@@ -109,7 +109,7 @@ class Node {
   void connected(std::uint64_t connection, const Identity& attested, Time now);
   // `counters`: a descriptor of a counter page came along and was found sound.
   void received(std::uint64_t connection, std::span<const std::byte> message, bool counters, Time now);
-  // What came was not even a message (cut short, or with descriptors it may not have).
+  // Notes that something came which was not even a message (cut short, or with descriptors it may not have).
   void malformed(std::uint64_t connection, const char* why);
   // Its process has ended.
   void disconnected(std::uint64_t connection);
@@ -118,21 +118,21 @@ class Node {
   void broken(std::uint64_t connection);
   // Somebody has connected of whom the kernel does not say who it is: turned away, and counted.
   void not_attested() noexcept { ++refused_; }
-  // It is no longer behind.
+  // Notes that the process has read, and is no longer behind.
   void caught_up(std::uint64_t connection);
-  // It does not read what it is sent.
+  // Notes that the process does not read what it is sent.
   void too_slow(std::uint64_t connection);
   // To be called at `deadline()` at the latest.
   void tick(Time now);
   std::optional<Time> deadline() const;
-  // What happened has more to be done, a step at a time: whoever runs the node gives it turns.
+  // Whether an event has more to be done, a step at a time: whoever runs the node gives it turns.
   bool has_more() const noexcept { return !due_turns_.empty(); }
   void go_on();
 
   // The nodes may have come, gone or fallen silent: whoever watches them is told.
   void look_at_members(Time now);
 
-  // Of the other nodes. A message that is not whole is refused, and counted.
+  // Events of other nodes. A message that is not whole is refused, and counted.
   void node_came(NodeId node, Time now);
   void node_gone(NodeId node, const char* why, Time now);
   void node_said(NodeId node, std::span<const std::byte> message, Time now);
@@ -146,7 +146,7 @@ class Node {
   void set_clerk_process(std::uint32_t pid) noexcept { clerk_pid_ = pid; }
   std::optional<RegisteredName> registered(std::string_view name) const;
   std::vector<std::string> names() const;
-  // What `Clerk::read` has found.
+  // Takes what `Clerk::read` has found.
   void name_read(std::uint64_t serial, NodeId node, NameSays says, const RegisteredName& what, Time now);
   void want_registry(NodeId node, std::uint32_t version);
   void tell_registry(NodeId node, const FarRegistry& registry);

@@ -1,5 +1,5 @@
 #pragma once
-// What node daemons say to each other, as bytes of UDP packets (docs/wire.md has the tables). Two kinds: a
+// Words of node daemons to each other, as bytes of UDP packets (docs/wire.md has the tables). Two kinds: a
 // handshake, of 128 bytes in every version, authenticated under the key of a bootstrap slot; and a sealed
 // packet of a pair, encrypted and authenticated under keys that the handshake has made. Whatever is not
 // exactly one of the two is refused before anything is remembered of it.
@@ -67,8 +67,9 @@ struct PairKeys {
 
 using HandshakeBytes = std::array<std::byte, kHandshakeBytes>;
 
-// Of this cluster: one key per sending node for what is said before there are keys of a pair (the well-known
-// slots of paper 1, section 4.3: a function of the sending node, and here of the cluster's secret).
+// Keys of this cluster: one per sending node, for what is said before there are keys of a pair. (These are
+// the well-known slots of paper 1, section 4.3: a function of the sending node, and here of the cluster's
+// secret.)
 class ClusterKeys {
  public:
   explicit ClusterKeys(const Secret& secret) : secret_(secret) {}
@@ -102,7 +103,7 @@ std::optional<SealedHeader> sealed_header(std::span<const std::byte> packet) noe
 std::vector<std::byte> seal(const Secret& key, const SealedHeader& header, std::span<const std::byte> plain);
 std::optional<std::vector<std::byte>> unseal(const Secret& key, std::span<const std::byte> packet);
 
-// What is inside.
+// Content of a sealed packet.
 struct Plain {
   static constexpr std::uint8_t kAnswer = 1;   // say something at once
   static constexpr std::uint8_t kLeaving = 2;  // this incarnation ends now

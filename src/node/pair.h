@@ -1,7 +1,7 @@
 #pragma once
-// What one daemon keeps of another that it talks to: the keys of the pair, a window of the packets taken, and
-// the messages that the other has not confirmed, which are sent until it has. In order, each once, over a
-// wire that loses, repeats and reorders.
+// Pair: what one daemon keeps of another that it talks to. It has the keys, a window of the packets taken,
+// and the messages that the other has not confirmed, which are sent until it has. Each arrives once and in
+// order, over a wire that loses, repeats and reorders.
 #include <chrono>
 #include <cstdint>
 #include <deque>

@@ -9,7 +9,7 @@
 
 namespace hamlyn::node {
 
-// What an introduction waits for.
+// Obstacle that an introduction waits for.
 struct Obstacle {
   enum class Kind : std::uint8_t {
     link,     // the end of an earlier link of the two, at the other side
@@ -30,7 +30,8 @@ class PendingIntroductions {
   void add(const Key& key, std::uint32_t uid, std::uint64_t request, const Obstacle& obstacle);
   // The request waits no more. Nothing if it did not.
   void remove(const Key& key, std::uint64_t request);
-  // They wait for something else now. Who waits for the same goes on waiting in its place.
+  // Has the requests of that key wait for something else now. Whoever waits for the same goes on waiting in
+  // its place.
   void move(const Key& key, const Obstacle& obstacle);
 
   const std::set<std::uint64_t>* requests(const Key& key) const;

@@ -1,7 +1,7 @@
 #pragma once
-// What processes and the node daemon say to each other over its Unix socket (SOCK_SEQPACKET, one structure
-// per message, this machine's byte order). A message of another size, or with a field set that its kind does
-// not use, is malformed, and whoever sends one is dropped. docs/wire.md describes it field by field.
+// Protocol of processes and the node daemon over its Unix socket (SOCK_SEQPACKET, one structure per message,
+// this machine's byte order). A message of another size, or with a field set that its kind does not use, is
+// malformed, and whoever sends one is dropped. docs/wire.md describes it field by field.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace hamlyn::node {
 
 inline constexpr std::uint32_t kMagic = 0x4E4C4D48;  // "HMLN"
 inline constexpr std::uint32_t kProtocolVersion = 5;
-// What has been added to that version: kinds of requests, and nothing else, for nobody else minds. A daemon
-// that does not know a kind says so, and one that knows more says nothing to a process that it does not know.
+// Additions to that version: kinds of requests, and nothing else, for nobody else minds. A daemon that does
+// not know a kind says so, and one that knows more says nothing to a process that it does not know.
 inline constexpr std::uint32_t kProtocolAdded = 3;  // 1: farewell, 2: consent, 3: end_reason
 inline constexpr std::uint32_t kProtocol = kProtocolAdded << 16 | kProtocolVersion;
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
-// Of everything that two processes share: cells, link memory, counter page, tickets. It is compared at the
-// attachment, so that two processes that have met through one node agree on it.
+// Version of everything that two processes share: cells, link memory, counter page, tickets. It is compared
+// at the attachment, so that two processes that have met through one node agree on it.
 inline constexpr std::uint32_t kStructuresVersion = 7;
 
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxText = 160;
 inline constexpr std::uint32_t kListPage = 32;  // attached processes per list request
-// What one end of a link is taken to hold until it says otherwise: two pages, ring and replies.
+// Bytes that one end of a link is taken to hold until it says otherwise: two pages, ring and replies.
 inline constexpr std::uint64_t kLinkBytes = 8192;
 inline constexpr std::size_t kMaxFabricAddress = 64;
 inline constexpr std::size_t kMaxEngine = 16;
@@ -148,7 +148,7 @@ struct Reply {
 };
 static_assert(sizeof(Reply) == 304 && std::is_trivially_copyable_v<Reply>);
 
-// What both ends of a link between nodes are told. At the asker with its `request`, at the other end with 0.
+// Reply to both ends of a link between nodes. The asker gets it with its `request`, the other end with 0.
 struct FarReply {
   ReplyKind kind = ReplyKind::introduced_remote;
   std::uint32_t initiator = 0;  // 1 at the asker
@@ -201,7 +201,7 @@ struct MemberReply {
 };
 static_assert(sizeof(MemberReply) == 104 && std::is_trivially_copyable_v<MemberReply>);
 
-// What the user that asks has used and may use; every list ends with it.
+// Usage of the user that asks, and what it may use; every list ends with it.
 struct Usage {
   std::uint64_t interfaces = 0;
   std::uint64_t links = 0;
@@ -233,7 +233,7 @@ static_assert(sizeof(NodeReply) == 184 && std::is_trivially_copyable_v<NodeReply
 bool valid_name(std::string_view name) noexcept;
 // The name in it, cut to what there is room for.
 std::string_view name_of(const Request& request) noexcept;
-// Of a fabric_address; the text of an engine.
+// Text of the engine of a fabric_address.
 std::string_view engine_of(const char (&engine)[kMaxEngine]) noexcept;
 // Whether the daemon answers such a request by its number.
 bool waits_for_reply(RequestKind kind) noexcept;

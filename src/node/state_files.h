@@ -1,6 +1,6 @@
 #pragma once
-// What a daemon keeps beside its socket so that the next one can take over: the lock that makes it the only
-// one, the key that signs tokens, whom a boot server knew, and the mark that processes were attached.
+// Files that a daemon keeps beside its socket so that the next one can take over: the lock that makes it the
+// only one, the key that signs tokens, whom a boot server knew, and the mark that processes were attached.
 #include <span>
 #include <string>
 #include <vector>
@@ -21,8 +21,8 @@ Key load_key(const std::string& socket);
 // than its owner, who is this user or root, may read it.
 Secret load_secret(const std::string& path);
 
-// That of a cluster of this user's own daemons on this host: of a file in the directory of own_socket(), made
-// when there is none. Throws Error.
+// Secret of a cluster of this user's own daemons on this host: of a file in the directory of own_socket(),
+// made when there is none. Throws Error.
 Secret own_secret();
 
 // A number larger than any before it at this socket: microseconds since 1970 unless the clock was set back.

@@ -11,7 +11,7 @@ namespace hamlyn::node {
 
 class Tally {
  public:
-  // What the connection holds from now on; 0: nothing.
+  // Sets what the connection holds from now on; 0: nothing.
   void set(std::uint64_t connection, std::uint32_t uid, std::uint64_t amount);
 
   std::uint64_t of(std::uint64_t connection) const;

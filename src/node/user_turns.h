@@ -1,7 +1,7 @@
 #pragma once
-// Who is served next: users in turn, by the time that each of them has taken, and what waits for one user in
-// the order in which it came. A user who asks without end delays nobody but itself; one who has been quiet is
-// served next.
+// Turns of users: who is served next. Users come in turn, by the time that each of them has taken. What waits
+// for one user comes in its order. A user who asks without end delays nobody but itself; one who has been
+// quiet is served next.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -22,7 +22,7 @@ class UserTurns {
   void add(std::uint64_t user, std::uint64_t what);
   // Takes it out. It is to be charged before the next one is taken.
   std::optional<Turn> next();
-  // What the turn has cost, in whatever unit all turns are measured.
+  // Charges what the turn has cost, in whatever unit all turns are measured.
   void charge(const Turn& turn, std::uint64_t cost);
 
   bool empty() const noexcept { return ready_.empty(); }

@@ -196,14 +196,14 @@ class StreamSource {
       ends_before(staged_sequence_);
       more = true;
     }
-    // Nor can we know whether an area stays until it is read.
+    // Pieces that the receiver has not copied count as not sent: their areas may go before it reads them.
     for (std::size_t i = 0; i != lent_count_; ++i) {
       if (port_.status(lent_[i].handle) == Status::ok) continue;
       ends_before(lent_[i].sequence);
       more = true;
     }
-    // An end that was said behind it would be waited for in vain; and it may have come after all, which is no
-    // fault behind `abandoned`.
+    // The receiver was told of an end behind parcels that may never come, and would wait for them in vain.
+    // `abandoned` ends that wait. A parcel that comes all the same is no fault behind it.
     const bool cut_off = end_said_ && more;
     word = word_of(leaves || cut_off ? StreamWord::abandoned : StreamWord::end, sequence,
                    needs_sent_ & kStreamValueLimit);
@@ -298,8 +298,8 @@ class StreamSource {
 
   bool stage(std::span<const std::byte> data) noexcept {
     const std::size_t room = kPrefix + (data.size() + 7) / 8 * 8;
-    // A batch is one parcel, for which the ring must do that is there: it may leave when nobody hears of a
-    // longer one.
+    // A batch is one parcel, and must fit the receiver's ring as it is now. When the batch leaves, nobody may
+    // be there to hear that there is a longer ring.
     const std::size_t most = std::min<std::size_t>(staged_.size(), batch_most_);
     if (staged_bytes_ + room > most || lent()) return false;
     std::byte* const at = staged_.data() + staged_bytes_;

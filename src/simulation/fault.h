@@ -1,5 +1,5 @@
 #pragma once
-// What can go wrong in a run, and how the run's processes are spread.
+// Faults that may happen in a run, and how the run's processes are spread.
 #include <cstdint>
 
 namespace hamlyn::simulation {

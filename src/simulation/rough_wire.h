@@ -46,7 +46,7 @@ class RoughNet {
   // Puts bytes before a port as they are.
   void inject(std::uint64_t to, std::vector<std::byte> bytes);
   std::uint64_t lost = 0, repeated = 0;
-  // What has become of a frame from one to another; may be empty.
+  // Mishap of a frame from one to another; may be empty.
   enum class Mishap : std::uint8_t { lost, repeated, overtaken };
   std::function<void(Mishap, std::uint64_t from, std::uint64_t to)> on_mishap;
 
@@ -101,7 +101,7 @@ class RoughPort final : public ofi::Wire {
       return time != other.time ? time > other.time : number > other.number;
     }
   };
-  // What came stands in memory that ends where it ends.
+  // Bytes that came stand in memory that ends where they end.
   struct Came : ofi::Arrival {
     std::vector<std::byte> memory;
   };

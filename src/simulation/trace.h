@@ -1,6 +1,6 @@
 #pragma once
-// What happens in a run, event by event: a number that stands for all of it, so that two runs can be
-// compared, and on request each event in words.
+// Trace of a run, event by event: a number that stands for all of it, so that two runs can be compared, and
+// on request each event in words.
 #include <cstdint>
 #include <functional>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 #pragma once
-// What was said on the command line of `hamlyn`. Reads and checks it, and does nothing.
+// Command line of `hamlyn`. Reads and checks it, and does nothing.
 #include <string>
 
 #include "tool/doctor.h"

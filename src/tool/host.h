@@ -1,5 +1,5 @@
 #pragma once
-// What `hamlyn doctor` looks at: facts of this machine and of what this process may do on it, without a
+// Facts that `hamlyn doctor` looks at: of this machine, and of what this process may do on it, without a
 // judgement.
 #include <cstdint>
 #include <optional>

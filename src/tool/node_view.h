@@ -1,5 +1,5 @@
 #pragma once
-// What `hamlyn node` and `hamlyn top` show: who is attached, as the daemon attests it, and what each
+// View of a node for `hamlyn node` and `hamlyn top`: who is attached, as the daemon attests it, and what each
 // process's counter page says. A page is written by its owner alone, who may write nonsense: it is copied
 // once, and nothing in it is more than a number or a text to print.
 #include <cstdint>
@@ -47,7 +47,8 @@ struct Details {
   std::uint64_t users_named = 0, groups_named = 0;  // and these
   std::uint64_t wakeups = 0, empty_wakeups = 0, events_lost = 0;
   std::uint64_t packets_in = 0, packets_out = 0;  // of all links ever
-  // What other users' processes have of this one: descriptors unread, memory that is of no use any more.
+  // Leftovers of this process at other users' processes: descriptors unread, memory that is of no use any
+  // more.
   std::uint64_t unread = 0, left_pieces = 0, left_bytes = 0;
   std::uint64_t links_held_up = 0;  // not made for that
   Refusals refused;                 // of all links ever

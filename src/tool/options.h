@@ -1,5 +1,5 @@
 #pragma once
-// What the command line says, command by command.
+// Options of the command line, command by command.
 #include <chrono>
 #include <optional>
 #include <string>

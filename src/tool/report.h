@@ -1,5 +1,5 @@
 #pragma once
-// What a transfer says about itself when it is over.
+// Report of a transfer about itself when it is over.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -25,7 +25,7 @@ std::string to_text(const Report& report);
 // One object in one line.
 std::string to_json(const Report& report);
 
-// Who `interface` belongs to, as far as the node at `socket` tells.
+// Finds whom `interface` belongs to, as far as the node at `socket` tells.
 Peer find_peer(std::uint64_t interface, const std::string& socket) noexcept;
 
 }  // namespace hamlyn::tool

@@ -1,5 +1,5 @@
 #pragma once
-// What has moved between two looks at a node: what `hamlyn top` shows.
+// Traffic between two looks at a node: what `hamlyn top` shows.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// What `hamlyn send` and `hamlyn receive` say to each other (docs/tool.md). A transfer is one stream: its
-// first record is a Greeting, then come the data, an empty record ends them, the last one is a Trailer. The
-// receiver says how it went by a datagram, a Verdict, to the seed in the greeting. All of it comes from
-// another process and is nothing but bytes until `parse` has said null to it.
+// Messages of `hamlyn send` and `hamlyn receive` (docs/tool.md). A transfer is one stream: its first record
+// is a Greeting, then come the data, an empty record ends them, the last one is a Trailer. The receiver says
+// how it went by a datagram, a Verdict, to the seed in the greeting. All of it comes from another process and
+// is nothing but bytes until `parse` has said null to it.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,5 +1,6 @@
 #pragma once
-// What the command lines of our programs have in common: checks of values, and how a wrong one is refused.
+// Words that the command lines of our programs have in common: checks of values, and how a wrong one is
+// refused.
 #include <CLI/CLI.hpp>
 #include <sstream>
 #include <string>

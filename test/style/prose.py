@@ -16,7 +16,7 @@ import sys
 import tree
 
 # May only be lowered, to what a run prints.
-MOST_COMMENTS = 110
+MOST_COMMENTS = 0
 MOST_SENTENCES = 0
 
 COMMENTED = ("include", "src")

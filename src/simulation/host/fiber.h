@@ -24,7 +24,7 @@ class Fiber {
   bool over() const noexcept { return over_; }
 
  private:
-  // What the language keeps of exceptions that are under way in a thread.
+  // State that the language keeps of exceptions that are under way in a thread.
   struct Exceptions {
     void* caught;
     unsigned uncaught;

@@ -80,8 +80,8 @@ class Host final : public library::Setting {
 
   // A process whose only thread runs `main`.
   Inhabitant& come(std::function<void(Inhabitant&)> main) { return come_at(0, std::move(main)); }
-  // The same on that host, from 1 on, and its number begins with that of the host, as a node's daemon gives
-  // it.
+  // Makes such a process on that host, from 1 on. Its number begins with that of the host, as a node's daemon
+  // gives it.
   Inhabitant& come_at(std::uint64_t host, std::function<void(Inhabitant&)> main);
   const std::vector<std::unique_ptr<Inhabitant>>& inhabitants() const noexcept { return inhabitants_; }
   Inhabitant& inhabitant(std::uint64_t number) { return *inhabitants_.at((number & kIndex) - 1); }
@@ -104,8 +104,8 @@ class Host final : public library::Setting {
   void cut(Inhabitant& one, Inhabitant& other, std::uint64_t after_packets);
   // Nothing gets from the one's host to the other's, or neither way, for a time.
   void part(Inhabitant& one, Inhabitant& other, bool both_ways, std::uint64_t nanoseconds);
-  // What of that file would be left if the power failed now: what was in it when the last sync of it that has
-  // ended began. Nothing: there was none.
+  // Bytes of that file that would be left if the power failed now: what was in it when the last sync of it
+  // that has ended began. Nothing: there was none.
   std::span<const std::byte> on_disk(int file);
   // From now on the wire between hosts does no harm.
   void be_kind();
@@ -119,7 +119,7 @@ class Host final : public library::Setting {
     return inhabitants_[(one & kIndex) - 1]->cut_off.count(other) != 0;
   }
 
-  // What must not be has been. The first one counts; everything comes to its end.
+  // Notes that something was which must not be. The first one counts; everything comes to its end.
   void fail(std::string problem);
   void demand(bool as_it_should_be, const char* what) {
     if (!as_it_should_be) fail(what);
@@ -159,7 +159,7 @@ class Host final : public library::Setting {
     const bool main;
     bool awaited;  // somebody asks, or will, whether it is over
     Fiber fiber;
-    // What it sleeps for; all of these are nothing in one that never slept.
+    // Causes that wake it from its sleep; all of these are nothing in one that never slept.
     const std::atomic<std::uint32_t>* word = nullptr;
     std::uint32_t value = 0;
     std::uint64_t until = kNever;
@@ -202,7 +202,7 @@ class Host final : public library::Setting {
   // Until then, or what else the thread that runs waits for.
   void stand_still(std::uint64_t until) noexcept;
 
-  // What the control threads and the daemon do.
+  // Work of the control threads and the daemon.
   void introduce(std::uint64_t from, std::uint64_t to);
   void join(Inhabitant& one, Inhabitant& other);
   void join_oneself(Inhabitant& one);
@@ -214,16 +214,17 @@ class Host final : public library::Setting {
 
   // Links to other hosts (far.cc).
   void open_far(Inhabitant& process);
-  // It leaves: what it had put arrives, and the others are told. If it is dead, nothing more is said.
+  // Closes the endpoint of a process that leaves: what it had put arrives, and the others are told. If it is
+  // dead, nothing more is said.
   void close_far(Inhabitant& process);
   std::unique_ptr<ofi::OfiLink> make_far(Inhabitant& from, const Inhabitant& to, std::uint64_t number,
                                          bool initiator);
   void send_before_sleep(Inhabitant& process) noexcept;
   // When something is to be done there at the latest.
   std::uint64_t far_next(const Inhabitant& process) const noexcept;
-  // The same link's end at its peer; null if there is none any more.
+  // Finds the link's other end, at its peer; null if there is none any more.
   LinkEnd* other_end(const Inhabitant& process, std::uint64_t peer, const LinkEnd& end);
-  // What has ended there is noted at once, so that nobody is surprised.
+  // Notes at once what has ended there, so that nobody is surprised.
   void look_at_far(Inhabitant& process);
   void end_far(std::uint64_t process, std::uint64_t peer);
   void forget_far(Inhabitant& process, std::uint64_t peer, WhyNoLink why);

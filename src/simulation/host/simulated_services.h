@@ -1,6 +1,6 @@
 #pragma once
-// What a simulated process's interface has outside of itself: its host, which it asks for links and mappings;
-// and the gate by which everything comes in.
+// Services that a simulated process's interface has outside of itself: its host, which it asks for links and
+// mappings; and the gate by which everything comes in.
 #include <array>
 #include <list>
 
@@ -65,7 +65,7 @@ class SimulatedServices final : public library::HostServices, public interface::
   void ask(const MappingRequest& import);
   void answer(const MappingRequest& import);
   void finish(library::MappingRequest& import, ErrorCode error) noexcept;
-  // Those who wait for a name or a mapping look again.
+  // Has those who wait for a name or a mapping look again.
   void move() noexcept { word_.fetch_add(1); }
   // Waits for that, at most until then. False: it is over, or the process is.
   bool wait(library::Setting::Time until) noexcept;

@@ -22,7 +22,7 @@ void use_far_nodes(std::pair<std::string, std::string> sockets);
 
 // The socket of node 0 or 1. Throws std::runtime_error.
 std::string far_node(int side, Clerks clerks = Clerks::any);
-// The same for a measuring process, which has no threads yet: it goes to the network where that node is.
+// Leads a measuring process, which has no threads yet, to the network where that node is.
 std::string at_far_node(int side);
 
 }  // namespace hamlyn::tool::perf

@@ -28,7 +28,7 @@ struct Figure {
 // "ns", "messages/s" or "GB/s" (10^9 bytes), from the last part of the name.
 std::string_view unit_of(std::string_view name);
 
-// Of a figure: whether a smaller value is the better one.
+// Whether a smaller value of that figure is the better one.
 bool smaller_is_better(std::string_view name);
 
 // The figure of that name, or null.

@@ -24,7 +24,7 @@ struct Window {
   static std::size_t memory(std::size_t bytes) { return sizeof(Window) + kWindow * bytes; }
 };
 
-// What a side does with one message: its place and its number.
+// Work of a side on one message: its place and its number.
 using Work = std::function<void(std::byte* message, std::uint64_t sequence)>;
 
 // One round: GB/s measured by the receiver.

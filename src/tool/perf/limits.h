@@ -1,5 +1,5 @@
 #pragma once
-// What this machine can do at best, without any protocol: two processes and shared memory.
+// Limits of this machine at best, without any protocol: two processes and shared memory.
 #include <cstddef>
 
 #include "tool/perf/meter.h"

@@ -53,7 +53,7 @@ class Party {
     if (arrival_.kind != Notification::Kind::message) throw_trouble(arrival_);
     return arrival_;
   }
-  // The same for as many as have arrived, up to `out.size()`. Returns how many, never 0.
+  // Polls until some arrive, and takes as many, up to `out.size()`. Returns how many, never 0.
   std::size_t next(std::span<Notification> out) {
     for (;;) {
       const std::size_t count = queue_.poll(out);
@@ -93,7 +93,7 @@ class Party {
   }
   SendHandle send(const Share& share, std::span<const std::byte> data);
   SendHandle send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset = 0);
-  // The same out of the bound area; it lands at the offset that it stands at.
+  // Binds the area to send out of; what is sent lands at the offset that it stands at.
   void bind(SendBufferArea& area) { expect_ok("bind", terminus_.bind(0, area)); }
   SendHandle send_from_area(const Ticket& ticket, std::uint64_t offset, std::uint64_t bytes);
   Interface& interface() { return interface_; }
@@ -107,12 +107,12 @@ class Party {
   // or brings bytes, to the same place here.
   std::uint64_t fetch_add(std::uint64_t offset, std::uint64_t operand);
   std::span<const std::byte> get(std::uint64_t offset, std::size_t length);
-  // What the other side does so with.
+  // Bytes of this side that the other side's calls change or bring.
   std::span<std::byte> figure_bytes() { return area_.bytes().subspan(kControlBytes); }
 
   // Where a message lies.
   std::span<std::byte> bytes(const Notification& notification) { return slot_.bytes(notification); }
-  // What lies at `offset` from the end of the control bytes.
+  // Bytes at `offset` from the end of the control bytes.
   std::span<std::byte> landing(std::size_t offset, std::size_t bytes) {
     return slot_.bytes().subspan(kControlBytes + offset, bytes);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What the 16-byte messages of our figures hold: their number, twice, so that a receiver can tell a wrong
+// Content of the 16-byte messages of our figures: their number, twice, so that a receiver can tell a wrong
 // one.
 #include <array>
 #include <cstdint>

@@ -22,21 +22,21 @@ Meter fast_row_rate();
 // A window of messages, each into an entry that its receiver arms again and hands back. The source is not
 // changed.
 Meter message_bandwidth(std::size_t bytes, Place place);
-// The same; every message is filled by its sender and read whole by its receiver.
+// Bandwidth of such messages when every one is filled by its sender and read whole by its receiver.
 Meter touched_bandwidth(std::size_t bytes);
 // Both from a send buffer area: the receiver copies straight from there.
 Meter area_bandwidth(std::size_t bytes);
 Meter touched_area_bandwidth(std::size_t bytes);
-// What a receiver spends on each of so many 16-byte messages that have come: with one notification for all,
-// as a group, and with one for each.
+// Cost for a receiver of each of so many 16-byte messages that have come: with one notification for all, as a
+// group, and with one for each.
 Meter group_cost(std::uint32_t messages);
 Meter single_cost(std::uint32_t messages);
-// What a receiver spends on each of many packets that have come and are to be refused. What is wrong with
-// them: a bit of the key, a generation that is none, a message of an incarnation that is over, a place
-// outside the slot's bounds, less data than they say, or slot, generation and key guessed.
+// Cost for a receiver of each of many packets that have come and are to be refused. Wrong with them is a bit
+// of the key, a generation that is none, or a message of an incarnation that is over. Or the place is outside
+// the slot's bounds, there is less data than they say, or slot, generation and key are guessed.
 enum class Forgery { key, generation, replay, bounds, truncated, guessed };
 Meter refusal_cost(Forgery forgery);
-// The same messages into a mapped slot: stored by the sender, notified through the link.
+// Bandwidth of such messages into a mapped slot: stored by the sender, notified through the link.
 Meter mapped_bandwidth(std::size_t bytes);
 // A word stored into the other side's mapped slot, which looks at it in its own memory.
 Meter mapped_latency();
@@ -48,7 +48,8 @@ Meter urgent_latency();
 Meter links_latency(std::size_t links);
 // There by a link of those that was silent for long; of the way there alone.
 Meter cold_link_latency(std::size_t links);
-// The same beside a second link, which is idle; which brings as many forged packets as it can.
+// Latency of 16 bytes beside a second link: one that is idle; one that brings as many forged packets as it
+// can.
 Meter beside_latency();
 Meter beset_latency();
 // An honest look-up, alone and while 8 or 128 others of another user ask the daemon without end: from a
@@ -57,7 +58,7 @@ Meter node_lookup();
 Meter node_lookup_beset_8();
 Meter node_lookup_beset_128();
 Meter node_lookup_beset_everywhere();
-// The same to a receiver that sleeps whenever it finds nothing, and back.
+// Latency beside such a link to a receiver that sleeps whenever it finds nothing, and back.
 Meter beside_wake();
 Meter beset_wake();
 // Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.

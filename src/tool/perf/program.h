@@ -18,7 +18,7 @@ class Program {
   // Starts it with `added` in its environment. Throws std::runtime_error.
   Program(const std::vector<std::string>& words, const Environment& added);
 
-  // What it has written (to either stream) when it ends, or when a line that begins with `last_line` is
+  // Text that it has written (to either stream) when it ends, or when a line that begins with `last_line` is
   // whole. Throws std::runtime_error when neither happens in time.
   std::string output(std::chrono::seconds timeout, const std::string& last_line = "");
 

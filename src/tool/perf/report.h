@@ -1,5 +1,5 @@
 #pragma once
-// What a run of perf says when it is done.
+// Report of a run of perf when it is done.
 #include <string>
 #include <vector>
 

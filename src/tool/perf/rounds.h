@@ -20,8 +20,8 @@ using Progress = std::function<void(int round, const std::string& name)>;
 // Nanoseconds between the processors, now (distance.h).
 using Probe = std::function<double(Cores cores)>;
 
-// What was measured while the distance changed is measured again, twice at most; what is measured then counts
-// among all rounds, but at no distance if it changed once more.
+// Runs the rounds. A measurement during which the distance changed is made again, twice at most. If the
+// distance changed once more, it counts among all rounds, but at no distance.
 Outcome run_rounds(const std::vector<Meter>& meters, Cores cores, int rounds, const Probe& probe,
                    const Progress& progress);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What each program that measures figures does: `hamlyn perf` takes each figure once, `hamlyn-bench` in
+// Session of each program that measures figures: `hamlyn perf` takes each figure once, `hamlyn-bench` in
 // rounds.
 #include <string>
 #include <vector>

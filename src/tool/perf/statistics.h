@@ -1,5 +1,5 @@
 #pragma once
-// What is reported of a figure's samples.
+// Statistics that are reported of a figure's samples.
 #include <vector>
 
 namespace hamlyn::tool::perf {

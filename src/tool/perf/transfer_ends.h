@@ -17,7 +17,7 @@ struct TransferEnds {
   base::FileDescriptor from, to;
 };
 
-// The same for all rounds: to fill them takes longer than a round.
+// Ends that all rounds share: to fill them takes longer than a round.
 const TransferEnds& transfer_ends();
 
 }  // namespace hamlyn::tool::perf
