@@ -2,6 +2,7 @@
 // read.
 #include <algorithm>
 
+#include "interface/checks.h"
 #include "interface/core.h"
 
 namespace hamlyn::internal_::interface {
@@ -30,14 +31,14 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
   Sweep::refused(link);
-  if (slot < std::min(slots_.size(), kCounterSlots) && slots_[slot].live)
+  if (slot < std::min(slots_.size(), kCounterSlots) && slot_of(slots_, slot).live)
     ++counters_.slot_refused[slot].by_cause[place(cause)];
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
   if ((link.told_causes >> place(cause) & 1) == 0) tell(link, cause, queue_for(slot));
 }
 
 Queue* Core::queue_for(std::uint32_t slot) noexcept {
-  if (slot < slots_.size() && slots_[slot].live) return slots_[slot].queue;
+  if (slot < slots_.size() && slot_of(slots_, slot).live) return slot_of(slots_, slot).queue;
   return queues_.empty() ? nullptr : queues_.front().get();
 }
 

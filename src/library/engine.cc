@@ -173,13 +173,15 @@ void Engine::far_came() noexcept {
   }
 }
 
-// A peer that rings without anything to show for it costs us a wake-up each time: in the end we stop
-// listening and look by the clock. Anything that arrives makes it good again.
+// A peer that rings without cause costs us a wake-up each time: in the end we stop listening and look by the
+// clock. A ring has a cause if the peer has sent something since the one before, or taken something of ours:
+// room and credits are what sleepers wait for, too, and what has come may have been taken before the sleep.
+// Either makes a link good again.
 void Engine::judge_wakeup(const Watched& watched) noexcept {
   for (interface::Link* link : core_.links()) {
     shm::ShmLink* const local = link->local();
     if (local == nullptr) continue;
-    if (local->something_arrived()) {
+    if (local->moved()) {
       local->empty_rings = 0;
       continue;
     }

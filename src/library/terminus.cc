@@ -229,11 +229,10 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
     terminus_->ask_again(ticket);
     before = terminus_->asked_last(ticket);
   }
-  bool over = false, full = false;
+  bool over = false;
   // Remote operations that begin from here on are answered as the memory is now.
   const auto look = [&](RemoteHandle* handle) {
     const Status status = terminus_->ready(ticket);
-    full = status == Status::no_place;
     if (status != Status::ok || before == 0 || terminus_->asked_last(ticket) != before) return status;
     return over ? Status::connecting : terminus_->requests().look(ticket, handle);
   };
@@ -242,7 +241,7 @@ Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout)
     over = true;  // the news of it is on its way, and then the slot is opened anew
     outcome = ask(ticket, patience.left(), look);
   }
-  return full && outcome.status == Status::timed_out ? Status::no_place : outcome.status;
+  return outcome.status;
 }
 
 Status Terminus::wait_for_place(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
@@ -389,12 +388,15 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
   library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   RemoteHandle handle;
   interface::Requests& requests = terminus_->requests();
+  bool full = false;
   const auto held = [&] {
     const Status status = attempt(&handle);
+    full = status == Status::no_place;
     if (status == Status::pending) requests.hold(handle);  // others may ask for much before we have looked
     return status;
   };
-  const Status status = when_it_can(ticket, patience, call, held);
+  Status status = when_it_can(ticket, patience, call, held);
+  if (status == Status::timed_out && full) status = Status::no_place;
   if (status != Status::pending) return {status, Refusal::none, 0};
   library::Engine& engine = interface_.engine();
   Outcome outcome = engine.spin_for_reply(requests, handle, call);

@@ -485,6 +485,38 @@ Task opens(Loop& loop, Sender& sender, Status& status) {
   status = co_await loop.open(sender);
 }
 
+Task sends_at_once(Loop& loop, StreamSender& sender, std::array<Status, 3>& said) {
+  said[0] = co_await loop.send(sender, bytes_of("first"));
+  said[1] = co_await loop.flush(sender);
+  said[2] = co_await loop.close(sender);
+}
+
+// A task that sends before its sender is open waits, as a thread would.
+TEST_F(Openings, are_awaited_by_tasks_that_send) {
+  NEEDS_TWO("whoever asks looks");
+  with_both([](Managers& both) {
+    StreamReceiver receiver{both.receiver};
+    Unwilling unwilling{both.receiver};
+    StreamSender stream{both.sender, receiver.make_seed(), kBegin};
+    StreamSender in_vain{both.sender, unwilling.make_seed(), kBegin};
+    std::array<Status, 3> said{}, said_in_vain{};
+    std::thread looks([&] {
+      Record record;
+      while (!waiting_in(both.sender)) std::this_thread::yield();
+      EXPECT_EQ(receiver.receive(record, kPatience), Status::ok);
+      EXPECT_EQ(record.text(), "first");
+      EXPECT_EQ(receiver.receive(record, kPatience), Status::closed);
+    });
+    Loop loop{both.sender};
+    loop.start(sends_at_once(loop, stream, said));
+    loop.start(sends_at_once(loop, in_vain, said_in_vain));
+    loop.run();
+    looks.join();
+    EXPECT_EQ(said, (std::array{Status::ok, Status::ok, Status::ok}));
+    EXPECT_EQ(said_in_vain, (std::array{Status::refused, Status::refused, Status::refused}));
+  });
+}
+
 TEST_F(Openings, are_awaited_many_in_one_thread) {
   with_both([](Managers& both) {
     StreamReceiver receiver{both.receiver};

@@ -362,17 +362,19 @@ TEST_F(Segments, of_a_process_that_is_killed_end_what_goes_on_there) {
   }
 }
 
-// One answer from then on, however often and by which call it is asked for, and of every kind alike.
+// One answer from then on, however often and by which call it is asked for, and of every kind alike. Another
+// process that exports under that name is imported anew.
 TEST_F(Segments, of_a_process_that_has_died_answer_link_ended_until_they_are_imported_anew) {
   for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
     SCOPED_TRACE(static_cast<int>(sharing));
-    Actor exporter([&](Line& line) {
+    const auto exports = [&](Line& line) {
       Interface interface(options());
       Segment segment(interface, {.name = "mortal", .bytes = 65536, .sharing = sharing});
       line.put('e');
       line.take<char>();
       return 0;
-    });
+    };
+    Actor exporter(exports);
     ASSERT_TRUE(exporter.line().take<char>());
     Actor importer([&](Line& line) {
       Interface interface(other_options());
@@ -397,16 +399,28 @@ TEST_F(Segments, of_a_process_that_has_died_answer_link_ended_until_they_are_imp
           return 100 + static_cast<int>(how);
         if (const Status how = import.write(0, numbers(100), kPatience); how != Status::link_ended)
           return 130 + static_cast<int>(how);
+        if (const Status how = import.write_signal(0, numbers(1), 64, 1, Signal::set, kPatience);
+            how != Status::link_ended)
+          return 160 + static_cast<int>(how);
         import.run();
       }
       if (import.why().reason != LinkReason::died) return 3;
       if (mapped && import.mapping()->status() != Status::link_ended) return 4;
-      return 0;
+      line.put('d');
+      line.take<char>();
+      Import anew(interface, "mortal");
+      return anew.store(64, word) == Status::ok && anew.load(64, word, kPatience) == Status::ok ? 0 : 5;
     });
     ASSERT_TRUE(importer.line().take<char>());
     exporter.signal(SIGKILL);
     EXPECT_EQ(exporter.wait(), 128 + SIGKILL);
+    ASSERT_TRUE(importer.line().take<char>());
+    Actor heir(exports);
+    ASSERT_TRUE(heir.line().take<char>());
+    importer.line().put('.');
     EXPECT_EQ(importer.wait(), 0);
+    heir.line().put('.');
+    EXPECT_EQ(heir.wait(), 0);
   }
 }
 

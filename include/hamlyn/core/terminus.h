@@ -154,7 +154,7 @@ class Terminus {
   // as this terminus has entries; then invalid. Runs nothing.
   Outcome outcome(RemoteHandle handle) const noexcept;
   // `fetch` and `get` that wait: until they can be asked for, and until it is over. Also timed_out,
-  // cancelled.
+  // cancelled; no_place: there was none to be told in for all of that time, and nothing was done.
   Outcome fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
                 std::chrono::nanoseconds timeout) noexcept;
   Outcome get(const Ticket& ticket, Slot& into, std::uint64_t at, std::size_t length,

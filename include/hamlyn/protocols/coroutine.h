@@ -99,13 +99,13 @@ class Loop {
     return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
   }
   auto send(StreamSender& to, std::span<const std::byte> data) {
-    return Wait(*this, [&to, data] { return to.send(data, std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to, data] { return opening(to.send(data, std::chrono::nanoseconds{0})); });
   }
   auto flush(StreamSender& to) {
-    return Wait(*this, [&to] { return to.flush(std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to] { return opening(to.flush(std::chrono::nanoseconds{0})); });
   }
   auto close(StreamSender& to) {
-    return Wait(*this, [&to] { return to.close(std::chrono::nanoseconds{0}); });
+    return Wait(*this, [&to] { return opening(to.close(std::chrono::nanoseconds{0})); });
   }
   // Until a message is no longer pending: its buffer is free.
   auto sent(Terminus& terminus, SendHandle handle) {
@@ -116,6 +116,10 @@ class Loop {
   }
 
  private:
+  // A sender that is not open yet has its task wait, as its calls without a time-out do.
+  static Status opening(Status status) noexcept {
+    return status == Status::connecting ? Status::timed_out : status;
+  }
   // Asks `look` again and again; timed_out: not yet.
   template <class Look>
   class Wait {

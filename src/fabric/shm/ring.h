@@ -64,6 +64,8 @@ class RingWriter {
 
   std::uint32_t count() const noexcept { return count_; }
   std::uint64_t written() const noexcept { return lap_ + index(); }
+  // Moves with each credit of the reader's.
+  std::uint64_t room_until() const noexcept { return room_until_; }
 
   // Room for `cells` and for the word that is cleared behind them.
   bool has_room(std::uint32_t cells) const noexcept { return written() + cells < room_until_; }

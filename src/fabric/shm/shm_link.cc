@@ -273,6 +273,13 @@ bool ShmLink::work_pending() noexcept {
          (out_.written() != last_taken_ || urgent_out_.written() != urgent_taken_);
 }
 
+bool ShmLink::moved() noexcept {
+  if (!unwatched_ && !broken && take_credit() && take_urgent_credit()) take_reply_credit();
+  const std::uint64_t now = in_.taken() + urgent_in_.taken() + replies_in_.taken() + last_taken_ +
+                            urgent_taken_ + replies_out_.room_until();
+  return std::exchange(moved_, now) != now || something_arrived();
+}
+
 void ShmLink::ring() noexcept {
   ++counters->doorbells;
   // Shared: the sleeper waits on its own, read-only, mapping of this word.

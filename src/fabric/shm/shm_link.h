@@ -201,7 +201,10 @@ class ShmLink final : public interface::Link {
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
-  unsigned empty_rings = 0;  // wake-ups by this link with nothing to show for them
+  // Whether the peer has sent or taken something since the last call. What it says that it has taken is
+  // checked: that moves no oftener than this side sends.
+  bool moved() noexcept;
+  unsigned empty_rings = 0;  // wake-ups by this link in a row between which nothing had moved
 
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
@@ -280,7 +283,9 @@ class ShmLink final : public interface::Link {
   Growth growth_ = Growth::none;
   bool unwatched_ = false;
   std::uint32_t armed_ = 0;  // what the watch word says
-  std::size_t grown_ = 0;    // how often
+  std::uint64_t moved_ =
+      0;  // cells that both sides had taken, and what room the peer had made, at the last look
+  std::size_t grown_ = 0;  // how often
   Mapping my_page_;
   Mapping their_page_;
   Mapping out_ring_;  // empty: the home page's cells
