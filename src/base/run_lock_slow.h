@@ -23,7 +23,17 @@ bool BasicRunLock<Threads>::enter_as_other() noexcept {
 template <class Threads>
 bool BasicRunLock<Threads>::try_enter_as_other() noexcept {
   if (forked() || !mutex_.try_lock()) return false;
-  keep_owner_out();
+  if (Threads::load_relaxed(words_->owner) != nullptr) {
+    Threads::store_relaxed(words_->revoked, std::uint32_t{1});
+    Threads::heavy_fence();  // pairs with the light fence in enter_quickly
+    // The owner may be inside for long: who tries does not wait for it.
+    if (Threads::load_acquire(words_->inside) != 0) {  // pairs with the release in leave_quickly
+      // The heavy fence has shown the owner what this thread knows of those before it.
+      Threads::store_relaxed(words_->revoked, std::uint32_t{0});
+      mutex_.unlock();
+      return false;
+    }
+  }
   Threads::store_plain(words_->by_mutex, true);
   return true;
 }

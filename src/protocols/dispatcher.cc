@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t kMostFarewells = 4096;
 constexpr std::size_t kMostLeaving = 64;
 constexpr std::chrono::milliseconds kLastWords{100};
-// The interface thread found the manager in use: it comes back after so long.
-constexpr std::chrono::microseconds kInUse{50};
+// The interface thread found the manager in use: it comes back after so long, and after twice that each time.
+constexpr std::chrono::nanoseconds kInUse{50'000};
+constexpr std::chrono::nanoseconds kLongInUse{2'000'000};
 
 }  // namespace
 
@@ -276,10 +277,14 @@ void Dispatcher::keep_until_settled(std::unique_ptr<Due> leaving) noexcept {
 }
 
 Dispatcher::Left Dispatcher::try_again() noexcept {
+  // A program may be long inside process_arrival: waiting for it here, this thread would not run the
+  // interface.
   if (!lock_.try_enter_as_other()) {
     if (lock_.forked()) return {};
-    return {.for_room = true, .at = library::Clock::now() + kInUse};
+    comes_back_ = std::clamp(2 * comes_back_, kInUse, kLongInUse);
+    return {.for_room = true, .at = library::Clock::now() + comes_back_};
   }
+  comes_back_ = {};
   holder_.store(self(), std::memory_order_relaxed);
   if (std::exchange(helper_waits_, false)) --waiters_;
   Left left;

@@ -270,7 +270,8 @@ class Dispatcher final : private library::Waiting::PendingWork {
   std::vector<std::unique_ptr<Due>> leaving_;
   // Threads in `wait`, but for the one that looks just now; and the interface thread, if it left something.
   std::uint32_t waiters_ = 0;
-  bool helper_waits_ = false;  // the interface thread is among them
+  std::chrono::nanoseconds comes_back_{};  // of the interface thread, which found the manager in use
+  bool helper_waits_ = false;              // the interface thread is among them
 };
 
 template <class Ready>

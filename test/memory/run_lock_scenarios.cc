@@ -14,6 +14,10 @@ struct ExploredThreads : Explored {
   struct Mutex {
     std::uint32_t word = 0;
     void lock() { Explorer::take(&word, sizeof word); }
+    bool try_lock() {  // as one who comes just when it is free
+      lock();
+      return true;
+    }
     void unlock() { Explorer::store(&word, 0, sizeof word, Order::ordered); }
   };
 
@@ -69,6 +73,11 @@ void as_other(Shared& shared) {
   work(shared);
   shared.lock.leave();
 }
+void as_one_who_tries(Shared& shared) {
+  if (!shared.lock.try_enter_as_other()) return;
+  work(shared);
+  shared.lock.leave();
+}
 
 // Task 0 is the owner, and so many strangers have come before the others do.
 std::string run(Model model, std::uint32_t strangers, std::initializer_list<void (*)(Shared&)> others) {
@@ -99,6 +108,10 @@ std::string run(Model model, std::uint32_t strangers, std::initializer_list<void
 
 std::vector<Scenario> run_lock_scenarios() {
   return {{"one_other", [](Model model) { return run(model, 0, {as_other}); }},
+          {"who_tries",
+           [](Model model) {
+             return run(model, 0, {as_other, as_one_who_tries});
+           }},
           {"two_others",
            [](Model model) {
              return run(model, 0, {as_other, as_application});

@@ -402,6 +402,36 @@ Actor shows_seeds(const Interface::Options& options) {
   });
 }
 
+// The thread that goes on with an opening is the one that serves the interface while its program is busy.
+TEST_F(Openings, leave_the_interface_served_while_process_arrival_takes_long) {
+  NEEDS_TWO("one is inside process_arrival while the other asks");
+  with_both([](Managers& both) {
+    Manager third({.interface = both.sender_options});
+    StreamReceiver never{third};
+    std::atomic<bool> inside = false, over = false;
+    OwnReceiver slow{both.receiver, [&](const Notification&) {
+                       inside = true;
+                       while (!over) std::this_thread::yield();
+                     }};
+    OwnReceiver other{both.receiver, [](const Notification&) {}};
+    Terminus by{both.sender.interface()};
+    ASSERT_EQ(by.wait_for_place(slow.ticket(), kPatience), Status::ok);
+    const Seed seed = never.make_seed();
+    const base::RunLockGuard nobody_takes(third.interface().engine().lock());
+    const StreamSender opens{both.receiver, seed, kBegin};  // is not acknowledged, and goes on
+    ASSERT_EQ(by.send_fast(slow.ticket(), {}), Status::ok);
+    Status asked = Status::invalid;
+    std::thread asks([&] {
+      while (!inside) std::this_thread::yield();
+      asked = by.wait_for_place(other.ticket(), kPatience);
+      over = true;
+    });
+    while (!inside) both.receiver.poll();  // by the thread that came first
+    asks.join();
+    EXPECT_EQ(asked, Status::ok);
+  });
+}
+
 TEST_F(Openings, wait_for_a_program_that_was_stopped_and_goes_on) {
   Actor sleeper = shows_seeds(options());
   Actor sender([&](Line& line) {
