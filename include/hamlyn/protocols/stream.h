@@ -64,7 +64,8 @@ class StreamReceiver : public Receiver {
   explicit StreamReceiver(Manager& manager) : StreamReceiver(manager, Options{}) {}
   // Throws Error: invalid_argument (sizes), out_of_memory, forked.
   StreamReceiver(Manager& manager, const Options& options);
-  ~StreamReceiver() override;  // if a sender is there, it is told `closed`
+  // A sender that is there is told `closed`, if it can be while this memory stands; else `abandoned`.
+  ~StreamReceiver() override;
 
   // For one sender, once. A further one takes the place of the last, which is stale then; after the end, and
   // when all records were taken, the next stream begins with it. Throws Error(invalid_argument): a sender is

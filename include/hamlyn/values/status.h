@@ -14,7 +14,7 @@ enum class Status : std::uint8_t {
   queue_full,  // the terminus has no free work-queue entry: run the interface (poll), then try again
   no_place,    // no notification place is free for this slot at the receiver: poll, then try again
   connecting,  // the link to that interface is being made: poll, then try again
-  timed_out,   // the time given has passed; nothing was changed
+  timed_out,   // the time given has passed; what was asked of another process may still be done
   cancelled,   // another thread cancelled the wait, or somebody the message
   link_ended,  // the other side died, left, stalled or broke the protocol, or is not there: its tickets are
                // worth nothing now
