@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hamlyn/protocols/coroutine.h"
+#include "test/process/loans.h"
 #include "test/process/managers.h"
 
 namespace hamlyn::test {
