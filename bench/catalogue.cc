@@ -15,7 +15,7 @@ class Peers {
  public:
   explicit Peers(std::vector<Meter>& all) : all_(all) {}
 
-  // Those named next stand behind this figure, in their order.
+  // Puts the peers that are named next behind this figure, in their order.
   Peers& behind(const std::string& name) {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Meter& m) { return m.name == name; });
     if (found == all_.end()) throw std::logic_error("no figure is called " + name);

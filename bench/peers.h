@@ -1,5 +1,6 @@
 #pragma once
-// What others reach on this machine, measured by their own tools or by small programs of ours (bench/).
+// Figures that others reach on this machine, measured by their own tools or by small programs of ours
+// (bench/).
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace hamlyn::tool::perf {
 
-// What each peer is and how it gets here, for those that are missing.
+// Returns, for the peers that are missing, what each is and how it gets here.
 std::vector<std::string> absent_peers();
 
 // The path of one of our programs for peers.

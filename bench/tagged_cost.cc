@@ -1,5 +1,5 @@
-// What the processor does to send a tagged remote write of 16 bytes, and to receive it (paper 0, section 5,
-// has 260 and 120 cycles): both sides are in this process, in one thread and on one processor, so that no
+// Cost to the processor of sending a tagged remote write of 16 bytes, and of receiving it (paper 0, section
+// 5, has 260 and 120 cycles): both sides are in this process, in one thread and on one processor, so that no
 // line travels in between, as none did on the paper's bus when the processor was done with it.
 // `scripts/count` runs it, as it is for the cycles, and under callgrind, which counts the instructions of
 // `send_one` and `receive_one`. Arguments: the node's socket, how many batches.

@@ -1,6 +1,6 @@
 #pragma once
-// What our figures must reach, as ratios to the machine's limit and to peers measured in the same run and, on
-// a machine that changes, at the same distance of its processors (distance.h).
+// Targets that our figures must reach, as ratios to the machine's limit and to peers measured in the same run
+// and, on a machine that changes, at the same distance of its processors (distance.h).
 #include <array>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct Target {
 
 struct TargetResult {
   Target target;
-  // Of the medians at each distance; none: one of the two was never measured at it.
+  // Ratios of the medians at each distance; none: one of the two was never measured at it.
   std::array<std::optional<double>, 2> ratios{};
 
   const std::optional<double>& ratio_at(Distance d) const { return ratios[static_cast<std::size_t>(d)]; }

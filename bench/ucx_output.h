@@ -1,5 +1,5 @@
 #pragma once
-// What ucx_perftest prints with -f -v: a line of column names and a line of values.
+// Output of ucx_perftest with -f -v: a line of column names and a line of values.
 #include <string>
 
 namespace hamlyn::tool::perf {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the sender asks, in the application's own words: so many bytes, and where to answer.
+// Request of the sender, in the application's own words: so many bytes, and where to answer.
 struct Request {
   std::uint64_t bytes;
   hamlyn::Ticket answer;

@@ -28,7 +28,7 @@ int receive(const std::string& name) {
   check(queue.receive(arrival, 30s));
   require(arrival.kind == hamlyn::Notification::Kind::message,
           "the sender has gone in the middle of its message");
-  // It has landed, and may not be on the disk yet. To be sure of that here, too:
+  // The message has landed, and may not be on the disk yet. To be sure of that here, too:
   check(area.sync(arrival.offset, arrival.length, 30s));
   check(queue.receive(arrival, 30s));
   throw std::runtime_error("nothing more was to come");

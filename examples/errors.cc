@@ -1,4 +1,4 @@
-// What a receiver is told when something goes wrong: a message that lost its rest, an entry whose time has
+// Errors that a receiver is told of: a message that lost its rest, an entry whose time has
 // passed, packets that were refused; and what its sender is told when the receiver goes.
 //
 //   errors         receives; starts itself a second time as a sender that does all of that
@@ -34,7 +34,7 @@ void receive(const std::string& name) {
         abandoned = true;  // it was whole before its sender could give it up
         break;
       case hamlyn::Notification::Kind::failed:
-        // What has landed of it is not to be used. Its late packets are refused; the entry may be armed
+        // The part that has landed is not to be used. Its late packets are refused; the entry may be armed
         // again.
         std::printf("entry %u failed: %s\n", n.entry, hamlyn::name(n.failure()));
         abandoned |= n.failure() == hamlyn::Failure::abandoned;

@@ -39,7 +39,7 @@ struct Question {
   std::uint64_t host = 0;
 };
 
-// What everybody exports: a board of loads, by host, and behind it a place for questions.
+// Exports of everybody: a board of loads, by host, and behind it a place for questions.
 using Shape = hamlyn::CacheShape<std::uint64_t, Load>;
 using OwnBoard = hamlyn::OwnCacheArea<std::uint64_t, Load>;
 using FarBoard = hamlyn::FarCacheArea<std::uint64_t, Load>;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What stands in the manager's area.
+// Contents of the manager's area.
 struct Table {
   std::uint64_t lock;    // interface of the holder; 0: free
   std::uint64_t number;  // what it protects
@@ -90,7 +90,7 @@ class Client {
     return fetch({.op = hamlyn::FetchOp::compare_and_swap, .operand = to, .compare = from},
                  offsetof(Table, lock));
   }
-  // What stood there before.
+  // Returns what stood there before.
   std::uint64_t fetch(const hamlyn::Fetch& what, std::uint64_t offset) {
     hamlyn::RemoteHandle handle;
     const hamlyn::Status asked = terminus_.fetch(table_, what, {.offset = offset}, &handle);

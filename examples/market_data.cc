@@ -32,7 +32,7 @@ constexpr std::size_t kNewcomers = 16;   // are let in at a time; others knock a
 constexpr auto kNewcomersPatience = 1s;  // what a newcomer has for its first look
 using Clock = std::chrono::steady_clock;
 
-// What is published, as it stands in memory. Every level says in which update it was written, so that a
+// Book that is published, as it stands in memory. Every level says in which update it was written, so that a
 // subscriber can tell that it has not read half of one and half of another.
 struct Level {
   std::uint64_t update;
@@ -44,12 +44,12 @@ struct Book {
   std::array<Level, 2700> levels;
 };
 
-// What everybody must hear.
+// News that everybody must hear.
 struct News {
   std::uint64_t updates;  // 0: the market opens; otherwise it closes after so many
 };
 
-// What a subscriber sends to the publisher: where it wants its books, and the news.
+// Wish that a subscriber sends to the publisher: where it wants its books, and the news.
 struct Subscription {
   hamlyn::Seed books;
   hamlyn::Seed news;

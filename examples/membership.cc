@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   using hamlyn::Membership;
   try {
     Membership members({.node = argc > 1 ? argv[1] : ""});
-    // Of each partner, the start of its node that we have to do with. What belonged to an earlier one is
+    // Starts of each partner's node that we have to do with. Whatever belonged to an earlier one is
     // over.
     std::map<unsigned, std::uint64_t> known;
     for (const Membership::Node& node : members.nodes()) {

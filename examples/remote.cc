@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kJobs = 1000;
 constexpr std::uint64_t kJobBytes = 32;
 
-// What stands in the owner's message area. A fetch-and-op is on a word of 4 or 8 bytes at a multiple of its
+// Contents of the owner's message area. A fetch-and-op is on a word of 4 or 8 bytes at a multiple of its
 // size.
 struct List {
   std::uint64_t next;  // job that nobody has taken
@@ -34,7 +34,7 @@ int own() {
   hamlyn::Interface interface;
   hamlyn::MessageArea area{interface, sizeof(List)};
   hamlyn::NotificationQueue queue{interface};
-  // What others may do here: fetch-and-ops, gets of one job at a time, and nothing else.
+  // Others may do this here: fetch-and-ops, gets of one job at a time, and nothing else.
   hamlyn::Slot slot{area, queue, {.fast = false, .fetches = true, .gets = kJobBytes}};
   auto& list = *reinterpret_cast<List*>(area.bytes().data());
   for (std::uint64_t i = 0; i < kJobs; ++i)
@@ -73,7 +73,7 @@ class Worker {
   }
 
  private:
-  // What stood there before.
+  // Returns what stood there before.
   std::uint64_t add_one(std::uint64_t offset) {
     hamlyn::RemoteHandle handle;
     const hamlyn::Status asked = terminus_.fetch(

@@ -220,7 +220,7 @@ int work(const char* name, bool cheats) {
     std::memcpy(static_cast<void*>(&job), mailbox.bytes(arrival).data(), sizeof job);
     const std::uint64_t result = answer_to(job.number);
     if (cheats) {
-      // What a ticket says of its bounds binds its holder only as long as that one is honest.
+      // The bounds that a ticket names bind its holder only as long as that one is honest.
       hamlyn::Ticket all = job.result;
       all.base = 0;
       all.bound = 8 * kJobs;

@@ -268,7 +268,7 @@ Status status_of(LinkReason reason) noexcept {
   return row(reason).gone ? Status::link_ended : Status::refused;
 }
 
-bool has_gone(LinkReason reason) noexcept { return reason == no_process || reason == left || reason == died; }
+bool has_gone(LinkReason reason) noexcept { return reason == left || reason == died; }
 
 ErrorCode error_of(WhyNoLink why) noexcept {
   const Row& found = row(why.reason);

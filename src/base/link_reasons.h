@@ -12,10 +12,11 @@ namespace hamlyn::internal_::base {
 // Returns link_ended where nobody is there any more, refused where somebody does not want the link or cannot
 // have it.
 Status status_of(LinkReason reason) noexcept;
-// Whether the process at the other side has gone for good: a number of an interface is never given again.
+// Whether the process at the other side has gone for good. (no_process is not: a process that was cut off
+// from its daemon comes back by its number.)
 bool has_gone(LinkReason reason) noexcept;
-// Whether a reason that was given later says less of the same process than the one before: a process that has
-// left or died is not there any more.
+// Whether a reason that was given later says less of a process than the one before: a process that has left
+// or died is not attached, of course.
 inline bool says_less(WhyNoLink later, WhyNoLink before) noexcept {
   return later.reason == LinkReason::no_process && has_gone(before.reason);
 }

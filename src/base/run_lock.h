@@ -107,7 +107,7 @@ class BasicRunLock {
 
   bool enter_slowly() noexcept;
   bool enter_by_mutex(bool other) noexcept;
-  void keep_owner_out() noexcept;
+  bool keep_owner_out(bool wait) noexcept;
   void leave_slowly() noexcept;
 
   RunLockWords* const words_;

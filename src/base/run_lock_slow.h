@@ -23,16 +23,9 @@ bool BasicRunLock<Threads>::enter_as_other() noexcept {
 template <class Threads>
 bool BasicRunLock<Threads>::try_enter_as_other() noexcept {
   if (forked() || !mutex_.try_lock()) return false;
-  if (Threads::load_relaxed(words_->owner) != nullptr) {
-    Threads::store_relaxed(words_->revoked, std::uint32_t{1});
-    Threads::heavy_fence();  // pairs with the light fence in enter_quickly
-    // The owner may be inside for long: who tries does not wait for it.
-    if (Threads::load_acquire(words_->inside) != 0) {  // pairs with the release in leave_quickly
-      // The heavy fence has shown the owner what this thread knows of those before it.
-      Threads::store_relaxed(words_->revoked, std::uint32_t{0});
-      mutex_.unlock();
-      return false;
-    }
+  if (!keep_owner_out(false)) {
+    mutex_.unlock();
+    return false;
   }
   Threads::store_plain(words_->by_mutex, true);
   return true;
@@ -43,7 +36,7 @@ bool BasicRunLock<Threads>::enter_by_mutex(bool other) noexcept {
   other = other || Threads::comes_as_other();
   mutex_.lock();
   const void* owner = Threads::load_relaxed(words_->owner);
-  if (owner != Threads::self()) keep_owner_out();
+  if (owner != Threads::self()) keep_owner_out(true);
   if (!other) {
     const std::uint32_t strangers = Threads::load_plain(words_->strangers);
     if (owner == nullptr && strangers == 0) {
@@ -60,13 +53,22 @@ bool BasicRunLock<Threads>::enter_by_mutex(bool other) noexcept {
   return true;
 }
 
-// Called with the mutex held. After it the owner is outside, and stays outside until `revoked` is taken back.
+// Called with the mutex held. True: the owner is outside, and stays outside until `revoked` is taken back.
+// False, unless this thread is to wait: the owner is inside, where it may be for long, and nothing has
+// changed.
 template <class Threads>
-void BasicRunLock<Threads>::keep_owner_out() noexcept {
-  if (Threads::load_relaxed(words_->owner) == nullptr) return;
+bool BasicRunLock<Threads>::keep_owner_out(bool wait) noexcept {
+  if (Threads::load_relaxed(words_->owner) == nullptr) return true;
   Threads::store_relaxed(words_->revoked, std::uint32_t{1});
-  Threads::heavy_fence();               // pairs with the light fence in enter_quickly
-  Threads::await_zero(words_->inside);  // pairs with the release in leave_quickly
+  Threads::heavy_fence();  // pairs with the light fence in enter_quickly
+  if (wait) {
+    Threads::await_zero(words_->inside);                    // pairs with the release in leave_quickly
+  } else if (Threads::load_acquire(words_->inside) != 0) {  // pairs with the release in leave_quickly
+    // The heavy fence has shown the owner what this thread knows of those before it.
+    Threads::store_relaxed(words_->revoked, std::uint32_t{0});
+    return false;
+  }
+  return true;
 }
 
 template <class Threads>

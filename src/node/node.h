@@ -197,7 +197,7 @@ class Node {
     bool reach_again = false;               // who wants it next has it tried again
     LinkReason leaves = LinkReason::none;   // why it has gone; none: that is not known yet
     std::map<std::uint64_t, Held> waiting;  // what has no answer yet, by request
-    std::size_t introductions = 0;          // introductions among them
+    std::size_t introductions = 0;          // how many of these are introductions
   };
 
   struct Name {
@@ -355,8 +355,9 @@ class Node {
   std::optional<bool> tell_next_link(NodeId node, NodeNews& news);
   std::optional<bool> tell_next_ask(NodeId node, NodeNews& news);
   std::optional<bool> tell_next_search(NodeId node, NodeNews& news);
-  std::optional<bool> forget_next_arrival(NodeId node, NodeNews& news);
-  std::optional<bool> forget_next_lookup(NodeId node, NodeNews& news);
+  template <class Requests>
+  std::optional<bool> forget_next(const Requests& requests, void (Node::*let_go)(FarKey), NodeId node,
+                                  NodeNews& news);
   std::optional<bool> open_next_way(NodeId node, NodeNews& news);
   std::optional<bool> ask_next_again(NodeId node, NodeNews& news);
   static bool next_part(NodeId node, NodeNews& news);

@@ -106,9 +106,9 @@ std::optional<bool> Node::tell_next(NodeId node, NodeNews& news) {
     case NodeNews::Part::searches:
       return tell_next_search(node, news);
     case NodeNews::Part::introductions:
-      return forget_next_arrival(node, news);
+      return forget_next(arrivals_, &Node::forget_arrival, node, news);
     case NodeNews::Part::lookups:
-      return forget_next_lookup(node, news);
+      return forget_next(far_waiters_, &Node::forget_far_waiter, node, news);
     case NodeNews::Part::ways:
       return open_next_way(node, news);
     case NodeNews::Part::again:
@@ -159,21 +159,15 @@ std::optional<bool> Node::tell_next_search(NodeId node, NodeNews& news) {
   return true;
 }
 
-// Forgets an introduction that a node had asked for before it went.
-std::optional<bool> Node::forget_next_arrival(NodeId node, NodeNews& news) {
-  const auto next = arrivals_.upper_bound({static_cast<NodeId>(news.after.first), news.after.second});
-  if (next == arrivals_.end() || next->first.first != node) return std::nullopt;
+// Looks at one of the requests of that node's, introductions or look-ups, and forgets it if the node had made
+// it before it went.
+template <class Requests>
+std::optional<bool> Node::forget_next(const Requests& requests, void (Node::*let_go)(FarKey), NodeId node,
+                                      NodeNews& news) {
+  const auto next = requests.upper_bound({static_cast<NodeId>(news.after.first), news.after.second});
+  if (next == requests.end() || next->first.first != node) return std::nullopt;
   news.after = next->first;
-  if (next->second.presence != presence_of(node)) forget_arrival(FarKey{next->first});
-  return false;
-}
-
-// Likewise a look-up.
-std::optional<bool> Node::forget_next_lookup(NodeId node, NodeNews& news) {
-  const auto next = far_waiters_.upper_bound({static_cast<NodeId>(news.after.first), news.after.second});
-  if (next == far_waiters_.end() || next->first.first != node) return std::nullopt;
-  news.after = next->first;
-  if (next->second.presence != presence_of(node)) forget_far_waiter(FarKey{next->first});
+  if (next->second.presence != presence_of(node)) (this->*let_go)(FarKey{next->first});
   return false;
 }
 

@@ -118,6 +118,7 @@ Status Dispatcher::wait(PendingCall& call, base::FunctionRef<Status()> ready,
       const Status status = call.closing() ? Status::cancelled : ready();
       return status == Status::pending ? Status::invalid : status;
     }
+    if (!leaving_.empty()) drop_settled();
     ends = !call.begun();
     call.begin();
     ++waiters_;
@@ -268,9 +269,12 @@ bool Dispatcher::settle_farewells() noexcept {
   return farewells_.empty();
 }
 
-// Destroys those that were settled, on a thread of the program's.
-void Dispatcher::keep_until_settled(std::unique_ptr<Due> leaving) noexcept {
+void Dispatcher::drop_settled() noexcept {
   std::erase_if(leaving_, [](const auto& each) { return each->settle(); });
+}
+
+void Dispatcher::keep_until_settled(std::unique_ptr<Due> leaving) noexcept {
+  drop_settled();
   if (leaving_.size() == kMostLeaving) leaving_.erase(leaving_.begin());
   leaving_.push_back(std::move(leaving));
   waiting.want_help();

@@ -188,7 +188,8 @@ class Dispatcher final : private library::Waiting::PendingWork {
   void farewell(const Ticket& ticket, std::uint64_t word) noexcept;
 
   // Takes over an object that its owner has given up while an answer to it may be on its way. The interface
-  // thread goes on with it until its `settle` says that none is. Of too many the first goes at once.
+  // thread goes on with it until its `settle` says that none is. A thread of the program's destroys it then,
+  // when it waits next. Of too many the first goes at once.
   void keep_until_settled(std::unique_ptr<Due> leaving) noexcept;
   // Counts the objects that are kept so, settled ones among them.
   std::size_t leaving() const noexcept { return leaving_.size(); }
@@ -244,6 +245,7 @@ class Dispatcher final : private library::Waiting::PendingWork {
   bool give_standing() noexcept;
   Status look(const PendingCall& call, base::FunctionRef<Status()> ready) noexcept;
   void settle_dues() noexcept;
+  void drop_settled() noexcept;
   void settle_all_before_wait() noexcept;
   bool settle_farewells() noexcept;
 

@@ -11,7 +11,7 @@ namespace {
 
 class CSegments : public CInterface {
  protected:
-  void with_two(const std::function<void(hamlyn_interface* one, hamlyn_interface* other)>& work) {
+  void with_two(const std::function<void(hamlyn_interface*& one, hamlyn_interface* other)>& work) {
     in_child([&] {
       hamlyn_interface *one = nullptr, *other = nullptr;
       const Node here(options().node), there(other_options().node);
@@ -56,14 +56,9 @@ TEST_F(CSegments, tell_their_exporter) {
 }
 
 TEST_F(CSegments, say_why_the_link_has_ended_with_which_writes_may_be_lost) {
-  in_child([&] {
-    hamlyn_interface *one = nullptr, *other = nullptr;
-    const Node here(options().node), there(other_options().node);
-    const hamlyn_interface_options of_one = here.options(), of_other = there.options();
-    ASSERT_OK(hamlyn_interface_make(&of_one, &one));
-    ASSERT_OK(hamlyn_interface_make(&of_other, &other));
-    EXPECT_EQ(c_reason_of_flush(one, other), 0) << hamlyn_last_error();  // frees `one`
-    EXPECT_OK(hamlyn_interface_free(other));
+  with_two([](auto*& one, auto* other) {
+    EXPECT_EQ(c_reason_of_flush(one, other), 0) << hamlyn_last_error();
+    one = nullptr;  // which it has freed
   });
 }
 

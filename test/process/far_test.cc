@@ -357,7 +357,8 @@ TEST_F(Far, a_program_that_closes_all_descriptors_ends_and_finds_nothing_written
   }
 }
 
-// It is not allowed, for what libfabric has open there may get the numbers of sockets of the program's.
+// Closing all is not allowed here, for sockets of the program's may get the numbers of what libfabric has
+// open.
 TEST_F(Far, a_program_that_closes_all_descriptors_with_links_writes_into_no_file_and_ends_too) {
   Party two(nodes->at(2));
   const Ticket far = two.slot.ticket();

@@ -363,7 +363,7 @@ TEST_F(Loans, are_not_lent_over_another_link_than_the_receiver_has_agreed_on) {
         });
         if (thrown == ErrorCode::peer_died) end = Status::link_ended;
       });
-      // It has asked, not only for places.
+      // The sender has asked to be let in, and not only for places.
       EXPECT_TRUE(
           comes_true([&] { return put_for(both.sender, receiver) >= before + sizeof(protocols::LoanOpen); }));
       busy.emplace(both.sender.inside());

@@ -1,5 +1,5 @@
 #pragma once
-// What a program may have at the numbers of descriptors that it has closed behind the library's back.
+// Files of a program's at the numbers of descriptors that it has closed behind the library's back.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

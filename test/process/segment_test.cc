@@ -362,8 +362,8 @@ TEST_F(Segments, of_a_process_that_is_killed_end_what_goes_on_there) {
   }
 }
 
-// One answer from then on, however often and by which call it is asked for, and of every kind alike. Another
-// process that exports under that name is imported anew.
+// The answer is the same from then on, however often and by which call it is asked for, for every kind of
+// segment. Another process that exports under that name is imported anew.
 TEST_F(Segments, of_a_process_that_has_died_answer_link_ended_until_they_are_imported_anew) {
   for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
     SCOPED_TRACE(static_cast<int>(sharing));

@@ -196,7 +196,7 @@ TEST(HostedIdle, who_sends_a_stream_that_nobody_reads) {
   }
 }
 
-// Of a program that does not look, or is stopped.
+// Openings at a program that does not look, or is stopped.
 TEST(HostedIdle, who_waits_for_a_sender_to_open) {
   for (const bool stops : {false, true}) {
     expect_idle(

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a process shows that others open. Between hosts nobody maps a pool.
+// Receivers that a process shows to others. Between hosts nobody maps a pool.
 struct Shown {
   explicit Shown(Manager& manager, std::string_view suffix = "")
       : stream(manager, {.first = 1024, .most = 1024, .parcels = 4}),

@@ -17,9 +17,10 @@ import tree
 
 # May only be lowered, to what a run prints.
 MOST_COMMENTS = 0
+MOST_OF_TESTS = 400  # such comments below test/
 MOST_SENTENCES = 0
 
-COMMENTED = ("include", "src")
+COMMENTED = ("include", "src", "examples", "bench")
 VAGUE = re.compile(r"(?:It|They|That|Those|Of|The same|Who|Whoever|What|This)\b")
 LONGEST = 25  # words of a sentence
 MEAN = 18     # words of a user page's sentences on average, at most
@@ -120,18 +121,18 @@ def self_test():
 
 
 def main():
-    comments, lines = [], []
-    for path in tree.cpp_files(folders=COMMENTED):
-        comments += [f"{path.relative_to(tree.ROOT)}:{number}: {first}" for number, first in vague(path.read_text())]
+    comments, of_tests = ([f"{path.relative_to(tree.ROOT)}:{number}: {first}" for path in tree.cpp_files(folders=folders)
+                           for number, first in vague(path.read_text())] for folders in (COMMENTED, ("test",)))
+    lines = []
     for path in tree.files():
         name = str(path.relative_to(tree.ROOT))
         if name.endswith(".md") and (name == "README.md" or name.startswith("docs/")) and not name.startswith(NOT_FOR_USERS):
             lines += [f"{name}: {len(each.split())} words: {each}" for each in long_sentences(path.read_text())]
     if sys.argv[1:] == ["--list"]:
-        print("\n".join(comments + lines))
-    print(f"comments that do not begin with what they are about: {len(comments)}, at most {MOST_COMMENTS}")
+        print("\n".join(comments + of_tests + lines))
+    print(f"comments that do not begin with what they are about: {len(comments)}, at most {MOST_COMMENTS}; of tests {len(of_tests)}, at most {MOST_OF_TESTS}")
     print(f"sentences of more than {LONGEST} words in users' pages: {len(lines)}, at most {MOST_SENTENCES}")
-    over = [what for what, count, most in (("comments", len(comments), MOST_COMMENTS), ("sentences", len(lines), MOST_SENTENCES)) if count > most]
+    over = [what for what, count, most in (("comments", len(comments), MOST_COMMENTS), ("comments of tests", len(of_tests), MOST_OF_TESTS), ("sentences", len(lines), MOST_SENTENCES)) if count > most]
     hard = list(for_users(lambda name: (tree.ROOT / name).read_text()))
     hard += [f"{path.relative_to(tree.ROOT)}:{number}: a comment has an #include in it: {line}"
              for path in tree.cpp_files() for number, line in swallowed(path.read_text())]

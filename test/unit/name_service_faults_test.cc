@@ -80,7 +80,7 @@ TEST(NameService, WhatIsReadForTooLongIsAskedForAndAClerkThatIsStuckIsEnded) {
   EXPECT_EQ(service.deadline(), std::numeric_limits<std::int64_t>::max());
 }
 
-// What the clerk has said meanwhile stands unread, or it was stopped together with its daemon.
+// The clerk's words of meanwhile stand unread, or it was stopped together with its daemon.
 TEST(NameService, ADaemonThatWasStoppedEndsNoClerkForIt) {
   for (const std::int64_t begin : {0, 400'000'000, 1'900'000'000}) {
     Sites sites{2};

@@ -1,4 +1,4 @@
-// What one turn of the daemon costs when another node goes or comes, a process of many links ends, or the
+// Costs of one turn of the daemon when another node goes or comes, a process of many links ends, or the
 // time is over in which processes of the run before come back: the same, however many that concerns. Counted
 // are pieces of memory that are taken and given back, as all that is told or forgotten takes or gives some.
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(NodeWork, AProcessWhoseConnectionWasClosedIsToldOfInPartsWhenItIsKnownWhy) 
   }
 }
 
-// Of each kind as many: links, requests for links, look-ups; and what the other node has asked for.
+// As many of each kind: links, requests for links, look-ups; and requests of the other node.
 struct Crowded : Linked {
   explicit Crowded(std::uint64_t many) : Linked(many), count(many) {
     const std::uint64_t deaf = far.attach(1, 2), silent = far.attach(2, 2);
@@ -134,7 +134,8 @@ TEST(NodeWork, ANodeThatGoesCostsTheSameHoweverManyThatConcerns) {
   }
 }
 
-// What it had asked for before it went is nobody's: it is not answered when it is back, and is asked anew.
+// Requests that a node had made before it went are nobody's: it is not answered when it is back, and is asked
+// anew.
 TEST(NodeWork, ANodeThatIsBackBeforeAllAreToldIsAnsweredWhatItAsksFromThenOn) {
   Crowded of(kMany);
   of.far.part(1, 2);

@@ -50,6 +50,11 @@ struct LookupOptions {
   bool cached = false;     // what was read on other nodes in the last second will do
 };
 
+// A function that `wait_any` asks: it returns a bool, and nothing that only turns into one, such as a Status.
+template <class Ready>
+concept Question = std::is_same_v < std::invoke_result_t<Ready&>,
+bool > ;
+
 // Attaches this process to its host's node. One is enough; there may be several.
 class Interface {
  public:
@@ -107,14 +112,14 @@ class Interface {
   WhyNoLink why(std::uint64_t peer) const noexcept;
 
   // Waits until `ready()`, a function of the caller's that returns a bool, says true: for any of several
-  // queues, receivers, senders and segments of this interface, or for the program's own state. `ready` is
-  // called under no lock, first at once, then whenever something may have changed. It may receive, poll and
-  // send without waiting (a zero time-out), and it may throw. ok, timed_out (0: one look), cancelled, forked;
-  // invalid: inside `process_arrival` of a receiver, where nothing may wait.
+  // queues, receivers, senders and segments of this interface, or for the program's own state. Not for what
+  // others store into a mapped segment: a store wakes nobody. `ready` is called under no lock, first at once,
+  // then whenever something may have changed. It may receive, poll and send without waiting (a zero
+  // time-out), and it may throw. ok, timed_out (0: one look), cancelled, forked; invalid: inside
+  // `process_arrival` of a receiver, where nothing may wait.
   // Small records of streams leave before the wait.
-  template <class Ready>
-  requires std::is_invocable_v<Ready&> && std::is_same_v < std::invoke_result_t<Ready&>,
-  bool > [[nodiscard]] Status wait_any(Ready ready, std::chrono::nanoseconds timeout) {
+  template <Question Ready>
+  [[nodiscard]] Status wait_any(Ready ready, std::chrono::nanoseconds timeout) {
     return wait_any([](void* of) { return (*static_cast<Ready*>(of))(); }, std::addressof(ready), timeout);
   }
   // Has all that wait look again. Called by a thread that has changed a state of the program's own, at which

@@ -5,8 +5,8 @@
 //   hamlyn::Task answer(hamlyn::Loop& loop, hamlyn::StreamReceiver& from, hamlyn::StreamSender& to) {
 //     hamlyn::Record record;
 //     while (co_await loop.receive(from, record) == hamlyn::Status::ok) {
-//       co_await loop.send(to, record.bytes());
-//       from.release(record);
+//       if (co_await loop.send(to, record.bytes()) != hamlyn::Status::ok) co_return;
+//       if (from.release(record) != hamlyn::Status::ok) co_return;
 //     }
 //   }
 //
@@ -15,6 +15,7 @@
 // Owner: who made it. A task given to a loop is the loop's; the manager, and whatever tasks name, outlive
 // the loop.
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -61,6 +62,12 @@ class Task {
   std::coroutine_handle<promise_type> frame_;
 };
 
+// A sender whose opening can be begun: StreamSender, LoanSender, TaggedSender.
+template <class Sender>
+concept Begun = requires(Sender& sender) {
+  { sender.opened(std::chrono::nanoseconds{}) } -> std::same_as<Status>;
+};
+
 // Runs tasks, in the thread that calls `run`.
 class Loop {
  public:
@@ -88,7 +95,7 @@ class Loop {
   // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
   // time-out. What they name must live until they are over.
   // `open` awaits a sender that was begun, of streams, loans or tagged writes, and answers as its `opened`.
-  template <class Sender>
+  template <Begun Sender>
   auto open(Sender& sender) {
     return Wait(*this, [&sender] { return sender.opened(std::chrono::nanoseconds{0}); });
   }

@@ -64,7 +64,7 @@ class StreamReceiver : public Receiver {
   explicit StreamReceiver(Manager& manager) : StreamReceiver(manager, Options{}) {}
   // Throws Error: invalid_argument (sizes), out_of_memory, forked.
   StreamReceiver(Manager& manager, const Options& options);
-  // A sender that is there is told `closed`, if it can be while this memory stands; else `abandoned`.
+  // A sender that is there hears `closed` or `abandoned`, whichever news comes first.
   ~StreamReceiver() override;
 
   // For one sender, once. A further one takes the place of the last, which is stale then; after the end, and
