@@ -215,7 +215,6 @@ TEST_F(WaitAny, is_refused_inside_process_arrival_and_in_a_forked_child) {
 
 // The control thread hears of that, which has no descriptors of the process.
 TEST_F(WaitAny, has_its_descriptor_tell_of_a_daemon_that_has_gone) {
-  if (nodes != nullptr) GTEST_SKIP() << "SKIPPED: the daemons are those of other tests, too";
   Actor child([&](Line& line) {
     Interface interface(options());
     const int descriptor = interface.descriptor();
