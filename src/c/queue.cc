@@ -2,7 +2,7 @@
 
 #include "c/handles.h"
 #include "c/values.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 
 using namespace hamlyn::c;
 

@@ -10,8 +10,8 @@
 #include "c/rr_swap.h"
 #include "c/rr_table.h"
 #include "c/status.h"
-#include "library/futex.h"
 #include "library/setting.h"
+#include "library/wait/futex.h"
 
 using namespace hamlyn;
 using hamlyn::c::Exported;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
-#include "node/clerk_port.h"
+#include "node/mind/clerk_port.h"
 #include "segment/name_service.h"
 
 namespace hamlyn::daemon {

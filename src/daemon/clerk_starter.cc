@@ -22,7 +22,7 @@
 
 #include "base/socket.h"
 #include "base/throw_system.h"
-#include "node/address.h"
+#include "node/client/address.h"
 
 namespace hamlyn::daemon {
 namespace {

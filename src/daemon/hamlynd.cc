@@ -21,10 +21,10 @@
 #include "daemon/clerk_starter.h"
 #include "daemon/inheritance.h"
 #include "hamlyn/values/error.h"
-#include "node/address.h"
-#include "node/constraints.h"
-#include "node/server.h"
-#include "node/start.h"
+#include "node/client/address.h"
+#include "node/client/constraints.h"
+#include "node/client/start.h"
+#include "node/server/server.h"
 #include "segment/clerk.h"
 
 namespace {

@@ -7,8 +7,8 @@
 // Inline because for a short message this is most of what there is to do.
 #include "base/copy.h"
 #include "base/namespaces.h"
-#include "interface/checks.h"
 #include "interface/core.h"
+#include "interface/packets/checks.h"
 
 namespace hamlyn::internal_::interface {
 

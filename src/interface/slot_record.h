@@ -9,13 +9,13 @@
 #include "base/namespaces.h"
 #include "hamlyn/values/mode.h"
 #include "interface/counters.h"
-#include "interface/guests.h"
+#include "interface/durable/store.h"
 #include "interface/link_sets.h"
-#include "interface/metadata.h"
-#include "interface/packet.h"
-#include "interface/puts.h"
+#include "interface/packets/metadata.h"
+#include "interface/packets/packet.h"
+#include "interface/places/guests.h"
+#include "interface/puts/puts.h"
 #include "interface/queue.h"
-#include "interface/store.h"
 
 namespace hamlyn::internal_::interface {
 

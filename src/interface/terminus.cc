@@ -6,8 +6,8 @@
 
 #include "base/assert.h"
 #include "base/link_reasons.h"
-#include "interface/element.h"
-#include "interface/gathering.h"
+#include "interface/areas/gathering.h"
+#include "interface/packets/element.h"
 
 namespace hamlyn::internal_::interface {
 

@@ -19,9 +19,9 @@
 #include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/core.h"
-#include "interface/put_packet.h"
-#include "interface/requests.h"
-#include "interface/sequence_word.h"
+#include "interface/packets/put_packet.h"
+#include "interface/packets/sequence_word.h"
+#include "interface/remote/requests.h"
 
 namespace hamlyn::internal_::interface {
 

@@ -11,12 +11,12 @@
 #include "base/random.h"
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
-#include "library/control.h"
-#include "library/durable_area.h"
-#include "library/far_fabric.h"
-#include "library/far_thread.h"
-#include "library/interface_thread.h"
-#include "library/own_thread.h"
+#include "library/control/control.h"
+#include "library/far/far_fabric.h"
+#include "library/far/far_thread.h"
+#include "library/memory/durable_area.h"
+#include "library/wait/interface_thread.h"
+#include "library/wait/own_thread.h"
 
 namespace hamlyn::internal_::library {
 

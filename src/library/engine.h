@@ -21,12 +21,12 @@
 #include "fabric/shm/short_way.h"
 #include "hamlyn/core/interface.h"
 #include "interface/core.h"
-#include "interface/requests.h"
-#include "library/far_sleepers.h"
-#include "library/futex.h"
-#include "library/name_claims.h"
+#include "interface/remote/requests.h"
+#include "library/control/name_claims.h"
+#include "library/far/far_sleepers.h"
 #include "library/setting.h"
-#include "library/waiting.h"
+#include "library/wait/futex.h"
+#include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::library {
 

@@ -11,7 +11,7 @@
 #include "base/namespaces.h"
 #include "fabric/shm/sealed_memory.h"
 #include "hamlyn/core/interface.h"
-#include "library/mapped_area.h"
+#include "library/memory/mapped_area.h"
 
 namespace hamlyn::internal_::library {
 

@@ -7,7 +7,7 @@
 
 #include "base/link_reasons.h"
 #include "base/longest_time.h"
-#include "library/control.h"
+#include "library/control/control.h"
 #include "library/engine.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"

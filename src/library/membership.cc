@@ -15,8 +15,8 @@
 #include "base/socket.h"
 #include "base/throw_system.h"
 #include "base/uncancelled.h"
-#include "library/member_events.h"
-#include "node/greet.h"
+#include "library/control/member_events.h"
+#include "node/client/greet.h"
 
 namespace hamlyn {
 

@@ -1,6 +1,6 @@
 #include "hamlyn/core/multicast.h"
 
-#include "interface/element.h"
+#include "interface/packets/element.h"
 #include "interface/terminus.h"
 #include "library/engine.h"
 #include "library/with_memory.h"

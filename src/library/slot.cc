@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/byte_order.h"
-#include "library/durable_area.h"
 #include "library/engine.h"
+#include "library/memory/durable_area.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {

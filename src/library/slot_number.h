@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/namespaces.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 
 namespace hamlyn::internal_::library {
 

@@ -20,7 +20,7 @@
 #include "hamlyn/protocols/receiver.h"
 #include "library/no_link.h"
 #include "library/slot_number.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::protocols {
 

@@ -3,8 +3,8 @@
 
 #include "hamlyn/core/mapped_slot.h"
 #include "hamlyn/protocols/loan.h"
+#include "library/control/pending_mapping.h"
 #include "library/no_link.h"
-#include "library/pending_mapping.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
 #include "protocols/library_port.h"

@@ -9,7 +9,7 @@
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/protocols/local_call.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 #include "library/with_memory.h"
 #include "protocols/local_call.h"
 

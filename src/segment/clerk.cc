@@ -20,7 +20,7 @@
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
-#include "library/descriptor_wait.h"
+#include "library/wait/descriptor_wait.h"
 #include "segment/clerk_wire.h"
 #include "segment/probe.h"
 #include "segment/read_places.h"

@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "base/namespaces.h"
-#include "node/clerk.h"
-#include "node/protocol.h"
+#include "node/client/protocol.h"
+#include "node/mind/clerk.h"
 #include "segment/registry.h"
 
 namespace hamlyn::internal_::segment {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/throw_system.h"
-#include "interface/packet.h"
-#include "library/descriptor_wait.h"
-#include "library/own_thread.h"
-#include "library/waiting.h"
+#include "interface/packets/packet.h"
+#include "library/wait/descriptor_wait.h"
+#include "library/wait/own_thread.h"
+#include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::segment {
 

@@ -17,7 +17,7 @@
 #include "base/namespaces.h"
 #include "hamlyn/segment/segment.h"
 #include "library/setting.h"
-#include "library/wake_event.h"
+#include "library/wait/wake_event.h"
 
 namespace hamlyn::internal_::segment {
 

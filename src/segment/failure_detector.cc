@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "library/futex.h"
-#include "library/own_thread.h"
-#include "library/waiting.h"
+#include "library/wait/futex.h"
+#include "library/wait/own_thread.h"
+#include "library/wait/waiting.h"
 #include "library/with_memory.h"
 #include "segment/suspicions.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/namespaces.h"
-#include "node/clerk.h"
+#include "node/mind/clerk.h"
 
 namespace hamlyn::internal_::segment {
 

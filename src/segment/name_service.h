@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/namespaces.h"
-#include "node/clerk.h"
-#include "node/node.h"
+#include "node/mind/clerk.h"
+#include "node/mind/node.h"
 #include "segment/clerk_wire.h"
 #include "segment/look_up_costs.h"
 #include "segment/name_cache.h"

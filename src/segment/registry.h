@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "base/namespaces.h"
-#include "node/clerk.h"
+#include "node/mind/clerk.h"
 
 namespace hamlyn::internal_::segment {
 

@@ -6,7 +6,7 @@
 
 #include "base/namespaces.h"
 #include "hamlyn/segment/segment.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::segment {
 

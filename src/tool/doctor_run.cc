@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/standard_output.h"
-#include "library/far_engines.h"
+#include "library/far/far_engines.h"
 #include "tool/doctor.h"
 #include "tool/failure.h"
 #include "tool/node_view.h"

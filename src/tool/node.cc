@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/standard_output.h"
-#include "node/constraints.h"
-#include "node/list.h"
+#include "node/client/constraints.h"
+#include "node/client/list.h"
 #include "tool/node_view.h"
 #include "tool/options.h"
 #include "tool/report.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hamlyn/values/error.h"
-#include "node/address.h"
+#include "node/client/address.h"
 
 namespace hamlyn::chaos {
 

@@ -1,6 +1,6 @@
 // Gathered gets: the read that matches a scattered put (paper 4, section 3.3), on every fabric, and the
 // shapes that are refused, which are those of the put.
-#include "interface/put_packet.h"
+#include "interface/packets/put_packet.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {

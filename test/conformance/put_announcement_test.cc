@@ -1,5 +1,5 @@
 // What is told of as one put of several packets is whole, whatever else comes by the same opening.
-#include "interface/put_packet.h"
+#include "interface/packets/put_packet.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {

@@ -1,6 +1,6 @@
 // The owner of a slot is told of gets and fetch-ops that ask for it (paper 4, section 3.4.5), on every
 // fabric, and never of more than it has places.
-#include "interface/put_packet.h"
+#include "interface/packets/put_packet.h"
 #include "test/conformance/conformance.h"
 
 namespace hamlyn::test {

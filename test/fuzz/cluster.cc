@@ -11,8 +11,8 @@
 #include <map>
 #include <set>
 
-#include "node/cluster.h"
-#include "node/far.h"
+#include "node/cluster/cluster.h"
+#include "node/cluster/far.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/target.h"
 

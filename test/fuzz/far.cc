@@ -7,7 +7,7 @@
 // messages, and when all processes have gone nothing of them is left.
 #include <gtest/gtest.h>
 
-#include "node/far.h"
+#include "node/cluster/far.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/target.h"
 #include "test/support/node_world.h"

@@ -23,7 +23,7 @@
 
 #include "base/socket.h"
 #include "interface/core.h"
-#include "library/link_keeper.h"
+#include "library/control/link_keeper.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/target.h"
 

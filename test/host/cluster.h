@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "node/list.h"
+#include "node/client/list.h"
 #include "test/host/hosts.h"
 
 namespace hamlyn::test {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "hamlyn/core/membership.h"
-#include "node/client.h"
+#include "node/client/client.h"
 #include "test/host/cable.h"
 #include "test/host/cluster.h"
 

@@ -11,7 +11,7 @@
 #include <deque>
 #include <vector>
 
-#include "library/handed_out.h"
+#include "library/control/handed_out.h"
 #include "test/hostile/speaker.h"
 #include "test/support/actor.h"
 #include "test/support/command.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fabric/shm/bell.h"
-#include "node/address.h"
+#include "node/client/address.h"
 #include "test/hostile/world.h"
 
 namespace hamlyn::test {

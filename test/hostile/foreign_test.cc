@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/socket.h"
-#include "library/link_keeper.h"
-#include "node/address.h"
-#include "node/list.h"
+#include "library/control/link_keeper.h"
+#include "node/client/address.h"
+#include "node/client/list.h"
 #include "test/hostile/speaker.h"
 #include "test/hostile/world.h"
 

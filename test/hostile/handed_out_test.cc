@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fabric/shm/shm_link.h"
-#include "library/left_behind.h"
-#include "library/unread.h"
-#include "node/list.h"
+#include "library/control/left_behind.h"
+#include "library/control/unread.h"
+#include "node/client/list.h"
 #include "test/hostile/world.h"
 
 namespace hamlyn::test {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "interface/remote.h"
+#include "interface/remote/remote.h"
 #include "test/hostile/world.h"
 
 namespace hamlyn::test {

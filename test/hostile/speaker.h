@@ -8,7 +8,7 @@
 
 #include "base/socket.h"
 #include "fabric/shm/shm_link.h"
-#include "library/link_keeper.h"
+#include "library/control/link_keeper.h"
 
 namespace hamlyn::test {
 

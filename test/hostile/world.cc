@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "node/list.h"
+#include "node/client/list.h"
 #include "test/hostile/parts.h"
 
 namespace hamlyn::test {

@@ -1,7 +1,7 @@
 // Buffers that are used anew: one whose message is over by the sequence word is read no more, and what was
 // read of one whose area is not good any more is of no message.
-#include "interface/good_areas.h"
-#include "interface/sequence_word.h"
+#include "interface/areas/good_areas.h"
+#include "interface/packets/sequence_word.h"
 #include "test/memory/explored.h"
 #include "test/memory/scenarios.h"
 

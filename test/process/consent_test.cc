@@ -11,8 +11,8 @@
 
 #include "base/socket.h"
 #include "hamlyn/hamlyn.h"
-#include "library/link_message.h"
-#include "node/protocol.h"
+#include "library/control/link_message.h"
+#include "node/client/protocol.h"
 #include "test/process/on_nodes.h"
 
 namespace hamlyn::test {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "hamlyn/hamlyn.h"
-#include "node/list.h"
+#include "node/client/list.h"
 #include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"

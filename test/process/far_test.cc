@@ -17,7 +17,7 @@
 #include "hamlyn/hamlyn.h"
 #include "interface/counters.h"
 #include "library/engine.h"
-#include "library/far_fabric.h"
+#include "library/far/far_fabric.h"
 #include "test/process/managers.h"
 #include "test/process/own_files.h"
 #include "test/support/actor.h"

@@ -18,8 +18,8 @@
 #include "base/marked_descriptor.h"
 #include "fabric/ofi/endpoint.h"
 #include "fabric/ofi/libfabric.h"
-#include "library/area_range.h"
-#include "library/wiring.h"
+#include "library/memory/area_range.h"
+#include "library/memory/wiring.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {

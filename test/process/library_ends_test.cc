@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/run_lock.h"
-#include "library/futex.h"
-#include "library/own_thread.h"
+#include "library/wait/futex.h"
+#include "library/wait/own_thread.h"
 #include "test/process/library.h"
 
 namespace hamlyn::test {

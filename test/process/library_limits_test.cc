@@ -7,8 +7,8 @@
 #include <fstream>
 #include <list>
 
-#include "library/futex.h"
-#include "library/own_thread.h"
+#include "library/wait/futex.h"
+#include "library/wait/own_thread.h"
 #include "test/process/library.h"
 #include "test/support/forbid.h"
 

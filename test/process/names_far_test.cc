@@ -16,9 +16,9 @@
 #include "base/socket.h"
 #include "hamlyn/hamlyn.h"
 #include "interface/counters.h"
-#include "node/address.h"
-#include "node/list.h"
-#include "node/protocol.h"
+#include "node/client/address.h"
+#include "node/client/list.h"
+#include "node/client/protocol.h"
 #include "test/support/actor.h"
 #include "test/support/two_nodes.h"
 

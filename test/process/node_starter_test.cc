@@ -17,9 +17,9 @@
 #include <sstream>
 
 #include "base/file_descriptor.h"
-#include "node/address.h"
-#include "node/client.h"
-#include "node/constraints.h"
+#include "node/client/address.h"
+#include "node/client/client.h"
+#include "node/client/constraints.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
 

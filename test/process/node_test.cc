@@ -15,9 +15,9 @@
 #include <set>
 
 #include "base/socket.h"
-#include "node/address.h"
-#include "node/client.h"
-#include "node/list.h"
+#include "node/client/address.h"
+#include "node/client/client.h"
+#include "node/client/list.h"
 #include "test/process/counter_pages.h"
 #include "test/support/actor.h"
 #include "test/support/command.h"

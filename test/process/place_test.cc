@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "node/client.h"
+#include "node/client/client.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
 

@@ -1,7 +1,7 @@
 // The thesis's own interface (hamlyn/c/rr.h): its code fragments between processes, and what differs.
 #include "hamlyn/c/rr.h"
 
-#include "node/node_wire.h"
+#include "node/mind/node_wire.h"
 
 #include "test/process/rr_ends.h"
 

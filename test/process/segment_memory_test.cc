@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "library/area_range.h"
+#include "library/memory/area_range.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {

@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "node/list.h"
+#include "node/client/list.h"
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
 #include "test/support/forbid.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "node/address.h"
+#include "node/client/address.h"
 #include "test/process/tool_world.h"
 #include "test/support/daemon.h"
 

@@ -12,8 +12,8 @@
 
 #include "base/socket.h"
 #include "hamlyn/hamlyn.h"
-#include "node/address.h"
-#include "node/list.h"
+#include "node/client/address.h"
+#include "node/client/list.h"
 #include "test/process/on_nodes.h"
 
 namespace hamlyn::test {

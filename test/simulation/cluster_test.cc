@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "library/member_events.h"
+#include "library/control/member_events.h"
 #include "test/support/cluster_world.h"
 #include "test/support/node_world.h"
 

@@ -10,7 +10,7 @@
 
 #include "hamlyn/protocols/manager.h"
 #include "hamlyn/values/error.h"
-#include "library/descriptor_wait.h"
+#include "library/wait/descriptor_wait.h"
 #include "simulation/host/host.h"
 
 namespace hamlyn::test {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "library/host_services.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

@@ -5,7 +5,7 @@
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
-#include "library/waiting.h"
+#include "library/wait/waiting.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {

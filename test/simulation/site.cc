@@ -1,5 +1,5 @@
 #include "test/simulation/site.h"
-#include "library/futex.h"
+#include "library/wait/futex.h"
 
 #include <poll.h>
 #include <unistd.h>

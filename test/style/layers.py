@@ -38,10 +38,15 @@ MAY_INCLUDE = {
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
 LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "daemon", "c", "tool")
-# Headers of the library that only the library itself includes: the layers above wait by library/waiting.h. Beside it the simulation
+# Headers of the library that only the library itself includes: the layers above wait by library/wait/waiting.h. Beside it the simulation
 # does, which stands in the place of the control thread, and a meter of what a refusal costs.
 ENGINE = "src/library/engine.h"
 ENGINES_OWN = ("src/library/", "src/simulation/host/", "src/tool/perf/our_refusal.cc")
+# The parts of the node layer: what a process needs of it, the daemon's mind without socket or clock, and the daemon with both.
+PART = re.compile(r"src/node/(\w+)/")
+NODE_PARTS = {"client": {"client"}, "mind": {"client", "mind", "cluster"}, "cluster": {"client", "mind", "cluster"},
+              "server": {"client", "mind", "cluster", "server"}}
+PROCESS = ("library", "protocols", "tool")  # layers of a process, which knows the client's part alone
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 # The namespaces that a public header may open: a user who says `using namespace hamlyn` may use each other word.
@@ -88,11 +93,16 @@ def check_include(root, path, quote, included):
     if from_layer in OUTSIDE:
         return None
     if target == pathlib.Path(ENGINE) and not str(path).startswith(ENGINES_OWN):
-        return f"only the library includes its engine: wait by library/waiting.h ({included})"
+        return f"only the library includes its engine: wait by library/wait/waiting.h ({included})"
     if (from_layer, str(target)) in SHOWN:
         return None
     if to_layer != from_layer and to_layer not in MAY_INCLUDE[from_layer]:
         return f"{from_layer} may not include {to_layer} ({included})"
+    to_part, from_part = PART.match(str(target)), PART.match(str(path))
+    if to_part and from_part and to_part[1] not in NODE_PARTS[from_part[1]]:
+        return f"node/{from_part[1]} may not include node/{to_part[1]} ({included})"
+    if to_part and from_layer in PROCESS and to_part[1] != "client":
+        return f"{from_layer} may include node/client alone ({included})"
     if from_layer == to_layer and to_kind not in (None, from_kind):
         return f"{from_kind or 'fabric'} may not include another fabric, {to_kind} ({included})"
     return None
@@ -135,15 +145,16 @@ def self_test():
         "src/fabric/sim/sim.h": '#include "fabric/fabric.h"\n',
         "src/simulation/run.h": '#include "fabric/sim/sim.h"\n',
         "src/simulation/host/run.h": '#include "library/engine.h"\n',
-        "src/node/node.h": '#include "base/fd.h"\n',
+        "src/node/mind/node.h": '#include "base/fd.h"\n',
+        "src/node/server/server.h": "",
         "src/library/engine.h": '#include "fabric/shm/ring.h"\n#include "hamlyn/core/slot.h"\n',
         "src/interface/counters.h": "",
-        "src/library/waiting.h": "",
+        "src/library/wait/waiting.h": "",
         "src/library/wait.cc": '#include "library/engine.h"\n',
-        "src/protocols/stream.cc": '#include "library/waiting.h"\n',
+        "src/protocols/stream.cc": '#include "library/wait/waiting.h"\n',
         "src/c/stream.cc": '#include "protocols/stream.h"\n#include "hamlyn/core/slot.h"\n',
         "src/protocols/stream.h": "",
-        "src/tool/main.cc": '#include "library/waiting.h"\n#include "interface/counters.h"\n',
+        "src/tool/main.cc": '#include "library/wait/waiting.h"\n#include "interface/counters.h"\n',
         "test/unit/a.cc": '#include "fabric/sim/sim.h"\n#include "test/simulation/books/book.h"\n',
         "test/simulation/books/book.h": '#include "simulation/run.h"\n',
         "examples/hello.cc": "#include <hamlyn/core/slot.h>\n",
@@ -163,12 +174,15 @@ def self_test():
         "src/tool/simulates.cc": '#include "simulation/run.h"\n',
         "src/library/simulated.cc": '#include "simulation/run.h"\n',
         "src/library/above.cc": '#include "protocols/above.h"\n',
-        "src/protocols/above.h": '#include "node/node.h"\n',
+        "src/protocols/above.h": '#include "node/mind/node.h"\n',
         "src/protocols/up.cc": '#include "c/above.h"\n',
         "src/protocols/engine.cc": '#include "library/engine.h"\n',
-        "src/c/above.h": '#include "node/node.h"\n',
+        "src/c/above.h": '#include "node/mind/node.h"\n',
         "src/node/data.cc": '#include "fabric/fabric.h"\n',
         "src/library/up.cc": '#include "test/unit/a.h"\n',
+        "src/library/daemon.cc": '#include "node/mind/node.h"\n',
+        "src/node/client/up.cc": '#include "node/mind/node.h"\n',
+        "src/node/mind/up.cc": '#include "node/server/server.h"\n',
         "src/tool/deep.cc": '#include "interface/slot.h"\n',
         "src/base/relative.cc": '#include "../base/fd.h"\n',
         "examples/inside.c": '#include "library/engine.h"\n',

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A layer above the library waits by library/waiting.h, and writes no wait of its own.
+"""A layer above the library waits by library/wait/waiting.h, and writes no wait of its own.
 
   waits.py             checks the tree
   waits.py --self-test checks that this program sees what it is there to see
@@ -75,7 +75,7 @@ def problems(root, allowed=ALLOWED):
                 used.add((inside, kind))
                 continue
             line = re.sub(r"//[^\n]*", "", text).count("\n", 0, at) + 1
-            found.append(f"{inside}:{line}: a wait written by hand ({kind}): library/waiting.h has the one way to wait")
+            found.append(f"{inside}:{line}: a wait written by hand ({kind}): library/wait/waiting.h has the one way to wait")
     found += [f"{path}: there is no such wait any more ({kind}): take it from ALLOWED" for path, kind in sorted(set(allowed) - used)]
     return found
 

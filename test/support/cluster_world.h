@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "node/cluster.h"
+#include "node/cluster/cluster.h"
 
 namespace hamlyn::test {
 

@@ -9,7 +9,7 @@
 
 #include <csignal>
 
-#include "node/address.h"
+#include "node/client/address.h"
 
 namespace hamlyn::test {
 namespace {

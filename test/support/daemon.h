@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "node/client.h"
+#include "node/client/client.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {

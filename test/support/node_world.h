@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "node/node.h"
+#include "node/mind/node.h"
 
 namespace hamlyn::test {
 

@@ -11,8 +11,8 @@
 #include "fabric/shm/ring.h"
 #include "fabric/shm/sealed_memory.h"
 #include "hamlyn/values/ticket.h"
-#include "library/link_message.h"
-#include "node/client.h"
+#include "library/control/link_message.h"
+#include "node/client/client.h"
 
 namespace hamlyn::test {
 

@@ -12,7 +12,7 @@
 #include "base/file_descriptor.h"
 #include "fabric/ofi/engine.h"
 #include "fabric/ofi/libfabric.h"
-#include "node/list.h"
+#include "node/client/list.h"
 
 namespace hamlyn::test {
 

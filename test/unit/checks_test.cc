@@ -1,6 +1,6 @@
-// The checks of a packet by themselves (interface/checks.h): each refuses on its own, though another may
-// refuse the same packet before or behind it.
-#include "interface/checks.h"
+// The checks of a packet by themselves (interface/packets/checks.h): each refuses on its own, though another
+// may refuse the same packet before or behind it.
+#include "interface/packets/checks.h"
 
 #include <gtest/gtest.h>
 

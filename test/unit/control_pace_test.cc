@@ -1,4 +1,4 @@
-#include "library/control_pace.h"
+#include "library/control/control_pace.h"
 
 #include <gtest/gtest.h>
 

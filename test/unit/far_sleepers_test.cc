@@ -1,4 +1,4 @@
-#include "library/far_sleepers.h"
+#include "library/far/far_sleepers.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

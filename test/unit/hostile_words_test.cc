@@ -17,7 +17,7 @@
 #include "fabric/shm/bell.h"
 #include "fabric/shm/credit.h"
 #include "fabric/shm/growth.h"
-#include "interface/good_areas.h"
+#include "interface/areas/good_areas.h"
 #include "protocols/loan_words.h"
 #include "segment/registry_words.h"
 

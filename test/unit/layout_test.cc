@@ -8,8 +8,8 @@
 #include "fabric/shm/layout.h"
 #include "fabric/sim/generator.h"
 #include "interface/counters.h"
-#include "interface/packet.h"
-#include "library/link_message.h"
+#include "interface/packets/packet.h"
+#include "library/control/link_message.h"
 
 namespace hamlyn::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "interface/lost_puts.h"
+#include "interface/puts/lost_puts.h"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <csignal>
 
 #include "base/socket.h"
-#include "node/address.h"
-#include "node/list.h"
-#include "node/server.h"
+#include "node/client/address.h"
+#include "node/client/list.h"
+#include "node/server/server.h"
 #include "test/support/daemon.h"
 
 namespace hamlyn::test {

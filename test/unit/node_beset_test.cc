@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "node/in_flight.h"
-#include "node/tally.h"
-#include "node/user_turns.h"
+#include "node/mind/tally.h"
+#include "node/mind/user_turns.h"
+#include "node/server/in_flight.h"
 
 namespace hamlyn::test {
 namespace {

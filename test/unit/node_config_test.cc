@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "hamlyn/values/error.h"
-#include "node/config.h"
+#include "node/server/config.h"
 
 namespace hamlyn::node {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "node/constraints.h"
+#include "node/client/constraints.h"
 #include "test/support/command.h"
 
 namespace hamlyn::test {

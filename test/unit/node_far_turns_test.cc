@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "node/fair_order.h"
+#include "node/mind/fair_order.h"
 #include "test/unit/far_world.h"
 
 namespace hamlyn {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "node/accounts.h"
+#include "node/mind/accounts.h"
 #include "test/support/node_world.h"
 
 namespace hamlyn::test {

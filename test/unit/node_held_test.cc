@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "node/pending_introductions.h"
+#include "node/mind/pending_introductions.h"
 #include "test/support/node_world.h"
 
 namespace hamlyn::test {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "node/name_file.h"
+#include "node/server/name_file.h"
 #include "test/support/command.h"
 #include "test/support/node_world.h"
 

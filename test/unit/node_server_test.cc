@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/socket.h"
-#include "node/address.h"
-#include "node/backlog.h"
-#include "node/server.h"
+#include "node/client/address.h"
+#include "node/mind/backlog.h"
+#include "node/server/server.h"
 #include "test/process/counter_pages.h"
 #include "test/support/daemon.h"
 #include "test/unit/kernel_calls.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "node/start.h"
+#include "node/client/start.h"
 
 namespace hamlyn::node {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "hamlyn/values/error.h"
-#include "node/address.h"
+#include "node/client/address.h"
 #include "test/support/command.h"
 
 namespace hamlyn::node {

@@ -1,5 +1,5 @@
 // When links are looked at for stalls, and when not at all, on made-up times.
-#include "library/stall_watch.h"
+#include "library/control/stall_watch.h"
 
 #include <gtest/gtest.h>
 

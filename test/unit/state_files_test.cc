@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "node/state_files.h"
+#include "node/server/state_files.h"
 #include "test/support/cluster_world.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"

@@ -6,7 +6,7 @@
 #include "base/link_reasons.h"
 #include "fabric/ofi/packets.h"
 #include "interface/deposit.h"
-#include "interface/element.h"
+#include "interface/packets/element.h"
 
 namespace hamlyn::ofi {
 

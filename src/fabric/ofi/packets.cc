@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/byte_order.h"
-#include "interface/element.h"
+#include "interface/packets/element.h"
 
 namespace hamlyn::ofi {
 

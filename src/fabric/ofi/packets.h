@@ -1,12 +1,12 @@
 #pragma once
-// The packets of a frame, one behind the other: 48 bytes as in a cell (interface/packet.h), metadata, data,
-// and zeros up to a multiple of 8. Little-endian, and so is the data as far as the packet says that it is
-// numbers (interface/element.h).
+// The packets of a frame, one behind the other: 48 bytes as in a cell (interface/packets/packet.h), metadata,
+// data, and zeros up to a multiple of 8. Little-endian, and so is the data as far as the packet says that it
+// is numbers (interface/packets/element.h).
 #include <cstddef>
 #include <cstdint>
 
 #include "fabric/ofi/limits.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 
 namespace hamlyn::ofi {
 

@@ -1,12 +1,12 @@
 #pragma once
 // The kinds of packets that a receiver takes the short way (ShmLink::take). `land` asks every check that
-// Core::deposit would ask of the packet (interface/checks.h), lands it, and says whether it has. False:
-// nothing was done, and the packet is left to the long way, which refuses it or does more.
+// Core::deposit would ask of the packet (interface/packets/checks.h), lands it, and says whether it has.
+// False: nothing was done, and the packet is left to the long way, which refuses it or does more.
 //
 // kInRun: only in an open run, where nothing comes before what stands in the ring. kCountedLater: the run
 // counts the packet when it closes.
 #include "fabric/shm/shm_link.h"
-#include "interface/short_remote.h"
+#include "interface/remote/short_remote.h"
 
 namespace hamlyn::shm {
 

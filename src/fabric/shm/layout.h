@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "base/memory.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 
 namespace hamlyn::shm {
 
@@ -41,7 +41,8 @@ struct alignas(64) Watch {
   std::uint32_t
       watch;  // owner as a sleeper: 0 awake, otherwise the epoch of its sleep; odd: wakes for room too
   std::uint32_t doorbell;  // owner as a sender: moves with each ring; the other side sleeps on it (futex)
-  // Owner as a sender: its send buffer areas that are good, a bit for each number (interface/good_areas.h).
+  // Owner as a sender: its send buffer areas that are good, a bit for each number
+  // (interface/areas/good_areas.h).
   std::uint64_t areas;
   std::uint8_t reserved[48];
 };

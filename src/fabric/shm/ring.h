@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "fabric/shm/shapes.h"
 #include "interface/link.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 
 namespace hamlyn::shm {
 
@@ -353,7 +353,7 @@ class RingReader {
 };
 
 // A packet out of a cell. Its turn has said that it is there; elsewhere the element has its place
-// (interface/element.h).
+// (interface/packets/element.h).
 inline Packet arrived(const interface::Words& words) noexcept {
   Packet packet = interface::packet_of(words);
   packet.lead.turn = 0;

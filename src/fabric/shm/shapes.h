@@ -11,8 +11,8 @@
 #include "base/assert.h"
 #include "base/copy.h"
 #include "interface/link.h"
-#include "interface/packet.h"
-#include "interface/put_packet.h"
+#include "interface/packets/packet.h"
+#include "interface/packets/put_packet.h"
 
 namespace hamlyn::shm {
 
@@ -99,7 +99,7 @@ struct FastBlock {
   }
 };
 
-// A put of up to 48 bytes. `word` is its second (interface/put_packet.h).
+// A put of up to 48 bytes. `word` is its second (interface/packets/put_packet.h).
 struct PutCell {
   static constexpr bool kOneCell = true;
   std::uint64_t word;

@@ -12,7 +12,7 @@
 #include "fabric/shm/announcement.h"
 #include "fabric/shm/credit.h"
 #include "fabric/shm/growth.h"
-#include "interface/short_remote.h"
+#include "interface/remote/short_remote.h"
 
 namespace hamlyn::shm {
 

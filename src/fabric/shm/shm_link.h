@@ -11,8 +11,8 @@
 #include "fabric/shm/layout.h"
 #include "fabric/shm/ring.h"
 #include "fabric/shm/sealed_memory.h"
+#include "interface/areas/good_areas.h"
 #include "interface/deposit.h"
-#include "interface/good_areas.h"
 #include "interface/link.h"
 
 namespace hamlyn::shm {

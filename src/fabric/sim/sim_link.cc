@@ -6,7 +6,7 @@
 #include "base/byte_order.h"
 #include "fabric/sim/turned.h"
 #include "interface/deposit.h"
-#include "interface/element.h"
+#include "interface/packets/element.h"
 
 namespace hamlyn::sim {
 

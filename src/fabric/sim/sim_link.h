@@ -6,7 +6,7 @@
 #include <set>
 
 #include "fabric/sim/sim_net.h"
-#include "interface/good_areas.h"
+#include "interface/areas/good_areas.h"
 #include "interface/link.h"
 
 namespace hamlyn::sim {

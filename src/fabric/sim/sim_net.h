@@ -13,7 +13,7 @@
 
 #include "fabric/sim/generator.h"
 #include "hamlyn/values/priority.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 
 namespace hamlyn::sim {
 
@@ -95,7 +95,7 @@ class SimNet {
   std::uint64_t now_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::vector<SimLink*> ends_;  // by number; null when gone
-  // The word of each end, which the other one may read when this one has gone (interface/good_areas.h).
+  // The word of each end, which the other one may read when this one has gone (interface/areas/good_areas.h).
   std::vector<std::uint64_t> good_areas_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> under_way_;
 };

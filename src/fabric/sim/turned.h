@@ -2,7 +2,7 @@
 // Turns the bytes of packets over, so that they are what an interface of the other byte order would find in
 // its memory. Only numbers that lie there as they came are turned. Numbers that the interface itself takes, a
 // signal or the shape of a get, are the same on every machine.
-#include "interface/element.h"
+#include "interface/packets/element.h"
 
 namespace hamlyn::sim {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hamlyn/hamlyn.h"
-#include "node/list.h"
+#include "node/client/list.h"
 #include "tool/perf/clock.h"
 #include "tool/perf/far_nodes.h"
 #include "tool/perf/our_party.h"

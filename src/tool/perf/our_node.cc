@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "node/client.h"
-#include "node/list.h"
+#include "node/client/client.h"
+#include "node/client/list.h"
 #include "tool/perf/clock.h"
 #include "tool/perf/far_nodes.h"
 #include "tool/perf/our_party.h"

@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "interface/requests.h"
-#include "interface/strides.h"
+#include "interface/packets/strides.h"
+#include "interface/remote/requests.h"
 #include "test/simulation/books/operations.h"
 #include "test/simulation/books/world.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "interface/requests.h"
+#include "interface/remote/requests.h"
 #include "test/simulation/books/operations.h"
 #include "test/simulation/books/shared_words.h"
 

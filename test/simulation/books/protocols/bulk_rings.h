@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "hamlyn/core/bulk.h"
-#include "interface/packet.h"
+#include "interface/packets/packet.h"
 #include "test/simulation/books/protocols/bulk_offers.h"
 
 namespace hamlyn::simulation {

@@ -1,7 +1,7 @@
 // Writes that are scattered over a segment in up to three dimensions, and reads that gather (WRITEV; paper 4,
 // section 3.3). Each importer has a part of its own: no byte of it is other than it was, or will be, what was
 // flushed stands there, and what is gathered is what was scattered.
-#include "interface/strides.h"
+#include "interface/packets/strides.h"
 #include "test/simulation/books/protocols/exported.h"
 #include "test/simulation/books/protocols/own_and_others.h"
 

@@ -1,0 +1,333 @@
+// The core's part of remote operations: requests of others are checked like any packet (design, section 4),
+// done, and answered; replies land where this side has asked for them.
+#include "interface/remote/remote.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/assert.h"
+#include "hamlyn/values/remote.h"
+#include "interface/deposit.h"
+#include "interface/packets/element.h"
+#include "interface/packets/strides.h"
+#include "interface/remote/short_remote.h"
+
+namespace hamlyn::internal_::interface {
+
+namespace {
+
+constexpr unsigned kPiecesPerTurn = 64;  // then others have their turn
+
+// Locked instructions only: the owner's threads, its partners, may work on the same word. A word that crosses
+// a cache line would hold up every processor of the machine, ten thousand times as long as one that does not;
+// those are refused before they come here.
+template <class Word>
+Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
+  HAMLYN_ASSERT(reinterpret_cast<std::uintptr_t>(place) % sizeof(Word) == 0,
+                "a word that crosses a cache line would stop every processor");
+  std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
+  using Signed = std::make_signed_t<Word>;
+  const auto replace_if = [&](auto better) {
+    Word now = word.load();
+    while (better(now) && !word.compare_exchange_weak(now, operand)) {
+    }
+    return now;
+  };
+  switch (op) {
+    case FetchOp::add:
+      return word.fetch_add(operand);
+    case FetchOp::bit_and:
+      return word.fetch_and(operand);
+    case FetchOp::bit_or:
+      return word.fetch_or(operand);
+    case FetchOp::bit_xor:
+      return word.fetch_xor(operand);
+    case FetchOp::swap:
+      return word.exchange(operand);
+    case FetchOp::min_signed:
+      return replace_if([&](Word now) { return static_cast<Signed>(operand) < static_cast<Signed>(now); });
+    case FetchOp::max_signed:
+      return replace_if([&](Word now) { return static_cast<Signed>(operand) > static_cast<Signed>(now); });
+    case FetchOp::min_unsigned:
+      return replace_if([&](Word now) { return operand < now; });
+    case FetchOp::max_unsigned:
+      return replace_if([&](Word now) { return operand > now; });
+    case FetchOp::compare_and_swap:
+      word.compare_exchange_strong(compare, operand);
+      return compare;
+  }
+  return 0;
+}
+
+Packet reply_to(const Packet& request, Operation operation, std::size_t length,
+                std::uint32_t element = 0) noexcept {
+  Packet reply{};
+  set_lead(reply, operation, length, 0, element);
+  reply.word = message_of(request.word);  // the requester's number, and nothing else of the request
+  return reply;
+}
+
+Packet refused(const Packet& request, Refusal cause, std::uint32_t sent) noexcept {
+  Packet reply = reply_to(request, Operation::refused_request, 0);
+  reply.offset = sent;
+  reply.delta = static_cast<std::uint32_t>(cause);
+  return reply;
+}
+
+Packet fetched(const Packet& request, std::uint64_t value) noexcept {
+  Packet reply = reply_to(request, Operation::fetched, sizeof value);
+  std::memcpy(reply.data, &value, sizeof value);
+  return reply;
+}
+
+// `bytes` of what was asked for, from byte `at` of it on. `from`: where the first of all stands.
+void copy_asked(std::byte* to, const std::byte* from, const Packet& request, std::uint32_t at,
+                std::uint32_t bytes) noexcept {
+  if (request.lead.operation == Operation::get) return base::copy_from_shared(to, from + at, bytes);
+  const Strides strides = gather_of(request);
+  for (std::uint32_t done = 0; done != bytes;) {
+    const std::uint32_t run = std::min(strides.chunk - (at + done) % strides.chunk, bytes - done);
+    base::copy_from_shared(to + done, from + place_of(strides, at + done), run);
+    done += run;
+  }
+}
+
+Words words_of(const Packet& packet) noexcept {
+  Words words;
+  std::memcpy(&words, &packet, sizeof words);
+  return words;
+}
+
+}  // namespace
+
+std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept {
+  if (fetch.bytes == 8) return apply<std::uint64_t>(fetch.op, place, fetch.operand, fetch.compare);
+  return apply<std::uint32_t>(fetch.op, place, static_cast<std::uint32_t>(fetch.operand),
+                              static_cast<std::uint32_t>(fetch.compare));
+}
+
+// --- the target's side
+
+Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
+  if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
+  Refusal cause = check_get(slots_, link, packet);
+  if (cause == Refusal::none) cause = check_told(slots_, records_, link, packet);
+  if (cause != Refusal::none) {
+    forgo_place(link, packet);
+    answer(link, refused(packet, cause, 0));
+    return cause;
+  }
+  if (packet.lead.operation == Operation::get && packet.delta <= kPutInline && element_of(packet.lead) == 0)
+    remember_request(link, packet, slots_[packet.slot], packet.delta, {.bytes = 0});
+  std::uint32_t sent = 0;
+  AnswerPart piece = may_answer(link) ? AnswerPart::more : AnswerPart::none;
+  while (piece == AnswerPart::more) {
+    piece = put_data(link, packet, sent);
+    if (piece != AnswerPart::none) link.remote.left(link.arriving);
+    if (piece == AnswerPart::more && !may_answer(link)) break;
+  }
+  if (piece != AnswerPart::last) owe(link, packet, sent);
+  return Refusal::none;
+}
+
+Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
+  const bool answered = (packet.delta & kUnanswered) == 0;
+  if (answered && !link.remote.may_owe(link.arriving)) return Refusal::over_budget;
+  std::uint64_t before = 0;
+  const Refusal cause = do_fetch(link, packet, before);
+  if (cause == Refusal::none) {
+    tell_of(link, packet, Puts::fetched, packet.delta >> 8 & 0xFF);
+  } else {
+    forgo_place(link, packet);
+  }
+  if (!answered) return cause;
+  if (cause != Refusal::none) {
+    answer(link, refused(packet, cause, 0));
+  } else {
+    answer(link, fetched(packet, before));
+  }
+  return cause;
+}
+
+// Puts before the fence have been handed over: the sender sees to that (Requests::fence).
+Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
+  if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
+  const Refusal cause = why_no_fence(link, packet);
+  answer(link, cause == Refusal::none ? fetched(packet, 0) : refused(packet, cause, 0));
+  return Refusal::none;  // a put that was refused was counted then
+}
+
+// So that others like it need not be looked up (serve_cached).
+void Core::remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
+                            const Fetch& fetch) noexcept {
+  const Puts* const puts = slot.puts.get();
+  if (slot.mode != Mode::guarded || asks_to_tell(packet)) return;
+  if (puts != nullptr && (puts->unpinned.any() || puts->control == Control::always)) return;
+  link.cached.request = {.kind = word_at(packet, kLeadWord) >> 32,
+                         .slot_word = word_at(packet, kSlotWord),
+                         .key = packet.key,
+                         .entry_word = word_at(packet, kEntryWord),
+                         .last_offset = slot.bound - length,
+                         .base = slot.base,
+                         .length = length,
+                         .op = {fetch.op, fetch.bytes}};
+}
+
+Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) noexcept {
+  const Refusal cause = check_fetch(slots_, link, packet);
+  if (cause != Refusal::none) return cause;
+  const auto op = static_cast<FetchOp>(packet.delta & 0xFF);
+  const std::uint32_t bytes = packet.delta >> 8 & 0xFF;
+  const SlotRecord& slot = slots_[packet.slot];
+  std::byte* const place = slot.base + packet.offset;
+  const Refusal untold = check_told(slots_, records_, link, packet);
+  if (untold != Refusal::none) return untold;
+  std::uint64_t operands[2];
+  std::memcpy(operands, packet.data, sizeof operands);
+  const Fetch fetch{op, bytes, operands[0], operands[1]};
+  HAMLYN_ASSERT(slot.live && inside(packet.offset, bytes, slot.bound),
+                "the checks above have been made of this slot");
+  before = apply_fetch(fetch, place);
+  if ((packet.delta & kUnanswered) == 0) remember_request(link, packet, slot, bytes, fetch);
+  return Refusal::none;
+}
+
+// At once, if nothing else of its level waits to be answered, and if it is its level's turn: grants, credits
+// and acknowledgements that are due are of the normal one. (Whether there is room is seen later.)
+bool Core::may_answer(const Link& link) const noexcept {
+  if (link.arriving == Priority::normal) return link.remote.owed_busy == 0 && !link.replies_due;
+  const RemoteWork& work = link.remote;
+  const bool first = work.urgent_in_a_row < kUrgentInARow ||
+                     ((work.owed_busy & RemoteWork::of(Priority::normal)) == 0 && !link.replies_due);
+  return (work.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && first;
+}
+
+void Core::answer(Link& link, const Packet& reply) noexcept {
+  if (may_answer(link) && link.put_reply(reply, reply.data) == Status::ok) {
+    link.remote.left(link.arriving);
+    return;
+  }
+  owe(link, reply, 0);
+}
+
+// Later, from a work entry of its level, which is there.
+void Core::owe(Link& link, const Packet& what, std::uint32_t sent) noexcept {
+  link.remote.owe(link.arriving, {words_of(what), sent});
+  link.replies_due = replies_due_ = true;
+}
+
+Core::AnswerPart Core::put_owed(Link& link, Owed& owed) noexcept {
+  const Packet packet = packet_of(owed.packet);
+  if (!is_get(packet.lead.operation))
+    return link.put_reply(packet, packet.data) == Status::ok ? AnswerPart::last : AnswerPart::none;
+  // A key that was changed, or a slot that went, since the last piece left stops it.
+  const Refusal cause = check_get(slots_, link, packet);
+  if (cause == Refusal::none) return put_data(link, packet, owed.sent);
+  forgo_place(link, packet);
+  owed.packet = words_of(refused(packet, cause, owed.sent));
+  return put_owed(link, owed);
+}
+
+Core::AnswerPart Core::put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
+  const std::uint32_t bytes = std::min<std::uint32_t>(request.delta - sent, kReplyPayload);
+  alignas(8) std::byte copy[kReplyPayload];
+  HAMLYN_ASSERT(sent < request.delta, "the last piece ends the answer");
+  HAMLYN_ASSERT(slots_[request.slot].live, "check_get was asked for this very piece");
+  copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, bytes);
+  Packet reply{};
+  if (request.delta <= kPutInline && element_of(request.lead) == 0) {
+    set_lead(reply, Operation::got, kInlineData, 0);
+    set_tight_data(reply, copy, bytes);
+    set_word(reply, kSlotWord, message_of(request.word));
+    if (link.put_reply(reply, reply.data) != Status::ok) return AnswerPart::none;
+  } else {
+    reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
+    reply.offset = sent;
+    if (link.put_reply(reply, copy) != Status::ok) return AnswerPart::none;
+  }
+  sent += bytes;
+  if (sent != request.delta) return AnswerPart::more;
+  tell_of(link, request, Puts::got, reach_of(request));
+  return AnswerPart::last;
+}
+
+// Level by level, a piece of each in turn. True if any left.
+bool Core::send_owed(Link& link) noexcept {
+  RemoteWork& work = link.remote;
+  bool moved = false;
+  for (unsigned pieces = 0; work.owed_busy != 0; ++pieces) {
+    const Priority level = work.level_owed();
+    const std::uint32_t place = work.next_owed(level);
+    const AnswerPart piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : AnswerPart::none;
+    if (piece == AnswerPart::none) {
+      link.replies_due = replies_due_ = true;  // again when there is room
+      return moved;
+    }
+    moved = true;
+    if (piece == AnswerPart::last) work.owed_busy &= ~(1u << place);
+    work.left(level);
+    work.owed_turn[static_cast<std::size_t>(level)] = (place + 1) % kRequestPlaces;
+  }
+  return moved;
+}
+
+// --- the requester's side
+
+Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept {
+  const Words words = words_of(packet);
+  if (is_short_answer(words.word[kLeadWord])) return take_short_answer(link, words);
+  Asked* const found = find_asked(link, packet.word);
+  if (found == nullptr) return Refusal::unasked_reply;
+  Asked& asked = *found;
+  if (packet.lead.operation == Operation::get_data) return land_piece(link, asked, packet, payload);
+  if (packet.lead.operation != Operation::refused_request || check_refused(asked, packet) != Refusal::none)
+    return Refusal::unasked_reply;
+  // Puts that have left before may be overtaken: the fence waits for them.
+  asked.cause = static_cast<Refusal>(packet.delta);
+  asked.until = static_cast<std::uint32_t>(packet.offset);
+  if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);
+  return Refusal::none;
+}
+
+Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept {
+  if (check_piece(asked, packet) != Refusal::none) return Refusal::unasked_reply;
+  const std::uint32_t bytes = packet.lead.length;
+  const auto from = static_cast<std::uint32_t>(packet.offset);
+  const std::uint32_t piece = from / kReplyPayload;
+  asked.pieces[piece / 64] |= std::uint64_t{1} << piece % 64;
+  if (std::byte* const to = landing_of(asked, from)) {
+    move_bytes(to, packet, payload);
+  } else {
+    asked.lost = true;
+  }
+  HAMLYN_ASSERT(bytes <= asked.until - asked.landed, "no piece lands beyond what was asked for");
+  asked.landed += bytes;
+  if (asked.landed == asked.until) {
+    const bool whole = asked.cause == Refusal::none;
+    finish(link, asked, !whole ? Status::refused : asked.lost ? Status::cancelled : Status::ok, 0);
+  }
+  return Refusal::none;
+}
+
+// Its link has ended: whether it was done is not known.
+void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
+  for (Asked& asked : link.remote.asked) {
+    if (!asked.busy) continue;
+    if (asked.fenced_by != 0 && asked.owner != nullptr) {  // the next one must say so
+      if (asked.by_slot) asked.credit->lost |= asked.fenced_by;
+      if (!asked.by_slot) asked.credit->lose_with_link(asked.fenced_by, why);
+    }
+    finish(link, asked, Status::link_ended, 0);
+  }
+  link.remote.owed_busy = 0;
+}
+
+void Core::forget_queue(const Queue* queue) noexcept {
+  for (Link* link : links()) {
+    for (const Asked& asked : link->remote.asked) {
+      if (asked.owner != nullptr) asked.owner->forget_queue(asked, queue);
+    }
+  }
+}
+
+}  // namespace hamlyn::internal_::interface

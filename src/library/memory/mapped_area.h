@@ -1,0 +1,82 @@
+#pragma once
+// Message areas that others may map, and a mapping that is being asked for, as the keeper of links knows
+// them.
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/file_descriptor.h"
+#include "base/generation.h"
+#include "base/namespaces.h"
+#include "fabric/shm/sealed_memory.h"
+#include "hamlyn/values/error.h"
+#include "hamlyn/values/ticket.h"
+#include "interface/link.h"
+#include "library/control/handed_out.h"
+
+namespace hamlyn::internal_::library {
+
+class Engine;
+
+struct MappedArea {
+  shm::Mapping memory;
+  base::FileDescriptor memfd;
+  shm::Writers writers{};
+  // A page that this process alone writes, and importers read: its first word moves with each revocation.
+  shm::Mapping page;
+  base::FileDescriptor page_memfd;
+  std::uint64_t generation = 0;  // what that word says
+  LeftBehind::Piece piece = 0;   // of the memory, and of that page, once they were shown
+  LeftBehind::Piece page_piece = 0;
+
+  void move_generation() noexcept {
+    base::Generation<>::move(*static_cast<std::uint64_t*>(page.data()), generation);
+  }
+};
+
+// The mapped areas of one interface.
+class MappedAreas {
+ public:
+  MappedAreas(Engine& engine, HandedOut& handed_out) noexcept : engine_(engine), handed_out_(handed_out) {}
+
+  // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
+  std::byte* make(std::byte* at, std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
+  void renew(std::byte* data);
+  // `stays`: there is private memory with the same bytes there afterwards.
+  void drop(std::byte* data, bool stays) noexcept;
+
+  // Memory that a ticket's holder may map.
+  struct Shown {
+    MappedArea* area = nullptr;  // null: nothing
+    std::uint64_t offset = 0;    // of the slot in it
+    std::uint64_t bound = 0;
+  };
+  Shown find(const Ticket& ticket, const interface::User& user);
+
+ private:
+  Engine& engine_;
+  HandedOut& handed_out_;
+  std::map<const std::byte*, MappedArea> areas_;
+};
+
+struct ImportAnswer {
+  std::uint64_t number = 0;
+  ErrorCode error{};
+  WhyNoLink why{};  // if there is no link to be answered by
+  shm::Mapping memory;
+  shm::Mapping page;
+  shm::Writers writers{};
+  std::uint64_t offset = 0;
+  std::uint64_t bound = 0;
+  std::uint64_t generation = 0;
+};
+
+struct MappingRequest {
+  Ticket ticket;
+  const void* keeper = nullptr;  // the link that it was asked on; null: not asked yet
+  bool done = false;
+  bool given_up = false;
+  ImportAnswer answer;
+};
+
+}  // namespace hamlyn::internal_::library
