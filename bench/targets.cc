@@ -76,6 +76,7 @@ const std::vector<Target>& all_targets() {
       {"shm.fetchadd.8.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.16.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.passive.16.roundtrip", at_most, 1.5, "limit.wake.oneway", {}},
+      {"shm.get.65536.bandwidth", at_least, 0.7, "shm.segment.write.65536.bandwidth", {}},
       {"ofi.first.16.oneway", at_most, 1, "limit.first.16.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.fi_net.64.oneway", {}},
       {"ofi.fast.16.oneway", at_most, 1.15, "peer.ucx_tcp.tag.8.oneway", {}},
@@ -86,6 +87,7 @@ const std::vector<Target>& all_targets() {
       {"ofi.message.1048576.bandwidth", at_least, 1, "peer.ucx_tcp.tag.1048576.bandwidth", {}},
       {"ofi.message.1048576.bandwidth", at_least, 0.85, "peer.fi_net.1048576.bandwidth", {}},
       {"ofi.get.16.roundtrip", at_most, 2.2, "ofi.fast.16.oneway", {}},
+      {"ofi.get.65536.bandwidth", at_least, 0.9, "ofi.message.65536.bandwidth", {}},
       {"ofi.fetchadd.8.roundtrip", at_most, 2.2, "ofi.fast.16.oneway", {}},
   };
   return targets;

@@ -36,8 +36,13 @@ struct RealMemory {
   static void copy_from_peer(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
   }
+  // Other threads of this process may write to `from`: its aligned words are copied whole.
   static void copy_to_peer(void* to, const void* from, std::size_t bytes) noexcept {
+#if defined(__SANITIZE_THREAD__)
+    copy_from_shared(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+#else
     copy_over_read_lines(to, from, bytes);
+#endif
   }
 };
 

@@ -17,7 +17,6 @@ hamlyn_status import_from(const char* call, hamlyn_interface& interface, const F
   hamlyn::Import::Options how;
   how.access = static_cast<hamlyn::Access>(given.access);
   how.map = (given.flags & HAMLYN_NO_MAP) == 0;
-  if (given.reads != 0) how.reads = given.reads;
   if (given.timeout != 0) how.timeout = milliseconds_of(given.timeout);
   return make(call, made, interface.uses, interface.it, from, how);
 }

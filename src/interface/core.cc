@@ -35,6 +35,7 @@ __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
     for (Link* link : links()) {
       if (link->replies_due && send_replies(*link)) moved = true;
     }
+    moved |= send_long_answers();
   }
   if (abandons_wait_ != 0 && send_abandons()) [[unlikely]]
     moved = true;
@@ -90,6 +91,7 @@ bool Core::something_to_do() noexcept {
     }
     if (link->replies_due && link->has_reply_room())
       return true;  // a peer that takes none must not keep us awake
+    if (link->remote.owed_long != 0 && link->has_answer_room()) return true;
     if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
     if (link->wanted_was_taken()) return true;
   }

@@ -392,6 +392,13 @@ class Core {
   AnswerPart put_owed(Link& link, Owed& owed) noexcept;
   AnswerPart put_data(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
   bool send_owed(Link& link) noexcept;
+  void serve_long(Link& link, const Packet& packet) noexcept;
+  AnswerPart put_long(Link& link, const Packet& request, std::uint32_t& sent) noexcept;
+  AnswerPart put_owed_long(Link& link, std::uint32_t place) noexcept;
+  Status put_gathered(Link& link, const Packet& request, std::uint32_t sent, const Packet& reply) noexcept;
+  bool send_long_answers() noexcept;
+  std::size_t send_long(Link& link) noexcept;
+  AnswerPart part_left(const Link& link, const Packet& request, std::uint32_t sent) noexcept;
   Refusal take_answer(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Refusal land_piece(Link& link, Asked& asked, const Packet& packet, const Payload& payload) noexcept;
   std::byte* landing_of(const Asked& asked, std::uint32_t from) noexcept;
@@ -499,8 +506,9 @@ class Core {
   std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
-  bool lack_told_ = false;  // a notification of links that could not be had stands in a queue
-  Notification lack_;       // what the next one says
+  std::size_t next_long_ = 0;  // the link whose long answers leave first
+  bool lack_told_ = false;     // a notification of links that could not be had stands in a queue
+  Notification lack_;          // what the next one says
   WhyNoLink last_lack_;
 };
 

@@ -223,6 +223,12 @@ class Link {
   Status put(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept {
     return put(packet, data, metadata, Priority::normal);
   }
+  // Puts a packet of a long answer, likewise, at the normal level. For another user's the link gets itself no
+  // more room than an answer needs: whoever asks must not make this process keep much.
+  // `more`: another is put right behind it, if there is room.
+  virtual Status put_answer(const Packet& packet, const std::byte* data, bool) noexcept {
+    return put(packet, data, nullptr);
+  }
   // Sends a fast-mode packet, from its words.
   Status put_fast(const FastTarget& target, std::uint64_t offset, std::uint64_t word, const std::byte* data,
                   std::size_t length, Priority level) noexcept;
@@ -242,6 +248,8 @@ class Link {
   // Whether `put_reply` would take the longest of replies. No, where nothing leaves any more: what is still
   // owed there goes with the link, and keeps nobody awake until then.
   virtual bool has_reply_room() noexcept = 0;
+  // Whether `put_answer` would take a packet now. No, where nothing leaves any more.
+  virtual bool has_answer_room() noexcept { return !broken && has_room(Priority::normal); }
   // Whether the other side is known to have the link, too.
   virtual bool made() const noexcept { return true; }
   // The most data that one normal packet can have now.
@@ -302,6 +310,7 @@ class Link {
   std::uint32_t index = 0;   // of those that there are now; given to the next when this one has gone
   std::uint64_t peer = 0;    // the interface at the other side
   User user;
+  bool same_user = false;          // this process's own, or root, who may make it keep as much as it likes
   std::uint32_t departures = 0;    // messages in termini that wait for this link
   std::uint32_t lent = 0;          // messages whose buffers the other side has not given back yet
   std::uint64_t taken_seen = 0;    // taken_count() when buffers were taken back last
@@ -323,6 +332,8 @@ class Link {
   std::uint32_t openings = 0;         // so far; their serials
   std::uint32_t gave_back = 0;        // the first of the records that are given_back_by it; 0: none
   bool replies_due = false;
+  // Whether something is to be answered when there is room.
+  bool answers_due() const noexcept { return replies_due || remote.owed_long != 0; }
   LostMessages lost_messages;
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue

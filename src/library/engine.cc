@@ -390,6 +390,7 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
                                PendingCall& call) noexcept {
   constexpr unsigned kTurnsPerRun = 4;
   Clock::time_point begin{};
+  std::uint64_t landed = 0;
   const interface::Requests::Place place = requests.find(handle);
   for (unsigned turn = 1;; ++turn) {
     if (!lock_.enter()) return {Status::forked, Refusal::none, 0};
@@ -417,12 +418,15 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
       return outcome;
     }
     const std::uint32_t rest = short_way_.rest().pauses();
+    const std::uint64_t landed_now = link != nullptr ? link->remote.landed : 0;
     call.begin();
     lock_.leave();
     shm::PollRest::rest(rest);
     if (turn % kTurnsPerRun != 0) continue;
     const Clock::time_point now = Clock::now();
-    if (turn == kTurnsPerRun) begin = now;
+    // A long answer is worth waiting for while parts of it land, of which there are at most so many.
+    if (turn == kTurnsPerRun || landed != landed_now) begin = now;
+    landed = landed_now;
     if (now - begin >= reply_spin_.load(std::memory_order_relaxed)) return outcome;
   }
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -18,15 +19,6 @@
 
 namespace hamlyn {
 
-// A small segment of the importer's own, as in the paper, without the ceremony.
-struct Import::Landing {
-  Landing(Interface& interface, std::size_t bytes)
-      : area(interface, bytes), queue(interface, 1), slot(area, queue, {.fast = false}) {}
-  MessageArea area;
-  NotificationQueue queue;
-  Slot slot;
-};
-
 namespace {
 
 // For the exporter to say whether a segment is good still, when it says that writes were lost.
@@ -45,6 +37,27 @@ bool forked(Interface& interface) noexcept { return interface.waiting().forked()
 PutOptions told_of(std::size_t offset, std::size_t bytes, const Strides* strides, Touched touched) noexcept {
   const std::uint64_t reach = strides != nullptr ? interface::span_of(*strides) : bytes;
   return {.offset = offset, .notify = true, .stored = reach, .touched = touched};
+}
+
+// Part of a read that one get brings.
+struct Part {
+  std::size_t offset;  // in the segment
+  std::size_t length;
+  Strides strides;
+  bool cuts_word;  // it begins behind the begin of a word, and ends with the word at the latest
+};
+
+bool is_run(const Strides& strides) noexcept { return strides.x_chunks == 1 && strides.y_chunks == 1; }
+
+Part next_part(std::size_t offset, std::size_t bytes, std::size_t done, const Strides* strides) noexcept {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  interface::StridedRange range {
+    .offset = done, .length = std::min<std::size_t>(bytes - done, interface::kGetLimit), .strides = {}
+  };
+  if (strides != nullptr) range = interface::part_of(*strides, done, interface::kGetLimit);
+  const std::size_t at = offset + range.offset, skew = is_run(range.strides) ? at % kWord : 0;
+  const std::size_t length = skew == 0 ? range.length : std::min<std::size_t>(range.length, kWord - skew);
+  return {at, length, range.strides, skew != 0};
 }
 
 [[noreturn]] void throw_not_opened(Status status, Refusal cause) {
@@ -89,11 +102,7 @@ Import::Import(Interface& interface, std::string_view name, const Options& optio
 Import::Import(Interface& interface, const Found& found) : Import(interface, found.ticket, found.options) {}
 
 Import::Import(Interface& interface, const Ticket& ticket, const Options& options) try
-    : interface_(interface),
-      ticket_(ticket),
-      terminus_(interface, {.entries = 64}),
-      access_(options.access),
-      landing_bytes_(std::clamp<std::size_t>(options.reads & ~std::size_t{7}, 64, interface::kGetLimit)) {
+    : interface_(interface), ticket_(ticket), terminus_(interface, {.entries = 64}), access_(options.access) {
   if (const char* why = invalid(ticket))
     throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
   if (options.access > Access::write_only)
@@ -276,18 +285,15 @@ Status Import::load_by_mapping(std::size_t offset, std::span<std::byte> into,
   return mapped_->status();
 }
 
-// A run from a word's begin on, whatever the bytes that are wanted, so that no piece of an answer cuts one.
-Status Import::read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
-                          std::chrono::nanoseconds timeout) noexcept {
-  const std::size_t skew = strides == nullptr ? offset % sizeof(std::uint64_t) : 0;
-  const Outcome outcome =
-      terminus_.get(ticket_, landing_->slot, 0, into.size() + skew,
-                    {.offset = offset - skew, .strides = strides, .notify = notify}, timeout);
-  // An answer that comes later must not land where the next read does.
-  if (outcome.status == Status::timed_out || outcome.status == Status::cancelled) landing_->slot.change_key();
-  if (outcome.status != Status::ok) return ended(outcome);
-  std::memcpy(into.data(), landing_->area.bytes().data() + skew, into.size());
-  return Status::ok;
+// Reads bytes of one word that do not begin it. The whole word is asked for: an answer cuts none.
+Status Import::read_word_part(std::size_t offset, std::span<std::byte> into,
+                              std::chrono::nanoseconds timeout) noexcept {
+  std::array<std::byte, sizeof(std::uint64_t)> word;
+  const std::size_t skew = offset % sizeof word;
+  const std::span<std::byte> asked = std::span(word).first(skew + into.size());
+  const Outcome outcome = terminus_.get(ticket_, asked, {.offset = offset - skew}, timeout);
+  if (outcome.status == Status::ok) std::memcpy(into.data(), word.data() + skew, into.size());
+  return ended(outcome);
 }
 
 Status Import::check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept {
@@ -307,35 +313,24 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
     const Status status = load_by_mapping(offset, into, strides);
     return status == Status::ok && tells ? terminus_.put(ticket_, {}, told, timeout) : status;
   }
-  if (forked(interface_)) return Status::forked;  // a thread of the parent's may have the mutex
-  // An answer of one cell lands where it is wanted, and waits for no other read.
-  if (strides == nullptr && offset % sizeof(std::uint64_t) == 0 && !into.empty() &&
-      into.size() <= interface::kPutInline) {
-    return ended(terminus_.get(ticket_, into, {.offset = offset, .notify = tells}, timeout));
-  }
+  if (forked(interface_)) return Status::forked;
   library::Patience patience(timeout);
-  const std::lock_guard guard(landing_mutex_);
-  try {
-    if (landing_ == nullptr) landing_ = std::make_unique<Landing>(interface_, landing_bytes_);
-  } catch (const std::exception&) {
-    return Status::no_buffer;
-  }
-  if (strides != nullptr || into.size() > landing_bytes_) patience.deadline();  // of all pieces together
+  if (strides != nullptr || into.size() > interface::kGetLimit) patience.deadline();  // of all parts together
   for (std::size_t done = 0; done != into.size();) {
-    interface::StridedRange part {
-      .offset = done, .length = into.size() - done, .strides = {}
-    };
-    if (strides != nullptr) part = interface::part_of(*strides, done, landing_bytes_);
-    const bool run = part.strides.x_chunks == 1 && part.strides.y_chunks == 1;
-    const std::size_t at = offset + part.offset;
-    if (run) part.length = std::min(part.length, landing_bytes_ - at % sizeof(std::uint64_t));
-    const bool whole = part.length == into.size() && offset % sizeof(std::uint64_t) == 0;
-    const Status status = read_piece(at, into.subspan(done, part.length), run ? nullptr : &part.strides,
-                                     tells && whole, patience.left());
+    const Part part = next_part(offset, into.size(), done, strides);
+    const std::span<std::byte> to = into.subspan(done, part.length);
+    const bool whole = part.length == into.size() && !part.cuts_word;
+    const Status status =
+        part.cuts_word ? read_word_part(part.offset, to, patience.left())
+                       : ended(terminus_.get(ticket_, to,
+                                             {.offset = part.offset,
+                                              .strides = is_run(part.strides) ? nullptr : &part.strides,
+                                              .notify = tells && whole},
+                                             patience.left()));
     if (status != Status::ok || whole) return status;
     done += part.length;
   }
-  // Tells of all pieces together.
+  // Tells of all parts together.
   return tells ? terminus_.put(ticket_, {}, told, patience.left()) : Status::ok;
 }
 

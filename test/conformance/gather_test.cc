@@ -197,11 +197,13 @@ TEST_P(Gather, packets_that_lie_bring_nothing) {
 
 TEST_P(Gather, is_stopped_in_its_middle_by_a_changed_key) {
   const Strides strides{.chunk = 16, .x_chunks = 2048, .y_chunks = 2, .x_stride = 32, .y_stride = 16};
-  RemoteHandle handle;
-  ASSERT_TRUE(until([&] {
-    return terminus.requests().get(slot.ticket(), {landing.index(), 0, 65536}, {.strides = &strides}, nullptr,
-                                   &handle) == Status::pending;
-  }));
+  RemoteHandle handle;  // of the last of as many as may be asked for, which are more than leaves at a time
+  for (std::uint32_t i = 0; i < interface::kOutstanding; ++i) {
+    ASSERT_TRUE(until([&] {
+      return terminus.requests().get(slot.ticket(), {landing.index(), 0, 65536}, {.strides = &strides},
+                                     nullptr, &handle) == Status::pending;
+    }));
+  }
   ASSERT_TRUE(until([&] { return landed() != 0; }));
   ASSERT_EQ(terminus.requests().outcome(handle).status, Status::pending);
   bob.core.change_key(slot.index());

@@ -1,4 +1,4 @@
-// The short ways in for a request and for its answer (shm::Request, ShmLink::take_reply) against the long
+// The short ways in for a request and for its answer (shm::Request, ShmLink::take_answer) against the long
 // one: whatever is asked, and whatever is answered, both do the same.
 #include <algorithm>
 
@@ -131,8 +131,8 @@ TEST_P(ShmShortRemote, serves_and_answers_as_the_long_way_does) {
     ASSERT_TRUE(take_request(carol, at));
     if (a.answered || !a.fetch) {
       while (asks.outcome(second).status == Status::pending)
-        ASSERT_TRUE(way_to(carol).take_reply(alice.core)) << "seed " << seed;
-      EXPECT_FALSE(way_to(carol).take_reply(alice.core));
+        ASSERT_TRUE(way_to(carol).take_answer(alice.core)) << "seed " << seed;
+      EXPECT_FALSE(way_to(carol).take_answer(alice.core));
     }
     const RemoteHandle first = ask(asks, long_way.ticket(), a, into_long, from_bob);
     bob.core.run();
@@ -223,7 +223,7 @@ TEST_P(ShmShortRemote, takes_no_answer_that_was_not_asked_for) {
       reply.word = named;
       if (operation == Operation::got) set_word(reply, interface::kSlotWord, named);
       ASSERT_EQ(link->put_reply(reply, reply.data), Status::ok);
-      ASSERT_TRUE(way_to(carol).take_reply(alice.core));
+      ASSERT_TRUE(way_to(carol).take_answer(alice.core));
       EXPECT_EQ(unasked(), ++refused);
       EXPECT_EQ(asks.outcome(handle).status, Status::pending);
     };
@@ -234,14 +234,14 @@ TEST_P(ShmShortRemote, takes_no_answer_that_was_not_asked_for) {
     forge(right, id + interface::kRequestPlaces);
     forge(right, id | std::uint64_t{1} << 32);
     ASSERT_TRUE(take_request(carol, link_of(carol)));
-    ASSERT_TRUE(way_to(carol).take_reply(alice.core));
+    ASSERT_TRUE(way_to(carol).take_answer(alice.core));
     EXPECT_EQ(asks.outcome(handle).status, Status::ok);
     Packet again{};
     set_lead(again, right, fetch ? 8 : 16, 0);
     again.word = id;
     if (!fetch) set_word(again, interface::kSlotWord, id);
     ASSERT_EQ(link->put_reply(again, again.data), Status::ok);
-    ASSERT_TRUE(way_to(carol).take_reply(alice.core));
+    ASSERT_TRUE(way_to(carol).take_answer(alice.core));
     EXPECT_EQ(unasked(), ++refused);
   }
   EXPECT_FALSE(way_to(carol).broken);

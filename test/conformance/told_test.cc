@@ -9,7 +9,7 @@ namespace {
 using interface::Operation;
 using interface::Packet;
 using interface::Terminus;
-using Kind = Notification::Kind;
+using NotificationKind = Notification::Kind;
 
 class Told : public Conformance {
  protected:
@@ -73,7 +73,7 @@ TEST_P(Told, of_gets_and_fetches_that_ask_for_it) {
     ASSERT_EQ(get(slot.ticket(), 104, length).status, Status::ok);
     const auto all = told();
     ASSERT_EQ(all.size(), 1u) << length;
-    EXPECT_EQ(all[0].kind, Kind::got);
+    EXPECT_EQ(all[0].kind, NotificationKind::got);
     EXPECT_EQ(all[0].slot, slot.number());
     EXPECT_EQ(all[0].offset, 104u);
     EXPECT_EQ(all[0].length, length);
@@ -83,7 +83,7 @@ TEST_P(Told, of_gets_and_fetches_that_ask_for_it) {
   ASSERT_EQ(fetch(slot.ticket(), 16).status, Status::ok);
   const auto all = told();
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].kind, Kind::fetched);
+  EXPECT_EQ(all[0].kind, NotificationKind::fetched);
   EXPECT_EQ(all[0].offset, 16u);
   EXPECT_EQ(all[0].length, 8u);
   EXPECT_EQ(all[0].peer, alice.id);
@@ -135,11 +135,11 @@ TEST_P(Told, always_if_the_owner_says_so_together_with_others) {
   }
   const auto all = told();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].kind, Kind::got);
+  EXPECT_EQ(all[0].kind, NotificationKind::got);
   EXPECT_EQ(all[0].word, 10u);
   EXPECT_EQ(all[0].offset, 800u);
   EXPECT_EQ(all[0].length, 80u);
-  EXPECT_EQ(all[1].kind, Kind::fetched);
+  EXPECT_EQ(all[1].kind, NotificationKind::fetched);
   EXPECT_EQ(all[1].word, 10u);
   EXPECT_EQ(all[1].offset, 80u);
   EXPECT_EQ(all[1].peer, alice.id);
@@ -209,10 +209,10 @@ TEST_P(Told, packets_that_lie_are_refused_and_nobody_is_told) {
   inject(packet);
   const auto all = told();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].kind, Kind::got);
+  EXPECT_EQ(all[0].kind, NotificationKind::got);
   EXPECT_EQ(all[0].offset, 50u);
   EXPECT_EQ(all[0].length, 100u);
-  EXPECT_EQ(all[1].kind, Kind::fetched);
+  EXPECT_EQ(all[1].kind, NotificationKind::fetched);
   EXPECT_EQ(bob.refused(Refusal::malformed), 1u);
   EXPECT_EQ(bob.refused(Refusal::out_of_bounds), 1u);
 }
@@ -245,9 +245,9 @@ TEST_P(Told, of_what_was_done_through_a_mapping) {
   EXPECT_EQ(tell({.offset = 16, .notify = true, .stored = 8, .touched = Touched::swapped}), Status::ok);
   const auto all = told();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].kind, Kind::got);
+  EXPECT_EQ(all[0].kind, NotificationKind::got);
   EXPECT_EQ(all[0].length, 90u);
-  EXPECT_EQ(all[1].kind, Kind::fetched);
+  EXPECT_EQ(all[1].kind, NotificationKind::fetched);
   EXPECT_EQ(all[1].offset, 16u);
   EXPECT_EQ(tell({.notify = true, .touched = Touched::read}), Status::invalid);
   EXPECT_EQ(tell({.stored = 8, .touched = Touched::read}), Status::invalid);

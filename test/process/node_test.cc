@@ -361,7 +361,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   EXPECT_EQ(welcome.structures, node::kStructuresVersion);
   EXPECT_STREQ(
       welcome.text,
-      "the node daemon speaks protocol 5 with structures 7, the process protocol 5 with structures 9");
+      "the node daemon speaks protocol 5 with structures 8, the process protocol 5 with structures 9");
 }
 
 // A daemon of another version: answers one connection.

@@ -125,9 +125,8 @@ int SegmentsAnew::use_all(std::size_t number, Line& line) {
         if (const int wrong = use(*import, true, false)) return wrong;
       }
       if (held.size() == kHeld) held.erase(held.begin() + static_cast<int>(uses % (kHeld - 1)));
-      constexpr Import::Options kOptions{.reads = 64};
-      held.push_back(number == 0 ? std::make_unique<Import>(interface, ticket, kOptions)
-                                 : std::make_unique<Import>(interface, "anew", kOptions));
+      held.push_back(number == 0 ? std::make_unique<Import>(interface, ticket)
+                                 : std::make_unique<Import>(interface, "anew"));
       if (const int wrong = use(*held.back(), false, true)) return wrong;
       line.put(std::size_t{0});
     }

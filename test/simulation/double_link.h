@@ -24,6 +24,7 @@ struct Channel {
   struct Parcel {
     interface::Packet packet;
     bool reply;
+    std::vector<std::byte> data = {};  // longer than fits the packet
   };
   std::size_t window;  // packets under way or arrived, and not yet taken
   std::vector<Parcel> under_way = {};
@@ -56,7 +57,11 @@ class DoubleLink final : public interface::Link {
              Priority) noexcept override {
     if (out_.packets.full()) return Status::queue_full;
     Channel::Parcel parcel{packet, false};
-    std::copy_n(data, packet.lead.length, parcel.packet.data);  // messages of an exploration are short
+    if (packet.lead.length > interface::kInlineData) {
+      parcel.data.assign(data, data + packet.lead.length);
+    } else {
+      std::copy_n(data, packet.lead.length, parcel.packet.data);
+    }
     out_.packets.under_way.push_back(parcel);
     return Status::ok;
   }
@@ -70,7 +75,7 @@ class DoubleLink final : public interface::Link {
     return Status::ok;
   }
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override {
-    if (rules_.answers_come_first && replies_due) return 0;
+    if (rules_.answers_come_first && answers_due()) return 0;
     if (rules_.departing_comes_first && core.departures_wait()) return 0;
     while (!in_.replies.arrived.empty()) take(core, in_.replies);
     unsigned count = 0;
@@ -93,12 +98,12 @@ class DoubleLink final : public interface::Link {
   bool has_room(Priority) noexcept override { return !out_.packets.full(); }
   bool has_reply_room() noexcept override { return !out_.replies.full(); }
   using Link::payload_limit;
-  std::size_t payload_limit() const noexcept override { return interface::kInlineData; }
+  std::size_t payload_limit() const noexcept override { return interface::kReplyPayload; }
   std::size_t urgent_payload_limit() const noexcept override { return interface::kInlineData; }
   // No message of an exploration stands in an area that is lent.
   std::uint64_t put_count() const noexcept override { return 0; }
   std::uint64_t taken_count() noexcept override { return 0; }
-  std::size_t payload_limit_ever() const noexcept override { return interface::kInlineData; }
+  std::size_t payload_limit_ever() const noexcept override { return interface::kReplyPayload; }
 
   bool one_reply_at_a_time = false;
   std::function<void()> taken;  // called for each packet that was handed over
@@ -108,7 +113,8 @@ class DoubleLink final : public interface::Link {
     const Channel::Parcel parcel = channel.arrived.front();
     channel.arrived.pop_front();
     const bool too_many = rules_.work_is_not_reserved && !parcel.reply && out_.replies.full();
-    const Refusal refusal = too_many ? Refusal::over_budget : core.deposit(*this, parcel.packet, {});
+    const interface::Payload payload { .first = parcel.data.data(), .first_length = parcel.data.size() };
+    const Refusal refusal = too_many ? Refusal::over_budget : core.deposit(*this, parcel.packet, payload);
     if (refusal != Refusal::none) core.refuse(*this, refusal, parcel.packet);
   }
 

@@ -276,7 +276,7 @@ void use_a_segment(std::uint32_t sharing) {
   });
   add_c(hosted, [](CProcess& me) {
     CImport import, again, none;
-    const hamlyn_import_options brief{sizeof brief, 0, kMilli, HAMLYN_READ_WRITE, 0};
+    const hamlyn_import_options brief{sizeof brief, kMilli, HAMLYN_READ_WRITE, 0};
     me.is(hamlyn_import_make(me.interface, "nothing", &brief, none.out()), HAMLYN_TIMED_OUT, "a segment");
     me.ok(hamlyn_import_make(me.interface, "board", nullptr, import.out()), "no segment");
     std::size_t size = 0;
@@ -326,7 +326,7 @@ void count_in_a_segment(Hosted& hosted, std::uint32_t sharing) {
   });
   add_c(hosted, [](CProcess& me) {
     CImport import;
-    const hamlyn_import_options options{sizeof options, 0, 2 * kMilli, HAMLYN_READ_WRITE, 0};
+    const hamlyn_import_options options{sizeof options, 2 * kMilli, HAMLYN_READ_WRITE, 0};
     if (!me.went_well(hamlyn_import_make(me.interface, "board", &options, import.out()), 1, "no segment"))
       return;
     for (std::uint64_t i = 0; i < 10; ++i) {

@@ -184,7 +184,6 @@ typedef struct hamlyn_import hamlyn_import;
 
 typedef struct hamlyn_import_options {
   size_t size;
-  size_t reads;     // bytes of room for reads into other memory than a segment's; 65536
   int64_t timeout;  // for the import; 5 s
   uint32_t access;  // enum hamlyn_access: what it will be used for
   uint32_t flags;   // HAMLYN_NO_MAP

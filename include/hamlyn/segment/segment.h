@@ -193,7 +193,6 @@ class Import {
   struct Options {
     Access access = Access::read_write;       // what it will be used for
     bool map = true;                          // whether to map it if that may be
-    std::size_t reads = 65536;                // bytes of room for reads into other memory than a segment's
     std::chrono::milliseconds timeout{5000};  // for the name, and for the owner's answer
   };
 
@@ -245,9 +244,8 @@ class Import {
 
   // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
   // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
-  // multiples of them. Of an import that is not mapped, reads by several threads take turns, and the time
-  // of one begins with its turn; but for those of up to 48 bytes without strides from a multiple of 8 on.
-  // ok; timed_out, cancelled, forked; no_buffer: there is no memory for it to land in.
+  // multiples of them. The data lands in `into` itself. Any number of threads read at once.
+  // ok; timed_out, cancelled, forked: then some of it may have come.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
   // Reads again and again until `enough` says so of the data. timed_out: in that time it has not.
@@ -321,8 +319,8 @@ class Import {
   }
   Status check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept;
   Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
-  Status read_piece(std::size_t offset, std::span<std::byte> into, const Strides* strides, bool notify,
-                    std::chrono::nanoseconds timeout) noexcept;
+  Status read_word_part(std::size_t offset, std::span<std::byte> into,
+                        std::chrono::nanoseconds timeout) noexcept;
 
   Interface& interface_;
   Ticket ticket_;
@@ -330,12 +328,7 @@ class Import {
   std::unique_ptr<MappedSlot> mapped_;
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
-  // Where reads land that go to memory of no segment; made at the first of them.
-  struct Landing;
   const Access access_;
-  const std::size_t landing_bytes_;
-  std::mutex landing_mutex_;
-  std::unique_ptr<Landing> landing_;
 };
 
 }  // namespace hamlyn

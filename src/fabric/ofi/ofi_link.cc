@@ -73,7 +73,20 @@ bool OfiLink::fits(Lane lane, std::size_t bytes) const noexcept {
 
 Status OfiLink::put(const Packet& packet, const std::byte* data, const std::byte* metadata,
                     Priority level) noexcept {
-  const Status status = put_in(lane_of(level), packet, data, metadata);
+  // One of several of its message, and as long as can be, mostly has others behind it. (In fast mode the
+  // delta says something else.)
+  const bool more =
+      packet.entry != interface::kNoEntry && packet.delta != 0 && packet.lead.length == payload_limit();
+  return put_message(packet, data, metadata, level, more);
+}
+
+Status OfiLink::put_answer(const Packet& packet, const std::byte* data, bool more) noexcept {
+  return put_message(packet, data, nullptr, Priority::normal, more);
+}
+
+Status OfiLink::put_message(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                            Priority level, bool more) noexcept {
+  const Status status = put_in(lane_of(level), packet, data, metadata, more);
   if (status == Status::ok) {
     ++counters->packets_out;
     counters->bytes_out += packet.lead.length;
@@ -85,11 +98,11 @@ Status OfiLink::put(const Packet& packet, const std::byte* data, const std::byte
 }
 
 Status OfiLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
-  return put_in(Lane::replies, packet, data, nullptr);
+  return put_in(Lane::replies, packet, data, nullptr, false);
 }
 
-Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
-                       const std::byte* metadata) noexcept {
+Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data, const std::byte* metadata,
+                       bool more) noexcept {
   if (broken || over_ != LinkProtocol::End::none) return Status::link_ended;
   const std::size_t bytes = bytes_of(packet.lead);
   Frame*& open = open_[index_of(lane)];
@@ -109,12 +122,8 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data,
   ++puts_;
   // Urgent packets do not wait for company, which also bounds how many are under way.
   if (lane == Lane::urgent) seal(lane);
-  // One of several of its message, and as long as can be, mostly has others behind it. (In fast mode the
-  // delta says something else.)
-  const bool more = packet.entry != interface::kNoEntry && packet.delta != 0 &&
-                    packet.lead.length == payload_limit() && open != nullptr &&
-                    open->length + bytes <= exchange_.limits().frame;
-  if (!more) {
+  const bool joins = more && open != nullptr && open->length + bytes <= exchange_.limits().frame;
+  if (!joins) {
     leave(lane);
     return Status::ok;
   }

@@ -25,11 +25,15 @@ class OfiLink final : public interface::Link {
   Status put(const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
              Priority level) noexcept override;
   Status put_reply(const interface::Packet& packet, const std::byte* data) noexcept override;
+  Status put_answer(const interface::Packet& packet, const std::byte* data, bool more) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   bool something_arrived() const noexcept override;
   std::uint64_t arrived_at_most() const noexcept override;
   bool has_room(Priority level) noexcept override;
   bool has_reply_room() noexcept override;
+  bool has_answer_room() noexcept override {
+    return over_ == LinkProtocol::End::none && Link::has_answer_room();
+  }
   using Link::payload_limit;
   std::size_t payload_limit() const noexcept override { return exchange_.limits().mtu; }
   std::size_t urgent_payload_limit() const noexcept override { return kUrgentPayload; }
@@ -75,8 +79,11 @@ class OfiLink final : public interface::Link {
   bool may_open(Lane lane) const noexcept;
   bool more_departs() noexcept;
   bool fits(Lane lane, std::size_t bytes) const noexcept;
-  Status put_in(Lane lane, const interface::Packet& packet, const std::byte* data,
-                const std::byte* metadata) noexcept;
+  // `more`: another is put right behind it.
+  Status put_message(const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
+                     Priority level, bool more) noexcept;
+  Status put_in(Lane lane, const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
+                bool more) noexcept;
   void seal(Lane lane) noexcept;
   void leave(Lane lane) noexcept;
   bool send_sealed(std::uint64_t now) noexcept;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/byte_order.h"
+#include "base/copy.h"
 #include "interface/packets/element.h"
 
 namespace hamlyn::ofi {
@@ -28,7 +29,11 @@ void write_packet(const Packet& packet, const std::byte* data, const std::byte* 
   std::byte* at = out + kPacketHeader;
   if (metadata_length != 0) std::memcpy(at, metadata, metadata_length);
   at += metadata_length;
-  if (length != 0) std::memcpy(at, data, length);
+  if (interface::is_get_data(word_at(packet, interface::kLeadWord))) {
+    base::copy_from_shared(at, data, length);  // the owner may write there meanwhile
+  } else if (length != 0) {
+    std::memcpy(at, data, length);
+  }
   turn_numbers(packet.lead, at);
   at += length;
   std::memset(at, 0, static_cast<std::size_t>(out + bytes_of(packet.lead) - at));

@@ -31,6 +31,11 @@ constexpr std::uint32_t kReplyCellsMost = 1 + interface::kReplyPayload / interfa
 // be our time.
 constexpr int kWoken = 8;
 static_assert(2 * kReplyCellsMost < kReplyCells, "two of the longest replies fit their ring");
+// Cells that the main ring grows to at most, and for answers to another user's gets.
+constexpr std::uint32_t kMessageRing = kGrownCells[std::size(kGrownCells) - 1];
+constexpr std::uint32_t kStrangersRing = kGrownCells[std::size(kGrownCells) - 2];
+static_assert(kStrangersRing * interface::kCell > interface::kGetLimit + interface::kGetLimit / 2,
+              "the longest answer fits");
 }  // namespace
 
 OwnedMemory ShmLink::prepare_page(std::uint64_t interface, std::size_t mtu) {
@@ -78,16 +83,26 @@ Status ShmLink::put(const Packet& packet, const std::byte* data, const std::byte
                     Priority level) noexcept {
   if (level == Priority::urgent) [[unlikely]]
     return put_urgent(packet, data, metadata);
+  return put_normal(packet, data, metadata, kMessageRing);
+}
+
+Status ShmLink::put_answer(const Packet& packet, const std::byte* data, bool) noexcept {
+  return put_normal(packet, data, nullptr, same_user ? kMessageRing : kStrangersRing);
+}
+
+// A ring that is shorter than `grows_to` grows if it is too short for more than a few of such packets.
+inline Status ShmLink::put_normal(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                                  std::uint32_t grows_to) noexcept {
   const std::uint32_t cells = cells_of(packet.lead);
   if (!out_.has_room(cells)) [[unlikely]] {
     if (broken) return Status::link_ended;
-    if (!make_room(cells)) return broken ? Status::link_ended : no_room();
+    if (!make_room(cells, grows_to)) return broken ? Status::link_ended : no_room();
   }
   HAMLYN_ASSERT(out_.has_room(cells), "make_room() has found it");
   out_.put(packet, data, metadata);
   ++counters->packets_out;
   counters->bytes_out += packet.lead.length;
-  if (cells > out_.count() / kPacketsAhead) [[unlikely]]
+  if (cells > out_.count() / kPacketsAhead && out_.count() < grows_to) [[unlikely]]
     want_room();
   if (bell_.must_ring()) [[unlikely]]
     ring();
@@ -179,12 +194,12 @@ bool ShmLink::take_urgent_credit() noexcept {
   return true;
 }
 
-bool ShmLink::make_room(std::uint32_t cells) noexcept {
+bool ShmLink::make_room(std::uint32_t cells, std::uint32_t grows_to) noexcept {
   if (!take_credit()) return false;
   if (growth_ == Growth::ready && out_.has_room(1)) switch_out();
   if (out_.has_room(cells)) return true;
   room_wanted = true;
-  want_room();
+  if (out_.count() < grows_to) want_room();
   return false;
 }
 
@@ -394,6 +409,25 @@ unsigned ShmLink::arrive_replies(Core& core, unsigned most) noexcept {
   // Not each time: the other side reads that line. It always has room for the longest reply without the last
   // few.
   if (replies_in_.taken() - replies_told_ >= kRepliesUntold) publish_replies_taken();
+  return count;
+}
+
+// Packets of long answers, as far as nothing else stands before them.
+unsigned ShmLink::arrive_long(Core& core) noexcept {
+  core.close_run();
+  unsigned count = 0;
+  interface::Words words;
+  while (count != Core::kSweepBudget && in_.look(words) &&
+         interface::is_get_data(words.word[interface::kLeadWord])) {
+    if (!arrive_other(core, arrived(words))) {
+      broken = true;
+      core.note_broken(*this);
+      break;
+    }
+    ++count;
+    counters->bytes_in += words.word[interface::kLeadWord] >> 32 & 0xFFFF;
+  }
+  counters->packets_in += count;
   return count;
 }
 

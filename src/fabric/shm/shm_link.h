@@ -70,6 +70,7 @@ class ShmLink final : public interface::Link {
   bool answer_expected() noexcept { return std::exchange(puts_, 0) == 1; }
   void ring() noexcept;
   Status put_reply(const Packet& packet, const std::byte* data) noexcept override;
+  Status put_answer(const Packet& packet, const std::byte* data, bool more) noexcept override;
   unsigned arrive(interface::Core& core, unsigned budget) noexcept override;
   // The short ways in. A kind (kinds.h) says what the next packet must be and lands it; what it refuses, and
   // what it is not for, stays for `arrive`. Calls nothing but for what its kind needs.
@@ -121,10 +122,12 @@ class ShmLink final : public interface::Link {
     reply_left();
   }
   void settle(interface::Core& core) noexcept;
-  // One reply, if there is one: a look for the next would take its line from the peer, who is to write there.
-  bool take_reply(interface::Core& core) noexcept {
-    return replies_in_.something_there() && !broken &&
-           (take_short_reply(core) || arrive_replies(core, 1) != 0);
+  // Takes one reply, if there is one: a look for the next would take its line from the peer, who is to write
+  // there. Otherwise takes packets of a long answer, if they come next.
+  bool take_answer(interface::Core& core) noexcept {
+    if (broken) return false;
+    if (replies_in_.something_there()) return take_short_reply(core) || arrive_replies(core, 1) != 0;
+    return interface::is_get_data(in_.next_lead()) && in_.something_there() && arrive_long(core) != 0;
   }
   // Tells the peer of the replies that were taken, if it soon has to know. To be called when nothing is in a
   // hurry: what is published next waits until the peer has given up the line that this is written to.
@@ -213,10 +216,12 @@ class ShmLink final : public interface::Link {
     interface::GoodAreas<>::tell(mine_->watch.areas, good);
   }
   bool wakes_for_room() const noexcept {
-    return departures != 0 || lent != 0 || taken_wanted != 0 || replies_due || room_wanted;
+    return departures != 0 || lent != 0 || taken_wanted != 0 || answers_due() || room_wanted;
   }
   void break_off() noexcept;
-  bool make_room(std::uint32_t cells) noexcept;
+  Status put_normal(const Packet& packet, const std::byte* data, const std::byte* metadata,
+                    std::uint32_t grows_to) noexcept;
+  bool make_room(std::uint32_t cells, std::uint32_t grows_to) noexcept;
   Status no_room() noexcept {
     ++counters->full;
     return Status::queue_full;
@@ -229,6 +234,7 @@ class ShmLink final : public interface::Link {
   Status put_urgent(const Packet& packet, const std::byte* data, const std::byte* metadata) noexcept;
   bool take_urgent_credit() noexcept;
   unsigned arrive_replies(interface::Core& core, unsigned most) noexcept;
+  unsigned arrive_long(interface::Core& core) noexcept;
   bool take_short_reply(interface::Core& core) noexcept;
   void reply_left() noexcept;
   unsigned arrive_urgent(interface::Core& core, unsigned budget) noexcept;

@@ -36,7 +36,7 @@ __attribute__((always_inline)) inline void ShortWay::open_here(ShmLink& link, Qu
   // Short ones of another queue would be taken for this one's. While replies are due, whoever polls is to
   // send them.
   const bool known = shorts.queue == &queue || (shorts.queue == nullptr && blocks.queue == &queue);
-  if (!known || link.cached.counted_last || link.broken || !queue.empty() || link.replies_due) return;
+  if (!known || link.cached.counted_last || link.broken || !queue.empty() || link.answers_due()) return;
   for (const interface::CachedWrite* each : {&shorts, &blocks}) {
     if (each->queue == &queue) most = std::min(most, each->places->tell_at - each->places->freed - 1);
   }
@@ -130,7 +130,7 @@ ShortWay::Served ShortWay::serve(bool alone) noexcept {
   // One at a time: a look for the next would take its line from the peer, who is about to write there.
   if (link.take(Put{}) != Taken::taken && link.take(Request{core_}) != Taken::taken)
     link.arrive(core_, Core::kSweepBudget);
-  return link.replies_due ? Served::replies_due : Served::something;
+  return link.answers_due() ? Served::replies_due : Served::something;
 }
 
 void ShortWay::await_answer(ShmLink& link, bool first) noexcept {
@@ -138,7 +138,7 @@ void ShortWay::await_answer(ShmLink& link, bool first) noexcept {
     link.tell_replies();
     rest_before_answer(link);
   }
-  for (std::uint32_t looks = rest_.looks(); !link.take_reply(core_) && --looks != 0;)
+  for (std::uint32_t looks = rest_.looks(); !link.take_answer(core_) && --looks != 0;)
     PollRest::rest(rest_.pauses());
 }
 

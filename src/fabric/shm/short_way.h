@@ -303,12 +303,12 @@ __attribute__((always_inline)) inline ShortWay::Look ShortWay::look(interface::Q
     look.moved = true;
     rest_.taken(1);
     // A look for the next one would take its line from the peer, who is about to write there.
-    look.over = alone_ && !link.replies_due && !link.broken;
+    look.over = alone_ && !link.answers_due() && !link.broken;
   } else {
     look.moved = link.arrive(core_, interface::Core::kSweepBudget) != 0;
     look.count = static_cast<std::uint32_t>(take_all(core_, queue, out));
   }
-  look.replies_due = link.replies_due;
+  look.replies_due = link.answers_due();
   return look;
 }
 

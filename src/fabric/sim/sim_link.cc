@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/byte_order.h"
+#include "base/copy.h"
 #include "fabric/sim/turned.h"
 #include "interface/deposit.h"
 #include "interface/packets/element.h"
@@ -33,7 +34,8 @@ std::shared_ptr<Parcel> SimLink::packed(const Packet& packet, const std::byte* d
   if (length <= interface::kInlineData) {
     std::copy_n(data, length, parcel->packet.data);
   } else {
-    parcel->data.assign(data, data + length);
+    parcel->data.resize(length);
+    base::copy_from_shared(parcel->data.data(), data, length);  // of an answer the owner may write there
   }
   if (net_.weather().orders_differ)
     base::swap_elements(length <= interface::kInlineData ? parcel->packet.data : parcel->data.data(), length,

@@ -422,15 +422,21 @@ inline Refusal check_got(const Asked& asked) noexcept {
   return awaited ? Refusal::none : Refusal::unasked_reply;
 }
 
+// So many pieces of an answer a packet of it brings.
+inline std::uint32_t pieces_in(std::uint32_t bytes) noexcept {
+  return (bytes + static_cast<std::uint32_t>(kReplyPayload) - 1) / static_cast<std::uint32_t>(kReplyPayload);
+}
+
 // Each piece of a get once, whole, and where it belongs.
 inline Refusal check_piece(const Asked& asked, const Packet& packet) noexcept {
-  if (asked.fetch || packet.offset >= asked.until || packet.offset % kReplyPayload != 0)
+  const std::uint32_t bytes = packet.lead.length;
+  if (asked.fetch || packet.offset >= asked.until || packet.offset % kReplyPayload != 0 || bytes == 0)
     return Refusal::unasked_reply;
   const auto from = static_cast<std::uint32_t>(packet.offset);
-  const std::uint32_t piece = from / kReplyPayload;
-  const bool whole = packet.lead.length == std::min<std::uint32_t>(asked.length - from, kReplyPayload);
-  const bool awaited =
-      packet.lead.length <= asked.until - asked.landed && (asked.pieces[piece / 64] >> piece % 64 & 1) == 0;
+  if (bytes > asked.length - from) return Refusal::unasked_reply;
+  const bool whole = bytes % kReplyPayload == 0 || bytes == asked.length - from;
+  const bool awaited = bytes <= asked.until - asked.landed &&
+                       !asked.pieces.any(from / static_cast<std::uint32_t>(kReplyPayload), pieces_in(bytes));
   return whole && awaited ? Refusal::none : Refusal::unasked_reply;
 }
 

@@ -33,7 +33,7 @@ enum class Operation : std::uint8_t {
   continue_ring = 5,        // the next cell is the first of a new ring, already shown to the reader
   area_write = 6,           // as write, but the data stands in an area of the sender (send_area.h)
   get = 7,                  // asks for bytes of a slot (interface/remote/remote.h)
-  get_data = 8,             // reply: some of them
+  get_data = 8,             // some of them: a reply, or behind messages if there are many
   fetch = 9,                // fetch-and-op on a word of a slot
   fetched = 10,             // reply: it is done, and what stood there before
   abandon = 11,             // the rest of a message will not come: slot to entry, and word, as in its packets
@@ -198,6 +198,11 @@ inline bool is_request(std::uint64_t lead) noexcept {
   constexpr auto kFetch = std::uint64_t{static_cast<std::uint8_t>(Operation::fetch)} << 16 | kInlineData;
   constexpr auto kFence = std::uint64_t{static_cast<std::uint8_t>(Operation::fence)} << 16;
   return lead >> 32 == kGet || lead >> 32 == kFetch || lead >> 32 == kFence;
+}
+
+// A part of an answer. Long ones stand among the messages.
+inline bool is_get_data(std::uint64_t lead) noexcept {
+  return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::get_data);
 }
 
 inline bool is_get(Operation operation) noexcept {

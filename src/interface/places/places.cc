@@ -124,7 +124,7 @@ bool Core::send_replies(Link& link) noexcept {
       if (places.standing == 0) release_record(index);
     }
   }
-  return link.remote.owed_busy != 0 && send_owed(link);
+  return link.remote.owed_replies() != 0 && send_owed(link);
 }
 
 // Reason for a slot that gives no place, though the peer may ask: with another protection it would.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/assert.h"
 #include "hamlyn/values/remote.h"
@@ -17,6 +18,12 @@ namespace hamlyn::internal_::interface {
 namespace {
 
 constexpr unsigned kPiecesPerTurn = 64;  // then others have their turn
+// Bytes of long answers that leave by one link, and by all links, before others have their turn.
+constexpr std::size_t kLongPerLink = 65536;
+constexpr std::size_t kLongPerRun = 8 * kLongPerLink;
+// Bytes that are gathered before they leave, where the link cannot copy them as they stand.
+constexpr std::uint32_t kGathered = 4096;
+constexpr std::uint32_t kCopiedInPlace = 1024;  // from so many bytes on it can (base::copy_over_read_lines)
 
 // Locked instructions only: the owner's threads, its partners, may work on the same word. A word that crosses
 // a cache line would hold up every processor of the machine, ten thousand times as long as one that does not;
@@ -80,6 +87,11 @@ Packet fetched(const Packet& request, std::uint64_t value) noexcept {
   return reply;
 }
 
+// Whether the answer leaves among the messages. Urgent ones never do: they wait for nothing of others.
+bool is_long(Priority level, std::uint32_t length) noexcept {
+  return level == Priority::normal && length > kReplyPayload;
+}
+
 // `bytes` of what was asked for, from byte `at` of it on. `from`: where the first of all stands.
 void copy_asked(std::byte* to, const std::byte* from, const Packet& request, std::uint32_t at,
                 std::uint32_t bytes) noexcept {
@@ -116,6 +128,10 @@ Refusal Core::serve_get(Link& link, const Packet& packet) noexcept {
     forgo_place(link, packet);
     answer(link, refused(packet, cause, 0));
     return cause;
+  }
+  if (is_long(link.arriving, packet.delta) && link.payload_limit() >= kReplyPayload) {
+    serve_long(link, packet);
+    return Refusal::none;
   }
   if (packet.lead.operation == Operation::get && packet.delta <= kPutInline && element_of(packet.lead) == 0)
     remember_request(link, packet, slots_[packet.slot], packet.delta, {.bytes = 0});
@@ -195,10 +211,10 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
 // At once, if nothing else of its level waits to be answered, and if it is its level's turn: grants, credits
 // and acknowledgements that are due are of the normal one. (Whether there is room is seen later.)
 bool Core::may_answer(const Link& link) const noexcept {
-  if (link.arriving == Priority::normal) return link.remote.owed_busy == 0 && !link.replies_due;
   const RemoteWork& work = link.remote;
+  if (link.arriving == Priority::normal) return work.owed_replies() == 0 && !link.replies_due;
   const bool first = work.urgent_in_a_row < kUrgentInARow ||
-                     ((work.owed_busy & RemoteWork::of(Priority::normal)) == 0 && !link.replies_due);
+                     ((work.owed_replies() & RemoteWork::of(Priority::normal)) == 0 && !link.replies_due);
   return (work.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && first;
 }
 
@@ -246,6 +262,11 @@ Core::AnswerPart Core::put_data(Link& link, const Packet& request, std::uint32_t
     if (link.put_reply(reply, copy) != Status::ok) return AnswerPart::none;
   }
   sent += bytes;
+  return part_left(link, request, sent);
+}
+
+// The owner is told of a get when its last part has left.
+Core::AnswerPart Core::part_left(const Link& link, const Packet& request, std::uint32_t sent) noexcept {
   if (sent != request.delta) return AnswerPart::more;
   tell_of(link, request, Puts::got, reach_of(request));
   return AnswerPart::last;
@@ -255,7 +276,7 @@ Core::AnswerPart Core::put_data(Link& link, const Packet& request, std::uint32_t
 bool Core::send_owed(Link& link) noexcept {
   RemoteWork& work = link.remote;
   bool moved = false;
-  for (unsigned pieces = 0; work.owed_busy != 0; ++pieces) {
+  for (unsigned pieces = 0; work.owed_replies() != 0; ++pieces) {
     const Priority level = work.level_owed();
     const std::uint32_t place = work.next_owed(level);
     const AnswerPart piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : AnswerPart::none;
@@ -269,6 +290,100 @@ bool Core::send_owed(Link& link) noexcept {
     work.owed_turn[static_cast<std::size_t>(level)] = (place + 1) % kRequestPlaces;
   }
   return moved;
+}
+
+// --- long answers
+
+// Its first packet leaves at once, unless others wait for room there.
+void Core::serve_long(Link& link, const Packet& packet) noexcept {
+  std::uint32_t sent = 0;
+  const bool at_once =
+      link.remote.owed_long == 0 && link.way(Priority::normal).state == LinkLevel::State::idle;
+  if (at_once && put_long(link, packet, sent) == AnswerPart::last) return;
+  link.remote.owed_long |= 1u << link.remote.owe(Priority::normal, {words_of(packet), sent});
+  replies_due_ = true;
+}
+
+// As much as one packet of the link has. The link copies what stands in one run as it stands: aligned words
+// are whole in the answer, though they change meanwhile.
+Core::AnswerPart Core::put_long(Link& link, const Packet& request, std::uint32_t& sent) noexcept {
+  HAMLYN_ASSERT(sent < request.delta, "the last part ends the answer");
+  HAMLYN_ASSERT(slots_[request.slot].live, "check_get was asked for this very part");
+  const auto most = static_cast<std::uint32_t>(link.payload_limit() / kReplyPayload * kReplyPayload);
+  const std::byte* const from = slots_[request.slot].base + request.offset + sent;
+  std::uint32_t bytes = std::min(request.delta - sent, most);
+  const bool in_place = request.lead.operation == Operation::get && bytes >= kCopiedInPlace &&
+                        reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint64_t) == 0;
+  if (!in_place) bytes = std::min(bytes, kGathered);
+  Packet reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
+  reply.offset = sent;
+  const bool more = sent + bytes != request.delta;
+  const Status status =
+      in_place ? link.put_answer(reply, from, more) : put_gathered(link, request, sent, reply);
+  if (status != Status::ok) return AnswerPart::none;
+  sent += bytes;
+  return part_left(link, request, sent);
+}
+
+Status Core::put_gathered(Link& link, const Packet& request, std::uint32_t sent,
+                          const Packet& reply) noexcept {
+  alignas(8) std::byte copy[kGathered];
+  copy_asked(copy, slots_[request.slot].base + request.offset, request, sent, reply.lead.length);
+  return link.put_answer(reply, copy, sent + reply.lead.length != request.delta);
+}
+
+Core::AnswerPart Core::put_owed_long(Link& link, std::uint32_t place) noexcept {
+  Owed& owed = link.remote.owed[place];
+  const Packet packet = packet_of(owed.packet);
+  // A key that was changed, or a slot that went, since the last part left stops it: a short reply says so.
+  const Refusal cause = check_get(slots_, link, packet);
+  if (cause == Refusal::none) return put_long(link, packet, owed.sent);
+  forgo_place(link, packet);
+  owed.packet = words_of(refused(packet, cause, owed.sent));
+  link.remote.owed_long &= ~(1u << place);
+  link.replies_due = replies_due_ = true;
+  return AnswerPart::more;
+}
+
+// Links in turn. True if any left.
+bool Core::send_long_answers() noexcept {
+  bool moved = false;
+  std::size_t bytes = 0;
+  const std::size_t all = links().size(), first = next_long_;
+  for (std::size_t i = 0; i != all && bytes < kLongPerRun; ++i) {
+    Link& link = *links()[(first + i) % all];
+    if (link.remote.owed_long == 0) continue;
+    const std::size_t left = send_long(link);
+    bytes += left;
+    moved |= left != 0;
+    replies_due_ |= link.remote.owed_long != 0;  // again when there is room
+    next_long_ = (first + i + 1) % all;
+  }
+  return moved;
+}
+
+// One answer behind the other: whoever asks for many at a time has them one by one, and asks for more
+// meanwhile. Where messages wait for room, too, these and those leave in turns. Returns how many bytes have
+// left.
+std::size_t Core::send_long(Link& link) noexcept {
+  RemoteWork& work = link.remote;
+  if (link.way(Priority::normal).state != LinkLevel::State::idle &&
+      std::exchange(work.messages_turn, !work.messages_turn)) {
+    return 0;
+  }
+  std::size_t bytes = 0;
+  while (work.owed_long != 0 && bytes < kLongPerLink) {
+    const std::uint32_t place = work.next_long();
+    const std::uint32_t before = work.owed[place].sent;
+    const AnswerPart part = put_owed_long(link, place);
+    if (part == AnswerPart::none) break;
+    bytes += work.owed[place].sent - before;
+    work.long_turn = place;
+    if (part != AnswerPart::last) continue;
+    work.owed_long &= ~(1u << place);
+    work.owed_busy &= ~(1u << place);
+  }
+  return bytes;
 }
 
 // --- the requester's side
@@ -293,8 +408,7 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
   if (check_piece(asked, packet) != Refusal::none) return Refusal::unasked_reply;
   const std::uint32_t bytes = packet.lead.length;
   const auto from = static_cast<std::uint32_t>(packet.offset);
-  const std::uint32_t piece = from / kReplyPayload;
-  asked.pieces[piece / 64] |= std::uint64_t{1} << piece % 64;
+  asked.pieces.set(from / static_cast<std::uint32_t>(kReplyPayload), pieces_in(bytes));
   if (std::byte* const to = landing_of(asked, from)) {
     move_bytes(to, packet, payload);
   } else {
@@ -302,6 +416,7 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
   }
   HAMLYN_ASSERT(bytes <= asked.until - asked.landed, "no piece lands beyond what was asked for");
   asked.landed += bytes;
+  ++link.remote.landed;
   if (asked.landed == asked.until) {
     const bool whole = asked.cause == Refusal::none;
     finish(link, asked, !whole ? Status::refused : asked.lost ? Status::cancelled : Status::ok, 0);
@@ -319,7 +434,7 @@ void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
     }
     finish(link, asked, Status::link_ended, 0);
   }
-  link.remote.owed_busy = 0;
+  link.remote.owed_busy = link.remote.owed_long = 0;
 }
 
 void Core::forget_queue(const Queue* queue) noexcept {

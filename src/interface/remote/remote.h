@@ -5,6 +5,11 @@
 // what it has still to answer in work entries that are reserved from the start. So nothing that arrives waits
 // for something that leaves: a request is worked off into its entry, a reply lands where it was asked for, at
 // once.
+//
+// Answers leave by the replies' ring, except for long ones: those leave among the messages, in packets as
+// long as messages have, and take turns with them. Their requester has a landing for each byte, as every
+// receiver of a message has, so they wait for room and for nothing else.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -28,7 +33,30 @@ std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept;
 inline constexpr std::uint32_t kOutstanding = 16;  // per link, direction and level
 inline constexpr std::uint32_t kRequestPlaces = kOutstanding * kPriorities;
 inline constexpr std::uint32_t kGetLimit = 65536;  // the most that one get may ask for
-inline constexpr std::uint32_t kPieces = kGetLimit / kReplyPayload;
+
+// The parts of an answer that have come, a bit for each kReplyPayload bytes.
+class Pieces {
+ public:
+  bool any(std::uint32_t first, std::uint32_t count) const noexcept {
+    bool any = false;
+    for (std::uint32_t w = first / 64; w * 64 < first + count; ++w)
+      any |= (bits_[w] & mask(w, first, count)) != 0;
+    return any;
+  }
+  void set(std::uint32_t first, std::uint32_t count) noexcept {
+    for (std::uint32_t w = first / 64; w * 64 < first + count; ++w) bits_[w] |= mask(w, first, count);
+  }
+
+ private:
+  // Bits of word `w` that stand for pieces from `first` on.
+  static std::uint64_t mask(std::uint32_t w, std::uint32_t first, std::uint32_t count) noexcept {
+    const std::uint32_t begin = std::max(first, w * 64) - w * 64;
+    const std::uint32_t end = std::min(first + count, w * 64 + 64) - w * 64;
+    return ~std::uint64_t{0} >> (64 - (end - begin)) << begin;
+  }
+
+  std::array<std::uint64_t, kGetLimit / kReplyPayload / 64> bits_{};
+};
 
 // A fetch's `delta`: operation, size of the word, and whether nobody waits for an answer.
 inline constexpr std::uint32_t kUnanswered = 1u << 16;
@@ -60,8 +88,8 @@ struct Asked {
   std::uint32_t generation = 0;
   std::uint64_t key = 0;  // of that slot when it was asked
   std::uint64_t offset = 0;
-  std::byte* to = nullptr;                           // null: whoever waited for it has gone
-  std::array<std::uint64_t, kPieces / 64> pieces{};  // which have come
+  std::byte* to = nullptr;  // null: whoever waited for it has gone
+  Pieces pieces;
 };
 
 // One request of the other side that is not wholly answered yet: a get as it came, and how much of it has
@@ -98,35 +126,49 @@ struct RemoteWork {
   }
 
   bool may_owe(Priority level) const noexcept { return (~owed_busy & of(level)) != 0; }
-  void owe(Priority level, const Owed& what) noexcept {
+  // Returns the place.
+  std::uint32_t owe(Priority level, const Owed& what) noexcept {
     const auto place = static_cast<std::uint32_t>(std::countr_zero(~owed_busy & of(level)));
     owed_busy |= 1u << place;
     owed[place] = what;
+    return place;
   }
-  // Whose turn it is among those of a level that are owed an answer.
+  // Whose turn it is among those of a level that are owed an answer by the replies' ring.
   std::uint32_t next_owed(Priority level) const noexcept {
-    const std::uint32_t busy = owed_busy & of(level);
-    const std::uint32_t later = busy & ~((1u << owed_turn[static_cast<std::size_t>(level)]) - 1);
-    return static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : busy));
+    return turn_of(owed_replies() & of(level), owed_turn[static_cast<std::size_t>(level)]);
   }
+  // Whose turn it is among those that are owed a long answer.
+  std::uint32_t next_long() const noexcept { return turn_of(owed_long, long_turn); }
+  std::uint32_t owed_replies() const noexcept { return owed_busy & ~owed_long; }
   // The level whose answer leaves next. Urgent ones first, with the same bound as where packets leave.
   Priority level_owed() const noexcept {
-    if ((owed_busy & of(Priority::urgent)) == 0) return Priority::normal;
+    if ((owed_replies() & of(Priority::urgent)) == 0) return Priority::normal;
     return may_go_first() ? Priority::urgent : Priority::normal;
   }
   bool may_go_first() const noexcept {
-    return urgent_in_a_row < kUrgentInARow || (owed_busy & of(Priority::normal)) == 0;
+    return urgent_in_a_row < kUrgentInARow || (owed_replies() & of(Priority::normal)) == 0;
   }
   void left(Priority level) noexcept {
     urgent_in_a_row = level == Priority::urgent ? urgent_in_a_row + 1 : 0;
   }
 
   std::uint32_t asked_busy = 0;  // a bit for each place in use
+  std::uint64_t landed = 0;      // parts of answers, so far
   std::uint32_t owed_busy = 0;
+  std::uint32_t owed_long = 0;  // those of them whose answers leave among the messages
   unsigned urgent_in_a_row = 0;
   std::array<std::uint32_t, kPriorities> owed_turn{};
+  std::uint32_t long_turn = 0;
+  bool messages_turn = false;  // to leave, where both messages and long answers wait for room
   std::array<Asked, kRequestPlaces> asked;
   std::array<Owed, kRequestPlaces> owed;
+
+ private:
+  // The first of them from `turn` on; there is one.
+  static std::uint32_t turn_of(std::uint32_t places, std::uint32_t turn) noexcept {
+    const std::uint32_t later = places & ~((1u << turn) - 1);
+    return static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : places));
+  }
 };
 static_assert(kRequestPlaces == 32, "a bit of a word for each; shifts stay below the word's size");
 

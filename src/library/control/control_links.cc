@@ -245,6 +245,7 @@ void Control::join(LinkKeeper& keeper) {
     break;
   }
   link.user = keeper.user();
+  link.same_user = !HandedOut::counts(link.user.uid);
   link.asked = keeper.asked();
   engine_.core_.add_link(link);
   // A thread that sleeps does not watch this link yet.

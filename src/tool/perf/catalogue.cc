@@ -58,6 +58,9 @@ void add_segments(Collection& all) {
     all.add(segment_swap(Place::shm, sharing));
     all.add(segment_bandwidth(Place::shm, sharing, 4096));
   }
+  all.add(segment_read_page(Place::shm));
+  all.add(segment_bandwidth(Place::shm, Sharing::guarded, 65536));
+  all.add(get_bandwidth(Place::shm, 65536));
 }
 
 void add_rate(Collection& all) {
@@ -119,7 +122,8 @@ void add_urgent_and_links(Collection& all) {
 void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(wake_latency(Place::shm));
-  all.add(passive_get_round_trip());
+  all.add(passive_get_round_trip(16));
+  all.add(passive_get_round_trip(65536));
   all.add(segment_notify(Place::shm));
   all.add(beside_wake());
   all.add(beset_wake());
@@ -138,6 +142,8 @@ void add_far(Collection& all) {
   all.add(segment_read(Place::ofi, Sharing::guarded));
   all.add(segment_swap(Place::ofi, Sharing::guarded));
   all.add(segment_bandwidth(Place::ofi, Sharing::guarded, 4096));
+  all.add(segment_read_page(Place::ofi));
+  all.add(get_bandwidth(Place::ofi, 65536));
   all.add(segment_notify(Place::ofi));
   all.add(names_export());
   all.add(names_revoke());

@@ -47,7 +47,7 @@ Party::Party(const PartyOptions& options, const std::string& meeting, int side)
             {.entries = options.entries,
              .places = options.places,
              .fetches = options.remote,
-             .gets = options.remote ? 4096u : 0u}),
+             .gets = options.remote ? 65536u : 0u}),
       terminus_(interface_),
       entries_(options.entries) {
   interface_.publish(meeting + "-" + std::to_string(side), slot_.ticket());

@@ -21,17 +21,22 @@ constexpr std::uint64_t kReady = 1;
 
 void wait_until_ready(Party& party) { expect(party.next().word == kReady, "another message came"); }
 
+// Fills the bytes of the figure with the same 16 again and again.
 void put_bytes(Party& party) {
   const ShortMessage message{kReady};
-  std::copy(message.bytes().begin(), message.bytes().end(), party.figure_bytes().begin() + 16);
+  const auto bytes = party.figure_bytes();
+  for (std::size_t at = 0; at + 16 <= bytes.size(); at += 16)
+    std::copy(message.bytes().begin(), message.bytes().end(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(at));
   party.send_fast({}, kReady);
 }
 
-void get_bytes(Party& party, std::uint64_t) {
-  const auto bytes = party.get(16, 16);
-  expect(std::memcmp(bytes.data(), ShortMessage{kReady}.bytes().data(), 16) == 0,
+void get_long(Party& party, std::size_t length) {
+  const auto bytes = party.get(16, length);
+  expect(std::memcmp(bytes.data() + length - 16, ShortMessage{kReady}.bytes().data(), 16) == 0,
          "a get brought other bytes");
 }
+void get_bytes(Party& party, std::uint64_t) { get_long(party, 16); }
 
 void add_one(Party& party, std::uint64_t number) {
   expect(party.fetch_add(0, 1) == number, "a fetch-and-op was lost, or done twice");
@@ -61,14 +66,14 @@ void poll(Party& party, Room&) {
   wait_until_ready(party);
 }
 
-void ask_passive(Party& party, Room& room) {
+void ask_passive(Party& party, Room& room, std::size_t length) {
   std::vector<double> trips;
   trips.reserve(kPassiveExchanges);
   wait_until_ready(party);
   for (std::uint64_t i = 0; i < kPassiveWarmUp + kPassiveExchanges; ++i) {
     pause_before_message();
     const std::uint64_t start = hamlyn_ticks();
-    get_bytes(party, i);
+    get_long(party, length);
     const double trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
     if (i >= kPassiveWarmUp) trips.push_back(trip);
   }
@@ -98,11 +103,16 @@ Meter polled(const char* name, Place place, const PartySide& ask) {
 Meter fetch_add_round_trip(Place place) { return polled("fetchadd.8.roundtrip", place, asking(add_one)); }
 Meter get_round_trip(Place place) { return polled("get.16.roundtrip", place, asking(get_bytes)); }
 
-Meter passive_get_round_trip() {
-  const auto round = [](Cores cores, int) {
-    return run_parties(cores, kPassiveExchanges, kParty, ask_passive, kParty, compute);
+Meter passive_get_round_trip(std::size_t bytes) {
+  const auto round = [bytes](Cores cores, int) {
+    PartyOptions party = kParty;
+    party.bytes += bytes;
+    const auto ask = [bytes](Party& asking, Room& room) { ask_passive(asking, room, bytes); };
+    return run_parties(cores, kPassiveExchanges, party, ask, party, compute);
   };
-  return {.name = "shm.get.passive.16.roundtrip", .round = round, .single_operations = true};
+  return {.name = "shm.get.passive." + std::to_string(bytes) + ".roundtrip",
+          .round = round,
+          .single_operations = true};
 }
 
 }  // namespace hamlyn::tool::perf

@@ -150,14 +150,15 @@ void serve(Exporter& side, Room&) {
   while (over.load(std::memory_order_acquire) == 0) side.interface().run();
 }
 
-void read_cell(Exporter& side, std::uint64_t) {
-  std::array<std::byte, kCell> cell;
-  expect(side.other().read(0, cell, seconds{10}) == Status::ok, "a read failed");
+template <std::size_t kBytes>
+void read_bytes(Exporter& side, std::uint64_t) {
+  std::array<std::byte, kBytes> bytes;
+  expect(side.other().read(0, bytes, seconds{10}) == Status::ok, "a read failed");
 }
 
 // As the limit is measured.
 void read_mapped_cells(Exporter& side, Room& room) {
-  const std::vector<double> times = time_reads([&] { read_cell(side, 0); });
+  const std::vector<double> times = time_reads([&] { read_bytes<kCell>(side, 0); });
   side.say_over(128);
   room.report(times);
 }
@@ -187,6 +188,34 @@ void take_blocks(Exporter& side, std::size_t bytes) {
     if (!side.other().writes_by_stores()) side.interface().run();
   }
   expect(side.own().bytes()[bytes - 1] == std::byte{0x5A}, "a block has not landed");
+}
+
+// Blocks of the other side's segment into this one's, as often, some of them under way at a time.
+void get_blocks(Exporter& side, Room& room, std::size_t bytes) {
+  constexpr std::size_t kUnderWay = 8;
+  std::array<RemoteHandle, kUnderWay> under_way{};
+  std::uint64_t start = 0;
+  const auto finish = [&](std::uint64_t number) {
+    const Outcome outcome = side.other().wait(under_way[number % kUnderWay], seconds{10});
+    expect(outcome.status == Status::ok, "a get failed");
+  };
+  const std::uint64_t all = all_messages(bytes);
+  for (std::uint64_t i = 0; i < all; ++i) {
+    if (i >= kUnderWay) finish(i);
+    if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
+    const Status status = side.other().read(0, side.own(), 0, bytes, &under_way[i % kUnderWay]);
+    expect(status == Status::pending, name(status));
+  }
+  for (std::uint64_t i = all; i < all + kUnderWay; ++i) finish(i);
+  room.report(gigabytes_per_second(bytes, hamlyn_ticks() - start));
+  expect(side.own().bytes()[bytes - 1] == std::byte{0x5A}, "a get brought other bytes");
+  side.say_over(bytes);
+}
+
+void give_blocks(Exporter& side, std::size_t bytes) {
+  std::memset(side.own().bytes().data(), 0x5A, bytes);
+  const auto over = side.own().at<std::uint64_t>(bytes);
+  while (over.load(std::memory_order_acquire) == 0) side.interface().run();
 }
 
 // To an exporter that is asleep until it is told.
@@ -246,8 +275,22 @@ Meter segment_write(Place place, Sharing sharing) {
 }
 
 Meter segment_read(Place place, Sharing sharing) {
-  const SegmentWork reads = sharing == Sharing::guarded ? timed(read_cell) : read_mapped_cells;
+  const SegmentWork reads = sharing == Sharing::guarded ? timed(read_bytes<kCell>) : read_mapped_cells;
   return two_sided("segment.read." + kind(sharing) + "40.roundtrip", place, sharing, reads, serve);
+}
+
+Meter segment_read_page(Place place) {
+  return two_sided("segment.read.4096.roundtrip", place, Sharing::guarded, timed(read_bytes<4096>), serve);
+}
+
+Meter get_bandwidth(Place place, std::size_t bytes) {
+  const auto round = [=](Cores cores, int) {
+    return run_sides(
+        cores, 1, place, Sharing::guarded, bytes + 4096,
+        [=](Exporter& side, Room& room) { get_blocks(side, room, bytes); },
+        [=](Exporter& side, Room&) { give_blocks(side, bytes); });
+  };
+  return {.name = prefix(place) + "get." + std::to_string(bytes) + ".bandwidth", .round = round};
 }
 
 Meter segment_swap(Place place, Sharing sharing) {

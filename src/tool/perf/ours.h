@@ -64,7 +64,7 @@ Meter beset_wake();
 // Remote operations, asked for and waited for one at a time: a target that polls, and one that only computes.
 Meter fetch_add_round_trip(Place place);
 Meter get_round_trip(Place place);
-Meter passive_get_round_trip();
+Meter passive_get_round_trip(std::size_t bytes);
 // The protocols: a tagged remote write of 16 bytes; a datagram; a record of a stream that is flushed; and a
 // stream of records, as far ahead as it lets.
 Meter tagged_latency();
@@ -78,9 +78,12 @@ Meter touched_loan_bandwidth(std::size_t bytes);
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);
+Meter segment_read_page(Place place);  // 4096 bytes, of the guarded kind
 Meter segment_swap(Place place, Sharing sharing);
-// Blocks written; and 40 bytes to an exporter that sleeps until it is told.
+// Blocks written, and blocks read into a segment, eight under way; and 40 bytes to an exporter that sleeps
+// until it is told.
 Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes);
+Meter get_bandwidth(Place place, std::size_t bytes);
 Meter segment_notify(Place place);
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();

@@ -77,8 +77,8 @@ class OthersImport {
     place_ = &place;
     sim::Generator& chance = stage_.chance();
     const Ticket ticket = place.ticket;
-    const Import::Options options{
-        .map = !chance.one_in(4), .reads = 4096, .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
+    const Import::Options options{.map = !chance.one_in(4),
+                                  .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
     ++stage_.counts.operations;
     try {
       const Doing doing(stage_, OperationKind::segment_opening, place.owner);

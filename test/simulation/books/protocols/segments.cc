@@ -263,8 +263,8 @@ class Importing {
     if (found == nullptr || found->lanes.size() + 1 >= kLanes || found->gone) return;
     Export& place = *found;
     sim::Generator& chance = stage_.chance();
-    const Import::Options options{
-        .map = !chance.one_in(4), .reads = 4096, .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
+    const Import::Options options{.map = !chance.one_in(4),
+                                  .timeout = std::chrono::milliseconds{chance.between(1, 3)}};
     const std::uint64_t generation = place.generation;
     const bool by_name = !place.name.empty();
     ++stage_.counts.operations;
