@@ -333,6 +333,7 @@ class Import {
   // Where reads land that go to memory of no segment; made at the first of them.
   struct Landing;
   const Access access_;
+  bool far_ = false;  // on another host, to which data and its signal go together
   const std::size_t landing_bytes_;
   std::mutex landing_mutex_;
   std::unique_ptr<Landing> landing_;
