@@ -28,6 +28,16 @@ class Chain {
     (last_ == nullptr ? first_ : (last_->*kLinks).next) = &one;
     last_ = &one;
   }
+  // Joins before one that is in the list; behind all, if that is null.
+  void insert(T* behind_it, T& one) noexcept {
+    if (behind_it == nullptr) return append(one);
+    T* const previous = (behind_it->*kLinks).previous;
+    HAMLYN_ASSERT((one.*kLinks).next == nullptr && (one.*kLinks).previous == nullptr && first_ != &one,
+                  "who joins is in no list by these links");
+    one.*kLinks = {behind_it, previous};
+    (previous == nullptr ? first_ : (previous->*kLinks).next) = &one;
+    (behind_it->*kLinks).previous = &one;
+  }
   void remove(T& one) noexcept {
     const ChainLinks<T> links = one.*kLinks;
     HAMLYN_ASSERT(links.previous != nullptr || first_ == &one,

@@ -266,6 +266,8 @@ class Link {
   // Has what was put leave this process now, whatever else might join it. True once it has: then it arrives
   // whatever becomes of this process. Within a host it has left as soon as it was put.
   virtual bool departed() noexcept { return true; }
+  // Holds what is put from now on, for what is put behind it; false: all of it leaves.
+  virtual void gather(bool) noexcept {}
   // Something long waits: the link may get itself more room.
   virtual void want_room() noexcept {}
   // Others wait for room at the normal level, or wait no more: until then no short way goes ahead of them.

@@ -58,6 +58,11 @@ class Terminus {
   // Puts (terminus_puts.cc).
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              SendHandle* handle) noexcept;
+  bool goes_far(const Ticket& ticket) noexcept;
+  // Puts up to 48 bytes to `offset`, and a signal behind them, in one frame if there are frames. As put;
+  // `left`: the data has left, whatever is said of the signal.
+  Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
+                         std::span<const std::byte> value, const PutOptions& signal, bool& left) noexcept;
   Opened opened(const Ticket& ticket) noexcept;
   // If its owner did not let this user in: it may do so now.
   void ask_again(const Ticket& ticket) noexcept;

@@ -284,6 +284,24 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   return status;
 }
 
+bool Terminus::goes_far(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard && terminus_->goes_far(ticket);
+}
+
+Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
+                                 std::span<const std::byte> value, const PutOptions& signal,
+                                 std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  bool left = false;
+  Status status = Status::forked;
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard)
+    status = terminus_->put_with_signal(ticket, data, offset, value, signal, left);
+  if (!waits(status)) return status;
+  if (!left) status = put(ticket, data, {.offset = offset}, patience.left());
+  return left || status == Status::ok ? put(ticket, value, signal, patience.left()) : status;
+}
+
 Opened Terminus::opened(const Ticket& ticket) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   return guard ? terminus_->opened(ticket) : Opened{};

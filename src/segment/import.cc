@@ -135,6 +135,7 @@ void Import::open(const Options& options) {
   const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
+  far_ = terminus_.goes_far(ticket_);
   const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
   if (!options.map || !here || !opened.gets) return;
   try {
@@ -257,11 +258,13 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   if (signal > size() || sizeof value > size() - signal) return Status::out_of_bounds;
   library::Patience patience(timeout);
   if (data.size() > interface::kPutInline) patience.deadline();
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  const PutOptions as_signal{.offset = signal, .signal = how};
+  if (far_ && access_ != Access::read_only && data.size() <= interface::kPutInline)
+    return terminus_.put_with_signal(ticket_, data, offset, bytes, as_signal, timeout);
   const Status status = write(offset, data, timeout);
   if (status != Status::ok) return status;
-  if (!writes_by_stores())
-    return terminus_.put(ticket_, std::as_bytes(std::span(&value, 1)), {.offset = signal, .signal = how},
-                         patience.left());
+  if (!writes_by_stores()) return terminus_.put(ticket_, bytes, as_signal, patience.left());
   // Pairs with Segment::wait_for_word: the data was stored before.
   const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
   if (how == Signal::set) {

@@ -127,7 +127,7 @@ class Terminus {
   Opened opened(const Ticket& ticket) noexcept;
   // Asks whether all that this terminus has put to that slot has landed. As `fetch`; its outcome: ok; refused
   // and why, if a put since the last fence was, or the ticket is not good any more. queue_full also while
-  // some of it has not left, or, to another host, is on its way.
+  // some of it has not left.
   Status fence(const Ticket& ticket, const RemoteOptions& options = {},
                RemoteHandle* handle = nullptr) noexcept;
   // `put` that waits, and `flush`, which is `fence` that waits: until it can be done, and until the buffer is
@@ -174,11 +174,17 @@ class Terminus {
                            std::uint64_t offset, std::chrono::nanoseconds timeout) noexcept;
 
  private:
-  friend class Import;  // whose short reads land where they are wanted
+  friend class Import;  // its short reads land where they are wanted, its signals go with their data
 
   // `get` that waits, into memory of the caller's.
   Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
               std::chrono::nanoseconds timeout) noexcept;
+  // Whether there is a link to it, to another host.
+  bool goes_far(const Ticket& ticket) noexcept;
+  // `put` that waits of up to 48 bytes, and of a signal behind them: in one frame if they can leave at once.
+  Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
+                         std::span<const std::byte> value, const PutOptions& signal,
+                         std::chrono::nanoseconds timeout) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
                      internal_::library::PendingCall& call, Try attempt) noexcept;

@@ -52,7 +52,7 @@ bool Exchange::arrive(interface::Core& core) noexcept {
   core.note_frames(bad_frames_, strangers_);
   bool moved = false;
   for (OfiLink* link : links_) {
-    if (link->standing_ != 0 && !link->retired_)
+    if (link->something_arrived() && !link->retired_)
       moved |= link->arrive(core, interface::Core::kSweepBudget) != 0;
   }
   if (moved) core.depart();
@@ -115,7 +115,7 @@ std::uint64_t Exchange::next_time() const noexcept { return next_time_; }
 
 bool Exchange::something_to_do() const noexcept {
   return std::any_of(links_.begin(), links_.end(),
-                     [](const OfiLink* link) { return link->standing_ != 0 && !link->retired_; });
+                     [](const OfiLink* link) { return link->something_arrived() && !link->retired_; });
 }
 
 void Exchange::arrived(Arrival& arrival) noexcept {

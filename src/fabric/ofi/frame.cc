@@ -13,7 +13,7 @@ void encode(const FrameHeader& header, std::byte* out) noexcept {
   store_little(out + 4, kFrameVersion);
   store_little(out + 5, static_cast<std::uint8_t>(header.lane));
   store_little(out + 6, header.flags);
-  store_little(out + 7, header.reason);
+  store_little(out + 7, header.lane == Lane::none ? header.reason : header.behind);
   store_little(out + 8, header.length);
   store_little(out + 12, header.patience);
   store_little(out + 16, header.link);
@@ -33,7 +33,9 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   if (load_little<std::uint8_t>(at + 4) != kFrameVersion) return "a frame of another version";
   header.lane = static_cast<Lane>(load_little<std::uint8_t>(at + 5));
   header.flags = load_little<std::uint8_t>(at + 6);
-  header.reason = load_little<std::uint8_t>(at + 7);
+  const auto seventh = load_little<std::uint8_t>(at + 7);
+  header.reason = header.lane == Lane::none ? seventh : std::uint8_t{0};
+  header.behind = header.lane == Lane::none ? std::uint8_t{0} : seventh;
   header.length = load_little<std::uint32_t>(at + 8);
   header.patience = load_little<std::uint32_t>(at + 12);
   header.link = load_little<std::uint64_t>(at + 16);
@@ -52,6 +54,8 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   if (empty != (header.lane == Lane::none)) return "packets in no lane, or a lane without packets";
   if (header.lane != Lane::none && (header.sequence == 0 || header.flags != 0))
     return "packets without a number, or after the end";
+  if (header.behind >= kMostWindow || (header.behind != 0 && header.behind >= header.sequence))
+    return "behind a frame that there cannot be";
   if (header.lane == Lane::none && header.flags == 0 && header.sequence != 0)
     return "a number without packets";
   return nullptr;

@@ -22,7 +22,9 @@ struct FrameHeader {
 
   Lane lane = Lane::none;
   std::uint8_t flags = 0;
-  std::uint8_t reason = 0;                     // with kEnd: a LinkReason, as its sender says; 0: it does not
+  std::uint8_t reason = 0;  // with kEnd: a LinkReason, as its sender says; 0: it does not
+  // With packets: the frame before it in its lane has a number so much lower; 0: all of those have come.
+  std::uint8_t behind = 0;
   std::uint32_t length = kFrameHeader;         // of the whole frame
   std::uint64_t link = 0;                      // random, the same at both ends
   std::uint64_t from = 0;                      // incarnation of the sender's node

@@ -42,6 +42,14 @@ std::uint32_t LinkProtocol::room(Lane lane) const noexcept {
   return std::min(share - standing, kMostWindow - kept());
 }
 
+std::uint64_t LinkProtocol::next_sequence(Lane lane) noexcept {
+  ++sent_in_[index_of(lane)];
+  std::uint64_t& last = last_in_[index_of(lane)];
+  ++sent_;
+  behind_[sent_ % kMostWindow] = last > acknowledged_ ? static_cast<std::uint8_t>(sent_ - last) : 0;
+  return last = sent_;
+}
+
 std::uint64_t LinkProtocol::progress() const noexcept {
   return std::accumulate(handed_there_.begin(), handed_there_.end(), acknowledged_);
 }
@@ -55,6 +63,7 @@ FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t l
   header.from = identity_.own_incarnation;
   header.to = identity_.peer_incarnation;
   header.sequence = sequence;
+  if (lane != Lane::none) header.behind = behind_[sequence % kMostWindow];
   header.acknowledged = told_received_ = received_;
   header.window = static_cast<std::uint16_t>(window_);
   header.patience = static_cast<std::uint32_t>(limits_.dead / kMillisecond);

@@ -6,7 +6,8 @@
 //
 // Each frame with packets has a sequence number. The receiver takes each once, acknowledges all up to one,
 // and says how many of each lane it has handed over, which bounds how many can stand there; the sender keeps
-// what is not acknowledged and sends it again. A side with nothing to send says so now and then; one that
+// what is not acknowledged and sends it again. Each says which one is before it in its lane, and is handed
+// over behind that one. A side with nothing to send says so now and then; one that
 // hears nothing for too long declares the other dead.
 #include <algorithm>
 #include <array>
@@ -55,14 +56,14 @@ class LinkProtocol {
   bool may_speak() const noexcept { return initiator_ || heard_; }
   // How many more frames of a lane could get a number.
   std::uint32_t room(Lane lane) const noexcept;
-  std::uint64_t next_sequence(Lane lane) noexcept {
-    ++sent_in_[index_of(lane)];
-    return ++sent_;
-  }
+  std::uint64_t next_sequence(Lane lane) noexcept;
   // The header of a frame that leaves now.
   FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;
   std::uint64_t sent() const noexcept { return sent_; }
   std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+  // Counts, modulo 2^16, the frames of a lane that were given a number, and those handed over there.
+  std::uint16_t sent_in(Lane lane) const noexcept { return sent_in_[index_of(lane)]; }
+  std::uint16_t handed_there(Lane lane) const noexcept { return handed_there_[index_of(lane)]; }
   // How many frames are kept until the other side has them.
   std::uint32_t kept() const noexcept { return static_cast<std::uint32_t>(sent_ - acknowledged_); }
   // Moves when the other side takes anything.
@@ -70,6 +71,10 @@ class LinkProtocol {
 
   // --- receiving
   Verdict take(const FrameHeader& header, std::uint64_t now) noexcept;
+  // Whether all frames before that one in its lane have come, as its header says.
+  bool in_turn(std::uint64_t sequence, std::uint8_t behind) const noexcept {
+    return behind == 0 || seen(sequence - behind);
+  }
   // The packets of one fresh frame have all gone to the interface.
   void handed_over(Lane lane, std::uint64_t now) noexcept;
   // So many frames may stand here that are not handed over.
@@ -111,6 +116,8 @@ class LinkProtocol {
   std::uint64_t sent_ = 0;                            // the last number given
   std::uint64_t acknowledged_ = 0;                    // all up to this one have come
   std::array<std::uint16_t, kLanes> sent_in_{};       // of each lane, modulo 2^16
+  std::array<std::uint64_t, kLanes> last_in_{};       // of each lane, the last number given
+  std::array<std::uint8_t, kMostWindow> behind_{};    // of those that are kept, by number
   std::array<std::uint16_t, kLanes> handed_there_{};  // and handed over at the other side
   std::uint32_t window_there_;
   std::uint64_t resend_at_;

@@ -33,6 +33,7 @@ OfiLink::OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std:
       protocol_(identity, exchange.limits(), initiator, exchange.now()) {
   peer = peer_interface;
   by_gate = true;
+  in_order = true;
   exchange_.add(*this);
 }
 
@@ -136,6 +137,7 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data, c
 // Its frame gets its number, and nothing joins it any more.
 void OfiLink::seal(Lane lane) noexcept {
   Frame* const frame = std::exchange(open_[index_of(lane)], nullptr);
+  puts_before_[index_of(lane)][protocol_.sent_in(lane) % kMostWindow] = frame->puts_before;
   frame->sequence = protocol_.next_sequence(lane);
   frame_of(frame->sequence) = frame;
   lane_of_[frame->sequence % kMostWindow] = lane;
@@ -146,7 +148,7 @@ void OfiLink::seal(Lane lane) noexcept {
 // full. The last frame that the other side has room for is filled while those before it are under way.
 void OfiLink::leave(Lane lane) noexcept {
   exchange_.sending_waits_ = true;
-  if (exchange_.running_ || !protocol_.may_speak()) return;
+  if (exchange_.running_ || gathers_ || !protocol_.may_speak()) return;
   if (!Exchange::may_send_here()) return surroundings_.departure_waits();
   const std::uint64_t now = exchange_.now();
   if (open_[index_of(lane)] != nullptr) {
@@ -155,6 +157,11 @@ void OfiLink::leave(Lane lane) noexcept {
     seal(lane);
   }
   if (!send_sealed(now)) surroundings_.departure_waits();
+}
+
+void OfiLink::gather(bool on) noexcept {
+  gathers_ = on;
+  if (!on) leave(Lane::normal);
 }
 
 // In the order of their numbers. False: the wire takes no more now.
@@ -263,9 +270,13 @@ bool OfiLink::has_reply_room() noexcept {
 
 std::uint64_t OfiLink::taken_count() noexcept {
   std::uint64_t taken = puts_;
-  for (const auto& frames : {std::span<Frame*>(kept_), std::span<Frame*>(open_)}) {
-    for (const Frame* frame : frames) {
-      if (frame != nullptr) taken = std::min(taken, frame->puts_before);
+  for (const Lane lane : {Lane::normal, Lane::urgent, Lane::replies}) {
+    const Frame* const open = open_[index_of(lane)];
+    const std::uint16_t handed = protocol_.handed_there(lane);
+    if (handed != protocol_.sent_in(lane)) {
+      taken = std::min(taken, puts_before_[index_of(lane)][handed % kMostWindow]);
+    } else if (open != nullptr) {
+      taken = std::min(taken, open->puts_before);
     }
   }
   return taken;
@@ -309,8 +320,28 @@ void OfiLink::take(const FrameHeader& header, Arrival& arrival, std::uint64_t no
   if (verdict != LinkProtocol::Verdict::fresh || broken || retired_)
     return exchange_.wire().give_back(arrival);
   arrival.read = kFrameHeader;
-  arrivals(header.lane).append(arrival);
+  arrival.sequence = header.sequence;
+  arrival.behind = header.behind;
+  stand(header.lane, arrival);
+}
+
+// In the order of their numbers: mostly that is the order in which they come.
+void OfiLink::stand(Lane lane, Arrival& arrival) noexcept {
+  Arrivals& those = arrivals(lane);
+  Arrival* later = nullptr;
+  if (!those.empty() && those.last()->sequence > arrival.sequence) {
+    later = those.first();
+    while (later->sequence < arrival.sequence) later = Arrivals::next(*later);
+  }
+  those.insert(later, arrival);
   ++standing_;
+}
+
+// The first of a lane waits for one before it that has not come. A liar's may wait for ever, in the room that
+// it has.
+Arrival* OfiLink::next_in_turn(Lane lane) const noexcept {
+  Arrival* const first = arrivals(lane).first();
+  return first != nullptr && protocol_.in_turn(first->sequence, first->behind) ? first : nullptr;
 }
 
 void OfiLink::look_at_clock(std::uint64_t now, std::uint64_t sure) noexcept {
@@ -333,7 +364,11 @@ void OfiLink::look_at_clock(std::uint64_t now, std::uint64_t sure) noexcept {
 
 // --- packets come
 
-bool OfiLink::something_arrived() const noexcept { return standing_ != 0; }
+bool OfiLink::something_arrived() const noexcept {
+  if (standing_ == 0) return false;
+  const auto in_turn = [&](Lane lane) { return next_in_turn(lane) != nullptr; };
+  return in_turn(Lane::normal) || in_turn(Lane::urgent) || in_turn(Lane::replies);
+}
 
 std::uint64_t OfiLink::arrived_at_most() const noexcept {
   return standing_ * (exchange_.limits().frame / kPacketHeader);
@@ -344,7 +379,7 @@ unsigned OfiLink::arrive(Core& core, unsigned budget) noexcept {
   unsigned replies = 0;
   hand_over(core, Lane::replies, replies, ~0u);
   unsigned count = 0;
-  if (!arrivals(Lane::urgent).empty() && !broken) {
+  if (next_in_turn(Lane::urgent) != nullptr && !broken) {
     arriving = Priority::urgent;
     hand_over(core, Lane::urgent, count, std::min(budget, kUrgentInARow - urgent_in_a_row_));
     arriving = Priority::normal;
@@ -361,7 +396,7 @@ unsigned OfiLink::arrive(Core& core, unsigned budget) noexcept {
 // Packets of one lane, until `count` is `most` or a message is complete.
 void OfiLink::hand_over(Core& core, Lane lane, unsigned& count, unsigned most) noexcept {
   const std::uint64_t completions = core.completions();
-  while (Arrival* arrival = arrivals(lane).first()) {
+  while (Arrival* arrival = next_in_turn(lane)) {
     while (arrival->read != arrival->length) {
       if (count == most || (lane == Lane::normal && core.completions() != completions)) return;
       Packet packet;

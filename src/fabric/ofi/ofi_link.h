@@ -42,6 +42,7 @@ class OfiLink final : public interface::Link {
   std::uint64_t put_count() const noexcept override { return puts_; }
   std::uint64_t taken_count() noexcept override;
   bool departed() noexcept override;
+  void gather(bool on) noexcept override;
 
   // Whether it is over; whoever keeps the links ends it.
   LinkProtocol::End over() const noexcept { return over_; }
@@ -93,6 +94,9 @@ class OfiLink final : public interface::Link {
   void free_acknowledged() noexcept;
   std::uint32_t open_frames() const noexcept;
   void hand_over(interface::Core& core, Lane lane, unsigned& count, unsigned most) noexcept;
+  void stand(Lane lane, Arrival& arrival) noexcept;
+  // The next of a lane that may be handed over; null: none stands there, or one before it has not come.
+  Arrival* next_in_turn(Lane lane) const noexcept;
   bool deposit(interface::Core& core, Lane lane, const interface::Packet& packet,
                const interface::Payload& payload) noexcept;
   Arrivals& arrivals(Lane lane) noexcept { return arrivals_[index_of(lane)]; }
@@ -110,15 +114,18 @@ class OfiLink final : public interface::Link {
   std::array<Frame*, kLanes> open_{};        // being filled
   std::array<Frame*, kMostWindow> kept_{};   // sealed, by number, until they are acknowledged
   std::array<Lane, kMostWindow> lane_of_{};  // theirs
-  std::uint64_t given_ = 0;                  // to the wire, up to this number
-  std::uint64_t freed_ = 0;                  // and forgotten, up to this one
-  std::uint64_t left_at_ = 0;                // when something was sent last
+  // Packets that were put before those of a frame, by its number in its lane.
+  std::array<std::array<std::uint64_t, kMostWindow>, kLanes> puts_before_{};
+  std::uint64_t given_ = 0;    // to the wire, up to this number
+  std::uint64_t freed_ = 0;    // and forgotten, up to this one
+  std::uint64_t left_at_ = 0;  // when something was sent last
   std::uint64_t puts_ = 0;
 
   std::array<Arrivals, kLanes> arrivals_;
   std::uint32_t standing_ = 0;  // frames in them
   unsigned urgent_in_a_row_ = 0;
   bool retired_ = false;
+  bool gathers_ = false;
   std::uint8_t last_word_ = 0;  // the LinkReason that the other side is told; 0: none
 };
 

@@ -43,6 +43,8 @@ struct Arrival : WireContext {
   std::byte* bytes = nullptr;
   std::uint32_t length = 0;
   std::uint32_t read = 0;  // of it, so many bytes have been handed over
+  std::uint64_t sequence = 0;
+  std::uint8_t behind = 0;  // as its header says
   base::ChainLinks<Arrival> in_lane;
 };
 

@@ -139,6 +139,27 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   return post(work, ticket, 0, data.size(), as_message, handle, false);
 }
 
+bool Terminus::goes_far(const Ticket& ticket) noexcept {
+  const Link* const link = core_.find_link(ticket.interface);
+  return link != nullptr && link->local() == nullptr;
+}
+
+Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
+                                 std::span<const std::byte> value, const PutOptions& signal,
+                                 bool& left) noexcept {
+  HAMLYN_ASSERT(data.size() <= kPutInline, "data that leaves at once or not at all");
+  left = false;
+  const Status way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Link& link = *last_of_level().link;
+  link.gather(true);
+  Status status = put(ticket, data, {.offset = offset}, nullptr);
+  left = status == Status::ok;
+  if (left) status = put(ticket, value, signal, nullptr);
+  link.gather(false);
+  return status;
+}
+
 // By last_of_level(), if `status` is ok.
 Status Terminus::left_at_once(Status status, const PutOptions& options) noexcept {
   if (status != Status::ok) return status;

@@ -397,7 +397,7 @@ Refusal Core::take_answer(Link& link, const Packet& packet, const Payload& paylo
   if (packet.lead.operation == Operation::get_data) return land_piece(link, asked, packet, payload);
   if (packet.lead.operation != Operation::refused_request || check_refused(asked, packet) != Refusal::none)
     return Refusal::unasked_reply;
-  // Puts that have left before may be overtaken: the fence waits for them.
+  // Puts that have left before may be overtaken where a link keeps no order: the fence waits for them there.
   asked.cause = static_cast<Refusal>(packet.delta);
   asked.until = static_cast<std::uint32_t>(packet.offset);
   if (asked.landed == asked.until) finish(link, asked, Status::refused, 0);

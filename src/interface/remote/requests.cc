@@ -130,6 +130,7 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   Asked& asked = link->remote.next(level);
   const Status status = put(*link, ticket, packet, nullptr, options, queue, nullptr, handle);
   if (status != Status::pending) return status;
+  static_cast<void>(link->departed());  // whoever asks for a fence waits for it, not for company
   if (credit != nullptr) {
     asked.credit = credit;
     asked.fenced_by = (credit->amiss() | credit->unfenced) & terminus_.bit();

@@ -16,23 +16,23 @@ namespace {
 
 constexpr std::uintptr_t kPage = 4096;
 
-constinit std::mutex mutex;
+constinit std::mutex wirings_mutex;
 constinit base::Immortal<std::vector<const Wiring*>> all;
 
 // A child that is forked while another thread has the mutex could never take it.
-const int forks_heard_of =
-    pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+const int wirings_hear_of_forks = pthread_atfork([] { wirings_mutex.lock(); }, [] { wirings_mutex.unlock(); },
+                                                 [] { wirings_mutex.unlock(); });
 
 }  // namespace
 
 Wiring::Wiring() {
-  if (forks_heard_of != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
-  const std::lock_guard guard(mutex);
+  if (wirings_hear_of_forks != 0) throw Error(ErrorCode::out_of_memory, "no memory to hear of forks");
+  const std::lock_guard guard(wirings_mutex);
   all.value.push_back(this);
 }
 
 Wiring::~Wiring() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(wirings_mutex);
   std::erase(all.value, this);
   for (const Range& range : ranges_) unlock_unless_held(range);
 }
@@ -44,7 +44,7 @@ Wiring::Range Wiring::pages_of(std::span<const std::byte> memory) noexcept {
 
 bool Wiring::lock(std::span<const std::byte> memory) noexcept {
   Range range = pages_of(memory);
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(wirings_mutex);
   try {
     ranges_.reserve(ranges_.size() + 1);
   } catch (const std::bad_alloc&) {
@@ -62,7 +62,7 @@ bool Wiring::lock(std::span<const std::byte> memory) noexcept {
 
 void Wiring::unlock(std::span<const std::byte> memory) noexcept {
   const Range range = pages_of(memory);
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(wirings_mutex);
   try {
     ranges_.reserve(2 * ranges_.size() + 1);  // each may leave a part before and one behind
   } catch (const std::bad_alloc&) {
@@ -80,7 +80,7 @@ void Wiring::unlock(std::span<const std::byte> memory) noexcept {
 
 bool Wiring::holds(std::span<const std::byte> memory) const noexcept {
   const Range wanted = pages_of(memory);
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(wirings_mutex);
   return std::ranges::any_of(
       ranges_, [&](const Range& range) { return range.begin <= wanted.begin && wanted.end <= range.end; });
 }

@@ -51,6 +51,8 @@ void add_mapped(Collection& all) {
 }
 
 void add_segments(Collection& all) {
+  all.add(segment_flush(Place::shm));
+  all.add(segment_signal(Place::shm));
   for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
     all.add(segment_write(Place::shm, sharing));
     if (sharing != Sharing::guarded) all.add(read_limit());
@@ -141,6 +143,8 @@ void add_far(Collection& all) {
   all.add(segment_write(Place::ofi, Sharing::guarded));
   all.add(segment_read(Place::ofi, Sharing::guarded));
   all.add(segment_swap(Place::ofi, Sharing::guarded));
+  all.add(segment_flush(Place::ofi));
+  all.add(segment_signal(Place::ofi));
   all.add(segment_bandwidth(Place::ofi, Sharing::guarded, 4096));
   all.add(segment_read_page(Place::ofi));
   all.add(get_bandwidth(Place::ofi, 65536));

@@ -168,6 +168,29 @@ void swap_word(Exporter& side, std::uint64_t number) {
   expect(outcome.status == Status::ok && outcome.value == number, "a swap was lost, or done twice");
 }
 
+// Data, and whether it has landed.
+void write_and_flush(Exporter& side, std::uint64_t number) {
+  side.write(Cell{number}.bytes());
+  expect(side.other().flush(seconds{10}) == Status::ok, "a write has not landed");
+}
+
+// Data with a signal behind it, to and fro.
+struct SignalEnds {
+  Exporter& side;
+
+  void send(std::uint64_t number) {
+    const Status status =
+        side.other().write_signal(0, Cell{number * 16}.bytes(), 64, number, Signal::set, seconds{10});
+    expect(status == Status::ok, "a signal was not sent");
+  }
+  void receive(std::uint64_t number) {
+    const auto signal = side.own().at<std::uint64_t>(64);
+    while (signal.load(std::memory_order_acquire) != number) side.interface().run();
+    check(side, number * 16);
+  }
+  void finish() {}
+};
+
 // Blocks, one after the other to one place, as peers' tools do it, until all have landed.
 void write_blocks(Exporter& side, Room& room, std::size_t bytes) {
   const std::vector<std::byte> block(bytes, std::byte{0x5A});
@@ -295,6 +318,22 @@ Meter get_bandwidth(Place place, std::size_t bytes) {
 
 Meter segment_swap(Place place, Sharing sharing) {
   return two_sided("segment.cas." + kind(sharing) + "8.roundtrip", place, sharing, timed(swap_word), serve);
+}
+
+Meter segment_flush(Place place) {
+  return two_sided("segment.flush.40.roundtrip", place, Sharing::guarded, timed(write_and_flush), serve);
+}
+
+Meter segment_signal(Place place) {
+  const auto first = [](Exporter& side, Room& room) {
+    SignalEnds ends{side};
+    ask(ends, room, {});
+  };
+  const auto second = [](Exporter& side, Room&) {
+    SignalEnds ends{side};
+    answer(ends, {});
+  };
+  return two_sided("segment.write_signal.40.oneway", place, Sharing::guarded, first, second);
 }
 
 Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes) {

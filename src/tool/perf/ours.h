@@ -80,6 +80,9 @@ Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);
 Meter segment_read_page(Place place);  // 4096 bytes, of the guarded kind
 Meter segment_swap(Place place, Sharing sharing);
+// Written and known to have landed; written with a signal, and back.
+Meter segment_flush(Place place);
+Meter segment_signal(Place place);
 // Blocks written, and blocks read into a segment, eight under way; and 40 bytes to an exporter that sleeps
 // until it is told.
 Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes);

@@ -1,0 +1,181 @@
+// The order that a link between hosts keeps whatever its wire does, and what does not wait because of it: a
+// fence for an acknowledgement, a signal for a frame of its own.
+#include <array>
+#include <optional>
+
+#include "test/simulation/far_link.h"
+
+namespace hamlyn::test {
+namespace {
+
+constexpr RoughNet::Weather kRough{
+    .most_delay = 100 * kTurn, .lost_one_in = 8, .repeated_one_in = 8, .not_now_one_in = 8};
+
+// One level of sends, and how many have been told of at the other side.
+struct Row {
+  Terminus& terminus;
+  std::uint64_t first;
+  std::uint64_t sent = 0, told = 0;
+
+  void send(const Ticket& ticket) {
+    if (sent != 200 && terminus.send_fast(ticket, {}, first + sent, 0) == Status::ok) ++sent;
+  }
+};
+
+TEST_F(FarLink, hands_over_each_lane_in_its_order_whatever_the_wire_does) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    make(seed, kRough);
+    Area area(64);
+    TestSlot slot(other->party, area, other->queue, {.places = 512});
+    Terminus normal(one->party.core, 63), urgent(one->party.core, 63, Priority::urgent);
+    std::array rows{Row{normal, 0}, Row{urgent, 1000}};
+    ASSERT_TRUE(until([&] {
+      for (Row& row : rows) row.send(slot.ticket());
+      while (const auto n = take(other->party, other->queue)) {
+        Row& row = rows[n->word / 1000];
+        EXPECT_EQ(n->word, row.first + row.told) << "one overtook another";
+        ++row.told;
+      }
+      return rows[0].told == 200 && rows[1].told == 200;
+    }));
+  }
+}
+
+// One of another lane waits for nobody.
+TEST_F(FarLink, keeps_a_frame_until_the_one_before_it_in_its_lane_has_come) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  const auto comes = [&](std::uint64_t sequence, Lane lane, std::uint8_t behind) {
+    FrameHeader header = header_from_one(sequence);
+    header.lane = lane;
+    header.behind = behind;
+    net->inject(1, frame(header));
+    for (int i = 0; i < 3; ++i) turn();
+    return handed_over();
+  };
+  EXPECT_EQ(comes(4, Lane::normal, 1), 0u);
+  EXPECT_EQ(comes(3, Lane::normal, 2), 0u);
+  EXPECT_FALSE(other->link->something_arrived()) << "nobody would sleep";
+  EXPECT_EQ(comes(2, Lane::urgent, 0), 1u);
+  EXPECT_EQ(comes(1, Lane::normal, 0), 4u);
+  EXPECT_EQ(other->port->arrivals_out(), 0u);
+}
+
+TEST_F(FarLink, refuses_frames_behind_one_that_there_cannot_be) {
+  const auto wrong = [](std::uint64_t sequence, std::uint8_t behind) {
+    FrameHeader header = header_from_one(sequence), read;
+    header.behind = behind;
+    return decode(frame(header), read);
+  };
+  EXPECT_EQ(wrong(40, ofi::kMostWindow - 1), nullptr);
+  EXPECT_STREQ(wrong(40, ofi::kMostWindow), "behind a frame that there cannot be") << "acknowledged by then";
+  EXPECT_EQ(wrong(3, 2), nullptr);
+  EXPECT_STREQ(wrong(3, 3), "behind a frame that there cannot be");
+}
+
+// Frames that wait for ever go with their link.
+TEST_F(FarLink, lets_no_more_stand_of_who_names_frames_that_never_come) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  for (std::uint64_t sequence = 2; sequence <= ofi::kMostWindow; ++sequence) {
+    FrameHeader header = header_from_one(sequence);
+    header.behind = 1;
+    net->inject(1, frame(header));
+  }
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(handed_over(), 0u);
+  EXPECT_EQ(other->port->arrivals_out(), share_of(Lane::normal, limits().window));
+  other->cut();
+  EXPECT_EQ(other->port->arrivals_out(), 0u);
+}
+
+TEST_F(FarLink, counts_as_taken_what_was_handed_over) {
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  interface::Packet packet {};
+  set_lead(packet, interface::Operation::write, 0, 0);
+  ASSERT_EQ(one->link->put(packet, nullptr, nullptr, Priority::normal), Status::ok);
+  const auto acknowledged = [&] {
+    net->pass(kTurn);
+    one->party.core.run();
+    other->exchange.pump();
+    other->exchange.send_due(true);
+    return one->link->all_arrived();
+  };
+  for (int i = 0; i < 1000 && !acknowledged(); ++i) continue;
+  ASSERT_TRUE(one->link->all_arrived());
+  EXPECT_LT(one->link->taken_count(), one->link->put_count());
+  EXPECT_TRUE(until([&] { return one->link->taken_count() == one->link->put_count(); }));
+}
+
+// A slot that takes puts, its opening, and a terminus.
+class FarPuts : public FarLink {
+ protected:
+  void open() {
+    make(3, {});
+    slot.emplace(other->party, area, other->queue, Slot::Options{.fetches = true, .puts = true});
+    terminus.emplace(one->party.core, 63);
+    const std::uint64_t word = 0;
+    const auto put = [&] { return terminus->put(slot->ticket(), bytes(word), {}, nullptr); };
+    ASSERT_TRUE(until([&] { return put() == Status::ok; }));
+    ASSERT_TRUE(until([&] { return one->link->taken_count() == one->link->put_count(); }));
+    for (int i = 0; i < 1000; ++i) turn();
+  }
+  void TearDown() override {
+    terminus.reset();
+    slot.reset();
+  }
+  static std::span<const std::byte> bytes(const std::uint64_t& word) {
+    return std::as_bytes(std::span(&word, 1));
+  }
+
+  Area area{4096};
+  std::optional<TestSlot> slot;
+  std::optional<Terminus> terminus;
+};
+
+TEST_F(FarPuts, are_fenced_before_anybody_has_acknowledged_them) {
+  open();
+  const std::uint64_t word = 7;
+  ASSERT_EQ(terminus->put(slot->ticket(), bytes(word), {.offset = 64}, nullptr), Status::ok);
+  RemoteHandle handle;
+  EXPECT_EQ(terminus->requests().fence(slot->ticket(), {}, nullptr, &handle), Status::pending);
+  EXPECT_EQ(one->link->protocol().sent() - one->link->protocol().acknowledged(), 2u)
+      << "it has left, and waits for no company";
+  ASSERT_TRUE(until([&] { return terminus->requests().outcome(handle).status != Status::pending; }));
+  EXPECT_EQ(terminus->requests().outcome(handle).status, Status::ok);
+  EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
+}
+
+TEST_F(FarPuts, leave_with_their_signal_in_one_frame) {
+  open();
+  const std::uint64_t before = one->link->protocol().sent(), word = 7, signal = 1;
+  bool left = false;
+  EXPECT_EQ(terminus->put_with_signal(slot->ticket(), bytes(word), 64, bytes(signal),
+                                      {.offset = 128, .signal = Signal::set}, left),
+            Status::ok);
+  EXPECT_TRUE(left);
+  EXPECT_EQ(one->link->protocol().sent(), before + 1);
+  ASSERT_TRUE(until([&] { return same(area.bytes().subspan(128, 8), bytes(signal)); }));
+  EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
+}
+
+TEST_F(FarPuts, are_refused_with_their_signal_if_either_cannot_be) {
+  open();
+  const std::uint64_t before = one->link->protocol().sent(), word = 7;
+  bool left = true;
+  const PutOptions signal{.offset = 128, .signal = Signal::set};
+  EXPECT_EQ(terminus->put_with_signal(slot->ticket(), bytes(word), 4092, bytes(word), signal, left),
+            Status::out_of_bounds);
+  EXPECT_FALSE(left);
+  EXPECT_EQ(one->link->protocol().sent(), before);
+  const PutOptions outside{.offset = 4096, .signal = Signal::set};
+  EXPECT_EQ(terminus->put_with_signal(slot->ticket(), bytes(word), 64, bytes(word), outside, left),
+            Status::out_of_bounds);
+  EXPECT_TRUE(left) << "what has left is not taken back";
+  EXPECT_EQ(one->link->protocol().sent(), before + 1) << "and waits for nothing";
+}
+
+}  // namespace
+}  // namespace hamlyn::test
