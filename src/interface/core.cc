@@ -386,6 +386,8 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
       return deposit_acknowledged(link, packet, payload);
     case Operation::delivered:
       return take_delivered(link, packet);
+    case Operation::opened_write:
+      return deposit_opened(link, packet);
     case Operation::get:
     case Operation::get_strided:
       return serve_get(link, packet);

@@ -242,6 +242,10 @@ class Core {
   // Takes a block whose data stands in one piece.
   static bool take_cached_block(Link& link, const Words& words, const std::byte* data, Queue& queue,
                                 Notification& out) noexcept;
+  // Messages of one cell by an opening (places/opened.h).
+  bool opened_cached(Link& link, const Words& words) noexcept;
+  static bool take_cached_opened(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
+  bool take_opened(Link& link, const Words& words, Queue& queue, Notification& out) noexcept;
   // Lands a short put.
   static bool put_cached(Link& link, const Words& words) noexcept;
   // Serves a request, if the answer can leave at once; and takes its answer (short_remote.h).
@@ -345,6 +349,9 @@ class Core {
   Refusal take_delivered(Link& link, const Packet& packet) noexcept;
   Refusal why_nothing(const Link& link, const Packet& packet) const noexcept;
   Refusal grant_places(Link& link, const Packet& packet) noexcept;
+  Refusal find_opened(const Link& link, const PutWord& word, std::uint32_t& record) const noexcept;
+  Refusal deposit_opened(Link& link, const Packet& packet) noexcept;
+  void remember_opened(Link& link, const PutWord& word, std::uint32_t record) noexcept;
 
   // Openings that are given back for others (giving_back.cc).
   std::uint64_t terminus_bits() const noexcept;

@@ -297,6 +297,8 @@ class Terminus {
     return remember(ticket);
   }
   Status remember(const Ticket& ticket) noexcept;
+  Status put_fast(Link& link, const SendCredit& credit, std::uint64_t at, std::uint64_t word,
+                  std::span<const std::byte> data) noexcept;
   Status without_place() noexcept;
   Status too_long(Link& link, std::size_t bytes) noexcept;
   bool awaits_longer_ring(Link& link) noexcept;

@@ -15,10 +15,24 @@ Status Terminus::send_fast(const Ticket& ticket, std::span<const std::byte> data
     return Status::queue_full;
   if (data.size() > link.payload_limit(priority_)) return too_long(link, data.size());
   if (offset > ticket.bound || data.size() > ticket.bound - offset) return Status::out_of_bounds;
-  const Status status =
-      link.put_fast(last.credit->target, ticket.base + offset, word, data.data(), data.size(), priority_);
+  const Status status = put_fast(link, *last.credit, ticket.base + offset, word, data);
   if (status == Status::ok) --last.credit->left;
   return status;
+}
+
+// Sends more than 16 and up to 40 bytes within a host in one cell, by the opening.
+Status Terminus::put_fast(Link& link, const SendCredit& credit, std::uint64_t at, std::uint64_t word,
+                          std::span<const std::byte> data) noexcept {
+  const bool opened = link.local() != nullptr && priority_ == Priority::normal && data.size() > kInlineData &&
+                      data.size() <= kOpenedInline && at < kPutSpan;
+  if (!opened) return link.put_fast(credit.target, at, word, data.data(), data.size(), priority_);
+  Words words{};
+  words.word[kLeadWord] = opened_lead();
+  words.word[kSlotWord] = put_word(credit.opening, data.size(), false, at);
+  std::memcpy(words.word + kKeyWord, data.data(), data.size());
+  words.word[kOpenedUserWord] = word;
+  const Packet packet = packet_of(words);
+  return link.put(packet, packet.data, nullptr, priority_);
 }
 
 Status Terminus::remember(const Ticket& ticket) noexcept {

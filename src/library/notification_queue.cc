@@ -30,17 +30,6 @@ NotificationQueue::~NotificationQueue() {
 
 std::size_t NotificationQueue::capacity() const noexcept { return queue_->capacity(); }
 
-namespace {
-
-__attribute__((noinline)) std::size_t take_more(Engine& engine, interface::Queue& queue,
-                                                std::span<Notification> out) noexcept {
-  const std::size_t count = engine.short_way().take_run(queue, out, 1);
-  engine.lock().leave_quickly();
-  return count;
-}
-
-}  // namespace
-
 // The shortest way: straight from the link that brought the last message, at which it looks a few times. What
 // comes after the message is seen stands between two processes, what comes before does not: so whatever can
 // be known before was put into the run.
@@ -50,15 +39,17 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
     return poll_uncached(out);
   ShortWay& way = engine.short_way();
   if (way.open_for(*queue_) && !out.empty()) [[likely]] {
+    if (out.size() != 1) return poll_several(out);
     switch (way.take(*queue_, out.front())) {
       case ShortWay::Found::message:
-        if (out.size() != 1) return take_more(engine, *queue_, out);
+      case ShortWay::Found::standing:
         engine.lock().leave_quickly();
         return 1;
       case ShortWay::Found::nothing:
         engine.lock().leave_quickly();
         return 0;
       case ShortWay::Found::other:
+      case ShortWay::Found::other_late:
         return poll_other(out);
       case ShortWay::Found::elsewhere:
         break;
@@ -68,13 +59,44 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   return poll_uncached(out);
 }
 
+// With room for more than one, in an open run, with the lock taken quickly. Looks on behind a message that
+// stood there: others of a stream may, too. Behind one that was waited for, a look would take the next line
+// from the peer, who is about to write there.
+std::size_t NotificationQueue::poll_several(std::span<Notification> out) noexcept {
+  Engine& engine = interface_.engine();
+  ShortWay& way = engine.short_way();
+  std::size_t count = 0;
+  switch (way.take<true>(*queue_, out.front())) {
+    case ShortWay::Found::message:
+      count = 1;
+      break;
+    case ShortWay::Found::standing:
+      count = way.take_run(*queue_, out, 1);
+      break;
+    case ShortWay::Found::nothing:
+      break;
+    case ShortWay::Found::other:
+      if (!way.take_opened(*queue_, out.front())) return poll_other(out);
+      way.rest().answered();
+      count = way.take_run(*queue_, out, 1);
+      break;
+    case ShortWay::Found::other_late:
+      return poll_other(out);
+    case ShortWay::Found::elsewhere:
+      engine.lock().leave_quickly();
+      return poll_uncached(out);
+  }
+  engine.lock().leave_quickly();
+  return count;
+}
+
 // In an open run, with the lock taken quickly: something is there that is not like the one before. It may be
 // but longer.
 std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
   ShortWay& way = engine.short_way();
   std::size_t count = 1;
-  if (way.take_block(*queue_, out.front())) [[likely]] {
+  if (way.take_opened(*queue_, out.front()) || way.take_block(*queue_, out.front())) [[likely]] {
     way.rest().answered();
   } else {
     count = look_and_take(out, 0, true);

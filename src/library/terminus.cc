@@ -177,7 +177,10 @@ Status Terminus::send_block(const Ticket& ticket, std::span<const std::byte> dat
   base::RunLock& lock = interface_.engine().lock();
   if (lock.enter_quickly()) [[likely]] {
     shm::ShmLink* asleep;
-    if (ShortWay::send_block(*terminus_, ticket, data, word, offset, asleep)) [[likely]]
+    const bool left = data.size() <= interface::kOpenedInline
+                          ? ShortWay::send_opened(*terminus_, ticket, data, word, offset, asleep)
+                          : ShortWay::send_block(*terminus_, ticket, data, word, offset, asleep);
+    if (left) [[likely]]
       return leave(lock, asleep);
     lock.leave_quickly();
   }

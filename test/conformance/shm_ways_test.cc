@@ -97,6 +97,17 @@ class ShmWays : public ShortWays {
         interface::put_word(interface::opening_word(kPutName, kPutName), length, false, offset));
     return packet;
   }
+  // By the first opening.
+  static Packet opened(std::size_t length, std::uint64_t offset) {
+    Packet packet{};
+    interface::set_word(packet, interface::kLeadWord, interface::opened_lead());
+    for (std::size_t i = interface::kKeyWord; i != interface::kOpenedUserWord; ++i)
+      interface::set_word(packet, i, 0x5A5A5A5A5A5A5A5Au);
+    interface::set_word(packet, interface::kOpenedUserWord, 7);
+    interface::set_word(packet, interface::kSlotWord,
+                        interface::put_word(interface::opening_word(0, 0), length, false, offset));
+    return packet;
+  }
   static Packet request(Sides& at, Operation operation, std::uint32_t delta) {
     Packet packet = hand_made(at.slots[1]->ticket(), 0);
     interface::set_lead(packet, operation, operation == Operation::fetch ? interface::kInlineData : 0, 0);
@@ -113,6 +124,8 @@ class ShmWays : public ShortWays {
     return {{"fast of 16", [](Sides& at) { return fast(at, 16); }},
             {"fast of 5", [](Sides& at) { return fast(at, 5); }},
             {"fast of 64", [](Sides& at) { return fast(at, 64); }},
+            {"one by an opening", [](Sides&) { return opened(40, 64); }},
+            {"one of 23 by an opening", [](Sides&) { return opened(23, 5); }},
             {"a message", [](Sides& at) { return counted(at, 0, 16, 0, 0); }},
             {"a long message", [](Sides& at) { return counted(at, 0, 100, 9, 0); }},
             {"a group's", [](Sides& at) { return counted(at, Sides::kGroup, 16, 0, 0x40000000); }},

@@ -238,7 +238,12 @@ class Siege {
     const std::uint64_t length = pick(50), offset = pick(kSlotBytes);
     const bool notify = pick(3) == 0;
     packet.lead.length = static_cast<std::uint16_t>(pick(300));
-    switch (pick(3)) {
+    switch (pick(4)) {
+      case 3:
+        packet.lead.operation = Operation::opened_write;
+        packet.lead.length = interface::kInlineData;
+        set_word(packet, interface::kSlotWord, interface::put_word(opening, length, pick(8) == 0, offset));
+        break;
       case 0:
         packet.lead.operation = Operation::put;
         packet.lead.length = interface::kInlineData;

@@ -94,6 +94,11 @@ TEST_F(Checks, of_strided_packets_want_chunks_of_whole_elements) {
   }
 }
 
+TEST_F(Checks, of_a_short_message_by_an_opening_want_a_link_of_this_host) {
+  slots[1].fast = true;
+  EXPECT_EQ(check_opened_write(link, slots[1], {.length = 8}), Refusal::malformed);
+}
+
 TEST_F(Checks, of_an_opening_want_the_one_that_lasts) {
   const PutWord word{.name = 0, .serial = 5};
   EXPECT_EQ(find_opening(slots, records, link, word), 1u);

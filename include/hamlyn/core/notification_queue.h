@@ -88,6 +88,7 @@ class NotificationQueue {
   Status wait_here(internal_::library::PendingCall& call, Ready ready,
                    std::chrono::nanoseconds timeout) noexcept;
   std::size_t poll_other(std::span<Notification> out) noexcept;
+  std::size_t poll_several(std::span<Notification> out) noexcept;
   std::size_t poll_uncached(std::span<Notification> out) noexcept;
   std::size_t look_and_take(std::span<Notification> out, std::uint32_t row, bool found) noexcept;
 

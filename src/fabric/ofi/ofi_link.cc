@@ -422,8 +422,11 @@ void OfiLink::hand_over(Core& core, Lane lane, unsigned& count, unsigned most) n
 // False: the peer does not keep to the protocol.
 bool OfiLink::deposit(Core& core, Lane lane, const Packet& packet, const Payload& payload) noexcept {
   const interface::Lead& lead = packet.lead;
-  // No ring is continued here, and no area was shown.
-  if (lead.operation == Operation::continue_ring || lead.operation == Operation::area_write) return false;
+  // No ring is continued here, no area was shown, and each message carries its key.
+  if (lead.operation == Operation::continue_ring || lead.operation == Operation::area_write ||
+      lead.operation == Operation::opened_write) {
+    return false;
+  }
   if (interface::invalid_element(lead) != nullptr) return false;
   Refusal refusal;
   if (lane == Lane::replies) {

@@ -6,6 +6,7 @@
 // kInRun: only in an open run, where nothing comes before what stands in the ring. kCountedLater: the run
 // counts the packet when it closes.
 #include "fabric/shm/shm_link.h"
+#include "interface/places/opened.h"
 #include "interface/remote/short_remote.h"
 
 namespace hamlyn::shm {
@@ -37,6 +38,19 @@ struct CachedBlock {
   }
 };
 
+// In fast mode by an opening, like the one before.
+struct CachedOpening {
+  static constexpr bool kInRun = true;
+  static constexpr bool kCountedLater = false;
+  interface::Queue& queue;
+  Notification& out;
+
+  __attribute__((always_inline)) bool land(ShmLink& link, const interface::Words& words) noexcept {
+    return interface::is_opened_write(words.word[interface::kLeadWord]) &&
+           interface::Core::take_cached_opened(link, words, queue, out);
+  }
+};
+
 // A whole message of one packet, or a packet of a group. `whole`: there is something to be told of in `out`.
 struct Message {
   static constexpr bool kInRun = false;
@@ -48,6 +62,8 @@ struct Message {
 
   __attribute__((always_inline)) bool land(ShmLink& link, const interface::Words& words) noexcept {
     const Lead lead = lead_of(words.word[interface::kLeadWord]);
+    if (interface::is_opened_write(words.word[interface::kLeadWord]))
+      return whole = core.take_opened(link, words, queue, out);
     if (lead.operation != interface::Operation::write || !usable(lead, link.mtu(), link.in().count()))
       return false;
     const auto arrived = core.take_whole(link, words, link.in().payload(lead), queue, out);

@@ -31,6 +31,16 @@ __attribute__((always_inline)) inline void fill_inline(std::uint64_t* cell, cons
   Memory::store_relaxed(cell[interface::kDataWord + 1], words.second);
 }
 
+// Data into the words from the third on.
+template <class Memory>
+__attribute__((always_inline)) inline void fill_tight(std::uint64_t* cell, const std::byte* data,
+                                                      std::size_t length) noexcept {
+  std::size_t at = interface::kKeyWord;
+  for (; length >= sizeof(std::uint64_t); length -= sizeof(std::uint64_t), data += sizeof(std::uint64_t))
+    Memory::store_relaxed(cell[at++], load_word(data));
+  if (length != 0) Memory::store_relaxed(cell[at], base::load_up_to_16(data, length).first);
+}
+
 // The words of a packet's header behind the lead.
 template <class Memory>
 __attribute__((always_inline)) inline void fill_header(std::uint64_t* cell,
@@ -112,12 +122,28 @@ struct PutCell {
   template <class Memory>
   __attribute__((always_inline)) void fill(std::uint64_t* cell) const noexcept {
     HAMLYN_ASSERT(length <= interface::kPutInline, "it fits the cell");
-    const std::byte* from = data;
-    std::size_t left = length, at = interface::kKeyWord;
-    for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t), from += sizeof(std::uint64_t))
-      Memory::store_relaxed(cell[at++], load_word(from));
-    if (left != 0) Memory::store_relaxed(cell[at], base::load_up_to_16(from, left).first);
+    fill_tight<Memory>(cell, data, length);
     Memory::store_relaxed(cell[interface::kSlotWord], word);
+  }
+};
+
+// A message in fast mode of up to 40 bytes, by an opening. `where` is its second word.
+struct OpenedCell {
+  static constexpr bool kOneCell = true;
+  std::uint64_t where;
+  const std::byte* data;
+  std::size_t length;
+  std::uint64_t word;
+
+  static constexpr std::uint32_t cells() noexcept { return 1; }
+  std::size_t bytes() const noexcept { return length; }
+  static std::uint64_t lead() noexcept { return interface::opened_lead(); }
+  template <class Memory>
+  __attribute__((always_inline)) void fill(std::uint64_t* cell) const noexcept {
+    HAMLYN_ASSERT(length <= interface::kOpenedInline, "it fits the cell");
+    fill_tight<Memory>(cell, data, length);
+    Memory::store_relaxed(cell[interface::kOpenedUserWord], word);
+    Memory::store_relaxed(cell[interface::kSlotWord], where);
   }
 };
 

@@ -12,6 +12,7 @@
 #include "fabric/shm/announcement.h"
 #include "fabric/shm/credit.h"
 #include "fabric/shm/growth.h"
+#include "interface/places/opened.h"
 #include "interface/remote/short_remote.h"
 
 namespace hamlyn::shm {
@@ -327,6 +328,7 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     ++count;
     const std::uint64_t lead = words.word[interface::kLeadWord];
     if ((interface::is_short_write(lead) && core.deposit_cached(*this, words)) ||
+        (interface::is_opened_write(lead) && core.opened_cached(*this, words)) ||
         (interface::is_put(lead) && core.put_cached(*this, words))) [[likely]] {
       if (!in_.step()) [[unlikely]]
         after_step();
@@ -337,7 +339,7 @@ unsigned ShmLink::arrive(Core& core, unsigned budget) noexcept {
     } else if (interface::is_area_write(lead)) {
       budget -= std::min(budget - count, interface::kAreaPacketCost - 1);
     }
-    bytes += lead >> 32 & 0xFFFF;
+    bytes += interface::data_bytes(words);
     if (!interface::is_short_write(lead) && urgent_in_.something_there()) [[unlikely]] {
       break;  // it overtakes at the packet boundary: in the next turn
     }

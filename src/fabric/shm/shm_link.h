@@ -87,7 +87,7 @@ class ShmLink final : public interface::Link {
     const Lead lead = lead_of(words.word[interface::kLeadWord]);
     if (!kind.kCountedLater) {
       ++counters->packets_in;
-      counters->bytes_in += lead.length;
+      counters->bytes_in += interface::data_bytes(words);
     }
     if (kind.kInRun) {  // no ring ends in a run, and no credit is due (until_settled)
       in_.step(kind.kCountedLater ? 1 : interface::cells_of(lead));
@@ -101,8 +101,10 @@ class ShmLink final : public interface::Link {
   // How many packets like the one before are best taken in a row (PollRest::await_row): few of those for
   // which there is room and a place, so that the sender goes on meanwhile. 0: too few.
   std::uint32_t row() const noexcept {
-    if (cached.write.places == nullptr) return 0;
-    const std::uint32_t row = std::min({kMostInARow, in_.count() / 8, cached.write.places->granted / 4});
+    const interface::ReceiveCredit* const kept =
+        cached.write.places != nullptr ? cached.write.places : cached.opened.places;
+    if (kept == nullptr) return 0;
+    const std::uint32_t row = std::min({kMostInARow, in_.count() / 8, kept->granted / 4});
     return row < kLeastInARow ? 0 : row;
   }
   bool row_there(std::uint32_t row) const noexcept { return in_.something_there(row - 1); }

@@ -18,9 +18,16 @@ std::size_t ShortWay::send_row(interface::Terminus& from, const Ticket& ticket,
   for (; count != row.size() && credit->left != 0 && link->cached_room(); ++count) {
     const FastMessage& message = row[count];
     const std::size_t length = message.data.size();
-    if (length > interface::kInlineData || !interface::inside(message.offset, length, ticket.bound)) break;
-    link->publish(
-        FastCell{{credit->target, ticket.base + message.offset, message.word}, message.data.data(), length});
+    if (length > interface::kOpenedInline || !interface::inside(message.offset, length, ticket.bound)) break;
+    const std::uint64_t at = ticket.base + message.offset;
+    if (length <= interface::kInlineData) {
+      link->publish(FastCell{{credit->target, at, message.word}, message.data.data(), length});
+    } else if (at < interface::kPutSpan) {
+      const std::uint64_t where = interface::put_word(credit->opening, length, false, at);
+      link->publish(OpenedCell{where, message.data.data(), length, message.word});
+    } else {
+      break;
+    }
     --credit->left;
   }
   if (count != 0 && link->must_ring()) link->ring();
@@ -33,17 +40,20 @@ __attribute__((always_inline)) inline void ShortWay::open_here(ShmLink& link, Qu
                                                                std::uint32_t most) noexcept {
   const interface::CachedWrite& shorts = link.cached.write;
   const interface::CachedWrite& blocks = link.cached.block;
+  const interface::CachedOpened& opened = link.cached.opened;
   // Short ones of another queue would be taken for this one's. While replies are due, whoever polls is to
   // send them.
-  const bool known = shorts.queue == &queue || (shorts.queue == nullptr && blocks.queue == &queue);
+  const bool known = shorts.queue == &queue ||
+                     (shorts.queue == nullptr && (blocks.queue == &queue || opened.queue == &queue));
   if (!known || link.cached.counted_last || link.broken || !queue.empty() || link.answers_due()) return;
   for (const interface::CachedWrite* each : {&shorts, &blocks}) {
     if (each->queue == &queue) most = std::min(most, each->places->tell_at - each->places->freed - 1);
   }
+  if (opened.queue == &queue) most = std::min(most, opened.places->tell_at - opened.places->freed - 1);
   most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
   HAMLYN_ASSERT(run_.queue == nullptr, "one run is open at a time: its packets are counted when it closes");
   HAMLYN_ASSERT(most <= queue.until_wrap(), "a run ends before its queue wraps");
-  run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0};
+  run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0, 0};
 }
 
 void ShortWay::open(ShmLink& link, Queue& queue, std::uint32_t most) noexcept {
@@ -70,19 +80,32 @@ std::uint32_t ShortWay::await_row() noexcept {
     left_ = 0;  // its turn
     return 0;
   }
-  if (short_ones < kStream) return 0;
+  if (short_ones + run_.opened < kStream) return 0;
   const std::uint32_t row = link.row();
   return row != 0 && rest_.await_row(row, [&] { return link.row_there(row); }) ? row : 0;
 }
 
 std::size_t ShortWay::take_run(Queue& queue, std::span<Notification> out, std::size_t count) noexcept {
   if (run_.queue != &queue) return count;
-  while (count != out.size() && run_.left != 0 &&
-         run_.link->take(CachedMessage{queue, out[count]}) == Taken::taken) {
-    ++count;
-    --run_.left;
-  }
+  while (count != out.size() && run_.left != 0 && take_in_run(queue, out[count])) ++count;
   return count;
+}
+
+// The next packet of one cell, whichever form it has.
+inline bool ShortWay::take_in_run(Queue& queue, Notification& out) noexcept {
+  const Taken taken = run_.link->take(CachedMessage{queue, out});
+  if (taken == Taken::taken) {
+    --run_.left;
+    return true;
+  }
+  return taken == Taken::other && take_opened(queue, out);
+}
+
+bool ShortWay::take_opened(Queue& queue, Notification& out) noexcept {
+  if (run_.link->take(CachedOpening{queue, out}) != Taken::taken) return false;
+  run_.take_block(run_.link->in().until_stop() - 1);
+  ++run_.opened;
+  return true;
 }
 
 bool ShortWay::take_block(Queue& queue, Notification& out) noexcept {

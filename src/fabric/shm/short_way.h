@@ -39,7 +39,8 @@ struct ShortRun {
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
   interface::SlotCounters* slot_counters = nullptr;
-  std::uint32_t blocks = 0;
+  std::uint32_t blocks = 0;  // and short ones by an opening
+  std::uint32_t opened = 0;  // these
 
   // A block was taken, behind which there is room for so many short ones.
   void take_block(std::uint32_t room) noexcept {
@@ -99,6 +100,20 @@ class ShortWay final : public interface::Shortcut {
     asleep = leave(*link, shape, [&] { credit->unfenced |= from.bit(); });
     return true;
   }
+  // More than 16 bytes and up to 40.
+  __attribute__((always_inline)) static bool send_opened(interface::Terminus& from, const Ticket& ticket,
+                                                         std::span<const std::byte> data, std::uint64_t word,
+                                                         std::uint64_t offset, ShmLink*& asleep) noexcept {
+    ShmLink* link;
+    interface::SendCredit* const credit = from.cached_way(ticket, data.size(), offset, link);
+    if (credit == nullptr || !link->cached_room() || ticket.base + offset >= interface::kPutSpan) [[unlikely]]
+      return false;
+    const std::uint64_t where =
+        interface::put_word(credit->opening, data.size(), false, ticket.base + offset);
+    const OpenedCell shape{where, data.data(), data.size(), word};
+    asleep = leave(*link, shape, [&] { --credit->left; });
+    return true;
+  }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,
                               std::span<const FastMessage> row) noexcept;
 
@@ -109,29 +124,36 @@ class ShortWay final : public interface::Shortcut {
   // In an open run: the next packet, after a few looks. Coming back in between would make the next look late.
   enum class Found : std::uint8_t {
     message,
-    nothing,    // the caller may come back without a look at anything else
-    other,      // a packet that is not like the one before
-    elsewhere,  // nothing here: everything has its turn
+    standing,    // a message that had come before the first look: told only if asked for
+    nothing,     // the caller may come back without a look at anything else
+    other,       // a packet that is not like the one before
+    other_late,  // likewise, and it was waited for: told only if asked for
+    elsewhere,   // nothing here: everything has its turn
   };
+  template <bool kTellsStanding = false>
   __attribute__((always_inline)) Found take(interface::Queue& queue, Notification& out) noexcept {
     ShmLink& link = *run_.link;
     rest_before_answer(link);
     const std::uint32_t pauses = rest_.pauses();
-    for (std::uint32_t looks = this->looks();;) {
+    Found found = kTellsStanding ? Found::standing : Found::message;
+    for (std::uint32_t looks = this->looks();; found = Found::message) {
       const ShmLink::Taken taken = link.take(CachedMessage{queue, out});
       if (taken == ShmLink::Taken::taken) [[likely]] {
         rest_.answered();
         --run_.left;
-        return Found::message;
+        return found;
       }
-      if (taken == ShmLink::Taken::other) return Found::other;
+      if (taken == ShmLink::Taken::other)
+        return kTellsStanding && found == Found::message ? Found::other_late : Found::other;
       if (--looks == 0) return empty_handed() ? Found::nothing : Found::elsewhere;
       PollRest::rest(pauses);
     }
   }
   // In an open run: what follows `count` messages. Returns how many there are then.
   std::size_t take_run(interface::Queue& queue, std::span<Notification> out, std::size_t count) noexcept;
-  // In an open run that has found something other: a block, perhaps. False: nothing was done.
+  // In an open run that has found something other: a message by an opening, or a block, perhaps. False:
+  // nothing was done.
+  bool take_opened(interface::Queue& queue, Notification& out) noexcept;
   bool take_block(interface::Queue& queue, Notification& out) noexcept;
 
   // The link that brought something last, and everything that it has brought. Closes the run. `found`: a
@@ -209,6 +231,7 @@ class ShortWay final : public interface::Shortcut {
   bool take_last_of_run(ShmLink& link, interface::Queue& queue, Notification& out) noexcept;
   bool take_message(ShmLink& link, interface::Queue& queue, Notification& out) noexcept;
   bool take_next(ShmLink& link, interface::Queue& queue, Notification& out) noexcept;
+  bool take_in_run(interface::Queue& queue, Notification& out) noexcept;
 
   interface::Core& core_;
   ShortRun run_;

@@ -46,6 +46,18 @@ struct CachedPut {
   SlotCounters* counters = nullptr;
 };
 
+// A short message by an opening.
+struct CachedOpened {
+  Queue* queue = nullptr;                     // null: nothing is remembered
+  std::uint64_t opening = ~std::uint64_t{0};  // of its second word; at first nobody's
+  std::byte* base = nullptr;
+  std::uint64_t bound = 0;
+  ReceiveCredit* places = nullptr;
+  SlotCounters* counters = nullptr;
+  std::uint32_t number = 0;
+  std::uint32_t record = 0;
+};
+
 // A get of one cell, or an answered fetch-op, at a guarded slot (short_remote.h).
 struct CachedRequest {
   std::uint64_t kind = ~std::uint64_t{0};  // as of CachedWrite
@@ -66,12 +78,14 @@ struct Cached {
   CachedWrite write;          // up to 16 bytes, of one length
   CachedWrite block;          // more than 16 bytes, of any length
   bool counted_last = false;  // a counted message came by itself since a fast one: the next may be, too
+  CachedOpened opened;
   CachedPut put;
   CachedRequest request;
 
   void forget() noexcept {
     write = {};
     block = {};
+    opened = {};
     put = {};
     request = {};
   }

@@ -241,6 +241,14 @@ inline std::uint32_t find_opening(const Slots& slots, const Records& records, co
   return check_slot(slots, places.slot, places.generation) == Refusal::none ? record : kDeadRecord;
 }
 
+// The checks of a short message by an opening of `slot`, whose key was checked when it was opened. Only
+// within a host does nobody but the sender write into the link.
+inline Refusal check_opened_write(const Link& link, const SlotRecord& slot, const PutWord& word) noexcept {
+  if (link.local() == nullptr || word.notify || word.length > kOpenedInline) return Refusal::malformed;
+  if (!takes_fast(slot, 0)) return Refusal::mode_forbids;
+  return check_bounds(slot, word.offset, word.length);
+}
+
 // Whether an opening takes a put, or is told of a get, which needs the right to read instead.
 inline Refusal check_opening(const ReceiveCredit& places, const Packet& packet) noexcept {
   const bool read = packet.lead.operation == Operation::put_block && packet.lead.length == 0 &&
@@ -472,6 +480,12 @@ __attribute__((always_inline)) inline bool like_block(const CachedWrite& cached,
   return cached.queue == &queue &&
          cached.opened_by(words.word[kSlotWord], words.word[kEntryWord], words.word[kKeyWord]) &&
          inside(words.word[kOffsetWord], length, cached.bound);
+}
+
+// Every check of a short message by an opening but for its place.
+__attribute__((always_inline)) inline bool like(const CachedOpened& cached, const PutWord& word) noexcept {
+  return opening_word(word.name, word.serial) == cached.opening && !word.notify &&
+         word.length <= kOpenedInline && inside(word.offset, word.length, cached.bound);
 }
 
 // Every check of a put of one cell that nobody is told of.

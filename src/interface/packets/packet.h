@@ -46,6 +46,7 @@ enum class Operation : std::uint8_t {
   fence = 18,               // asks whether all puts before it have landed; `fetched` answers
   got = 19,                 // reply: up to 48 bytes of a get, which are all of it
   get_strided = 20,         // as get, from chunks (strides.h); answered as one
+  opened_write = 21,        // a write in fast mode of up to 40 bytes, by an opening (put_packet.h)
 };
 
 // A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
@@ -188,6 +189,13 @@ inline std::uint64_t put_lead() noexcept {
 }
 inline bool is_put(std::uint64_t lead) noexcept { return lead >> 32 == put_lead() >> 32; }
 
+// Lead of a short message by an opening.
+inline std::uint64_t opened_lead() noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(Operation::opened_write)} << 48 | std::uint64_t{kInlineData}
+                                                                                       << 32;
+}
+inline bool is_opened_write(std::uint64_t lead) noexcept { return lead >> 32 == opened_lead() >> 32; }
+
 inline bool is_area_write(std::uint64_t lead) noexcept {
   return (lead >> 48 & 0xFF) == static_cast<std::uint8_t>(Operation::area_write);
 }
@@ -253,6 +261,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
       return lead.metadata_length == 0 ? nullptr : "it carries no metadata";
     case Operation::put:
     case Operation::got:
+    case Operation::opened_write:
       return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr : "not a whole cell";
     case Operation::area_write:
       return lead.length == kInlineData ? nullptr : "it does not say where its data stands";

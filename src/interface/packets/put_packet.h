@@ -59,6 +59,18 @@ inline constexpr std::uint32_t kOpenForGets = 1u << 30;
 inline constexpr std::uint32_t kNoOpening = 0xFFFFFFFFu;
 inline constexpr std::uint32_t kLostOpening = 0xFFFFFFFEu;  // one that has ended
 
+// `opened_write`: a message in fast mode, within a host. Word 1 is that of a put that does not notify: the
+// message is told of as any other. Words 2 to 6 are the data, word 7 is the user's.
+inline constexpr std::size_t kOpenedInline = 40;
+inline constexpr std::size_t kOpenedUserWord = 7;
+
+// Bytes of data of a packet whose lead says that it is well formed.
+inline std::uint64_t data_bytes(const Words& words) noexcept {
+  const std::uint64_t lead = words.word[kLeadWord];
+  const bool tight = is_put(lead) || is_opened_write(lead);
+  return tight ? put_word_of(words.word[kSlotWord]).length : lead >> 32 & 0xFFFF;
+}
+
 // Data that stands in words 2 to 7: `put`, `got`. As numbers it is little-endian, wherever it comes from.
 inline void set_tight_data(Packet& packet, const std::byte* data, std::size_t length) noexcept {
   std::byte bytes[kPutInline] = {};

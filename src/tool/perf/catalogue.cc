@@ -20,6 +20,9 @@ void add_short(Collection& all) {
   all.add(cacheline_limit());
   all.add(mapped_latency());
   all.add(fast_latency(Place::shm));
+  all.add(fast_batch_latency(2));
+  all.add(fast_batch_latency(32));
+  all.add(fast_cell_latency());
   all.add(fast_block_latency());
   all.add(tagged_latency());
   all.add(loan_latency(65536));
@@ -67,6 +70,7 @@ void add_segments(Collection& all) {
 
 void add_rate(Collection& all) {
   all.add(fast_rate(Place::shm));
+  all.add(fast_cell_rate());
   all.add(fast_row_rate());
 }
 

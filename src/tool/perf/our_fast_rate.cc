@@ -16,10 +16,19 @@ constexpr std::uint64_t kTimed = 2000000;
 // notification places, which bound what is under way.
 constexpr std::uint32_t kPlaces = 512;
 constexpr std::uint64_t kLandings = 1024;
+constexpr std::uint64_t kCell = 40;  // the most bytes of each
 
 void stream(Party& party, Room&) {
   for (std::uint64_t i = 0; i < kWarmUp + kTimed; ++i) {
     party.send_fast(ShortMessage{i}.bytes(), i, i % kLandings * 16);
+  }
+}
+
+// Sends messages of 40 bytes that begin as those of 16.
+void stream_cells(Party& party, Room&) {
+  for (std::uint64_t i = 0; i < kWarmUp + kTimed; ++i) {
+    const std::array<std::uint64_t, 5> words{i, ~i, i, i, i};
+    party.send_fast(std::as_bytes(std::span{words}), i, i % kLandings * kCell);
   }
 }
 
@@ -50,7 +59,9 @@ void count(Party& party, Room& room) {
     for (std::size_t k = 0; k < count; ++k, ++i) {
       if (i == kWarmUp) start = hamlyn_ticks();
       sum += arrivals[k].word;
-      if (ShortMessage::looked_at(i)) ShortMessage::check(party, arrivals[k]);
+      if (!ShortMessage::looked_at(i)) continue;
+      arrivals[k].length = std::min<std::uint64_t>(arrivals[k].length, 16);
+      ShortMessage::check(party, arrivals[k]);
     }
   }
   const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
@@ -61,7 +72,7 @@ void count(Party& party, Room& room) {
 
 Meter rate(const char* name, Place place, void (*sender)(Party&, Room&)) {
   const auto round = [place, sender](Cores cores, int) {
-    const PartyOptions options{.bytes = kLandings * 16, .places = kPlaces, .place = place};
+    const PartyOptions options{.bytes = kLandings * kCell, .places = kPlaces, .place = place};
     return run_parties(cores, 1, options, sender, options, count);
   };
   return {.name = prefix(place) + name, .round = round};
@@ -70,6 +81,7 @@ Meter rate(const char* name, Place place, void (*sender)(Party&, Room&)) {
 }  // namespace
 
 Meter fast_rate(Place place) { return rate("fast.16.rate", place, stream); }
+Meter fast_cell_rate() { return rate("fast.40.rate", Place::shm, stream_cells); }
 Meter fast_row_rate() { return rate("fast.row.16.rate", Place::shm, stream_rows); }
 
 }  // namespace hamlyn::tool::perf

@@ -13,11 +13,14 @@ enum class Place;
 
 // 16 bytes in fast mode into a guarded slot, the notification polled.
 Meter fast_latency(Place place);
-Meter fast_block_latency();  // 64 bytes
+Meter fast_batch_latency(std::size_t room);  // the same, polled with room for 2 or 32
+Meter fast_cell_latency();                   // 40 bytes: the most that one cell carries
+Meter fast_block_latency();                  // 64 bytes
 // Messages into a metadata entry that the receiver arms anew, the notification polled.
 Meter message_latency(std::size_t bytes);
 // A stream of 16-byte messages in fast mode, counted by the receiver.
 Meter fast_rate(Place place);
+Meter fast_cell_rate();  // of 40 bytes
 Meter fast_row_rate();
 // A window of messages, each into an entry that its receiver arms again and hands back. The source is not
 // changed.
