@@ -161,6 +161,24 @@ TEST_F(FarPuts, leave_with_their_signal_in_one_frame) {
   EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
 }
 
+// Data that had to wait would have to outlive the call.
+TEST_F(FarPuts, do_not_leave_with_their_signal_behind_what_waits) {
+  open();
+  const std::vector<std::byte> much(16u << 20);
+  Area large(much.size());
+  TestSlot there(other->party, large, other->queue, Slot::Options{.puts = true});
+  SendHandle handle;
+  const auto put = [&] { return terminus->put(there.ticket(), much, {}, &handle); };
+  ASSERT_TRUE(until([&] { return put() == Status::pending; }));
+  const std::uint64_t word = 7;
+  bool left = true;
+  EXPECT_EQ(terminus->put_with_signal(slot->ticket(), bytes(word), 64, bytes(word),
+                                      {.offset = 128, .signal = Signal::set}, left),
+            Status::queue_full);
+  EXPECT_FALSE(left);
+  one->cut();
+}
+
 TEST_F(FarPuts, are_refused_with_their_signal_if_either_cannot_be) {
   open();
   const std::uint64_t before = one->link->protocol().sent(), word = 7;
