@@ -109,6 +109,22 @@ TEST_F(FarLink, counts_as_taken_what_was_handed_over) {
   EXPECT_TRUE(until([&] { return one->link->taken_count() == one->link->put_count(); }));
 }
 
+// One who lags behind is sent few frames, which have much in them, though each could leave by itself.
+TEST_F(FarLink, fills_its_frames_for_one_who_lags_behind) {
+  constexpr std::uint64_t kPackets = 10'000;
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  interface::Packet packet {};
+  set_lead(packet, interface::Operation::write, 0, 0);
+  for (std::uint64_t i = 0; i < kPackets; ++i) {
+    net->pass(2 * limits().gather);
+    ASSERT_EQ(one->link->put(packet, nullptr, nullptr, Priority::normal), Status::ok);
+  }
+  const std::uint64_t full = kPackets * ofi::kPacketHeader / limits().enough;
+  EXPECT_LE(one->link->protocol().sent(), share_of(Lane::normal, limits().window) / 2 + full + 1);
+  EXPECT_TRUE(until([&] { return handed_over() == kPackets; }));
+}
+
 // A slot that takes puts, its opening, and a terminus.
 class FarPuts : public FarLink {
  protected:

@@ -44,6 +44,9 @@ struct Limits {
 
   // How often the other side is spoken to that is late: so a cut that ends just in time ends no link.
   std::uint64_t urging() const noexcept { return std::max(dead, 20 * kMillisecond) / 20; }
+  // Bytes with which a frame leaves though the other side lags behind.
+  std::size_t enough = 65536;
+
   // For which what was put on a link may still go its way when nobody here knows the link any more.
   std::uint64_t linger() const noexcept { return std::min(dead, 5000 * kMillisecond); }
   // How often one has to be heard by who gives up after `silence`. A liar may ask for more than is good.

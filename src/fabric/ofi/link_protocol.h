@@ -56,6 +56,8 @@ class LinkProtocol {
   bool may_speak() const noexcept { return initiator_ || heard_; }
   // How many more frames of a lane could get a number.
   std::uint32_t room(Lane lane) const noexcept;
+  // Whether the other side lags behind: half of what it has room for is under way.
+  bool half_full(Lane lane) const noexcept { return 2 * room(lane) <= share_of(lane, window_there_); }
   std::uint64_t next_sequence(Lane lane) noexcept;
   // The header of a frame that leaves now.
   FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;

@@ -143,6 +143,7 @@ void add_far(Collection& all) {
   all.add(segment_signal(Place::ofi));
   all.add(segment_bandwidth(Place::ofi, Sharing::guarded, 4096));
   all.add(segment_notify(Place::ofi));
+  for (const std::size_t peers : {1u, 2u, 4u}) all.add(peers_rate(Place::ofi, peers));
   all.add(names_export());
   all.add(names_revoke());
   all.add(names_import_cached());
