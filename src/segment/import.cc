@@ -260,7 +260,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   if (data.size() > interface::kPutInline) patience.deadline();
   const auto bytes = std::as_bytes(std::span(&value, 1));
   const PutOptions as_signal{.offset = signal, .signal = how};
-  if (far_ && access_ != Access::read_only && data.size() <= interface::kPutInline)
+  if (far_ && !writes_by_stores() && access_ != Access::read_only && data.size() <= interface::kPutInline)
     return terminus_.put_with_signal(ticket_, data, offset, bytes, as_signal, timeout);
   const Status status = write(offset, data, timeout);
   if (status != Status::ok) return status;

@@ -485,20 +485,22 @@ TEST(FarBlocked, tcp_between_nodes_is_said_at_both_ends_until_it_passes) {
   EXPECT_EQ(status, 0);
 }
 
+// On a node, with a death that is found soon.
+Interface::Options soon(const Interface::Options& node) {
+  Interface::Options options = node;
+  options.dead = 3s;
+  return options;
+}
+
 // Timed remote reads as failure detector (paper 1, section 3.3): whoever asks decides how long it waits.
 TEST_F(Far, a_timed_get_tells_that_a_process_answers_no_more) {
-  const auto soon = [](int node) {
-    Interface::Options short_lived = nodes->at(node);
-    short_lived.dead = 3s;
-    return short_lived;
-  };
   Actor peer([&](Line& line) {
-    Party self(soon(2));
+    Party self(soon(nodes->at(2)));
     if (!line.put(self.slot.ticket())) return 91;
     pause();
     return 0;
   });
-  Party one(soon(1));
+  Party one(soon(nodes->at(1)));
   const auto ticket = peer.line().take<Ticket>();
   ASSERT_TRUE(ticket);
   ASSERT_EQ(one.terminus.connect(*ticket, 30s), Status::ok);
@@ -512,6 +514,32 @@ TEST_F(Far, a_timed_get_tells_that_a_process_answers_no_more) {
   EXPECT_NE(one.terminus.wait_outcome(handle, 50ms).status, Status::ok) << "in the time that was given";
   EXPECT_EQ(one.terminus.wait_outcome(handle, 30s).status, Status::link_ended) << "and the link's own time";
   EXPECT_EQ(one.next().kind, Notification::Kind::link_ended);
+  peer.signal(SIGKILL);
+}
+
+// A fence behind a put waits for the answer of its own link, and for no new one.
+TEST_F(Far, a_flush_tells_that_a_process_answers_no_more) {
+  Actor peer([&](Line& line) {
+    Interface interface(soon(nodes->at(2)));
+    MessageArea area(interface, 4096);
+    NotificationQueue queue(interface);
+    Slot slot(area, queue, {.puts = true});
+    if (!line.put(slot.ticket())) return 91;
+    pause();
+    return 0;
+  });
+  Party one(soon(nodes->at(1)));
+  const auto ticket = peer.line().take<Ticket>();
+  ASSERT_TRUE(ticket);
+  const std::array<std::byte, 1000> data{};
+  ASSERT_EQ(one.terminus.put(*ticket, data, {}, 30s), Status::ok);
+  ASSERT_EQ(one.terminus.flush(*ticket, 30s).status, Status::ok);
+  peer.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return peer.stopped(); }));
+  ASSERT_EQ(one.terminus.put(*ticket, data, {}, 30s), Status::ok);
+  const Outcome outcome = one.terminus.flush(*ticket, 30s);
+  EXPECT_EQ(outcome.status, Status::link_ended);
+  EXPECT_EQ(outcome.why().reason, LinkReason::silent);
   peer.signal(SIGKILL);
 }
 

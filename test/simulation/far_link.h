@@ -31,7 +31,8 @@ constexpr ofi::Limits limits() { return {.resend = 2 * kMillisecond}; }
 class FarLink : public testing::Test {
  protected:
   struct Host {
-    Host(RoughNet& net, std::uint64_t number) : party(number), port(net.make_port()) {
+    Host(RoughNet& net, std::uint64_t number, const ofi::Limits& limits)
+        : party(number), port(net.make_port()), exchange(*port, limits) {
       party.core.set_gate(&exchange);
       queue = party.core.make_queue(1024);
     }
@@ -52,17 +53,17 @@ class FarLink : public testing::Test {
 
     Party party;
     std::unique_ptr<RoughPort> port;
-    ofi::Exchange exchange{*port, limits()};
+    ofi::Exchange exchange;
     interface::Queue* queue;
     std::unique_ptr<ofi::OfiLink> link;
   };
 
-  void make(std::uint64_t seed, const RoughNet::Weather& weather) {
+  void make(std::uint64_t seed, const RoughNet::Weather& weather, const ofi::Limits& of_links = limits()) {
     one.reset();
     other.reset();
     net = std::make_unique<RoughNet>(seed, weather);
-    one = std::make_unique<Host>(*net, 101);
-    other = std::make_unique<Host>(*net, 102);
+    one = std::make_unique<Host>(*net, 101, of_links);
+    other = std::make_unique<Host>(*net, 102, of_links);
     one->join(*other, true);
     other->join(*one, false);
   }

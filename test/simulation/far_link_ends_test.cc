@@ -66,7 +66,7 @@ TEST_F(FarLink, ends_in_time_though_each_look_brings_something) {
     return other->link->over() != LinkProtocol::End::none;
   }));
   EXPECT_GE(net->now() - cut, limits().dead - ofi::Limits::heartbeat(limits().dead));
-  EXPECT_LE(net->now() - cut, limits().dead + 2 * 64 * kTurn);
+  EXPECT_LE(net->now() - cut, limits().dead + ofi::Limits::heartbeat(limits().dead) + 2 * 64 * kTurn);
 }
 
 // The other end may give up first: its node says that it has ended, which is no reason for that.

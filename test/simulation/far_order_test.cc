@@ -109,6 +109,22 @@ TEST_F(FarLink, counts_as_taken_what_was_handed_over) {
   EXPECT_TRUE(until([&] { return one->link->taken_count() == one->link->put_count(); }));
 }
 
+// One who lags behind is sent few frames, which have much in them, though each could leave by itself.
+TEST_F(FarLink, fills_its_frames_for_one_who_lags_behind) {
+  constexpr std::uint64_t kPackets = 10'000;
+  make(3, {});
+  for (int i = 0; i < 100; ++i) turn();
+  interface::Packet packet {};
+  set_lead(packet, interface::Operation::write, 0, 0);
+  for (std::uint64_t i = 0; i < kPackets; ++i) {
+    net->pass(2 * limits().gather);
+    ASSERT_EQ(one->link->put(packet, nullptr, nullptr, Priority::normal), Status::ok);
+  }
+  const std::uint64_t full = kPackets * ofi::kPacketHeader / limits().enough;
+  EXPECT_LE(one->link->protocol().sent(), share_of(Lane::normal, limits().window) / 2 + full + 1);
+  EXPECT_TRUE(until([&] { return handed_over() == kPackets; }));
+}
+
 // A slot that takes puts, its opening, and a terminus.
 class FarPuts : public FarLink {
  protected:
@@ -159,6 +175,24 @@ TEST_F(FarPuts, leave_with_their_signal_in_one_frame) {
   EXPECT_EQ(one->link->protocol().sent(), before + 1);
   ASSERT_TRUE(until([&] { return same(area.bytes().subspan(128, 8), bytes(signal)); }));
   EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
+}
+
+// Data that had to wait would have to outlive the call.
+TEST_F(FarPuts, do_not_leave_with_their_signal_behind_what_waits) {
+  open();
+  const std::vector<std::byte> much(16u << 20);
+  Area large(much.size());
+  TestSlot there(other->party, large, other->queue, Slot::Options{.puts = true});
+  SendHandle handle;
+  const auto put = [&] { return terminus->put(there.ticket(), much, {}, &handle); };
+  ASSERT_TRUE(until([&] { return put() == Status::pending; }));
+  const std::uint64_t word = 7;
+  bool left = true;
+  EXPECT_EQ(terminus->put_with_signal(slot->ticket(), bytes(word), 64, bytes(word),
+                                      {.offset = 128, .signal = Signal::set}, left),
+            Status::queue_full);
+  EXPECT_FALSE(left);
+  one->cut();
 }
 
 TEST_F(FarPuts, are_refused_with_their_signal_if_either_cannot_be) {

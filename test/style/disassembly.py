@@ -17,7 +17,7 @@ import tree
 FAST_PATH = {
     "hamlyn::Terminus::send_fast(": 1,  # the sender's fence, before it looks at the watch word
     "hamlyn::Terminus::send_block(": 1,  # likewise, for more than fits a cell
-    "hamlyn::shm::ShmLink::put(": 1,    # likewise, for packets that are not short
+    "hamlyn::shm::ShmLink::put_normal(": 1,    # likewise, for packets that are not short
     "hamlyn::NotificationQueue::poll(": 0,
     "hamlyn::shm::ShortWay::take_block(": 0,
     "hamlyn::shm::ShortWay::take_run(": 0,

@@ -47,7 +47,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     header.handed[lane] = load_little<std::uint16_t>(at + 58 + 2 * lane);
   if (header.lane > Lane::none) return "an unknown lane";
-  if (header.flags > FrameHeader::kEnd || (header.flags == 0 && header.reason != 0))
+  if (header.flags > FrameHeader::kAsk || (header.flags != FrameHeader::kEnd && header.reason != 0))
     return "a field that must be zero";
   if (header.length != frame.size()) return "another length than it says";
   const bool empty = frame.size() == kFrameHeader;
@@ -56,7 +56,7 @@ const char* decode(std::span<const std::byte> frame, FrameHeader& header) noexce
     return "packets without a number, or after the end";
   if (header.behind >= kMostWindow || (header.behind != 0 && header.behind >= header.sequence))
     return "behind a frame that there cannot be";
-  if (header.lane == Lane::none && header.flags == 0 && header.sequence != 0)
+  if (header.lane == Lane::none && header.flags != FrameHeader::kEnd && header.sequence != 0)
     return "a number without packets";
   return nullptr;
 }

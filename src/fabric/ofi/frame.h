@@ -19,6 +19,7 @@ constexpr std::size_t index_of(Lane lane) noexcept { return static_cast<std::siz
 
 struct FrameHeader {
   static constexpr std::uint8_t kEnd = 1;  // the sender has ended the link; its last frame was `sequence`
+  static constexpr std::uint8_t kAsk = 2;  // the sender has heard nothing for long, and wants an answer
 
   Lane lane = Lane::none;
   std::uint8_t flags = 0;

@@ -29,7 +29,8 @@ struct Limits {
   std::uint32_t window = 32;  // frames that the other side may have under way to us, 8 to kMostWindow
   std::uint32_t least_window = kLeastWindow;  // the same where there are many links
   std::uint32_t shared = 64;                  // frames that all links share until there are so many
-  std::uint64_t dead = 1000 * kMillisecond;   // without a sign of life the other side is dead
+  // Without a sign of life since one was due the other side is dead.
+  std::uint64_t dead = 1000 * kMillisecond;
   // Silence that ends a link once the peer's node has gone, or has said that it leaves: what the peer had
   // sent may still be on its way. TCP sends again what was lost after 200 ms at the earliest.
   std::uint64_t farewell = 300 * kMillisecond;
@@ -40,6 +41,11 @@ struct Limits {
   std::uint64_t acknowledge = kMillisecond / 5;  // the longest that an acknowledgement waits for company
   // So soon after a frame has left, further small packets wait for each other.
   std::uint64_t gather = 5'000;
+
+  // How often the other side is spoken to that is late: so a cut that ends just in time ends no link.
+  std::uint64_t urging() const noexcept { return std::max(dead, 20 * kMillisecond) / 20; }
+  // Bytes with which a frame leaves though the other side lags behind.
+  std::size_t enough = 65536;
 
   // For which what was put on a link may still go its way when nobody here knows the link any more.
   std::uint64_t linger() const noexcept { return std::min(dead, 5000 * kMillisecond); }

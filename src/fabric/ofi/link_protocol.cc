@@ -63,6 +63,7 @@ FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t l
   header.from = identity_.own_incarnation;
   header.to = identity_.peer_incarnation;
   header.sequence = sequence;
+  if (lane == Lane::none && heard_ && now >= late_at()) header.flags = FrameHeader::kAsk;
   if (lane != Lane::none) header.behind = behind_[sequence % kMostWindow];
   header.acknowledged = told_received_ = received_;
   header.window = static_cast<std::uint16_t>(window_);
@@ -82,6 +83,8 @@ FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t l
 void LinkProtocol::resent(std::uint64_t now) noexcept {
   // Until the other side was heard it may just not know the link yet: soon again, but ever more rarely.
   if (!heard_) resend_after_ = std::min(2 * resend_after_, limits_.resend);
+  if (heard_ && now >= progress_at_ + limits_.dead / 2)
+    resend_after_ = std::min(limits_.resend, limits_.urging());
   const bool nothing = heard_ && acknowledged_ == sent_;
   resend_at_ = nothing ? kNever : now + resend_after_;
 }
@@ -129,6 +132,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
   if (header.acknowledged > acknowledged_) {
     acknowledged_ = header.acknowledged;
     progress_at_ = now;
+    resend_after_ = limits_.resend;
     resend_at_ = now + resend_after_;
   }
   if (acknowledged_ == sent_) resend_at_ = kNever;
@@ -136,6 +140,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
     peer_end_ = header.sequence;
     peer_reason_ = header.reason;
   }
+  if ((header.flags & FrameHeader::kAsk) != 0) untold_since_ = 0;
   if (!packets) return Verdict::empty;
   if (seen(header.sequence)) {
     untold_since_ = 0;  // what it was told was lost
@@ -171,12 +176,21 @@ bool LinkProtocol::owes_acknowledgement(std::uint64_t now) const noexcept {
 }
 
 std::uint64_t LinkProtocol::next_time() const noexcept {
-  std::uint64_t next = std::min(resend_at_, heard_at_ + limits_.dead);
+  std::uint64_t next = std::min(resend_at_, silent_at());
   if (acknowledged_ != sent_) next = std::min(next, progress_at_ + limits_.dead);
   next = std::min(next, farewell_at());
-  if (may_speak()) next = std::min(next, spoke_ + heartbeat_);
+  if (may_speak()) next = std::min(next, speak_at());
   if (may_speak() && untold_since_ != kNever) next = std::min(next, untold_since_ + limits_.acknowledge);
   return next;
+}
+
+std::uint64_t LinkProtocol::speak_at() const noexcept {
+  const std::uint64_t usual = spoke_ + heartbeat_;
+  return heard_ ? std::min(usual, std::max(late_at(), spoke_ + limits_.urging())) : usual;
+}
+
+std::uint64_t LinkProtocol::silent_at() const noexcept {
+  return heard_at_ + limits_.dead + (heard_ ? Limits::heartbeat(limits_.dead) : 0);
 }
 
 std::uint64_t LinkProtocol::farewell_at() const noexcept {
@@ -188,7 +202,7 @@ LinkProtocol::End LinkProtocol::end(std::uint64_t now) const noexcept {
   if (peer_end_ <= received_ || now >= farewell_at()) return End::peer_ended;
   // Not heard, or heard but deaf: connectivity may be lost one way only.
   const bool deaf = acknowledged_ != sent_ && now >= progress_at_ + limits_.dead;
-  return deaf || now >= heard_at_ + limits_.dead ? End::peer_dead : End::none;
+  return deaf || now >= silent_at() ? End::peer_dead : End::none;
 }
 
 WhyNoLink LinkProtocol::last_word() const noexcept {

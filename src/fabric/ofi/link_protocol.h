@@ -56,6 +56,8 @@ class LinkProtocol {
   bool may_speak() const noexcept { return initiator_ || heard_; }
   // How many more frames of a lane could get a number.
   std::uint32_t room(Lane lane) const noexcept;
+  // Whether the other side lags behind: half of what it has room for is under way.
+  bool half_full(Lane lane) const noexcept { return 2 * room(lane) <= share_of(lane, window_there_); }
   std::uint64_t next_sequence(Lane lane) noexcept;
   // The header of a frame that leaves now.
   FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;
@@ -84,7 +86,7 @@ class LinkProtocol {
   // --- time
   // Something was received that the other side has not been told of long enough, or is to be told at once.
   bool owes_acknowledgement(std::uint64_t now) const noexcept;
-  bool heartbeat_due(std::uint64_t now) const noexcept { return may_speak() && now >= spoke_ + heartbeat_; }
+  bool heartbeat_due(std::uint64_t now) const noexcept { return may_speak() && now >= speak_at(); }
   // Whether unacknowledged frames are to be sent again, or the first words if nobody has answered them.
   bool resend_due(std::uint64_t now) const noexcept { return now >= resend_at_; }
   void resent(std::uint64_t now) noexcept;
@@ -103,6 +105,11 @@ class LinkProtocol {
  private:
   bool seen(std::uint64_t sequence) const noexcept;
   void see(std::uint64_t sequence) noexcept;
+  // When the next heartbeat is due. One who is late is spoken to more often: it hears nothing, perhaps.
+  std::uint64_t speak_at() const noexcept;
+  std::uint64_t late_at() const noexcept { return heard_at_ + 2 * Limits::heartbeat(limits_.dead); }
+  // When the silence is too long: a heartbeat later than `dead`, which is when the first sign was due.
+  std::uint64_t silent_at() const noexcept;
   // When the link is over because of that; never if nobody has said so.
   std::uint64_t farewell_at() const noexcept;
 

@@ -152,7 +152,9 @@ void OfiLink::leave(Lane lane) noexcept {
   if (!Exchange::may_send_here()) return surroundings_.departure_waits();
   const std::uint64_t now = exchange_.now();
   if (open_[index_of(lane)] != nullptr) {
-    if (protocol_.room(lane) < 2) return;  // an arrival brings it
+    // An acknowledgement brings it: of one who lags behind there is one to come.
+    const bool small = open_[index_of(lane)]->length < exchange_.limits().enough;
+    if (protocol_.room(lane) < 2 || (small && protocol_.half_full(lane))) return;
     if (now < left_at_ + exchange_.limits().gather) return surroundings_.departure_waits();
     seal(lane);
   }
@@ -166,12 +168,11 @@ void OfiLink::gather(bool on) noexcept {
 
 // In the order of their numbers. False: the wire takes no more now.
 bool OfiLink::send_sealed(std::uint64_t now) noexcept {
-  while (given_ != protocol_.sent()) {
-    if (!send_frame(*frame_of(given_ + 1), now)) return false;
-    ++given_;
-    left_at_ = now;
-  }
-  return true;
+  const std::uint64_t before = given_;
+  while (given_ != protocol_.sent() && send_frame(*frame_of(given_ + 1), now)) ++given_;
+  // To send takes longer at times than company is waited for: that time is none in which nothing was put.
+  if (given_ != before) left_at_ = exchange_.now();
+  return given_ == protocol_.sent();
 }
 
 bool OfiLink::find_destination() noexcept {

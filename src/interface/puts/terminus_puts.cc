@@ -152,6 +152,7 @@ Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte
   const Status way = way_of(ticket);
   if (way != Status::ok) return way;
   Link& link = *last_of_level().link;
+  if (messages_wait_for(link) || link.others_first(priority_)) return Status::queue_full;
   link.gather(true);
   Status status = put(ticket, data, {.offset = offset}, nullptr);
   left = status == Status::ok;

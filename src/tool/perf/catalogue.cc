@@ -153,6 +153,7 @@ void add_far(Collection& all) {
   all.add(segment_read_page(Place::ofi));
   all.add(get_bandwidth(Place::ofi, 65536));
   all.add(segment_notify(Place::ofi));
+  for (const std::size_t peers : {1u, 2u, 4u}) all.add(peers_rate(Place::ofi, peers));
   all.add(names_export());
   all.add(names_revoke());
   all.add(names_import_cached());

@@ -91,6 +91,8 @@ Meter segment_signal(Place place);
 Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes);
 Meter get_bandwidth(Place place, std::size_t bytes);
 Meter segment_notify(Place place);
+// Bursts of 32 writes of 16 bytes to each of so many peers in turn, until all have landed.
+Meter peers_rate(Place place, std::size_t peers);
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
 Meter first_latency();
 // Names between two nodes: registered, taken back, looked up out of the cache, by reading, by asking.
