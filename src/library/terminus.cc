@@ -196,7 +196,7 @@ Status Terminus::send_fast_uncached(const Ticket& ticket, std::span<const std::b
 Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage> row,
                                std::size_t& sent) noexcept {
   sent = 0;
-  while ((sent += put_row(ticket, row.subspan(sent))) != row.size()) {
+  while ((sent += send_row(ticket, row.subspan(sent))) != row.size()) {
     const FastMessage& next = row[sent];
     const Status status = send_fast_uncached(ticket, next.data, next.word, next.offset);
     if (status != Status::ok) return status;
@@ -205,8 +205,25 @@ Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage
   return Status::ok;
 }
 
+Status Terminus::put_row(const Ticket& ticket, std::span<const PutMessage> row, std::size_t& sent) noexcept {
+  sent = 0;
+  for (;;) {
+    {
+      const base::RunLockGuard guard(interface_.engine().lock());
+      if (!guard) return Status::forked;
+      sent += ShortWay::put_row(*terminus_, ticket, row.subspan(sent));
+    }
+    if (sent == row.size()) return Status::ok;
+    const PutMessage& next = row[sent];
+    if (next.data.size() > interface::kPutInline) return Status::too_long;
+    const Status status = put(ticket, next.data, {.offset = next.offset});
+    if (status != Status::ok) return status;
+    ++sent;
+  }
+}
+
 // As far as the shortest way goes. Returns how many have left.
-std::size_t Terminus::put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept {
+std::size_t Terminus::send_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   return guard ? ShortWay::send_row(*terminus_, ticket, row) : 0;  // forked: the slow way says it
 }

@@ -206,6 +206,18 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, std::c
   return terminus_.put(ticket_, {}, told_of(offset, data.size(), options.strides, Touched::written), timeout);
 }
 
+Status Import::write_row(std::span<const PutMessage> row, std::size_t& sent) noexcept {
+  sent = 0;
+  if (access_ == Access::read_only) return Status::refused;
+  if (!writes_by_stores()) return terminus_.put_row(ticket_, row, sent);
+  for (; sent != row.size(); ++sent) {
+    if (row[sent].data.size() > interface::kPutInline) return Status::too_long;
+    const Status status = store_by_mapping(row[sent].offset, row[sent].data, {});
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
 Outcome Import::outcome(RemoteHandle handle) const noexcept {
   Outcome outcome = terminus_.outcome(handle);
   outcome.status = ended(outcome);

@@ -10,7 +10,6 @@
 #include "library/wait/waiting.h"
 #include "library/with_memory.h"
 #include "segment/descriptors.h"
-#include "segment/record_words.h"
 #include "segment/segments.h"
 
 namespace hamlyn {
@@ -70,13 +69,6 @@ void protect_slot(Slot& slot, const Protection& protection) {
 }
 
 }  // namespace
-
-void segment::write_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  RecordWords<>::write(to, from, bytes);
-}
-void segment::read_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  RecordWords<>::read(to, from, bytes);
-}
 
 // Keeps a name, so that no two segments of one interface have it, also while they are made.
 class segment::NameClaim {

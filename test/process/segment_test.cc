@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include "hamlyn/segment/versioned.h"
 #include "hamlyn/values/seed.h"
+#include "test/process/loans.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -31,6 +34,61 @@ TEST_F(Segments, are_written_and_read_without_their_exporter) {
       EXPECT_TRUE(same(back, data));
     }
     EXPECT_FALSE(segment.poll()) << "data came with control";
+  });
+}
+
+TEST_F(Segments, are_written_in_rows) {
+  with_each_kind([](Segment& segment, Import& import, Interface& interface) {
+    constexpr std::size_t kRow = 300;  // more than a link takes at a time
+    const auto data = numbers(kRow * 48);
+    std::vector<PutMessage> row(kRow);
+    for (std::size_t i = 0; i < kRow; ++i) row[i] = {std::span(data).subspan(i * 48, i % 49), i * 48};
+    std::size_t done = 0, sent = 0;
+    const bool all = comes_true([&] {
+      const Status status = import.write_row(std::span(row).subspan(done), sent);
+      done += sent;
+      EXPECT_EQ(status == Status::ok, done == kRow);
+      if (status == Status::queue_full) interface.run();
+      return done == kRow || (status != Status::ok && status != Status::queue_full);
+    });
+    ASSERT_TRUE(all && done == kRow);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    for (std::size_t i = 0; i < kRow; ++i)
+      ASSERT_TRUE(same(segment.bytes().subspan(i * 48, i % 49), row[i].data)) << i;
+    EXPECT_EQ(import.write_row({}, sent), Status::ok);
+    // Those before one that cannot be have left, and none behind it.
+    const PutMessage wrong[] = {
+        {std::span(data).first(8), 0}, {std::span(data).first(49), 8}, {std::span(data).first(8), 16}};
+    EXPECT_EQ(import.write_row(wrong, sent), Status::too_long);
+    EXPECT_EQ(sent, 1u);
+    const PutMessage outside[] = {{std::span(data).first(8), 3 * 65536 - 7}};
+    EXPECT_EQ(import.write_row(outside, sent), Status::out_of_bounds);
+    EXPECT_EQ(sent, 0u);
+  });
+}
+
+TEST_F(Segments, are_read_by_many_threads_at_once) {
+  with_each_kind([](Segment& segment, Import& import, Interface&) {
+    const auto data = numbers(150000);
+    ASSERT_EQ(import.write(0, data, kPatience), Status::ok);
+    ASSERT_EQ(import.flush(kPatience), Status::ok);
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (const std::size_t length : {7u, 300u, 5000u, 70000u, 140000u}) {
+          std::vector<std::byte> back(length);
+          const std::size_t at = t * 1001 + length % 13;
+          if (import.read(at, back, kPatience) != Status::ok ||
+              !same(back, std::span(data).subspan(at, length))) {
+            ++wrong;
+          }
+        }
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(same(segment.bytes().first(150000), data));
   });
 }
 

@@ -123,6 +123,10 @@ class Terminus {
   // a shape that cannot be, or holds other than data.size() bytes.
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options = {},
              SendHandle* handle = nullptr) noexcept;
+  // Puts a row, in its order; `sent` is how many have left. The sender looks once for the row whether the
+  // receiver sleeps, as `send_fast_row` does. ok: all have left; otherwise why the next one has not, also
+  // too_long: more than 48 bytes.
+  Status put_row(const Ticket& ticket, std::span<const PutMessage> row, std::size_t& sent) noexcept;
   // Says what its owner lets this interface do at the slot, once `connect` has said ok.
   Opened opened(const Ticket& ticket) noexcept;
   // Asks whether all that this terminus has put to that slot has landed. As `fetch`; its outcome: ok; refused
@@ -196,7 +200,7 @@ class Terminus {
                     std::uint64_t offset) noexcept;
   Status send_fast_uncached(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                             std::uint64_t offset) noexcept;
-  std::size_t put_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;
+  std::size_t send_row(const Ticket& ticket, std::span<const FastMessage> row) noexcept;
 
   Interface& interface_;
   internal_::interface::Terminus* terminus_ = nullptr;

@@ -227,6 +227,9 @@ class Import {
   // Writes, and returns when the buffer is free. Also timed_out, cancelled.
   Status write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                const WriteOptions& options = {}) noexcept;
+  // Writes a row, each of up to 48 bytes, in its order; `sent` is how many have left. Costs less than one by
+  // one: whether the exporter sleeps is looked at once. As `write`; also too_long.
+  Status write_row(std::span<const PutMessage> row, std::size_t& sent) noexcept;
   // Status of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;

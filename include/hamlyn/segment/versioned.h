@@ -6,7 +6,6 @@
 //
 // Threads: any; a record has one writer at a time.
 // Owner: its maker; the segment or the import outlives it.
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +23,8 @@ namespace internal_::segment {
 // somebody writes. Both addresses and the length are multiples of 8.
 void write_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 void read_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+// Check of a record: XXH3 of 64 bits over its value, with its version as the seed. Against accidents.
+std::uint64_t check_of(std::uint64_t version, const void* value, std::size_t bytes) noexcept;
 }  // namespace internal_::segment
 
 // A value in a segment, between its version and a check over both: whichever words of it a reader has of
@@ -45,19 +46,7 @@ struct Versioned {
   bool whole() const noexcept { return version != 0 && check == sum(); }
 
  private:
-  // A change of any bit changes about half of them, and a zero, too.
-  static constexpr std::uint64_t mixed(std::uint64_t word) noexcept {
-    word = (word + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
-    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
-    return word ^ word >> 31;
-  }
-  std::uint64_t sum() const noexcept {
-    std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words;
-    std::memcpy(words.data(), &value, sizeof value);
-    std::uint64_t sum = mixed(version);
-    for (const std::uint64_t word : words) sum = mixed(sum ^ word);
-    return sum;
-  }
+  std::uint64_t sum() const noexcept { return internal_::segment::check_of(version, &value, sizeof value); }
 };
 
 // One record of a segment of one's own, which lies at `offset`, a multiple of 8.

@@ -2,7 +2,9 @@
 // Puts: data into a slot of another interface, and nothing said of it: the papers' WRITE, which separates
 // data from control (paper 4, section 3.3). `Terminus::put` sends them, `Slot::Options::puts` takes them, and
 // `Terminus::fence` asks whether they have landed. docs/remote-memory.md explains them.
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hamlyn {
 
@@ -29,6 +31,12 @@ enum class Signal : std::uint8_t { none, set, add };
 
 // Operations through a MappedSlot that the owner is told of.
 enum class Touched : std::uint8_t { written, read, swapped };
+
+// One of a row of puts: what `put` is given for a single one, without options.
+struct PutMessage {
+  std::span<const std::byte> data;  // up to 48 bytes
+  std::uint64_t offset = 0;         // from the ticket's base
+};
 
 struct PutOptions {
   std::uint64_t offset = 0;  // from the ticket's base

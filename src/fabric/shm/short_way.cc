@@ -34,6 +34,29 @@ std::size_t ShortWay::send_row(interface::Terminus& from, const Ticket& ticket,
   return count;
 }
 
+std::size_t ShortWay::put_row(interface::Terminus& from, const Ticket& ticket,
+                              std::span<const PutMessage> row) noexcept {
+  std::size_t count = 0;
+  ShmLink* link;
+  interface::SendCredit* const credit = from.cached_put(ticket, 0, {}, link);
+  if (credit == nullptr) return 0;
+  for (; count != row.size() && link->cached_room(); ++count) {
+    const PutMessage& message = row[count];
+    const std::size_t length = message.data.size();
+    const std::uint64_t at = ticket.base + message.offset;
+    if (length > interface::kPutInline || !interface::inside(message.offset, length, ticket.bound) ||
+        at >= interface::kPutSpan) {
+      break;
+    }
+    link->publish(
+        PutCell{interface::put_word(credit->opening, length, false, at), message.data.data(), length});
+  }
+  if (count == 0) return 0;
+  credit->unfenced |= from.bit();
+  if (link->must_ring()) link->ring();
+  return count;
+}
+
 // --- the run
 
 __attribute__((always_inline)) inline void ShortWay::open_here(ShmLink& link, Queue& queue,

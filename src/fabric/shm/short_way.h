@@ -116,6 +116,8 @@ class ShortWay final : public interface::Shortcut {
   }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,
                               std::span<const FastMessage> row) noexcept;
+  static std::size_t put_row(interface::Terminus& from, const Ticket& ticket,
+                             std::span<const PutMessage> row) noexcept;
 
   // --- take. Whether a run is open for the owner of that queue.
   bool open_for(const interface::Queue& queue) const noexcept {

@@ -64,6 +64,7 @@ void add_segments(Collection& all) {
     all.add(segment_bandwidth(Place::shm, sharing, 4096));
   }
   all.add(segment_read_page(Place::shm));
+  all.add(put_row_rate());
   all.add(segment_bandwidth(Place::shm, Sharing::guarded, 65536));
   all.add(get_bandwidth(Place::shm, 65536));
 }

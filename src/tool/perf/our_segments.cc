@@ -142,6 +142,40 @@ SegmentWork timed(Operation operation) {
   };
 }
 
+constexpr std::uint64_t kRowsBefore = 10000;
+constexpr std::uint64_t kRows = 200000;
+constexpr std::size_t kRow = 16;
+
+// Words in rows; the last of each says how many rows there are.
+void write_rows(Exporter& side, Room&) {
+  std::array<std::uint64_t, kRow> words;
+  std::array<PutMessage, kRow> row;
+  for (std::size_t k = 0; k < kRow; ++k)
+    row[k] = {std::as_bytes(std::span(&words[k], 1)), k + 1 == kRow ? 0 : 64 + 8 * k};
+  for (std::uint64_t i = 1; i <= kRowsBefore + kRows; ++i) {
+    words.fill(i);
+    std::size_t sent = 0;
+    for (std::size_t done = 0; done != kRow; done += sent) {
+      const Status status = side.other().write_row(std::span(row).subspan(done), sent);
+      if (status == Status::ok) continue;
+      expect(status == Status::queue_full, name(status));
+      side.interface().run();
+    }
+  }
+}
+
+void take_rows(Exporter& side, Room& room) {
+  std::uint64_t start = 0;
+  for (std::uint64_t seen = 0; seen != kRowsBefore + kRows;) {
+    side.interface().run();
+    seen = side.word().load(std::memory_order_acquire);
+    if (start == 0 && seen >= kRowsBefore) start = hamlyn_ticks();
+  }
+  const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+  expect(side.own().at<std::uint64_t>(64).load() == kRowsBefore + kRows, "a put is missing");
+  room.report(static_cast<double>(kRows * kRow) * 1e9 / ns);
+}
+
 // Until the other side has all: serving what it asks for, or, where it has the segment mapped, writing to the
 // line that it reads.
 void serve(Exporter& side, Room&) {
@@ -300,6 +334,13 @@ Meter segment_write(Place place, Sharing sharing) {
 Meter segment_read(Place place, Sharing sharing) {
   const SegmentWork reads = sharing == Sharing::guarded ? timed(read_bytes<kCell>) : read_mapped_cells;
   return two_sided("segment.read." + kind(sharing) + "40.roundtrip", place, sharing, reads, serve);
+}
+
+Meter put_row_rate() {
+  const auto round = [](Cores cores, int) {
+    return run_sides(cores, 1, Place::shm, Sharing::guarded, 4096, write_rows, take_rows);
+  };
+  return {.name = "shm.put.row.8.rate", .round = round};
 }
 
 Meter segment_read_page(Place place) {

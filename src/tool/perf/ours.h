@@ -82,6 +82,7 @@ Meter touched_loan_bandwidth(std::size_t bytes);
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);
 Meter segment_read_page(Place place);  // 4096 bytes, of the guarded kind
+Meter put_row_rate();                  // words of 8 bytes, in rows
 Meter segment_swap(Place place, Sharing sharing);
 // Written and known to have landed; written with a signal, and back.
 Meter segment_flush(Place place);
