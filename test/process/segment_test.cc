@@ -56,7 +56,7 @@ TEST_F(Segments, are_written_in_rows) {
     for (std::size_t i = 0; i < kRow; ++i)
       ASSERT_TRUE(same(segment.bytes().subspan(i * 48, i % 49), row[i].data)) << i;
     EXPECT_EQ(import.write_row({}, sent), Status::ok);
-    // Those before one that cannot be have left, and none behind it.
+    // Puts before one that cannot be have left, and none behind it.
     const PutMessage wrong[] = {
         {std::span(data).first(8), 0}, {std::span(data).first(49), 8}, {std::span(data).first(8), 16}};
     EXPECT_EQ(import.write_row(wrong, sent), Status::too_long);
