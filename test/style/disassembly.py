@@ -16,8 +16,8 @@ import tree
 # The functions of the path, from the public call to the ring and back, and the locked instructions in each.
 FAST_PATH = {
     "hamlyn::Terminus::send_fast(": 1,  # the sender's fence, before it looks at the watch word
-    "hamlyn::Terminus::send_block(": 1,  # likewise, for more than fits a cell
-    "hamlyn::shm::ShmLink::put_normal(": 1,    # likewise, for packets that are not short
+    "hamlyn::Terminus::send_block(": 2,  # likewise, one for what an opening carries and one for more
+    "hamlyn::shm::ShmLink::put_normal(": 1,  # likewise, for packets that are not short
     "hamlyn::NotificationQueue::poll(": 0,
     "hamlyn::shm::ShortWay::take_block(": 0,
     "hamlyn::shm::ShortWay::take_run(": 0,
