@@ -167,7 +167,10 @@ ShortWay::Served ShortWay::serve(bool alone) noexcept {
   close_run();
   rest_before_answer(link);
   for (std::uint32_t looks = rest_.looks(); !link.something_arrived();) {
-    if (--looks == 0) return Served::nothing;
+    if (--looks == 0) {
+      if (core_.links().size() != 1) left_ = 1;  // what others have brought is found by the next call
+      return Served::nothing;
+    }
     PollRest::rest(rest_.pauses());
   }
   rest_.answered();
