@@ -389,7 +389,7 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
 Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handle,
                                PendingCall& call) noexcept {
   constexpr unsigned kTurnsPerRun = 4;
-  Clock::time_point begin{};
+  Clock::time_point first{}, begin{};
   std::uint64_t landed = 0;
   const interface::Requests::Place place = requests.find(handle);
   for (unsigned turn = 1;; ++turn) {
@@ -424,8 +424,8 @@ Outcome Engine::spin_for_reply(interface::Requests& requests, RemoteHandle handl
     shm::PollRest::rest(rest);
     if (turn % kTurnsPerRun != 0) continue;
     const Clock::time_point now = Clock::now();
-    // A long answer is worth waiting for while parts of it land, of which there are at most so many.
-    if (turn == kTurnsPerRun || landed != landed_now) begin = now;
+    if (turn == kTurnsPerRun) first = now;
+    if (turn == kTurnsPerRun || (landed != landed_now && now - first < kMostLandingSpin)) begin = now;
     landed = landed_now;
     if (now - begin >= reply_spin_.load(std::memory_order_relaxed)) return outcome;
   }

@@ -45,6 +45,9 @@ inline constexpr std::chrono::microseconds kSpin{8};
 // An answer may need a wake-up at the other side before it is on its way: worth as much again, and a half, as
 // long as such answers do come in that time.
 inline constexpr std::chrono::microseconds kMostReplySpin{30};
+// A long one is worth waiting for while parts of it land; but no longer than this, for others have a time
+// limit.
+inline constexpr std::chrono::microseconds kMostLandingSpin{500};
 
 class Engine final : public interface::Surroundings {
  public:

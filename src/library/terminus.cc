@@ -207,19 +207,14 @@ Status Terminus::send_fast_row(const Ticket& ticket, std::span<const FastMessage
 
 Status Terminus::put_row(const Ticket& ticket, std::span<const PutMessage> row, std::size_t& sent) noexcept {
   sent = 0;
-  for (;;) {
-    {
-      const base::RunLockGuard guard(interface_.engine().lock());
-      if (!guard) return Status::forked;
-      sent += ShortWay::put_row(*terminus_, ticket, row.subspan(sent));
-    }
-    if (sent == row.size()) return Status::ok;
-    const PutMessage& next = row[sent];
-    if (next.data.size() > interface::kPutInline) return Status::too_long;
-    const Status status = put(ticket, next.data, {.offset = next.offset});
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (!guard) return Status::forked;
+  while ((sent += ShortWay::put_row(*terminus_, ticket, row.subspan(sent))) != row.size()) {
+    const Status status = terminus_->put_now(ticket, row[sent].data, row[sent].offset);
     if (status != Status::ok) return status;
     ++sent;
   }
+  return Status::ok;
 }
 
 // As far as the shortest way goes. Returns how many have left.

@@ -1,5 +1,8 @@
 // Long answers of gets, which leave among the messages: whole, of every length, in turns with messages, and
 // held by nobody.
+#include <deque>
+#include <ranges>
+
 #include "test/conformance/remotes.h"
 
 namespace hamlyn::test {
@@ -161,6 +164,41 @@ TEST_P(LongAnswers, wait_for_no_answer_of_the_other_side) {
                        [&](RemoteHandle each) { return from.requests().outcome(each).status == Status::ok; });
   };
   EXPECT_TRUE(until([&] { return over(terminus, from_alice) && over(bobs, from_bob); }));
+}
+
+// More links than a run has answers for: each has its turn, and nobody is forgotten.
+TEST_P(LongAnswers, over_many_links_all_come) {
+  constexpr std::size_t kAskers = 24;
+  std::deque<Party> askers;
+  std::deque<Area> areas;
+  std::deque<TestSlot> landings;
+  std::deque<Terminus> termini;
+  std::vector<RemoteHandle> handles(kAskers);
+  for (std::size_t i = 0; i < kAskers; ++i) {
+    Party& asker = askers.emplace_back(200 + i);
+    fabric->join(asker, bob);
+    landings.emplace_back(asker, areas.emplace_back(65536u), asker.core.make_queue(16), Slot::Options{});
+    termini.emplace_back(asker.core, 63);
+  }
+  const auto run_askers = [&] {
+    for (Party& asker : askers) asker.core.run();
+  };
+  for (int round = 0; round < 3; ++round) {  // rings have grown in the later ones
+    for (std::size_t i = 0; i < kAskers; ++i) {
+      ASSERT_TRUE(until([&] {
+        run_askers();
+        return termini[i].requests().get(slot.ticket(), {landings[i].index(), 0, 65536}, {}, nullptr,
+                                         &handles[i]) == Status::pending;
+      }));
+    }
+    EXPECT_TRUE(until([&] {
+      run_askers();
+      return std::ranges::all_of(std::views::iota(std::size_t{0}, kAskers), [&](std::size_t i) {
+        return termini[i].requests().outcome(handles[i]).status == Status::ok;
+      });
+    }));
+  }
+  for (Party& asker : askers) fabric->kill(asker, bob);
 }
 
 // The target keeps what it owes in places it has had from the start, and sleeps.

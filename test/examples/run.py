@@ -180,6 +180,7 @@ def main(daemon, program, gives_up=None, peer=None):
             "priorities": "answered while the bulk was under way",
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",
+            "shmem": "4 processes, guarded heaps: all is as it should be",
             "barrier": "50 rounds of 3 members",
             "echo": "three clients heard what they had said",
             "epoll_server": "100 questions answered",

@@ -56,6 +56,19 @@ TEST_F(Segments, are_written_in_rows) {
     for (std::size_t i = 0; i < kRow; ++i)
       ASSERT_TRUE(same(segment.bytes().subspan(i * 48, i % 49), row[i].data)) << i;
     EXPECT_EQ(import.write_row({}, sent), Status::ok);
+    // Behind a long one that waits none leaves, and none is kept.
+    const std::vector<std::byte> much(2 * 65536);
+    SendHandle handle;
+    if (import.write(0, much, {}, &handle) == Status::pending) {
+      const PutMessage behind[] = {{std::span(data).first(8), 0}};
+      const Status status = import.write_row(behind, sent);
+      EXPECT_EQ(status == Status::queue_full, sent == 0) << name(status);
+      EXPECT_TRUE(status == Status::ok || status == Status::queue_full) << name(status);
+      ASSERT_TRUE(comes_true([&] {
+        interface.run();
+        return import.status(handle) != Status::pending;
+      }));
+    }
     // Puts before one that cannot be have left, and none behind it.
     const PutMessage wrong[] = {
         {std::span(data).first(8), 0}, {std::span(data).first(49), 8}, {std::span(data).first(8), 16}};

@@ -101,7 +101,7 @@ class FarVersioned {
   }
   // Pushes a value there (paper 4, section 7.2.1: eagerly), as its one writer. The first one reads which
   // version there is, and goes on from it (from 0 where the import is for writing alone). A further one waits
-  // until the one before has landed, which it would overtake between hosts. As Import::write and flush; with
+  // until the one before has landed: it hears what has become of that. As Import::write and flush; with
   // `notify` the other side is told.
   Status write(const Value& value, std::chrono::nanoseconds timeout, bool notify = false) noexcept {
     if (!begun_) {

@@ -94,6 +94,19 @@ void Terminus::put_left(Link& link, SendCredit& credit) noexcept {
   requests_.forget_mark();
 }
 
+Status Terminus::put_now(const Ticket& ticket, std::span<const std::byte> data,
+                         std::uint64_t offset) noexcept {
+  if (data.size() > kPutInline) return Status::too_long;
+  const PutOptions options{.offset = offset};
+  const Status wrong = check_put(ticket, data, options);
+  if (wrong != Status::ok) return wrong;
+  const Status way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Link& link = *last_of_level().link;
+  if (messages_wait_for(link) || link.others_first(priority_)) return Status::queue_full;
+  return left_at_once(put_at_once(ticket, data, options), options);
+}
+
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};

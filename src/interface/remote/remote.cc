@@ -92,6 +92,12 @@ bool is_long(Priority level, std::uint32_t length) noexcept {
   return level == Priority::normal && length > kReplyPayload;
 }
 
+// So much of a budget of bytes a byte of that answer takes: a chunk costs as much as a cache line.
+std::size_t cost_of(const Packet& request) noexcept {
+  if (request.lead.operation != Operation::get_strided) return 1;
+  return std::max<std::size_t>(1, kCell / gather_of(request).chunk);
+}
+
 // `bytes` of what was asked for, from byte `at` of it on. `from`: where the first of all stands.
 void copy_asked(std::byte* to, const std::byte* from, const Packet& request, std::uint32_t at,
                 std::uint32_t bytes) noexcept {
@@ -315,6 +321,9 @@ Core::AnswerPart Core::put_long(Link& link, const Packet& request, std::uint32_t
   const bool in_place = request.lead.operation == Operation::get && bytes >= kCopiedInPlace &&
                         reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint64_t) == 0;
   if (!in_place) bytes = std::min(bytes, kGathered);
+  // Less than a word at the end is gathered: a copy of it might tear the word before.
+  if (in_place && bytes % sizeof(std::uint64_t) != 0)
+    bytes -= bytes % static_cast<std::uint32_t>(kReplyPayload);
   Packet reply = reply_to(request, Operation::get_data, bytes, element_of(request.lead));
   reply.offset = sent;
   const bool more = sent + bytes != request.delta;
@@ -359,6 +368,7 @@ bool Core::send_long_answers() noexcept {
     replies_due_ |= link.remote.owed_long != 0;  // again when there is room
     next_long_ = (first + i + 1) % all;
   }
+  replies_due_ |= bytes >= kLongPerRun;  // those that had no turn have theirs in the next run
   return moved;
 }
 
@@ -375,9 +385,10 @@ std::size_t Core::send_long(Link& link) noexcept {
   while (work.owed_long != 0 && bytes < kLongPerLink) {
     const std::uint32_t place = work.next_long();
     const std::uint32_t before = work.owed[place].sent;
+    const std::size_t each = cost_of(packet_of(work.owed[place].packet));
     const AnswerPart part = put_owed_long(link, place);
     if (part == AnswerPart::none) break;
-    bytes += work.owed[place].sent - before;
+    bytes += (work.owed[place].sent - before) * each;
     work.long_turn = place;
     if (part != AnswerPart::last) continue;
     work.owed_long &= ~(1u << place);
