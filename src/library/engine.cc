@@ -368,16 +368,21 @@ bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) no
   // The interface thread has taken the role while this one looked outside of the lock. It would sleep on, by
   // a watch that is no longer its own, when this sleep is over (test/model/waiting.pml).
   if (role_.load(std::memory_order_relaxed) == SleeperRole::interface_thread) wake_up();
+  const auto end_deep = [this] {  // the interface thread ticks again
+    if (!deep_.exchange(false, std::memory_order_relaxed)) return;
+    thread_word_.fetch_add(1);
+    wake(thread_word_);
+  };
   const Deadline first = or_entrys(deadline);
   if (deep) {
     deep_.store(true, std::memory_order_relaxed);
-    sleep_armed(SleeperRole::application, application_word_, value, first);
-    deep_.store(false, std::memory_order_relaxed);
-    thread_word_.fetch_add(1);
-    wake(thread_word_);
+    const bool own = sleep_armed(SleeperRole::application, application_word_, value, first);
+    // Another thread may have relieved this one before it woke up, and sleep as deep by now.
+    if (own || role_.load(std::memory_order_relaxed) != SleeperRole::application) end_deep();
     if (somebody_waits()) wake_waiting();  // one of them is to be the sleeper now
     return false;
   }
+  end_deep();  // of a sleeper that was relieved and has not woken up yet
   const Clock::time_point shallow = Clock::now() + kShallow;
   const bool ends_before = first && *first <= shallow;
   const bool undisturbed =
