@@ -74,6 +74,8 @@ class LinkReasons : public Library {
       confine(to.interface);
       line.put('.');
       line.take<char>();
+      // The asker may hear of it first.
+      static_cast<void>(eventually([&] { return counted(to.interface, expected.receiver) != 0; }));
       line.put(counted(to.interface, expected.receiver));
       Notification n;
       EXPECT_EQ(to.queue.receive(n, kPatience), Status::ok);
