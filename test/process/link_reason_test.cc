@@ -99,7 +99,7 @@ class LinkReasons : public Library {
     asker.line().put(*ticket);
     EXPECT_EQ(asker.wait(), 0);
     receiver.line().put('.');
-    EXPECT_EQ(receiver.line().take<std::uint32_t>(), 1u);
+    EXPECT_GE(receiver.line().take<std::uint32_t>(), 1u) << "once for each time that it was asked";
     receiver.line().put('.');
     EXPECT_EQ(receiver.wait(), 0);
   }
