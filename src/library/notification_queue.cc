@@ -59,6 +59,16 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   return poll_uncached(out);
 }
 
+namespace {
+
+// Whether the next packet of the open run seems to be a message by an opening. Each try costs a look at all
+// of it.
+bool next_is_opened(const ShortWay& way) noexcept {
+  return interface::is_opened_write(way.run().link->next_lead());
+}
+
+}  // namespace
+
 // With room for more than one, in an open run, with the lock taken quickly. Looks on behind a message that
 // stood there: others of a stream may, too. Behind one that was waited for, a look would take the next line
 // from the peer, who is about to write there.
@@ -76,7 +86,7 @@ std::size_t NotificationQueue::poll_several(std::span<Notification> out) noexcep
     case ShortWay::Found::nothing:
       break;
     case ShortWay::Found::other:
-      if (!way.take_opened(*queue_, out.front())) return poll_other(out);
+      if (!next_is_opened(way) || !way.take_opened(*queue_, out.front())) return poll_other(out);
       way.rest().answered();
       count = way.take_run(*queue_, out, 1);
       break;
@@ -96,7 +106,9 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
   Engine& engine = interface_.engine();
   ShortWay& way = engine.short_way();
   std::size_t count = 1;
-  if (way.take_opened(*queue_, out.front()) || way.take_block(*queue_, out.front())) [[likely]] {
+  const bool taken =
+      next_is_opened(way) ? way.take_opened(*queue_, out.front()) : way.take_block(*queue_, out.front());
+  if (taken) [[likely]] {
     way.rest().answered();
   } else {
     count = look_and_take(out, 0, true);

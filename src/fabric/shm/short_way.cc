@@ -121,7 +121,8 @@ inline bool ShortWay::take_in_run(Queue& queue, Notification& out) noexcept {
     --run_.left;
     return true;
   }
-  return taken == Taken::other && take_opened(queue, out);
+  return taken == Taken::other && interface::is_opened_write(run_.link->next_lead()) &&
+         take_opened(queue, out);
 }
 
 bool ShortWay::take_opened(Queue& queue, Notification& out) noexcept {
