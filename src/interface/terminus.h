@@ -60,7 +60,6 @@ class Terminus {
              SendHandle* handle) noexcept;
   // Puts up to 48 bytes now, or not at all.
   Status put_now(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept;
-  bool goes_far(const Ticket& ticket) noexcept;
   // Puts up to 48 bytes to `offset`, and a signal behind them, in one frame if there are frames. As put;
   // `left`: the data has left, whatever is said of the signal.
   Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,

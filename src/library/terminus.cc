@@ -299,11 +299,6 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   return status;
 }
 
-bool Terminus::goes_far(const Ticket& ticket) noexcept {
-  const base::RunLockGuard guard(interface_.engine().lock());
-  return guard && terminus_->goes_far(ticket);
-}
-
 Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                                  std::span<const std::byte> value, const PutOptions& signal,
                                  std::chrono::nanoseconds timeout) noexcept {

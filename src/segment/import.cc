@@ -135,7 +135,6 @@ void Import::open(const Options& options) {
   const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
-  far_ = terminus_.goes_far(ticket_);
   const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
   if (!options.map || !here || !opened.gets) return;
   try {
@@ -272,7 +271,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   if (data.size() > interface::kPutInline) patience.deadline();
   const auto bytes = std::as_bytes(std::span(&value, 1));
   const PutOptions as_signal{.offset = signal, .signal = how};
-  if (far_ && !writes_by_stores() && access_ != Access::read_only && data.size() <= interface::kPutInline)
+  if (!writes_by_stores() && access_ != Access::read_only && data.size() <= interface::kPutInline)
     return terminus_.put_with_signal(ticket_, data, offset, bytes, as_signal, timeout);
   const Status status = write(offset, data, timeout);
   if (status != Status::ok) return status;

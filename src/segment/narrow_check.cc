@@ -1,6 +1,7 @@
 #include "segment/record_check.h"
+#include "segment/xxh3.h"
 
 std::uint64_t hamlyn::internal_::segment::narrow_check(std::uint64_t version, const void* value,
                                                        std::size_t bytes) noexcept {
-  return check_here(version, value, bytes);
+  return XXH3_64bits_withSeed(value, bytes, version);
 }

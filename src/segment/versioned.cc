@@ -1,14 +1,9 @@
 #include "hamlyn/segment/versioned.h"
 
+#include "segment/record_check.h"
 #include "segment/record_words.h"
 
 namespace hamlyn::internal_ {
-
-namespace segment {
-// Two compilations of one function (record_check.h).
-std::uint64_t narrow_check(std::uint64_t version, const void* value, std::size_t bytes) noexcept;
-std::uint64_t wide_check(std::uint64_t version, const void* value, std::size_t bytes) noexcept;
-}  // namespace segment
 
 void segment::write_record(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   RecordWords<>::write(to, from, bytes);

@@ -6,7 +6,6 @@
 namespace hamlyn::test {
 namespace {
 
-using interface::kOpenedInline;
 using interface::Operation;
 using interface::Packet;
 using interface::Terminus;
@@ -37,29 +36,9 @@ class Opened : public Conformance {
   Terminus terminus{alice.core, 63};
 };
 
-TEST_P(Opened, arrive_as_any_other) {
-  for (std::size_t length = 0; length <= 80; ++length) {
-    SCOPED_TRACE(length);
-    const std::vector<std::byte> data = pattern(length, length);
-    ASSERT_EQ(send_fast(terminus, slot.ticket(), data, length * 3, length + 5), Status::ok);
-    const Notification n = next();
-    EXPECT_EQ(n.kind, Notification::Kind::message);
-    EXPECT_TRUE(n.fast);
-    EXPECT_EQ(n.slot, slot.number());
-    EXPECT_EQ(n.word, length * 3);
-    EXPECT_EQ(n.offset, length + 5);
-    EXPECT_EQ(n.length, length);
-    EXPECT_EQ(n.peer, alice.id);
-    EXPECT_TRUE(same(slot.bytes(n), data));
-  }
-  EXPECT_EQ(terminus.send_fast(slot.ticket(), pattern(40, 1), 0, 2009), Status::out_of_bounds);
-  EXPECT_EQ(bob.refused_in_all(), 0u);
-}
-
 TEST_P(Opened, take_one_cell_within_a_host) {
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   next();
-  if (to_bob().local() == nullptr) return;
   struct Case {
     std::size_t length;
     std::uint64_t cells;
@@ -90,7 +69,6 @@ TEST_P(Opened, have_places_as_any_other) {
 TEST_P(Opened, are_refused_by_an_opening_that_is_none_and_outside_of_its_slot) {
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   next();
-  if (to_bob().local() == nullptr) return;
   std::fill(area.bytes().begin(), area.bytes().end(), std::byte{0xEE});
   const std::uint64_t opening = to_bob().credits.front()->opening;
   const interface::PutWord good = interface::put_word_of(opening);
@@ -126,7 +104,6 @@ TEST_P(Opened, are_refused_by_an_opening_that_is_none_and_outside_of_its_slot) {
 TEST_P(Opened, are_refused_without_a_place) {
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   next();
-  if (to_bob().local() == nullptr) return;
   rest();
   const interface::SendCredit& credit = *to_bob().credits.front();
   const interface::PutWord good = interface::put_word_of(credit.opening);
@@ -147,7 +124,6 @@ TEST_P(Opened, are_refused_from_the_next_cell_on_once_their_slot_has_changed) {
       ASSERT_EQ(send_fast(sender, changed->ticket(), pattern(40, 1)), Status::ok);
       next(bob, own);
       rest();
-      if (to_bob().local() == nullptr) return;
       for (int i = 0; i < 3; ++i)
         ASSERT_EQ(sender.send_fast(changed->ticket(), pattern(40, 2), 0, 0), Status::ok);
       shm::ShmLink& link = *bob.core.find_link(alice.id)->local();
@@ -182,10 +158,11 @@ TEST_P(Opened, are_refused_from_the_next_cell_on_once_their_slot_has_changed) {
 }
 
 // Between hosts a message carries its key.
-TEST_P(Opened, are_nothing_that_comes_from_another_host) {
+class OpenedFar : public Opened {};
+
+TEST_P(OpenedFar, are_nothing_that_comes_from_another_host) {
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);
   next();
-  if (to_bob().local() != nullptr) return;
   std::fill(area.bytes().begin(), area.bytes().end(), std::byte{0xEE});
   const interface::PutWord good = interface::put_word_of(to_bob().credits.front()->opening);
   inject(opened(good.name, good.serial, 40, 0));
@@ -194,7 +171,15 @@ TEST_P(Opened, are_nothing_that_comes_from_another_host) {
   EXPECT_TRUE(bob.core.find_link(alice.id)->broken || bob.refused(Refusal::malformed) == 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(fabric, Opened, testing::ValuesIn(fabrics()), fabric_name);
+std::vector<FabricKind> these(bool local) {
+  std::vector<FabricKind> all = fabrics();
+  std::erase_if(all, [&](const FabricKind& each) {
+    return each.oneself || (each.name == std::string("shm")) != local;
+  });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(fabric, Opened, testing::ValuesIn(these(true)), fabric_name);
+INSTANTIATE_TEST_SUITE_P(fabric, OpenedFar, testing::ValuesIn(these(false)), fabric_name);
 
 }  // namespace
 }  // namespace hamlyn::test

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "segment/record_check.h"
+
 namespace hamlyn::test {
 namespace {
 
@@ -25,6 +29,22 @@ TEST(VersionedOf, is_whole_as_it_was_made) {
   EXPECT_TRUE(record(1, 0).whole());
   EXPECT_TRUE(record(~std::uint64_t{0}, 0).whole());
   EXPECT_FALSE(Versioned{}.whole()) << "nobody has written it";
+}
+
+// By whatever processor it was made, and is read.
+TEST(VersionedOf, has_one_check_by_narrow_and_by_wide_vectors) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "SKIPPED: this processor has no wide vectors";
+#endif
+  std::vector<std::uint8_t> bytes(5000);
+  for (std::size_t i = 0; i != bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  for (const std::size_t length : {0u, 8u, 16u, 40u, 128u, 240u, 248u, 1024u, 4096u, 5000u}) {
+    for (const std::uint64_t version : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+      EXPECT_EQ(internal_::segment::narrow_check(version, bytes.data(), length),
+                internal_::segment::wide_check(version, bytes.data(), length))
+          << length;
+    }
+  }
 }
 
 // Whatever words a reader has of the one and of the other.

@@ -183,9 +183,8 @@ class Terminus {
   // `get` that waits, into memory of the caller's.
   Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
               std::chrono::nanoseconds timeout) noexcept;
-  // Whether there is a link to it, to another host.
-  bool goes_far(const Ticket& ticket) noexcept;
-  // `put` that waits of up to 48 bytes, and of a signal behind them: in one frame if they can leave at once.
+  // `put` that waits of up to 48 bytes, and of a signal behind them: in one frame to another host if they can
+  // leave at once.
   Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                          std::span<const std::byte> value, const PutOptions& signal,
                          std::chrono::nanoseconds timeout) noexcept;

@@ -332,7 +332,6 @@ class Import {
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
   const Access access_;
-  bool far_ = false;  // on another host, to which data and its signal go together
 };
 
 }  // namespace hamlyn

@@ -482,16 +482,22 @@ __attribute__((always_inline)) inline bool like_block(const CachedWrite& cached,
          inside(words.word[kOffsetWord], length, cached.bound);
 }
 
+// Compares a packet of one cell by an opening, of up to `most` bytes, with the one before.
+template <class Cached>
+__attribute__((always_inline)) inline bool like_by_opening(const Cached& cached, const PutWord& word,
+                                                           std::size_t most) noexcept {
+  return opening_word(word.name, word.serial) == cached.opening && !word.notify && word.length <= most &&
+         inside(word.offset, word.length, cached.bound);
+}
+
 // Every check of a short message by an opening but for its place.
 __attribute__((always_inline)) inline bool like(const CachedOpened& cached, const PutWord& word) noexcept {
-  return opening_word(word.name, word.serial) == cached.opening && !word.notify &&
-         word.length <= kOpenedInline && inside(word.offset, word.length, cached.bound);
+  return like_by_opening(cached, word, kOpenedInline);
 }
 
 // Every check of a put of one cell that nobody is told of.
 __attribute__((always_inline)) inline bool like(const CachedPut& cached, const PutWord& word) noexcept {
-  return opening_word(word.name, word.serial) == cached.opening && !word.notify && fits_cell(word.length) &&
-         inside(word.offset, word.length, cached.bound);
+  return like_by_opening(cached, word, kPutInline);
 }
 
 // Every check of a get or a fetch but for the word's alignment.

@@ -159,6 +159,11 @@ inline Packet packet_of(const Words& words) noexcept {
   base::copy_words<kCell / sizeof(std::uint64_t)>(&packet, words.word);
   return packet;
 }
+inline Words words_of(const Packet& packet) noexcept {
+  Words words;
+  std::memcpy(&words, &packet, sizeof words);
+  return words;
+}
 inline std::uint64_t word_at(const Packet& packet, std::size_t index) noexcept {
   std::uint64_t word;
   std::memcpy(&word, reinterpret_cast<const std::byte*>(&packet) + index * sizeof word, sizeof word);

@@ -9,8 +9,7 @@ Refusal Core::find_opened(const Link& link, const PutWord& word, std::uint32_t& 
 }
 
 Refusal Core::deposit_opened(Link& link, const Packet& packet) noexcept {
-  Words words;
-  std::memcpy(&words, &packet, sizeof words);
+  const Words words = words_of(packet);
   const PutWord word = put_word_of(words.word[kSlotWord]);
   std::uint32_t record;
   const Refusal cause = find_opened(link, word, record);

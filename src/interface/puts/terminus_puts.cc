@@ -152,11 +152,6 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   return post(work, ticket, 0, data.size(), as_message, handle, false);
 }
 
-bool Terminus::goes_far(const Ticket& ticket) noexcept {
-  const Link* const link = core_.find_link(ticket.interface);
-  return link != nullptr && link->local() == nullptr;
-}
-
 Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                                  std::span<const std::byte> value, const PutOptions& signal,
                                  bool& left) noexcept {
@@ -165,9 +160,8 @@ Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte
   const Status way = way_of(ticket);
   if (way != Status::ok) return way;
   Link& link = *last_of_level().link;
-  if (messages_wait_for(link) || link.others_first(priority_)) return Status::queue_full;
   link.gather(true);
-  Status status = put(ticket, data, {.offset = offset}, nullptr);
+  Status status = put_now(ticket, data, offset);
   left = status == Status::ok;
   if (left) status = put(ticket, value, signal, nullptr);
   link.gather(false);

@@ -110,12 +110,6 @@ void copy_asked(std::byte* to, const std::byte* from, const Packet& request, std
   }
 }
 
-Words words_of(const Packet& packet) noexcept {
-  Words words;
-  std::memcpy(&words, &packet, sizeof words);
-  return words;
-}
-
 }  // namespace
 
 std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept {
