@@ -53,21 +53,22 @@ Packet made_of(std::uint64_t seed, std::size_t length) {
 constexpr std::byte kData[16] = {std::byte{1}, std::byte{2}, std::byte{3}};
 
 void put(Writer& writer, const Packet& packet) { writer.put(packet, kData, nullptr); }
-interface::Words words_of(const Packet& packet) {
-  interface::Words words;
-  std::memcpy(words.word, &packet, sizeof words);
+interface::Words words_with_data(const Packet& packet) {
+  interface::Words words = words_of(packet);
   std::memcpy(&words.word[interface::kDataWord], kData, interface::kInlineData);
   return words;
 }
 // All but the turn.
 bool is_whole(const Packet& packet, std::uint64_t seed) {
-  const interface::Words expected = words_of(made_of(seed, 16));
+  const interface::Words expected = words_with_data(made_of(seed, 16));
   return std::memcmp(&packet.slot, &expected.word[1], sizeof packet - 8) == 0;
 }
 
-void put_words(Writer& writer, const Packet& packet) { writer.publish(shm::WholeCell{words_of(packet)}); }
+void put_words(Writer& writer, const Packet& packet) {
+  writer.publish(shm::WholeCell{words_with_data(packet)});
+}
 interface::FastTarget target_of(const Packet& packet) {
-  const interface::Words words = words_of(packet);
+  const interface::Words words = words_with_data(packet);
   interface::FastTarget target {};
   target.slot_word = words.word[interface::kSlotWord];
   target.key = words.word[interface::kKeyWord];
@@ -86,7 +87,7 @@ void put_block(Writer& writer, const Packet& packet) {
 }
 // A put of one cell: a word, and 48 bytes.
 void put_cell(Writer& writer, const Packet& packet) {
-  const interface::Words words = words_of(packet);
+  const interface::Words words = words_with_data(packet);
   writer.publish(shm::PutCell{words.word[1], reinterpret_cast<const std::byte*>(&words.word[2]), 48});
 }
 
@@ -207,7 +208,7 @@ std::string blocks(Model model) {
     Reader mine = reader;
     interface::Words words;
     if (!mine.look(words)) return;
-    const interface::Words expected = words_of(made_of(100, sizeof kBlock));
+    const interface::Words expected = words_with_data(made_of(100, sizeof kBlock));
     std::uint64_t found[8];
     Explored::copy_from_peer(found, mine.block(), sizeof found);
     Explorer::report(std::memcmp(&words.word[1], &expected.word[1], 5 * sizeof(std::uint64_t)) == 0 &&
