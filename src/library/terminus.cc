@@ -305,8 +305,13 @@ Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte
   library::Patience patience(timeout);
   bool left = false;
   Status status = Status::forked;
-  if (const base::RunLockGuard guard(interface_.engine().lock()); guard)
-    status = terminus_->put_with_signal(ticket, data, offset, value, signal, left);
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
+    shm::ShmLink* asleep = nullptr;
+    left = ShortWay::put(*terminus_, ticket, data, {.offset = offset}, asleep);
+    if (asleep != nullptr) asleep->ring();
+    status = left ? terminus_->put(ticket, value, signal, nullptr)
+                  : terminus_->put_with_signal(ticket, data, offset, value, signal, left);
+  }
   if (!waits(status)) return status;
   if (!left) status = put(ticket, data, {.offset = offset}, patience.left());
   return left || status == Status::ok ? put(ticket, value, signal, patience.left()) : status;
